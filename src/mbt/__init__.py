@@ -1,0 +1,129 @@
+"""Rigid multibody kinematics and dynamics for NumPy users.
+
+Build a `MultibodyTree` from bodies, joints and forces, or read one with `load_model`; `finalize` it; then compute
+with a `Context`, or with the stateless functions of `mbt.functional`.
+"""
+
+from mbt import functional, math, parsing
+from mbt.context import Context, MultibodyForces
+from mbt.errors import (
+    AlreadyFinalizedError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    ConcurrentUseError,
+    ContextMismatchError,
+    ElementIndexError,
+    ForeignElementError,
+    InvalidInertiaError,
+    MbtError,
+    ModelWarning,
+    NotFinalizedError,
+    ParseError,
+    ShapeError,
+    SingularityError,
+    StaleCacheError,
+    TopologyError,
+    UnknownNameError,
+)
+from mbt.math import SpatialInertia, UnitInertia
+from mbt.parsing import load_model
+from mbt.tree import (
+    BodyFrame,
+    BodyIndex,
+    BodyNodeIndex,
+    FixedOffsetFrame,
+    ForceElement,
+    ForceElementIndex,
+    Frame,
+    FrameIndex,
+    Joint,
+    JointActuator,
+    JointActuatorIndex,
+    JointIndex,
+    Mobilizer,
+    MobilizerIndex,
+    ModelInstanceIndex,
+    MultibodyElement,
+    MultibodyTree,
+    PrismaticJoint,
+    PrismaticMobilizer,
+    QuaternionFloatingJoint,
+    QuaternionFloatingMobilizer,
+    RevoluteJoint,
+    RevoluteMobilizer,
+    RigidBody,
+    UniformGravityFieldElement,
+    WeldJoint,
+    WeldMobilizer,
+    default_model_instance,
+    world_index,
+    world_model_instance,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    # Models
+    "MultibodyTree",
+    "load_model",
+    "parsing",
+    # Elements
+    "MultibodyElement",
+    "RigidBody",
+    "SpatialInertia",
+    "UnitInertia",
+    "Frame",
+    "BodyFrame",
+    "FixedOffsetFrame",
+    "JointActuator",
+    # Joints
+    "Joint",
+    "PrismaticJoint",
+    "QuaternionFloatingJoint",
+    "RevoluteJoint",
+    "WeldJoint",
+    # Mobilizers
+    "Mobilizer",
+    "PrismaticMobilizer",
+    "QuaternionFloatingMobilizer",
+    "RevoluteMobilizer",
+    "WeldMobilizer",
+    # Force elements
+    "ForceElement",
+    "UniformGravityFieldElement",
+    # Computing
+    "Context",
+    "MultibodyForces",
+    "functional",
+    "math",
+    # Indices
+    "BodyIndex",
+    "BodyNodeIndex",
+    "ForceElementIndex",
+    "FrameIndex",
+    "JointActuatorIndex",
+    "JointIndex",
+    "MobilizerIndex",
+    "ModelInstanceIndex",
+    "default_model_instance",
+    "world_index",
+    "world_model_instance",
+    # Errors and warnings
+    "MbtError",
+    "AlreadyFinalizedError",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "ConcurrentUseError",
+    "ContextMismatchError",
+    "ElementIndexError",
+    "ForeignElementError",
+    "InvalidInertiaError",
+    "ModelWarning",
+    "NotFinalizedError",
+    "ParseError",
+    "ShapeError",
+    "SingularityError",
+    "StaleCacheError",
+    "TopologyError",
+    "UnknownNameError",
+]

@@ -1,0 +1,140 @@
+"""Every computation of a tree, over the fused scalar: passes put together on one block of working memory.
+
+`memory` holds at least `count_work(model)` scalars. Gravity, where it is an argument, may differ from the model's:
+zero for the bias term.
+"""
+
+from mbt._core.model cimport Model
+from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
+from mbt._core.passes.body_forces cimport calc_generalized_forces
+from mbt._core.passes.body_poses cimport calc_body_poses
+from mbt._core.passes.coriolis cimport calc_coriolis_matrix
+from mbt._core.passes.energy cimport calc_gravity_potential_energy, calc_kinetic_energy
+from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
+from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
+from mbt._core.passes.jacobian cimport add_spatial_velocity_jacobian
+from mbt._core.passes.mass_matrix cimport calc_mass_matrix
+from mbt._core.passes.position_kinematics cimport calc_position_kinematics
+from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
+from mbt._core.records cimport Articulated, ArticulatedDof, Composite, Composite6, MotionForce, Parameters, Pose
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport copy, rotate4, set_zero
+
+
+cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
+    """Scalars of working memory that any of the algorithms needs: O(n)."""
+    return 160*<Py_ssize_t>model.num_bodies + 40*<Py_ssize_t>model.num_velocities
+
+
+cdef inline void run_inverse_dynamics(
+    const Model* model, const Parameters[T]* p, const T* gravity,
+    const T* q, const T* v, const T* vdot, T* memory, T* tau
+) noexcept nogil:
+    """tau = M vdot + C v - tau_g."""
+    cdef MotionForce[T]* work = <MotionForce[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    calc_inverse_dynamics(model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, work, H_N, tau)
+
+
+cdef inline void run_gravity_generalized_forces(
+    const Model* model, const Parameters[T]* p, const T* q, T* zeros, T* memory, T* tau
+) noexcept nogil:
+    """tau_g: minus inverse dynamics at rest. `zeros` is (nv,), overwritten."""
+    cdef int k
+    set_zero(zeros, model.num_velocities)
+    run_inverse_dynamics(model, p, p.gravity, q, zeros, zeros, memory, tau)
+    for k in range(model.num_velocities):
+        tau[k] = -tau[k]
+
+
+cdef inline void add_damping(const Model* model, const Parameters[T]* p, const T* v, double sign, T* tau) noexcept nogil:
+    """tau += sign damping v."""
+    cdef int k
+    for k in range(model.num_velocities):
+        tau[k] = tau[k] + p.damping[k]*v[k]*sign
+
+
+cdef inline void run_mass_matrix(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* M
+) noexcept nogil:
+    cdef Composite[T]* work = <Composite[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* column = H_N + 6*model.num_velocities
+    calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, column, M)
+
+
+cdef inline ArticulatedDof[T]* run_forward_dynamics(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* tau, T* memory, T* vdot
+) noexcept nogil:
+    """vdot = M^-1 (tau + tau_g - C v). Returns the pivots, in `memory`."""
+    cdef Articulated[T]* work = <Articulated[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(H_N + 6*model.num_velocities)
+    calc_forward_dynamics(model, p.mobods, p.reflected_inertia, p.gravity, q, v, tau, work, H_N, dofs, vdot)
+    return dofs
+
+
+cdef inline void run_body_poses(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* X_WB
+) noexcept nogil:
+    cdef Pose[T]* X_WN = <Pose[T]*>memory
+    cdef T* H_N = <T*>(X_WN + model.num_mobods)
+    calc_body_poses(model, p.mobods, p.X_NB, q, X_WN, H_N, X_WB)
+
+
+cdef inline void run_frame_jacobian(
+    const Model* model, const Parameters[T]* p, int frame, const T* q, T* memory, T* J
+) noexcept nogil:
+    """(6, nv) Jacobian of the frame's spatial velocity in World, with respect to v."""
+    cdef T* X_FM = memory
+    cdef T* X_PB = X_FM + 16*model.num_bodies
+    cdef T* X_WB = X_PB + 16*model.num_bodies
+    cdef T* H_FM = X_WB + 16*model.num_bodies
+    cdef T* H_PB_W = H_FM + 6*model.num_velocities
+    cdef int node = model.frame_node[frame]
+    cdef T p_BoFo_B[3]
+    cdef T p_WoFo[3]
+    cdef int i
+    calc_position_kinematics(model, p.X_BF, q, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+    for i in range(3):
+        p_BoFo_B[i] = p.X_BF[16*frame + 4*i + 3]
+    rotate4(X_WB + 16*node, p_BoFo_B, p_WoFo)
+    for i in range(3):
+        p_WoFo[i] = p_WoFo[i] + X_WB[16*node + 4*i + 3]
+    set_zero(J, 6*model.num_velocities)
+    add_spatial_velocity_jacobian(model, node, X_WB, H_PB_W, p_WoFo, 1.0, J)
+
+
+cdef inline void run_generalized_forces(
+    const Model* model, const T* X_WB, const T* H_PB_W, const T* F_Bo_W, T* memory, T* tau
+) noexcept nogil:
+    """tau = sum of J_WB' F_Bo_W; F_Bo_W is left as it is."""
+    copy(F_Bo_W, 6*model.num_bodies, memory)
+    calc_generalized_forces(model, X_WB, H_PB_W, memory, tau)
+
+
+cdef inline void run_stateless_generalized_forces(
+    const Model* model, const Parameters[T]* p, const T* q, const T* F_Bo_W, T* memory, T* tau
+) noexcept nogil:
+    """tau = sum of J_WB' F_Bo_W, straight from q."""
+    cdef T* X_FM = memory
+    cdef T* X_PB = X_FM + 16*model.num_bodies
+    cdef T* X_WB = X_PB + 16*model.num_bodies
+    cdef T* F = X_WB + 16*model.num_bodies
+    cdef T* H_FM = F + 6*model.num_bodies
+    cdef T* H_PB_W = H_FM + 6*model.num_velocities
+    calc_position_kinematics(model, p.X_BF, q, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+    copy(F_Bo_W, 6*model.num_bodies, F)
+    calc_generalized_forces(model, X_WB, H_PB_W, F, tau)
+
+
+cdef inline void run_coriolis_matrix(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v,
+    const T* X_WB, const T* H_FM, const T* V_WB, T* memory, int* base, T* C
+) noexcept nogil:
+    cdef Composite6[T]* work = <Composite6[T]*>memory
+    cdef T* h = <T*>(work + model.num_bodies)
+    cdef T* hdot = h + 6*model.num_velocities
+    calc_coriolis_matrix(
+        model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, q, v, X_WB, H_FM, V_WB, base, work, h, hdot, C
+    )

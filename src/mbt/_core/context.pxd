@@ -1,0 +1,54 @@
+"""A Context and its caches."""
+
+from mbt._core.model cimport CompiledModel, Derived
+
+
+cdef class PositionKinematicsCache:
+    cdef CompiledModel compiled
+    cdef Derived derived
+    cdef unsigned long long q_serial, parameter_serial
+    cdef double* X_FM_data       # (num_bodies, 4, 4), and owner of the memory of all that follow
+    cdef double* X_PB_data       # (num_bodies, 4, 4)
+    cdef double* X_WB_data       # (num_bodies, 4, 4)
+    cdef double* H_FM_data       # (nv, 6)
+    cdef double* H_PB_W_data     # (nv, 6)
+    cdef compute(self, ContextCore context)
+
+
+cdef class VelocityKinematicsCache:
+    cdef CompiledModel compiled
+    cdef unsigned long long q_serial, v_serial, parameter_serial
+    cdef double* V_PB_W_data     # (num_bodies, 6), and owner of the memory of all that follow
+    cdef double* V_PB_data       # (num_bodies, 6)
+    cdef double* V_WB_data       # (num_bodies, 6)
+    cdef compute(self, ContextCore context, PositionKinematicsCache pc)
+
+
+cdef class AccelerationKinematicsCache:
+    cdef readonly object A_WB    # (num_bodies, 6)
+    cdef readonly object vdot    # (nv,)
+
+
+cdef class ContextCore:
+    cdef readonly object tree
+    cdef CompiledModel compiled
+    cdef object _q, _v, _actuation, _parameters
+    cdef double* q_data
+    cdef double* v_data
+    cdef double* actuation_data
+    cdef double _time
+    cdef object _applied_forces              # None until somebody asks for them
+    cdef Derived _derived                    # of the parameters; None after one has changed
+    cdef unsigned long long q_serial, v_serial, parameter_serial
+    cdef PositionKinematicsCache _pc
+    cdef VelocityKinematicsCache _vc
+    cdef _reset(self)
+    cdef Derived derived(self)
+    cdef PositionKinematicsCache position(self)
+    cdef VelocityKinematicsCache velocity(self)
+    cdef _store_q(self, value)
+    cdef _store_v(self, value)
+    cdef _store_actuation(self, value)
+
+
+cdef check_positions(tree, CompiledModel compiled, const double* q)

@@ -1,0 +1,362 @@
+"""State, parameters and caches of one Context."""
+
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.string cimport memcpy
+
+from mbt._core cimport kernels
+from mbt._core.context cimport (
+    AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
+)
+from mbt._core.door cimport data, in1
+from mbt._core.mobilizers cimport position_is_singular
+from mbt._core.model cimport CompiledModel, Derived, Model
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o) nogil
+
+cdef extern from "serial.hpp" namespace "MBT_NS" nogil:
+    unsigned long long next_serial()
+
+
+# Caches ---------------------------------------------------------------------------------------------------------
+# An array handed out keeps its cache alive. A Context computes into a cache again only while nobody else holds it, so
+# what was handed out never changes.
+
+cdef class PositionKinematicsCache:
+    """Kinematics that depend on positions only. Arrays are read-only.
+
+    Rows are in BodyNodeIndex order (World first), in FrameIndex order for `X_BF`, in velocity order for the motion
+    axes. F and M are the inboard and outboard frames of a body's mobilizer, P is its parent body.
+    """
+
+    def __cinit__(self, CompiledModel compiled not None):
+        cdef Py_ssize_t nb = compiled.model.num_bodies
+        cdef Py_ssize_t nv = compiled.model.num_velocities
+        self.compiled = compiled
+        self.X_FM_data = <double*>PyMem_Malloc((48*nb + 12*nv)*sizeof(double))
+        if self.X_FM_data == NULL:
+            raise MemoryError
+        self.X_PB_data = self.X_FM_data + 16*nb
+        self.X_WB_data = self.X_PB_data + 16*nb
+        self.H_FM_data = self.X_WB_data + 16*nb
+        self.H_PB_W_data = self.H_FM_data + 6*nv
+
+    def __dealloc__(self):
+        PyMem_Free(self.X_FM_data)
+
+    cdef compute(self, ContextCore context):
+        self.derived = context.derived()
+        kernels.position_kinematics(
+            &self.compiled.model, &self.derived.parameters, context.q_data,
+            self.X_FM_data, self.X_PB_data, self.X_WB_data, self.H_FM_data, self.H_PB_W_data
+        )
+        self.q_serial = context.q_serial
+        self.parameter_serial = context.parameter_serial
+
+    @property
+    def X_WB(self):
+        """Pose of each body in World, (num_bodies, 4, 4)."""
+        return _poses(self, self.compiled.model.num_bodies, self.X_WB_data)
+
+    @property
+    def X_PB(self):
+        """Pose of each body in its parent body, (num_bodies, 4, 4)."""
+        return _poses(self, self.compiled.model.num_bodies, self.X_PB_data)
+
+    @property
+    def X_FM(self):
+        """Pose of each body's outboard frame in its inboard frame, (num_bodies, 4, 4)."""
+        return _poses(self, self.compiled.model.num_bodies, self.X_FM_data)
+
+    @property
+    def X_BF(self):
+        """Pose of each frame in its body, (num_frames, 4, 4)."""
+        return _poses(self._computed(), self.compiled.model.num_frames, <double*>self.derived.parameters.X_BF)
+
+    @property
+    def H_FM(self):
+        """Motion axes: velocity of M in F, in F, per unit of each velocity; (num_velocities, 6)."""
+        return _rows6(self, self.compiled.model.num_velocities, self.H_FM_data)
+
+    @property
+    def H_PB_W(self):
+        """Motion axes: velocity of Bo in P, in World, per unit of each velocity; (num_velocities, 6)."""
+        return _rows6(self, self.compiled.model.num_velocities, self.H_PB_W_data)
+
+    @property
+    def com_W(self):
+        """Position of each body's centre of mass from its origin, in World, (num_bodies, 3) [m]."""
+        return self._inertias()[0]
+
+    @property
+    def M_Bo_W(self):
+        """Spatial inertia of each body about its origin, in World, (num_bodies, 6, 6)."""
+        return self._inertias()[1]
+
+    def _computed(self):
+        if self.derived is None:
+            from mbt.errors import StaleCacheError
+            raise StaleCacheError("this PositionKinematicsCache was never computed")
+        return self
+
+    def _inertias(self):
+        cdef Py_ssize_t nb = self.compiled.model.num_bodies
+        self._computed()
+        com = np.empty((nb, 3))
+        M = np.empty((nb, 6, 6))
+        kernels.spatial_inertias(
+            &self.compiled.model, &self.derived.parameters, self.X_WB_data, data(com), data(M)
+        )
+        com.flags.writeable = False
+        M.flags.writeable = False
+        return com, M
+
+
+cdef class VelocityKinematicsCache:
+    """Kinematics that depend on positions and velocities. Arrays are read-only, rows in BodyNodeIndex order."""
+
+    def __cinit__(self, CompiledModel compiled not None):
+        cdef Py_ssize_t nb = compiled.model.num_bodies
+        self.compiled = compiled
+        self.V_PB_W_data = <double*>PyMem_Malloc(18*nb*sizeof(double))
+        if self.V_PB_W_data == NULL:
+            raise MemoryError
+        self.V_PB_data = self.V_PB_W_data + 6*nb
+        self.V_WB_data = self.V_PB_data + 6*nb
+
+    def __dealloc__(self):
+        PyMem_Free(self.V_PB_W_data)
+
+    cdef compute(self, ContextCore context, PositionKinematicsCache pc):
+        kernels.velocity_kinematics(
+            &self.compiled.model, pc.X_WB_data, pc.H_PB_W_data, context.v_data,
+            self.V_PB_W_data, self.V_PB_data, self.V_WB_data
+        )
+        self.q_serial = context.q_serial
+        self.v_serial = context.v_serial
+        self.parameter_serial = context.parameter_serial
+
+    @property
+    def V_WB(self):
+        """Spatial velocity of each body in World, (num_bodies, 6) [rad/s, m/s]."""
+        return _rows6(self, self.compiled.model.num_bodies, self.V_WB_data)
+
+    @property
+    def V_PB(self):
+        """Spatial velocity of each body in its parent body, expressed in the parent, (num_bodies, 6)."""
+        return _rows6(self, self.compiled.model.num_bodies, self.V_PB_data)
+
+    @property
+    def V_PB_W(self):
+        """Spatial velocity of each body in its parent body, expressed in World, (num_bodies, 6)."""
+        return _rows6(self, self.compiled.model.num_bodies, self.V_PB_W_data)
+
+
+cdef class AccelerationKinematicsCache:
+    """Kinematics that depend on positions, velocities and accelerations. Arrays are read-only.
+
+    `A_WB` is the spatial acceleration of each body in World, (num_bodies, 6) [rad/s^2, m/s^2], `vdot` what it was
+    computed from.
+    """
+
+    def __init__(self, A_WB, vdot):
+        A_WB.flags.writeable = False
+        vdot.flags.writeable = False
+        self.A_WB = A_WB
+        self.vdot = vdot
+
+
+cdef _view(object owner, int ndim, cnp.npy_intp* shape, double* memory):
+    array = cnp.PyArray_SimpleNewFromData(ndim, shape, cnp.NPY_DOUBLE, memory)
+    cnp.set_array_base(array, owner)
+    cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
+    return array
+
+
+cdef _poses(object owner, cnp.npy_intp count, double* memory):
+    cdef cnp.npy_intp[3] shape = [count, 4, 4]
+    return _view(owner, 3, shape, memory)
+
+
+cdef _rows6(object owner, cnp.npy_intp count, double* memory):
+    cdef cnp.npy_intp[2] shape = [count, 6]
+    return _view(owner, 2, shape, memory)
+
+
+# Context --------------------------------------------------------------------------------------------------------
+
+cdef class ContextCore:
+    """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
+
+    def __init__(self, tree not None):
+        self.tree = tree
+        self.compiled = tree._compiled
+        self._reset()
+
+    cdef _reset(self):
+        """Everything to its default."""
+        cdef const Model* m = &self.compiled.model
+        self._q = self._v = self._actuation = None
+        self._store_q(self.compiled.default_q)
+        self._store_v(np.zeros(m.num_velocities))
+        self._store_actuation(np.zeros(m.num_actuators))
+        self._time = 0.0
+        self._parameters = self.compiled.default_parameters
+        self._derived = self.compiled.defaults
+        self.parameter_serial = 0
+        if self._applied_forces is not None:
+            self._applied_forces.set_zero()
+
+    @property
+    def q(self):
+        """Generalized positions, (num_positions,); read-only, write with ``context.q = ...``."""
+        return self._q
+
+    @q.setter
+    def q(self, value):
+        value = in1(value, "q", self.compiled.model.num_positions)
+        check_positions(self.tree, self.compiled, data(value))
+        self._store_q(value)
+
+    @property
+    def v(self):
+        """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
+        return self._v
+
+    @v.setter
+    def v(self, value):
+        self._store_v(in1(value, "v", self.compiled.model.num_velocities))
+
+    @property
+    def time(self):
+        """Time [s]."""
+        return self._time
+
+    @time.setter
+    def time(self, value):
+        from mbt.math.arrays import as_float
+        self._time = as_float(value, "time")
+
+    @property
+    def actuation(self):
+        """Force or torque of each actuator, (num_actuators,); read-only, write with ``context.actuation = ...``."""
+        return self._actuation
+
+    @actuation.setter
+    def actuation(self, value):
+        self._store_actuation(in1(value, "actuation", self.compiled.model.num_actuators))
+
+    @property
+    def applied_forces(self):
+        """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
+        if self._applied_forces is None:
+            from mbt.context.multibody_forces import MultibodyForces
+            self._applied_forces = MultibodyForces(self.tree)
+        return self._applied_forces
+
+    cdef _store_q(self, value):
+        self._q = _stored(<PyObject*>self._q, value)
+        self.q_data = data(self._q)
+        self.q_serial = next_serial()
+
+    cdef _store_v(self, value):
+        self._v = _stored(<PyObject*>self._v, value)
+        self.v_data = data(self._v)
+        self.v_serial = next_serial()
+
+    cdef _store_actuation(self, value):
+        self._actuation = _stored(<PyObject*>self._actuation, value)
+        self.actuation_data = data(self._actuation)
+
+    def _get_parameter(self, str section, int index):
+        """Copy of the numbers that one element has in a section of the parameters."""
+        return self._parameters[self.compiled.parameter_slice(section, index)].copy()
+
+    def _set_parameter(self, str section, int index, values):
+        """Write the numbers of one element; the caller has checked them."""
+        parameters = self._parameters.copy()
+        parameters[self.compiled.parameter_slice(section, index)] = np.ravel(values)
+        parameters.flags.writeable = False
+        self._parameters = parameters
+        self._derived = None
+        self.parameter_serial = next_serial()
+
+    def _copy_from(self, ContextCore other not None):
+        """Take over state, inputs and parameters of another Context of this tree."""
+        self._store_q(other._q)
+        self._store_v(other._v)
+        self._store_actuation(other._actuation)
+        self._time = other._time
+        self._parameters = other._parameters
+        self._derived = other._derived
+        self.q_serial = other.q_serial
+        self.v_serial = other.v_serial
+        self.parameter_serial = other.parameter_serial
+        if other._applied_forces is None:
+            self._applied_forces = None
+        else:
+            self.applied_forces.set_zero()
+            self.applied_forces.add_in_forces(other._applied_forces)
+
+    cdef Derived derived(self):
+        if self._derived is None:
+            self._derived = Derived(self.compiled, self._parameters)
+        return self._derived
+
+    cdef PositionKinematicsCache position(self):
+        """Position kinematics, computed if stale."""
+        cdef PositionKinematicsCache pc
+        if (
+            self._pc is not None and self._pc.q_serial == self.q_serial
+            and self._pc.parameter_serial == self.parameter_serial
+        ):
+            return self._pc
+        if self._pc is None or Py_REFCNT(<PyObject*>self._pc) > 1:
+            self._pc = PositionKinematicsCache(self.compiled)
+        pc = self._pc
+        pc.compute(self)
+        return pc
+
+    cdef VelocityKinematicsCache velocity(self):
+        """Velocity kinematics, computed if stale."""
+        cdef VelocityKinematicsCache vc
+        if (
+            self._vc is not None and self._vc.q_serial == self.q_serial and self._vc.v_serial == self.v_serial
+            and self._vc.parameter_serial == self.parameter_serial
+        ):
+            return self._vc
+        if self._vc is None or Py_REFCNT(<PyObject*>self._vc) > 1:
+            self._vc = VelocityKinematicsCache(self.compiled)
+        vc = self._vc
+        vc.compute(self, self.position())
+        return vc
+
+
+cdef object _stored(PyObject* current, object value):
+    """The array `current` with the values of `value`; a new one while somebody else holds `current`."""
+    cdef object array
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(value)
+    if <object>current is None or Py_REFCNT(current) > 1:
+        array = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
+    else:
+        array = <object>current
+    memcpy(data(array), data(value), n*sizeof(double))
+    return array
+
+
+cdef check_positions(tree, CompiledModel compiled, const double* q):
+    """Refuse positions in which a mobilizer has no pose: a zero quaternion."""
+    cdef const Model* m = &compiled.model
+    cdef int i, b
+    for i in range(m.num_checked):
+        b = m.checked[i]
+        if position_is_singular(m.type[b], q + m.q_start[b]):
+            from mbt.context.checks import raise_singular_position
+            raise_singular_position(tree, b)

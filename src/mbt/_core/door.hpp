@@ -1,0 +1,50 @@
+// The fast half of the door: is this object exactly the array a kernel reads or writes?
+#pragma once
+#include <Python.h>
+#include <numpy/arrayobject.h>
+
+// float64, native, aligned, C-contiguous, of this shape; exact ndarray, no subclass.
+static inline int mbt_is_array1(PyObject* o, npy_intp n) {
+  if (!PyArray_CheckExact(o)) return 0;
+  PyArrayObject* a = (PyArrayObject*)o;
+  return PyArray_NDIM(a) == 1 && PyArray_DIM(a, 0) == n && PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
+}
+
+static inline int mbt_is_array2(PyObject* o, npy_intp n0, npy_intp n1) {
+  if (!PyArray_CheckExact(o)) return 0;
+  PyArrayObject* a = (PyArrayObject*)o;
+  return PyArray_NDIM(a) == 2 && PyArray_DIM(a, 0) == n0 && PyArray_DIM(a, 1) == n1 &&
+         PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
+}
+
+static inline int mbt_is_array3(PyObject* o, npy_intp n0, npy_intp n1, npy_intp n2) {
+  if (!PyArray_CheckExact(o)) return 0;
+  PyArrayObject* a = (PyArrayObject*)o;
+  return PyArray_NDIM(a) == 3 && PyArray_DIM(a, 0) == n0 && PyArray_DIM(a, 1) == n1 && PyArray_DIM(a, 2) == n2 &&
+         PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
+}
+
+static inline int mbt_is_writeable(PyObject* o) { return PyArray_ISWRITEABLE((PyArrayObject*)o); }
+
+static inline double* mbt_data(PyObject* o) { return (double*)PyArray_DATA((PyArrayObject*)o); }
+
+static inline npy_intp mbt_size(PyObject* o) { return PyArray_SIZE((PyArrayObject*)o); }
+
+// Do the memories of two contiguous arrays meet?
+static inline int mbt_overlap(PyObject* a, PyObject* b) {
+  const char* x = (const char*)PyArray_DATA((PyArrayObject*)a);
+  const char* y = (const char*)PyArray_DATA((PyArrayObject*)b);
+  return x < y + PyArray_NBYTES((PyArrayObject*)b) && y < x + PyArray_NBYTES((PyArrayObject*)a);
+}
+
+static inline PyObject* mbt_new1(npy_intp n) { return PyArray_EMPTY(1, &n, NPY_DOUBLE, 0); }
+
+static inline PyObject* mbt_new2(npy_intp n0, npy_intp n1) {
+  npy_intp dims[2] = {n0, n1};
+  return PyArray_EMPTY(2, dims, NPY_DOUBLE, 0);
+}
+
+static inline PyObject* mbt_new3(npy_intp n0, npy_intp n1, npy_intp n2) {
+  npy_intp dims[3] = {n0, n1, n2};
+  return PyArray_EMPTY(3, dims, NPY_DOUBLE, 0);
+}

@@ -1,0 +1,71 @@
+"""Arguments at the door: an array a kernel can read passes at once, anything else goes to `mbt.math.arrays`.
+
+`in*` functions return the argument, or a conversion of it; `out*` functions the argument, or a fresh array.
+Every check happens before anything is computed or written.
+"""
+
+cimport numpy as cnp
+
+
+cdef extern from "door.hpp":
+    bint is_array1 "mbt_is_array1"(object o, cnp.npy_intp n)
+    bint is_array2 "mbt_is_array2"(object o, cnp.npy_intp n0, cnp.npy_intp n1)
+    bint is_array3 "mbt_is_array3"(object o, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
+    bint is_writeable "mbt_is_writeable"(object o)
+    double* data "mbt_data"(object o)
+    cnp.npy_intp size "mbt_size"(object o)
+    bint overlap "mbt_overlap"(object a, object b)
+    object new1 "mbt_new1"(cnp.npy_intp n)
+    object new2 "mbt_new2"(cnp.npy_intp n0, cnp.npy_intp n1)
+    object new3 "mbt_new3"(cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
+
+
+cdef inline object in1(object value, str name, cnp.npy_intp n):
+    if is_array1(value, n):
+        return value
+    return convert(value, name, (n,))
+
+
+cdef inline object in2(object value, str name, cnp.npy_intp n0, cnp.npy_intp n1):
+    if is_array2(value, n0, n1):
+        return value
+    return convert(value, name, (n0, n1))
+
+
+cdef inline object out1(object out, str name, cnp.npy_intp n):
+    if out is None:
+        return new1(n)
+    if is_array1(out, n) and is_writeable(out):
+        return out
+    return refuse_out(out, name, (n,))
+
+
+cdef inline object out2(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1):
+    if out is None:
+        return new2(n0, n1)
+    if is_array2(out, n0, n1) and is_writeable(out):
+        return out
+    return refuse_out(out, name, (n0, n1))
+
+
+cdef inline object out3(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2):
+    if out is None:
+        return new3(n0, n1, n2)
+    if is_array3(out, n0, n1, n2) and is_writeable(out):
+        return out
+    return refuse_out(out, name, (n0, n1, n2))
+
+
+cdef inline object apart(object value, object out):
+    """`value`, or a copy of it when writing `out` would change it."""
+    return value.copy() if overlap(value, out) else value
+
+
+cdef inline object convert(object value, str name, object shape):
+    from mbt.math.arrays import as_float_array
+    return as_float_array(value, name, shape)
+
+
+cdef inline object refuse_out(object out, str name, object shape):
+    from mbt.math.arrays import check_out
+    return check_out(out, name, shape)

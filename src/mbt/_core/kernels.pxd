@@ -1,0 +1,68 @@
+"""The algorithms for one state of doubles, each compiled once, and the working memory of the calling thread."""
+
+from mbt._core.model cimport Model
+from mbt._core.records cimport Parameters
+
+cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil
+cdef Py_ssize_t work_size(const Model* model) noexcept nogil
+
+cdef void inverse_dynamics(
+    const Model* model, const Parameters[double]* p, const double* gravity,
+    const double* q, const double* v, const double* vdot, double* memory, double* tau) noexcept nogil
+cdef void gravity_generalized_forces(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* tau) noexcept nogil
+cdef void add_damping(
+    const Model* model, const Parameters[double]* p, const double* v, double sign, double* tau) noexcept nogil
+cdef int forward_dynamics(
+    const Model* model, const Parameters[double]* p,
+    const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
+cdef void mass_matrix(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M) noexcept nogil
+cdef void body_poses(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* X_WB) noexcept nogil
+cdef void frame_jacobian(
+    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, double* J
+) noexcept nogil
+cdef void add_jacobian(
+    const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
+    double* J) noexcept nogil
+cdef void position_kinematics(
+    const Model* model, const Parameters[double]* p, const double* q,
+    double* X_FM, double* X_PB, double* X_WB, double* H_FM, double* H_PB_W) noexcept nogil
+cdef void spatial_inertias(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* p_BoBcm_W, double* M_Bo_W
+) noexcept nogil
+cdef void velocity_kinematics(
+    const Model* model, const double* X_WB, const double* H_PB_W, const double* v, double* V_PB_W, double* V_PB,
+    double* V_WB
+) noexcept nogil
+cdef void acceleration_kinematics(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, const double* vdot,
+    const double* X_WB, const double* H_PB_W, const double* V_PB_W, const double* V_WB, double* A_WB
+) noexcept nogil
+cdef void gravity_forces(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* F_Bo_W) noexcept nogil
+cdef void reaction_forces(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, const double* A_WB,
+    const double* F_applied, double* memory, double* F_BMo_W) noexcept nogil
+cdef void generalized_forces(
+    const Model* model, const double* X_WB, const double* H_PB_W, const double* F_Bo_W, double* memory, double* tau
+) noexcept nogil
+cdef void stateless_generalized_forces(
+    const Model* model, const Parameters[double]* p, const double* q, const double* F_Bo_W, double* memory,
+    double* tau) noexcept nogil
+cdef void coriolis_matrix(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v,
+    const double* X_WB, const double* H_FM, const double* V_WB, double* memory, int* base, double* C) noexcept nogil
+cdef void kinetic_energy(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, const double* v,
+    double* energy) noexcept nogil
+cdef void gravity_potential_energy(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* energy) noexcept nogil
+cdef void mass_moment(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* mass, double* moment) noexcept nogil
+cdef void momentum(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, double* L_WWo_W
+) noexcept nogil
+cdef void velocity_to_qdot(const Model* model, const double* q, const double* v, double* qdot) noexcept nogil
+cdef void qdot_to_velocity(const Model* model, const double* q, const double* qdot, double* v) noexcept nogil

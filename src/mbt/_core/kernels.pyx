@@ -1,0 +1,187 @@
+from mbt._core cimport algorithms
+from mbt._core.model cimport Model
+from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
+from mbt._core.passes.body_forces cimport add_gravity_forces, calc_reaction_forces
+from mbt._core.passes.energy cimport calc_gravity_potential_energy, calc_kinetic_energy
+from mbt._core.passes.jacobian cimport add_spatial_velocity_jacobian
+from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_about_world_origin
+from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
+from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
+from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
+from mbt._core.records cimport ArticulatedDof, Parameters
+
+
+cdef extern from "arena.hpp" namespace "MBT_NS" nogil:
+    double* arena_doubles(Py_ssize_t count)
+
+
+cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil:
+    """Working memory for any algorithm, and `more` doubles behind it.
+
+    Valid until the next call in this thread: take it right before the kernel, with no Python code between.
+    """
+    cdef double* memory = arena_doubles(algorithms.count_work(model) + more)
+    if memory == NULL:
+        with gil:
+            raise MemoryError
+    return memory
+
+
+cdef Py_ssize_t work_size(const Model* model) noexcept nogil:
+    """Doubles in front of those that `get_work` was asked for on top."""
+    return algorithms.count_work(model)
+
+
+cdef void inverse_dynamics(
+    const Model* model, const Parameters[double]* p, const double* gravity,
+    const double* q, const double* v, const double* vdot, double* memory, double* tau
+) noexcept nogil:
+    algorithms.run_inverse_dynamics[double](model, p, gravity, q, v, vdot, memory, tau)
+
+
+cdef void gravity_generalized_forces(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* tau
+) noexcept nogil:
+    """tau_g = -inverse dynamics at rest; takes num_velocities doubles behind the work."""
+    algorithms.run_gravity_generalized_forces[double](model, p, q, memory + algorithms.count_work(model), memory, tau)
+
+
+cdef void add_damping(
+    const Model* model, const Parameters[double]* p, const double* v, double sign, double* tau
+) noexcept nogil:
+    algorithms.add_damping[double](model, p, v, sign, tau)
+
+
+cdef int forward_dynamics(
+    const Model* model, const Parameters[double]* p,
+    const double* q, const double* v, const double* tau, double* memory, double* vdot
+) noexcept nogil:
+    """Returns -1, or the first dof that no mass resists."""
+    cdef ArticulatedDof[double]* dofs = algorithms.run_forward_dynamics[double](model, p, q, v, tau, memory, vdot)
+    cdef int k
+    for k in range(model.num_velocities):
+        # NaN is not singular: it propagates.
+        if dofs[k].D <= 0.0:
+            return k
+    return -1
+
+
+cdef void mass_matrix(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M
+) noexcept nogil:
+    algorithms.run_mass_matrix[double](model, p, q, memory, M)
+
+
+cdef void body_poses(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* X_WB
+) noexcept nogil:
+    algorithms.run_body_poses[double](model, p, q, memory, X_WB)
+
+
+cdef void frame_jacobian(
+    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, double* J
+) noexcept nogil:
+    algorithms.run_frame_jacobian[double](model, p, frame, q, memory, J)
+
+
+cdef void add_jacobian(
+    const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
+    double* J
+) noexcept nogil:
+    add_spatial_velocity_jacobian[double](model, node, X_WB, H_PB_W, p_WoBp_W, sign, J)
+
+
+cdef void position_kinematics(
+    const Model* model, const Parameters[double]* p, const double* q,
+    double* X_FM, double* X_PB, double* X_WB, double* H_FM, double* H_PB_W
+) noexcept nogil:
+    calc_position_kinematics[double](model, p.X_BF, q, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+
+
+cdef void spatial_inertias(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* p_BoBcm_W, double* M_Bo_W
+) noexcept nogil:
+    calc_spatial_inertias_in_world[double](model, p.mass, p.p_BoBcm_B, p.G_BBo_B, X_WB, p_BoBcm_W, M_Bo_W)
+
+
+cdef void velocity_kinematics(
+    const Model* model, const double* X_WB, const double* H_PB_W, const double* v, double* V_PB_W, double* V_PB,
+    double* V_WB
+) noexcept nogil:
+    calc_velocity_kinematics[double](model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
+
+
+cdef void acceleration_kinematics(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, const double* vdot,
+    const double* X_WB, const double* H_PB_W, const double* V_PB_W, const double* V_WB, double* A_WB
+) noexcept nogil:
+    calc_acceleration_kinematics[double](model, p.X_BF, q, v, vdot, X_WB, H_PB_W, V_PB_W, V_WB, A_WB)
+
+
+cdef void gravity_forces(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* F_Bo_W
+) noexcept nogil:
+    """F_Bo_W += weight of each body."""
+    add_gravity_forces[double](model, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
+
+
+cdef void reaction_forces(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, const double* A_WB,
+    const double* F_applied, double* memory, double* F_BMo_W
+) noexcept nogil:
+    calc_reaction_forces[double](
+        model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, X_WB, V_WB, A_WB, F_applied, memory, F_BMo_W
+    )
+
+
+cdef void generalized_forces(
+    const Model* model, const double* X_WB, const double* H_PB_W, const double* F_Bo_W, double* memory, double* tau
+) noexcept nogil:
+    algorithms.run_generalized_forces[double](model, X_WB, H_PB_W, F_Bo_W, memory, tau)
+
+
+cdef void stateless_generalized_forces(
+    const Model* model, const Parameters[double]* p, const double* q, const double* F_Bo_W, double* memory,
+    double* tau
+) noexcept nogil:
+    algorithms.run_stateless_generalized_forces[double](model, p, q, F_Bo_W, memory, tau)
+
+
+cdef void coriolis_matrix(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v,
+    const double* X_WB, const double* H_FM, const double* V_WB, double* memory, int* base, double* C
+) noexcept nogil:
+    algorithms.run_coriolis_matrix[double](model, p, q, v, X_WB, H_FM, V_WB, memory, base, C)
+
+
+cdef void kinetic_energy(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, const double* v,
+    double* energy
+) noexcept nogil:
+    calc_kinetic_energy[double](model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, X_WB, V_WB, v, energy)
+
+
+cdef void gravity_potential_energy(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* energy
+) noexcept nogil:
+    calc_gravity_potential_energy[double](model, p.mass, p.p_BoBcm_B, p.gravity, X_WB, energy)
+
+
+cdef void mass_moment(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* mass, double* moment
+) noexcept nogil:
+    calc_mass_moment[double](model, p.mass, p.p_BoBcm_B, X_WB, mass, moment)
+
+
+cdef void momentum(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, double* L_WWo_W
+) noexcept nogil:
+    calc_momentum_about_world_origin[double](model, p.mass, p.p_BoBcm_B, p.G_BBo_B, X_WB, V_WB, L_WWo_W)
+
+
+cdef void velocity_to_qdot(const Model* model, const double* q, const double* v, double* qdot) noexcept nogil:
+    map_velocity_to_qdot[double](model, q, v, qdot)
+
+
+cdef void qdot_to_velocity(const Model* model, const double* q, const double* qdot, double* v) noexcept nogil:
+    map_qdot_to_velocity[double](model, q, qdot, v)

@@ -1,0 +1,1 @@
+"""Numbers of the mobilizer types, shared with Python."""

@@ -1,0 +1,75 @@
+"""The compiled model: integers and constants that kernels read, and the owner of their memory."""
+
+from mbt._core.records cimport Parameters
+
+
+cdef struct Joint:
+    # One mobilized body. Joint 0 stands for World and has no dofs.
+    int node        # BodyNodeIndex whose inboard mobilizer this is
+    int parent      # mobod that carries the inboard frame
+    int kind        # how the hot kernels treat it: see mobilizers.pxd
+    int type        # MobilizerType
+    int reversed    # 1: q and v describe the inboard frame in the outboard one
+    int q           # first position
+    int v           # first velocity
+    int nv
+
+
+cdef struct Model:
+    int num_bodies
+    int num_frames
+    int num_positions
+    int num_velocities
+    int num_actuators
+    int num_mobods
+    # By BodyNodeIndex, (num_bodies,)
+    const int* parent
+    const int* type
+    const int* reversed
+    const int* q_start           # (num_bodies + 1,)
+    const int* v_start           # (num_bodies + 1,)
+    const int* inboard_frame
+    const int* outboard_frame
+    const int* mobod             # mobod a body rides on
+    const int* body_is_node      # 1 where the body frame is the node frame of its mobod, whatever the parameters
+    const double* constants      # (num_bodies, 16) of the mobilizer
+    # By FrameIndex, (num_frames,)
+    const int* frame_parent
+    const int* frame_node
+    # By actuator, (num_actuators,)
+    const int* actuator_dof
+    # Nodes whose mobilizer has singular positions, (num_checked,)
+    int num_checked
+    const int* checked
+    # By mobod, (num_mobods,)
+    const Joint* joints
+    const double* R_MN           # (num_mobods, 9), turns the axis of a one-dof mobilizer into z
+
+
+# Where each parameter starts in the flat parameter vector of a Context.
+cdef struct ParameterLayout:
+    Py_ssize_t gravity           # (3,)
+    Py_ssize_t mass              # (num_bodies,)
+    Py_ssize_t com               # (num_bodies, 3) p_BoBcm_B
+    Py_ssize_t unit_inertia      # (num_bodies, 6) G_BBo_B: xx yy zz xy xz yz
+    Py_ssize_t frame_pose        # (num_frames, 4, 4) in the parent frame
+    Py_ssize_t damping           # (num_velocities,)
+    Py_ssize_t rotor_inertia     # (num_actuators,)
+    Py_ssize_t gear_ratio        # (num_actuators,)
+    Py_ssize_t size
+
+
+cdef class CompiledModel:
+    cdef Model model
+    cdef ParameterLayout layout
+    cdef dict _arrays                        # keeps the NumPy arrays behind `model` alive
+    cdef readonly object default_parameters  # (layout.size,) float64, read-only
+    cdef readonly object default_q           # (num_positions,) float64, read-only
+    cdef readonly Derived defaults           # of the default parameters
+
+
+cdef class Derived:
+    """What kernels read, made from one parameter vector."""
+    cdef Parameters[double] parameters
+    cdef object _source                      # the parameter vector
+    cdef void* _memory

@@ -1,0 +1,212 @@
+"""The compiled model: what `MultibodyTree.finalize` makes of its elements, in flat arrays."""
+
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+
+from mbt._core.mobilizers cimport (
+    GENERAL, WELD, has_singular_positions, kind_of, needs_reversal, set_effective_constants,
+)
+from mbt._core.model cimport Joint, Model, ParameterLayout
+from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
+from mbt._core.records cimport Mobod, Pose
+
+import numpy as np
+
+cnp.import_array()
+
+PARAMETER_SECTIONS = (
+    "gravity", "mass", "com", "unit_inertia", "frame_pose", "damping", "rotor_inertia", "gear_ratio",
+)
+
+
+cdef class CompiledModel:
+    """Topology and default parameters, immutable.
+
+    Arrays are in BodyNodeIndex order; a parent has a smaller index than its child.
+    """
+
+    def __init__(
+        self, *, parent_node, mobilizer_type, mobilizer_reversed, q_start, v_start, inboard_frame, outboard_frame,
+        frame_parent, frame_node, actuator_dof, mobilizer_constants, frame_X_PF, mass, p_BoBcm_B, G_BBo_B, gravity,
+        damping, rotor_inertia, gear_ratio, default_q
+    ):
+        cdef Model* m = &self.model
+        m.num_bodies = len(parent_node)
+        m.num_frames = len(frame_parent)
+        m.num_positions = q_start[m.num_bodies]
+        m.num_velocities = v_start[m.num_bodies]
+        m.num_actuators = len(actuator_dof)
+        self._arrays = {}
+        m.parent = _keep_ints(self._arrays, "parent", parent_node)
+        m.type = _keep_ints(self._arrays, "type", mobilizer_type)
+        m.q_start = _keep_ints(self._arrays, "q_start", q_start)
+        m.v_start = _keep_ints(self._arrays, "v_start", v_start)
+        m.inboard_frame = _keep_ints(self._arrays, "inboard_frame", inboard_frame)
+        m.outboard_frame = _keep_ints(self._arrays, "outboard_frame", outboard_frame)
+        m.frame_parent = _keep_ints(self._arrays, "frame_parent", frame_parent)
+        m.frame_node = _keep_ints(self._arrays, "frame_node", frame_node)
+        m.actuator_dof = _keep_ints(self._arrays, "actuator_dof", actuator_dof)
+        self._set_constants(mobilizer_reversed, mobilizer_constants)
+        self._set_mobods()
+        self._set_parameters((
+            gravity, mass, p_BoBcm_B, G_BBo_B, frame_X_PF, damping, rotor_inertia, gear_ratio
+        ))
+        self.default_q = _frozen(np.array(default_q, dtype=np.float64))
+        self.defaults = Derived(self, self.default_parameters)
+
+    def _set_constants(self, mobilizer_reversed, mobilizer_constants):
+        cdef Model* m = &self.model
+        declared = np.array(mobilizer_constants, dtype=np.float64)
+        effective = np.empty_like(declared)
+        cdef const double* source = <const double*>cnp.PyArray_DATA(declared)
+        cdef double* target = <double*>cnp.PyArray_DATA(effective)
+        cdef int b
+        for b in range(m.num_bodies):
+            set_effective_constants(m.type[b], mobilizer_reversed[b], source + 16*b, target + 16*b)
+        m.constants = _keep_doubles(self._arrays, "constants", effective)
+        m.reversed = _keep_ints(
+            self._arrays, "reversed", [needs_reversal(m.type[b], mobilizer_reversed[b]) for b in range(m.num_bodies)]
+        )
+        checked = [b for b in range(m.num_bodies) if has_singular_positions(m.type[b])]
+        m.num_checked = len(checked)
+        m.checked = _keep_ints(self._arrays, "checked", checked)
+
+    def _set_mobods(self):
+        """One mobod per mobilizer with dofs, and one for World; welded bodies ride on their parent's."""
+        cdef Model* m = &self.model
+        cdef int b, j
+        cdef list nodes = [0]
+        cdef list mobod = [0]*m.num_bodies
+        for b in range(1, m.num_bodies):
+            if m.type[b] == WELD:
+                mobod[b] = mobod[m.parent[b]]
+            else:
+                mobod[b] = len(nodes)
+                nodes.append(b)
+        m.mobod = _keep_ints(self._arrays, "mobod", mobod)
+        m.num_mobods = len(nodes)
+        R_MN = np.zeros((m.num_mobods, 3, 3))
+        joints = np.zeros(m.num_mobods*sizeof(Joint), dtype=np.uint8)
+        self._arrays["joints"] = joints
+        cdef Joint* joint = <Joint*>cnp.PyArray_DATA(joints)
+        for j, b in enumerate(nodes):
+            joint[j].node = b
+            joint[j].parent = mobod[m.parent[b]] if b else 0
+            joint[j].kind = GENERAL if b == 0 else kind_of(m.type[b])
+            joint[j].type = m.type[b]
+            joint[j].reversed = m.reversed[b]
+            joint[j].q = m.q_start[b]
+            joint[j].v = m.v_start[b]
+            joint[j].nv = m.v_start[b + 1] - m.v_start[b]
+            if joint[j].kind == GENERAL:
+                R_MN[j] = np.eye(3)
+            else:
+                R_MN[j] = _rotation_of_z_to([m.constants[16*b + i] for i in range(3)])
+        m.joints = joint
+        m.R_MN = _keep_doubles(self._arrays, "R_MN", R_MN)
+        m.body_is_node = _keep_ints(self._arrays, "body_is_node", [
+            m.type[b] != WELD and m.frame_parent[m.outboard_frame[b]] < 0
+            and np.array_equal(R_MN[mobod[b]], np.eye(3))
+            for b in range(m.num_bodies)
+        ])
+
+    def _set_parameters(self, sections):
+        cdef Py_ssize_t[8] starts
+        cdef Py_ssize_t size = 0
+        flat = [np.asarray(section, dtype=np.float64).ravel() for section in sections]
+        for i, section in enumerate(flat):
+            starts[i] = size
+            size += section.size
+        self.layout = ParameterLayout(
+            starts[0], starts[1], starts[2], starts[3], starts[4], starts[5], starts[6], starts[7], size
+        )
+        self.default_parameters = _frozen(np.concatenate(flat))
+
+    def parameter_slice(self, str section, int index):
+        """Slice of a parameter vector that holds one element of a section."""
+        cdef ParameterLayout* layout = &self.layout
+        cdef Py_ssize_t start, width
+        if section == "gravity":
+            start, width = layout.gravity, 3
+        elif section == "mass":
+            start, width = layout.mass, 1
+        elif section == "com":
+            start, width = layout.com, 3
+        elif section == "unit_inertia":
+            start, width = layout.unit_inertia, 6
+        elif section == "frame_pose":
+            start, width = layout.frame_pose, 16
+        elif section == "damping":
+            start, width = layout.damping, 1
+        elif section == "rotor_inertia":
+            start, width = layout.rotor_inertia, 1
+        elif section == "gear_ratio":
+            start, width = layout.gear_ratio, 1
+        else:
+            raise KeyError(f"section: expected one of {PARAMETER_SECTIONS}, got {section!r}")
+        return slice(start + width*index, start + width*(index + 1))
+
+
+cdef class Derived:
+    """Node frames, inertias in them, and the other arrays that kernels read."""
+
+    def __init__(self, CompiledModel compiled not None, parameters not None):
+        cdef const Model* m = &compiled.model
+        cdef const ParameterLayout* layout = &compiled.layout
+        cdef size_t size = (
+            m.num_mobods*sizeof(Mobod[double]) + m.num_bodies*sizeof(Pose[double])
+            + (16*m.num_frames + m.num_velocities)*sizeof(double)
+        )
+        cdef const double* x = <const double*>cnp.PyArray_DATA(parameters)
+        self._source = parameters
+        self._memory = PyMem_Malloc(size)
+        if self._memory == NULL:
+            raise MemoryError
+        cdef Mobod[double]* mobods = <Mobod[double]*>self._memory
+        cdef Pose[double]* X_NB = <Pose[double]*>(mobods + m.num_mobods)
+        cdef double* X_BF = <double*>(X_NB + m.num_bodies)
+        cdef double* reflected_inertia = X_BF + 16*m.num_frames
+        calc_X_BF[double](m, x + layout.frame_pose, X_BF)
+        calc_reflected_inertia[double](m, x + layout.rotor_inertia, x + layout.gear_ratio, reflected_inertia)
+        calc_mobods[double](m, X_BF, x + layout.mass, x + layout.com, x + layout.unit_inertia, mobods, X_NB)
+        self.parameters.mobods = mobods
+        self.parameters.X_NB = X_NB
+        self.parameters.X_BF = X_BF
+        self.parameters.reflected_inertia = reflected_inertia
+        self.parameters.mass = x + layout.mass
+        self.parameters.p_BoBcm_B = x + layout.com
+        self.parameters.G_BBo_B = x + layout.unit_inertia
+        self.parameters.gravity = x + layout.gravity
+        self.parameters.damping = x + layout.damping
+
+    def __dealloc__(self):
+        PyMem_Free(self._memory)
+
+
+cdef const int* _keep_ints(dict arrays, str name, values) except? NULL:
+    array = np.array(values, dtype=np.intc)
+    arrays[name] = array
+    return <const int*>cnp.PyArray_DATA(array)
+
+
+cdef const double* _keep_doubles(dict arrays, str name, values) except? NULL:
+    array = np.array(values, dtype=np.float64)
+    arrays[name] = array
+    return <const double*>cnp.PyArray_DATA(array)
+
+
+def _frozen(array):
+    array.flags.writeable = False
+    return array
+
+
+def _rotation_of_z_to(axis):
+    """A rotation whose third column is the unit vector `axis`, exact and sparse for coordinate axes."""
+    axis = np.array(axis)
+    # The coordinate axes in cyclic order keep a permutation matrix for +x, +y, +z.
+    largest = int(np.argmax(np.abs(axis)))
+    x = np.zeros(3)
+    x[(largest + 1) % 3] = 1.0
+    x -= axis*(axis @ x)
+    x /= np.sqrt(x @ x)
+    return np.column_stack([x, np.cross(axis, x), axis])

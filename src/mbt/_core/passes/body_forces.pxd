@@ -1,0 +1,114 @@
+"""Spatial forces on bodies, in World: their generalized forces, and the reactions that balance them."""
+
+from mbt._core.model cimport Model
+from mbt._core.passes.position_kinematics cimport calc_inertia_in_world, calc_p_MoBo_W
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport (
+    add_cross, add_shifted_force, add_to, copy, cross, dot6, position_between4, rotate, rotate4, set_zero,
+)
+
+
+cdef inline void calc_generalized_forces(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* H_PB_W,       # (nv, 6)
+    # In, destroyed:
+    T* F_Bo_W,             # (num_bodies, 6)  [N m, N]
+    # Out:
+    T* tau,                # (nv,)
+) noexcept nogil:
+    """tau = sum over bodies of J_WB' F_Bo_W, one sweep from tip to base."""
+    cdef int b, k
+    cdef T p_PB_W[3]
+    for b in range(model.num_bodies - 1, 0, -1):
+        for k in range(model.v_start[b], model.v_start[b + 1]):
+            tau[k] = dot6(H_PB_W + 6*k, F_Bo_W + 6*b)
+        position_between4(X_WB + 16*model.parent[b], X_WB + 16*b, p_PB_W)
+        add_shifted_force(F_Bo_W + 6*b, p_PB_W, F_Bo_W + 6*model.parent[b])
+
+
+cdef inline void add_gravity_forces(
+    const Model* model,
+    const T* mass,         # (num_bodies,)
+    const T* p_BoBcm_B,    # (num_bodies, 3)
+    const T* gravity,      # (3,)
+    const T* X_WB,         # (num_bodies, 4, 4)
+    T* F_Bo_W,             # (num_bodies, 6), added to
+) noexcept nogil:
+    """F_Bo_W += [p_BoBcm × m g; m g]; World weighs nothing."""
+    cdef int b, i
+    cdef T weight[3]
+    cdef T p_BoBcm_W[3]
+    for b in range(1, model.num_bodies):
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W)
+        for i in range(3):
+            weight[i] = mass[b]*gravity[i]
+            F_Bo_W[6*b + 3 + i] = F_Bo_W[6*b + 3 + i] + weight[i]
+        add_cross(p_BoBcm_W, weight, F_Bo_W + 6*b)
+
+
+cdef inline void calc_reaction_forces(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* mass,         # (num_bodies,)
+    const T* p_BoBcm_B,    # (num_bodies, 3)
+    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* X_BF,         # (num_frames, 4, 4)
+    # In:
+    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* V_WB,         # (num_bodies, 6)
+    const T* A_WB,         # (num_bodies, 6)
+    const T* F_applied,    # (num_bodies, 6)  applied at Bo
+    # Work:
+    T* F_Bo_W,             # (num_bodies, 6)
+    # Out:
+    T* F_BMo_W,            # (num_bodies, 6)  through the mobilizer, at Mo; may be F_applied
+) noexcept nogil:
+    """F_B = M A_WB + b - F_applied + sum over children of shift(F_C, p_BoCo), then moved to Mo."""
+    cdef int b
+    cdef T p[3]
+    for b in range(model.num_bodies):
+        calc_inertial_force(
+            mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, F_Bo_W + 6*b
+        )
+        subtract6(F_applied + 6*b, F_Bo_W + 6*b)
+    for b in range(model.num_bodies - 1, 0, -1):
+        position_between4(X_WB + 16*model.parent[b], X_WB + 16*b, p)
+        add_shifted_force(F_Bo_W + 6*b, p, F_Bo_W + 6*model.parent[b])
+        calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p)
+        set_zero(F_BMo_W + 6*b, 6)
+        add_shifted_force(F_Bo_W + 6*b, p, F_BMo_W + 6*b)
+    copy(F_Bo_W, 6, F_BMo_W)
+
+
+cdef inline void subtract6(const T* x, T* y) noexcept nogil:
+    cdef int i
+    for i in range(6):
+        y[i] = y[i] - x[i]
+
+
+cdef inline void calc_inertial_force(
+    T mass, const T* p_BoBcm_B, const T* G_BBo_B, const T* X_WB, const T* V_WB, const T* A_WB, T* F_Bo_W
+) noexcept nogil:
+    """[I alpha + w × I w + m c × a; m a + alpha × m c + w × (w × m c)], c = p_BoBcm_W."""
+    cdef T J[9]
+    cdef T c[3]
+    cdef T y[3]
+    cdef T h[3]
+    cdef int i
+    rotate4(X_WB, p_BoBcm_B, c)
+    for i in range(3):
+        h[i] = mass*c[i]
+    calc_inertia_in_world(mass, G_BBo_B, X_WB, J)
+    rotate(J, A_WB, F_Bo_W)
+    rotate(J, V_WB, y)
+    add_cross(V_WB, y, F_Bo_W)
+    add_cross(h, A_WB + 3, F_Bo_W)
+    cross(A_WB, h, F_Bo_W + 3)
+    cross(V_WB, h, y)
+    add_cross(V_WB, y, F_Bo_W + 3)
+    for i in range(3):
+        F_Bo_W[3 + i] = F_Bo_W[3 + i] + mass*A_WB[3 + i]

@@ -1,0 +1,66 @@
+"""Kinetic energy, and potential energy of uniform gravity."""
+
+from mbt._core.model cimport Model
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport dot3, rotate4, rotate_inverse4
+
+
+cdef inline void calc_kinetic_energy(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* mass,               # (num_bodies,)
+    const T* p_BoBcm_B,          # (num_bodies, 3)
+    const T* G_BBo_B,            # (num_bodies, 6) xx yy zz xy xz yz
+    const T* reflected_inertia,  # (nv,)
+    # In:
+    const T* X_WB,               # (num_bodies, 4, 4)
+    const T* V_WB,               # (num_bodies, 6)
+    const T* v,                  # (nv,)
+    # Out:
+    T* energy,                   # (1,)  [J]
+) noexcept nogil:
+    """Sum over bodies of m/2 (v·v + 2 v·(w × c) + w·G w), plus the rotors' half of reflected inertia times v^2."""
+    cdef int b, k
+    cdef T total = <T>0.0
+    cdef T w[3]
+    cdef T u[3]
+    cdef T c_w
+    cdef const T* c
+    cdef const T* G
+    for b in range(1, model.num_bodies):
+        rotate_inverse4(X_WB + 16*b, V_WB + 6*b, w)
+        rotate_inverse4(X_WB + 16*b, V_WB + 6*b + 3, u)
+        c = p_BoBcm_B + 3*b
+        G = G_BBo_B + 6*b
+        c_w = (
+            u[0]*(w[1]*c[2] - w[2]*c[1]) + u[1]*(w[2]*c[0] - w[0]*c[2]) + u[2]*(w[0]*c[1] - w[1]*c[0])
+        )
+        total = total + mass[b]*(
+            dot3(u, u) + c_w*2.0
+            + G[0]*w[0]*w[0] + G[1]*w[1]*w[1] + G[2]*w[2]*w[2]
+            + (G[3]*w[0]*w[1] + G[4]*w[0]*w[2] + G[5]*w[1]*w[2])*2.0
+        )
+    for k in range(model.num_velocities):
+        total = total + reflected_inertia[k]*v[k]*v[k]
+    energy[0] = total*0.5
+
+
+cdef inline void calc_gravity_potential_energy(
+    const Model* model,
+    const T* mass,               # (num_bodies,)
+    const T* p_BoBcm_B,          # (num_bodies, 3)
+    const T* gravity,            # (3,)
+    const T* X_WB,               # (num_bodies, 4, 4)
+    T* energy,                   # (1,)  [J]
+) noexcept nogil:
+    """-sum over bodies of m g·p_WBcm: zero at the World origin."""
+    cdef int b, i
+    cdef T total = <T>0.0
+    cdef T p_WBcm[3]
+    for b in range(1, model.num_bodies):
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_WBcm)
+        for i in range(3):
+            p_WBcm[i] = p_WBcm[i] + X_WB[16*b + 4*i + 3]
+        total = total - mass[b]*dot3(gravity, p_WBcm)
+    energy[0] = total

@@ -1,0 +1,132 @@
+"""From the parameters of a Context to what the kernels read: frame poses, and node frames with their inertia."""
+
+from mbt._core.model cimport Model
+from mbt._core.mobilizers cimport WELD, calc_X_FM
+from mbt._core.records cimport Mobod, Pose
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport (
+    add_shifted_inertia, copy, get_pose4, invert_pose4, multiply_poses4, multiply_rotations, rotate, rotate_symmetric,
+    set_pose4, set_zero,
+)
+
+
+cdef inline void calc_X_BF(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* frame_X_PF,   # (num_frames, 4, 4) in the parent frame
+    # Out:
+    T* X_BF,               # (num_frames, 4, 4) in the body frame
+) noexcept nogil:
+    """X_BF = X_BP X_PF, a parent frame before its children."""
+    cdef int i
+    for i in range(model.num_frames):
+        if model.frame_parent[i] < 0:
+            copy(frame_X_PF + 16*i, 16, X_BF + 16*i)
+        else:
+            multiply_poses4(X_BF + 16*model.frame_parent[i], frame_X_PF + 16*i, X_BF + 16*i)
+
+
+cdef inline void calc_reflected_inertia(
+    const Model* model,
+    const T* rotor_inertia,      # (num_actuators,)  [kg m^2 or kg]
+    const T* gear_ratio,         # (num_actuators,)  [-]
+    T* reflected_inertia,        # (nv,)
+) noexcept nogil:
+    """Sum of gear_ratio^2 rotor_inertia over the actuators of a dof."""
+    cdef int i, k
+    set_zero(reflected_inertia, model.num_velocities)
+    for i in range(model.num_actuators):
+        k = model.actuator_dof[i]
+        reflected_inertia[k] = reflected_inertia[k] + gear_ratio[i]*gear_ratio[i]*rotor_inertia[i]
+
+
+cdef inline void calc_mobods(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* X_BF,           # (num_frames, 4, 4)
+    const T* mass,           # (num_bodies,)     [kg]
+    const T* p_BoBcm_B,      # (num_bodies, 3)   [m]
+    const T* G_BBo_B,        # (num_bodies, 6)   [m^2] xx yy zz xy xz yz
+    # Out:
+    Mobod[T]* mobods,        # (num_mobods,)
+    Pose[T]* X_NB,           # (num_bodies,)
+) noexcept nogil:
+    """Fold welded bodies into the mobod they ride on, and turn every one-dof axis into z."""
+    cdef int b, i, j
+    cdef T X_BM[16]
+    cdef T X_MB[16]
+    cdef T X_NP[16]
+    cdef T X_NF[16]
+    cdef T X_FM[16]
+    cdef T X_NM[16]
+    cdef T X[16]
+    cdef T R[9]
+    cdef T p[3]
+    cdef const double* C
+
+    for j in range(model.num_mobods):
+        mobods[j].mass = <T>0.0
+        set_zero(mobods[j].h, 3)
+        set_zero(mobods[j].inertia, 6)
+    set_identity_pose(&mobods[0].X_PF)
+    set_identity_pose(&X_NB[0])
+
+    for b in range(1, model.num_bodies):
+        j = model.mobod[b]
+        invert_pose4(X_BF + 16*model.outboard_frame[b], X_MB)
+
+        # X_NF = X_NP X_PF: the inboard frame, in the node frame of the mobod that carries it.
+        set_pose4(X_NB[model.parent[b]].R, X_NB[model.parent[b]].p, X_NP)
+        multiply_poses4(X_NP, X_BF + 16*model.inboard_frame[b], X_NF)
+
+        if model.type[b] == WELD:
+            calc_X_FM(WELD, model.constants + 16*b, mass, R, p)
+            set_pose4(R, p, X_FM)
+            multiply_poses4(X_NF, X_FM, X_NM)
+            multiply_poses4(X_NM, X_MB, X)
+            get_pose4(X, X_NB[b].R, X_NB[b].p)
+        else:
+            C = model.R_MN + 9*j
+            get_pose4(X_NF, R, mobods[j].X_PF.p)
+            for i in range(9):
+                X[i] = <T>C[i]
+            multiply_rotations(R, X, mobods[j].X_PF.R)
+            # X_NB = (R_MN)^-1 X_MB
+            for i in range(3):
+                X_NB[b].p[i] = X_MB[3]*C[i] + X_MB[7]*C[3 + i] + X_MB[11]*C[6 + i]
+                X_NB[b].R[3*i] = X_MB[0]*C[i] + X_MB[4]*C[3 + i] + X_MB[8]*C[6 + i]
+                X_NB[b].R[3*i + 1] = X_MB[1]*C[i] + X_MB[5]*C[3 + i] + X_MB[9]*C[6 + i]
+                X_NB[b].R[3*i + 2] = X_MB[2]*C[i] + X_MB[6]*C[3 + i] + X_MB[10]*C[6 + i]
+
+        add_body_inertia(mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, &X_NB[b], &mobods[j])
+
+
+cdef inline void set_identity_pose(Pose[T]* X) noexcept nogil:
+    set_zero(X.R, 9)
+    set_zero(X.p, 3)
+    X.R[0] = <T>1.0
+    X.R[4] = <T>1.0
+    X.R[8] = <T>1.0
+
+
+cdef inline void add_body_inertia(
+    T mass, const T* p_BoBcm_B, const T* G_BBo_B, const Pose[T]* X_NB, Mobod[T]* mobod
+) noexcept nogil:
+    cdef T h_B[3]
+    cdef T h[3]
+    cdef T I_B[6]
+    cdef T inertia[6]
+    cdef int i
+    for i in range(3):
+        h_B[i] = mass*p_BoBcm_B[i]
+    I_B[0] = mass*G_BBo_B[0]
+    I_B[1] = mass*G_BBo_B[3]
+    I_B[2] = mass*G_BBo_B[4]
+    I_B[3] = mass*G_BBo_B[1]
+    I_B[4] = mass*G_BBo_B[5]
+    I_B[5] = mass*G_BBo_B[2]
+    rotate(X_NB.R, h_B, h)
+    rotate_symmetric(X_NB.R, I_B, inertia)
+    add_shifted_inertia(mass, h, inertia, X_NB.p, &mobod.mass, mobod.h, mobod.inertia)

@@ -1,0 +1,121 @@
+"""Position kinematics by body, in World: what the caches of a Context hold."""
+
+from mbt._core.mobilizers cimport calc_across_H, calc_across_pose
+from mbt._core.model cimport Model
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport (
+    add_cross, invert_pose4, multiply_poses4, rotate4, set_pose4, set_zero,
+)
+
+
+cdef inline void calc_position_kinematics(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* X_BF,         # (num_frames, 4, 4)
+    # In:
+    const T* q,            # (nq,)
+    # Out:
+    T* X_FM,               # (num_bodies, 4, 4)  outboard in inboard frame; identity for World
+    T* X_PB,               # (num_bodies, 4, 4)
+    T* X_WB,               # (num_bodies, 4, 4)
+    T* H_FM,               # (nv, 6)             outboard in inboard frame
+    T* H_PB_W,             # (nv, 6)             velocity of Bo in P, in World
+) noexcept nogil:
+    """X_WB = X_WP X_PB, X_PB = X_PF X_FM X_MB; H_PB_W = shift(R_WF H_FM, p_MoBo_W)."""
+    cdef int b, i, k
+    cdef T R[9]
+    cdef T p[3]
+    cdef T p_MoBo_W[3]
+    cdef T X_PM[16]
+    cdef T X_MB[16]
+    cdef T X_WF[16]
+
+    for i in range(3):
+        p[i] = <T>0.0
+        for k in range(3):
+            R[3*i + k] = <T>(1.0 if i == k else 0.0)
+    set_pose4(R, p, X_FM)
+    set_pose4(R, p, X_PB)
+    set_pose4(R, p, X_WB)
+
+    for b in range(1, model.num_bodies):
+        calc_across_pose(
+            model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b], R, p
+        )
+        set_pose4(R, p, X_FM + 16*b)
+        multiply_poses4(X_BF + 16*model.inboard_frame[b], X_FM + 16*b, X_PM)
+        invert_pose4(X_BF + 16*model.outboard_frame[b], X_MB)
+        multiply_poses4(X_PM, X_MB, X_PB + 16*b)
+        multiply_poses4(X_WB + 16*model.parent[b], X_PB + 16*b, X_WB + 16*b)
+
+        if model.v_start[b + 1] > model.v_start[b]:
+            calc_across_H(
+                model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b],
+                H_FM + 6*model.v_start[b],
+            )
+            multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
+            calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p_MoBo_W)
+            for k in range(model.v_start[b], model.v_start[b + 1]):
+                rotate4(X_WF, H_FM + 6*k, H_PB_W + 6*k)
+                rotate4(X_WF, H_FM + 6*k + 3, H_PB_W + 6*k + 3)
+                add_cross(H_PB_W + 6*k, p_MoBo_W, H_PB_W + 6*k + 3)
+
+
+cdef inline void calc_p_MoBo_W(const T* X_WB, const T* X_BM, T* p_MoBo_W) noexcept nogil:
+    cdef T p_MoBo_B[3]
+    cdef int i
+    for i in range(3):
+        p_MoBo_B[i] = -X_BM[4*i + 3]
+    rotate4(X_WB, p_MoBo_B, p_MoBo_W)
+
+
+cdef inline void calc_spatial_inertias_in_world(
+    const Model* model,
+    const T* mass,         # (num_bodies,)
+    const T* p_BoBcm_B,    # (num_bodies, 3)
+    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* X_WB,         # (num_bodies, 4, 4)
+    T* p_BoBcm_W,          # (num_bodies, 3)
+    T* M_Bo_W,             # (num_bodies, 6, 6)
+) noexcept nogil:
+    """M_Bo_W = [I, m [c]x; -m [c]x, m 1], with c = p_BoBcm_W."""
+    cdef int b, i
+    cdef T J[9]
+    for b in range(model.num_bodies):
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W + 3*b)
+        calc_inertia_in_world(mass[b], G_BBo_B + 6*b, X_WB + 16*b, J)
+        set_spatial_inertia(mass[b], p_BoBcm_W + 3*b, J, M_Bo_W + 36*b)
+
+
+cdef inline void calc_inertia_in_world(T mass, const T* G, const T* X_WB, T* J) noexcept nogil:
+    """J = m R G R', full 3x3."""
+    cdef T GR[9]
+    cdef int i, j
+    for j in range(3):
+        # G R'
+        GR[j] = G[0]*X_WB[4*j] + G[3]*X_WB[4*j + 1] + G[4]*X_WB[4*j + 2]
+        GR[3 + j] = G[3]*X_WB[4*j] + G[1]*X_WB[4*j + 1] + G[5]*X_WB[4*j + 2]
+        GR[6 + j] = G[4]*X_WB[4*j] + G[5]*X_WB[4*j + 1] + G[2]*X_WB[4*j + 2]
+    for i in range(3):
+        for j in range(i + 1):
+            J[3*i + j] = mass*(X_WB[4*i]*GR[j] + X_WB[4*i + 1]*GR[3 + j] + X_WB[4*i + 2]*GR[6 + j])
+            J[3*j + i] = J[3*i + j]
+
+
+cdef inline void set_spatial_inertia(T mass, const T* c, const T* J, T* M) noexcept nogil:
+    cdef int i, j
+    set_zero(M, 36)
+    for i in range(3):
+        for j in range(3):
+            M[6*i + j] = J[3*i + j]
+        M[7*(3 + i)] = mass
+    M[4] = -(mass*c[2])
+    M[5] = mass*c[1]
+    M[9] = mass*c[2]
+    M[11] = -(mass*c[0])
+    M[15] = -(mass*c[1])
+    M[16] = mass*c[0]
+    for i in range(3):
+        for j in range(3):
+            M[6*(3 + j) + i] = M[6*i + 3 + j]

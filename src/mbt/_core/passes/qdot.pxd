@@ -1,0 +1,39 @@
+"""Between generalized velocities and the time derivatives of generalized positions."""
+
+from mbt._core.mobilizers cimport calc_qdot, calc_v
+from mbt._core.model cimport Model
+from mbt._core.scalars cimport T
+
+
+cdef inline void map_velocity_to_qdot(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* q,        # (nq,)
+    const T* v,        # (nv,)
+    # Out:
+    T* qdot,           # (nq,)
+) noexcept nogil:
+    """qdot = N(q) v."""
+    cdef int b
+    for b in range(1, model.num_bodies):
+        calc_qdot(
+            model.type[b], model.constants + 16*b, q + model.q_start[b], v + model.v_start[b], qdot + model.q_start[b]
+        )
+
+
+cdef inline void map_qdot_to_velocity(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* q,        # (nq,)
+    const T* qdot,     # (nq,)
+    # Out:
+    T* v,              # (nv,)
+) noexcept nogil:
+    """v = N+(q) qdot."""
+    cdef int b
+    for b in range(1, model.num_bodies):
+        calc_v(
+            model.type[b], model.constants + 16*b, q + model.q_start[b], qdot + model.q_start[b], v + model.v_start[b]
+        )

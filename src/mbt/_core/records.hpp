@@ -1,0 +1,92 @@
+// Records of the dynamics kernels, one per mobilized body. Templates on the scalar, so that one kernel source serves all.
+//
+// Frames of a mobilized body ("mobod"):
+//   P  node frame of the parent mobod
+//   F  inboard frame of the mobilizer, turned so that a one-dof axis is its z axis
+//   N  node frame: outboard frame of the mobilizer, turned the same way; F and N coincide at q = 0
+//   B  frame of a body that rides on the mobod; bodies welded to it share its node frame
+#pragma once
+#include "scalars/config.hpp"
+
+namespace MBT_NS {
+
+template <class T>
+struct Pose {
+  T R[9];  // row-major
+  T p[3];
+};
+
+// What the parameters of a Context make of one mobod.
+template <class T>
+struct Mobod {
+  Pose<T> X_PF;
+  T mass;
+  T h[3];        // mass * p_NoNcm_N, of all bodies on the mobod
+  T inertia[6];  // about No in N: xx xy xz yy yz zz
+};
+
+// Everything physical that kernels read: one set per Context, shared while the values are the defaults.
+template <class T>
+struct Parameters {
+  const Mobod<T>* mobods;       // (num_mobods,)
+  const Pose<T>* X_NB;          // (num_bodies,)
+  const T* X_BF;                // (num_frames, 4, 4)
+  const T* mass;                // (num_bodies,)
+  const T* p_BoBcm_B;           // (num_bodies, 3)
+  const T* G_BBo_B;             // (num_bodies, 6) xx yy zz xy xz yz
+  const T* gravity;             // (3,)
+  const T* damping;             // (nv,)
+  const T* reflected_inertia;   // (nv,)
+};
+
+// Inverse dynamics: motion and force at No, in N.
+template <class T>
+struct MotionForce {
+  Pose<T> X_PN;
+  T w[3];      // angular velocity
+  T alpha[3];  // angular acceleration
+  T a[3];      // acceleration of No, less gravity
+  T B[9];      // [alpha]x + [w]x [w]x
+  T t[3];      // torque and
+  T f[3];      // force through the mobilizer
+};
+
+// Mass matrix: composite inertia of a mobod and everything outboard of it, about No in N.
+template <class T>
+struct Composite {
+  Pose<T> X_PN;
+  T mass;
+  T h[3];
+  T inertia[6];
+};
+
+// Forward dynamics: articulated body inertia [A, B; B', C] and force Z at No, in N.
+template <class T>
+struct Articulated {
+  Pose<T> X_PN;
+  T w[3];      // angular velocity
+  T bias[6];   // acceleration of N in World when vdot and the acceleration of P are zero
+  T A[6];      // xx xy xz yy yz zz
+  T B[9];
+  T C[6];
+  T Z[6];      // [torque; force]
+  T acc[6];    // [alpha; a], less gravity
+};
+
+// One degree of freedom in forward dynamics.
+template <class T>
+struct ArticulatedDof {
+  T U[6];      // articulated inertia times the motion axis
+  T D;         // pivot: H' U + reflected inertia
+  T D_inverse;
+  T u;         // tau - H' Z
+};
+
+// Six by six composites about a common point, in World (Coriolis matrix).
+template <class T>
+struct Composite6 {
+  T M[36];
+  T B[36];
+};
+
+}  // namespace MBT_NS

@@ -1,0 +1,58 @@
+"""Cython view of records.hpp, which says what each field means."""
+
+cdef extern from "records.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass Pose[S]:
+        S R[9]
+        S p[3]
+
+    cdef cppclass Mobod[S]:
+        Pose[S] X_PF
+        S mass
+        S h[3]
+        S inertia[6]
+
+    cdef cppclass Parameters[S]:
+        const Mobod[S]* mobods
+        const Pose[S]* X_NB
+        const S* X_BF
+        const S* mass
+        const S* p_BoBcm_B
+        const S* G_BBo_B
+        const S* gravity
+        const S* damping
+        const S* reflected_inertia
+
+    cdef cppclass MotionForce[S]:
+        Pose[S] X_PN
+        S w[3]
+        S alpha[3]
+        S a[3]
+        S B[9]
+        S t[3]
+        S f[3]
+
+    cdef cppclass Composite[S]:
+        Pose[S] X_PN
+        S mass
+        S h[3]
+        S inertia[6]
+
+    cdef cppclass Articulated[S]:
+        Pose[S] X_PN
+        S w[3]
+        S bias[6]
+        S A[6]
+        S B[9]
+        S C[6]
+        S Z[6]
+        S acc[6]
+
+    cdef cppclass ArticulatedDof[S]:
+        S U[6]
+        S D
+        S D_inverse
+        S u
+
+    cdef cppclass Composite6[S]:
+        S M[36]
+        S B[36]

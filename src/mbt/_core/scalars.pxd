@@ -1,0 +1,100 @@
+"""The four scalar types of the kernels, and the fused type over them.
+
+    double       one state
+    Lanes        MBT_W states at once, one per SIMD lane
+    Dual         a value and MBT_W partial derivatives
+    PyScalar     any Python object with arithmetic (GIL held, functions installed)
+
+Each has a default constructor, construction from double, + - * / and unary -, products with a
+double on either side, += -= *= /=, and `sincos_`, `sqrt_`, `select_lt`. Comparisons are not
+declared on purpose: a kernel that branches on a value of type T must not compile.
+"""
+from cpython.ref cimport PyObject
+
+
+cdef extern from "scalars/config.hpp" nogil:
+    const int MBT_W  # lanes of Lanes, partials of Dual
+
+
+cdef extern from "scalars/real.hpp" namespace "MBT_NS" nogil:
+    void sincos_(double x, double* s, double* c)
+    double sqrt_(double a)
+    double select_lt(double a, double b, double x, double y)  # a < b ? x : y
+
+
+cdef extern from "scalars/lanes.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass Lanes:
+        Lanes()  # not initialized
+        Lanes(double)
+        Lanes operator+(Lanes)
+        Lanes operator-(Lanes)
+        Lanes operator*(Lanes)
+        Lanes operator*(double)
+        Lanes operator*(double, Lanes)
+        Lanes operator/(Lanes)
+        Lanes operator-()
+    void sincos_(Lanes x, Lanes* s, Lanes* c)
+    Lanes sqrt_(Lanes a)
+    Lanes select_lt(Lanes a, Lanes b, Lanes x, Lanes y)
+    double lane(const Lanes& a, int i)
+    void set_lane(Lanes& a, int i, double value)
+
+
+cdef extern from "scalars/dual.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass Dual:
+        double x  # value
+        Dual()  # not initialized
+        Dual(double)
+        Dual operator+(Dual)
+        Dual operator-(Dual)
+        Dual operator*(Dual)
+        Dual operator*(double)
+        Dual operator*(double, Dual)
+        Dual operator/(Dual)
+        Dual operator-()
+    void sincos_(Dual x, Dual* s, Dual* c)
+    Dual sqrt_(Dual a)
+    Dual select_lt(Dual a, Dual b, Dual x, Dual y)
+    double dual_partial(const Dual& a, int i)
+    void set_dual_partial(Dual& a, int i, double partial)
+
+
+cdef extern from "scalars/pyscalar.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass PyScalar:
+        PyObject* p  # an owned reference or NULL
+        PyScalar()  # NULL
+        PyScalar(double)
+        PyScalar operator+(PyScalar)
+        PyScalar operator-(PyScalar)
+        PyScalar operator*(PyScalar)
+        PyScalar operator*(double)
+        PyScalar operator*(double, PyScalar)
+        PyScalar operator/(PyScalar)
+        PyScalar operator-()
+    void sincos_(PyScalar x, PyScalar* s, PyScalar* c)
+    PyScalar sqrt_(PyScalar a)
+    PyScalar select_lt(PyScalar a, PyScalar b, PyScalar x, PyScalar y)
+    PyScalar pyscalar_borrow(PyObject* object)  # takes a reference of its own
+    PyScalar pyscalar_steal(PyObject* object)  # takes over the caller's reference
+
+    # `cdef PyFunctionsScope functions` in the function that calls kernels, then
+    # functions.install(...); the previous functions return when that function ends.
+    cdef cppclass PyFunctionsScope:
+        PyFunctionsScope()
+        void install(PyObject* sin, PyObject* cos, PyObject* sqrt, PyObject* select_lt)
+
+
+cdef extern from "scalars/transpose.hpp" namespace "MBT_NS" nogil:
+    # `rows`: states of n numbers each, `stride` doubles apart; out[k], in[k]: number k of every state.
+    void load_rows(const double* rows, Py_ssize_t stride, int n, Lanes* out)
+    void store_rows(const Lanes* lanes, double* rows, Py_ssize_t stride, int n)
+    # The same with only `count` states (1 <= count <= MBT_W) in memory.
+    void load_rows_partial(const double* rows, Py_ssize_t stride, int n, int count, Lanes* out)
+    void store_rows_partial(const Lanes* lanes, double* rows, Py_ssize_t stride, int n, int count)
+
+
+ctypedef fused T:
+    double
+    Lanes
+    Dual
+    PyScalar

@@ -1,0 +1,37 @@
+// Build-time choices shared by the scalar headers: namespace, lane count, vector extensions, attributes.
+//
+//   MBT_NS        namespace of everything here; one per instruction set, so that code built for
+//                 different sets can never be merged by the linker
+//   MBT_W         number of doubles in one vector register (lanes of Lanes, partials of Dual)
+//   MBT_PORTABLE  define it to do without compiler vector extensions (always so with MSVC)
+#pragma once
+
+#ifndef MBT_NS
+#define MBT_NS mbt_native
+#endif
+
+#ifndef MBT_W
+#if defined(__AVX512F__)
+#define MBT_W 8
+#elif defined(__AVX__)
+#define MBT_W 4
+#else
+#define MBT_W 2
+#endif
+#endif
+
+#if !defined(__GNUC__) && !defined(MBT_PORTABLE)
+#define MBT_PORTABLE
+#endif
+
+#if defined(__GNUC__)
+#define MBT_INLINE inline __attribute__((always_inline))
+#define MBT_NOINLINE __attribute__((noinline))
+#define MBT_COLD __attribute__((noinline, cold))
+#define MBT_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#else
+#define MBT_INLINE __forceinline
+#define MBT_NOINLINE __declspec(noinline)
+#define MBT_COLD __declspec(noinline)
+#define MBT_UNLIKELY(condition) (condition)
+#endif

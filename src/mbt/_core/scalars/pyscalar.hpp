@@ -1,0 +1,188 @@
+// The scalar `PyScalar`: any Python object with arithmetic (SymPy, CasADi, mpmath, Fraction, ...).
+//
+// Layout-equal to PyObject*, so the storage of a NumPy object array is an array of PyScalar.
+// Kernels are declared nogil but must hold the GIL when they run with PyScalar.
+//
+// Errors: a failing operation leaves its exception set and yields null; every later operation
+// sees the exception, makes no Python call and yields null too. The caller of a kernel checks
+// PyErr_Occurred() once, at the end.
+//
+// Folding keeps expressions small: a Python float that is exactly 0 or 1 (by type and value, never
+// by truth value) acts as neutral element, and 0 times anything is 0, even times inf or NaN.
+#pragma once
+
+#include <Python.h>
+
+#include "config.hpp"
+
+namespace MBT_NS {
+
+// One owned reference, or null.
+struct PyScalar {
+  PyObject* p;
+
+  PyScalar() noexcept : p(nullptr) {}
+  PyScalar(double a) : p(PyFloat_FromDouble(a)) {}
+  PyScalar(const PyScalar& other) noexcept : p(other.p) { Py_XINCREF(p); }
+  PyScalar(PyScalar&& other) noexcept : p(other.p) { other.p = nullptr; }
+  ~PyScalar() { Py_XDECREF(p); }
+
+  // The old object is released last: its finalizer may run Python code that looks at this slot.
+  PyScalar& operator=(const PyScalar& other) noexcept {
+    PyObject* old = p;
+    Py_XINCREF(other.p);
+    p = other.p;
+    Py_XDECREF(old);
+    return *this;
+  }
+  PyScalar& operator=(PyScalar&& other) noexcept {
+    PyObject* old = p;
+    p = other.p;
+    if (this != &other) {
+      other.p = nullptr;
+      Py_XDECREF(old);
+    }
+    return *this;
+  }
+};
+
+static_assert(sizeof(PyScalar) == sizeof(PyObject*), "PyScalar must be layout-equal to PyObject*");
+
+static inline PyScalar pyscalar_steal(PyObject* new_reference) noexcept {
+  PyScalar a;
+  a.p = new_reference;
+  return a;
+}
+
+static inline PyScalar pyscalar_borrow(PyObject* object) noexcept {
+  Py_XINCREF(object);
+  return pyscalar_steal(object);
+}
+
+// The functions that numbers do not bring along: called as sin(x), cos(x), sqrt(x) and
+// select_lt(a, b, x, y). Borrowed references.
+struct PyFunctions {
+  PyObject* sin;
+  PyObject* cos;
+  PyObject* sqrt;
+  PyObject* select_lt;
+};
+
+static thread_local PyFunctions current_py_functions = {nullptr, nullptr, nullptr, nullptr};
+
+// A local variable of the function that calls kernels: install() sets the functions for this
+// thread and module, the destructor puts the previous ones back (operators may re-enter).
+class PyFunctionsScope {
+ public:
+  PyFunctionsScope() noexcept : outer_(current_py_functions), mine_{nullptr, nullptr, nullptr, nullptr} {}
+  PyFunctionsScope(const PyFunctionsScope&) = delete;
+  PyFunctionsScope& operator=(const PyFunctionsScope&) = delete;
+  ~PyFunctionsScope() {
+    current_py_functions = outer_;
+    release();
+  }
+
+  void install(PyObject* sin, PyObject* cos, PyObject* sqrt, PyObject* select_lt) noexcept {
+    Py_XINCREF(sin);
+    Py_XINCREF(cos);
+    Py_XINCREF(sqrt);
+    Py_XINCREF(select_lt);
+    release();
+    mine_ = {sin, cos, sqrt, select_lt};
+    current_py_functions = mine_;
+  }
+
+ private:
+  void release() noexcept {
+    const PyFunctions old = mine_;
+    mine_ = {nullptr, nullptr, nullptr, nullptr};
+    Py_XDECREF(old.sin);
+    Py_XDECREF(old.cos);
+    Py_XDECREF(old.sqrt);
+    Py_XDECREF(old.select_lt);
+  }
+
+  PyFunctions outer_;
+  PyFunctions mine_;
+};
+
+// May an operation on these operands call Python? Null operands without an exception are a
+// mistake of the kernel or of the caller (an unset slot): raised, never passed over in silence.
+static inline bool usable(const PyScalar& a) {
+  if (PyErr_Occurred()) return false;
+  if (a.p) return true;
+  PyErr_SetString(PyExc_SystemError, "arithmetic on an unset Python scalar");
+  return false;
+}
+static inline bool usable(const PyScalar& a, const PyScalar& b) { return usable(a) && usable(b); }
+
+static inline bool is_float(const PyScalar& a, double value) {
+  return PyFloat_CheckExact(a.p) && PyFloat_AS_DOUBLE(a.p) == value;
+}
+
+[[maybe_unused]] MBT_NOINLINE static PyScalar operator-(const PyScalar& a) {
+  if (!usable(a)) return PyScalar();
+  return pyscalar_steal(PyNumber_Negative(a.p));
+}
+
+[[maybe_unused]] MBT_NOINLINE static PyScalar operator+(const PyScalar& a, const PyScalar& b) {
+  if (!usable(a, b)) return PyScalar();
+  if (is_float(a, 0.0)) return b;
+  if (is_float(b, 0.0)) return a;
+  return pyscalar_steal(PyNumber_Add(a.p, b.p));
+}
+
+[[maybe_unused]] MBT_NOINLINE static PyScalar operator-(const PyScalar& a, const PyScalar& b) {
+  if (!usable(a, b)) return PyScalar();
+  if (is_float(b, 0.0)) return a;
+  if (is_float(a, 0.0)) return -b;
+  return pyscalar_steal(PyNumber_Subtract(a.p, b.p));
+}
+
+[[maybe_unused]] MBT_NOINLINE static PyScalar operator*(const PyScalar& a, const PyScalar& b) {
+  if (!usable(a, b)) return PyScalar();
+  if (is_float(a, 0.0) || is_float(b, 1.0)) return a;
+  if (is_float(b, 0.0) || is_float(a, 1.0)) return b;
+  return pyscalar_steal(PyNumber_Multiply(a.p, b.p));
+}
+
+[[maybe_unused]] MBT_NOINLINE static PyScalar operator/(const PyScalar& a, const PyScalar& b) {
+  if (!usable(a, b)) return PyScalar();
+  if (is_float(b, 1.0)) return a;
+  return pyscalar_steal(PyNumber_TrueDivide(a.p, b.p));
+}
+
+static inline PyScalar operator*(const PyScalar& a, double b) { return a * PyScalar(b); }
+static inline PyScalar operator*(double a, const PyScalar& b) { return PyScalar(a) * b; }
+
+static inline PyScalar& operator+=(PyScalar& a, const PyScalar& b) { return a = a + b; }
+static inline PyScalar& operator-=(PyScalar& a, const PyScalar& b) { return a = a - b; }
+static inline PyScalar& operator*=(PyScalar& a, const PyScalar& b) { return a = a * b; }
+static inline PyScalar& operator/=(PyScalar& a, const PyScalar& b) { return a = a / b; }
+
+// function(arguments[0], ..., arguments[count - 1]); all are known to be usable.
+[[maybe_unused]] MBT_NOINLINE static PyScalar call(PyObject* function, PyObject* const* arguments, size_t count) {
+  if (function) return pyscalar_steal(PyObject_Vectorcall(function, arguments, count, nullptr));
+  PyErr_SetString(PyExc_SystemError, "no functions are installed for Python scalars");
+  return PyScalar();
+}
+
+static inline PyScalar sqrt_(const PyScalar& a) {
+  if (!usable(a)) return PyScalar();
+  return call(current_py_functions.sqrt, &a.p, 1);
+}
+
+static inline void sincos_(const PyScalar& a, PyScalar* s, PyScalar* c) {
+  const PyScalar angle = a;  // a may be *s or *c
+  *s = usable(angle) ? call(current_py_functions.sin, &angle.p, 1) : PyScalar();
+  *c = usable(angle) ? call(current_py_functions.cos, &angle.p, 1) : PyScalar();
+}
+
+// select_lt(a, b, x, y) decides; it may also build a conditional expression.
+static inline PyScalar select_lt(const PyScalar& a, const PyScalar& b, const PyScalar& x, const PyScalar& y) {
+  if (!usable(a, b) || !usable(x, y)) return PyScalar();
+  PyObject* arguments[] = {a.p, b.p, x.p, y.p};
+  return call(current_py_functions.select_lt, arguments, 4);
+}
+
+}  // namespace MBT_NS

@@ -1,0 +1,91 @@
+// Register: MBT_W doubles in a plain array, for compilers without vector extensions.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "config.hpp"
+
+namespace MBT_NS {
+
+struct Register {
+  double lane[MBT_W];
+};
+
+struct RegisterBits {
+  std::uint64_t lane[MBT_W];
+};
+
+// Fill every lane i of a result of the given type.
+#define MBT_EACH_LANE(Type, expression)                    \
+  Type r;                                                  \
+  for (int i = 0; i < MBT_W; ++i) r.lane[i] = expression; \
+  return r
+
+static MBT_INLINE Register operator+(const Register& a, const Register& b) { MBT_EACH_LANE(Register, a.lane[i] + b.lane[i]); }
+static MBT_INLINE Register operator-(const Register& a, const Register& b) { MBT_EACH_LANE(Register, a.lane[i] - b.lane[i]); }
+static MBT_INLINE Register operator*(const Register& a, const Register& b) { MBT_EACH_LANE(Register, a.lane[i] * b.lane[i]); }
+static MBT_INLINE Register operator/(const Register& a, const Register& b) { MBT_EACH_LANE(Register, a.lane[i] / b.lane[i]); }
+static MBT_INLINE Register operator-(const Register& a) { MBT_EACH_LANE(Register, -a.lane[i]); }
+
+static MBT_INLINE RegisterBits operator^(const RegisterBits& a, const RegisterBits& b) { MBT_EACH_LANE(RegisterBits, a.lane[i] ^ b.lane[i]); }
+static MBT_INLINE RegisterBits operator&(const RegisterBits& a, const RegisterBits& b) { MBT_EACH_LANE(RegisterBits, a.lane[i] & b.lane[i]); }
+static MBT_INLINE RegisterBits operator&(const RegisterBits& a, std::uint64_t b) { MBT_EACH_LANE(RegisterBits, a.lane[i] & b); }
+static MBT_INLINE RegisterBits operator<<(const RegisterBits& a, int n) { MBT_EACH_LANE(RegisterBits, a.lane[i] << n); }
+static MBT_INLINE RegisterBits operator-(std::uint64_t a, const RegisterBits& b) { MBT_EACH_LANE(RegisterBits, a - b.lane[i]); }
+
+static MBT_INLINE Register broadcast(double a) { MBT_EACH_LANE(Register, a); }
+
+static MBT_INLINE double get(const Register& r, int i) { return r.lane[i]; }
+static MBT_INLINE void set(Register& r, int i, double a) { r.lane[i] = a; }
+
+static MBT_INLINE Register load(const double* p) { MBT_EACH_LANE(Register, p[i]); }
+
+static MBT_INLINE void store(double* p, const Register& r) {
+  for (int i = 0; i < MBT_W; ++i) p[i] = r.lane[i];
+}
+
+// The bit pattern of every lane.
+static MBT_INLINE RegisterBits bits_of(const Register& r) {
+  RegisterBits b;
+  std::memcpy(&b, &r, sizeof b);
+  return b;
+}
+
+static MBT_INLINE Register from_bits(const RegisterBits& b) {
+  Register r;
+  std::memcpy(&r, &b, sizeof r);
+  return r;
+}
+
+// x where a < b, else y (also where a or b is NaN).
+static MBT_INLINE Register select_less(const Register& a, const Register& b, const Register& x, const Register& y) {
+  MBT_EACH_LANE(Register, a.lane[i] < b.lane[i] ? x.lane[i] : y.lane[i]);
+}
+
+// x where a == b, else y (also where a or b is NaN).
+static MBT_INLINE Register select_equal(const Register& a, const Register& b, const Register& x, const Register& y) {
+  MBT_EACH_LANE(Register, a.lane[i] == b.lane[i] ? x.lane[i] : y.lane[i]);
+}
+
+// Is a <= limit false (larger, or NaN) in any lane?
+static MBT_INLINE bool any_not_within(const Register& a, double limit) {
+  bool any = false;
+  for (int i = 0; i < MBT_W; ++i) any |= !(a.lane[i] <= limit);
+  return any;
+}
+
+static MBT_INLINE Register square_root(const Register& a) { MBT_EACH_LANE(Register, std::sqrt(a.lane[i])); }
+
+// The first n < MBT_W numbers at p; other lanes are zero. Memory behind them is not read.
+static MBT_INLINE Register load_first(const double* p, int n) { MBT_EACH_LANE(Register, i < n ? p[i] : 0.0); }
+
+// Store the first n < MBT_W lanes at p. Memory behind them is not written.
+static MBT_INLINE void store_first(double* p, int n, const Register& r) {
+  for (int i = 0; i < n; ++i) p[i] = r.lane[i];
+}
+
+#undef MBT_EACH_LANE
+
+}  // namespace MBT_NS

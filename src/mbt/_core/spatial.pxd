@@ -1,0 +1,226 @@
+"""Small dense algebra on `T*`: 3-vectors, row-major 3x3 rotations, spatial vectors [rotational; translational].
+
+Results never alias arguments unless a function says so.
+"""
+
+from mbt._core.scalars cimport T
+
+
+cdef inline void set_zero(T* y, int n) noexcept nogil:
+    cdef int i
+    for i in range(n):
+        y[i] = <T>0.0
+
+
+cdef inline void copy(const T* x, int n, T* y) noexcept nogil:
+    cdef int i
+    for i in range(n):
+        y[i] = x[i]
+
+
+cdef inline void add_to(const T* x, int n, T* y) noexcept nogil:
+    """y += x."""
+    cdef int i
+    for i in range(n):
+        y[i] = y[i] + x[i]
+
+
+cdef inline void add_scaled(const T* x, T s, int n, T* y) noexcept nogil:
+    """y += s x."""
+    cdef int i
+    for i in range(n):
+        y[i] = y[i] + x[i]*s
+
+
+cdef inline T dot3(const T* x, const T* y) noexcept nogil:
+    return x[0]*y[0] + x[1]*y[1] + x[2]*y[2]
+
+
+cdef inline T dot6(const T* x, const T* y) noexcept nogil:
+    return x[0]*y[0] + x[1]*y[1] + x[2]*y[2] + x[3]*y[3] + x[4]*y[4] + x[5]*y[5]
+
+
+cdef inline void cross(const T* x, const T* y, T* z) noexcept nogil:
+    """z = x × y."""
+    z[0] = x[1]*y[2] - x[2]*y[1]
+    z[1] = x[2]*y[0] - x[0]*y[2]
+    z[2] = x[0]*y[1] - x[1]*y[0]
+
+
+cdef inline void add_cross(const T* x, const T* y, T* z) noexcept nogil:
+    """z += x × y."""
+    z[0] = z[0] + x[1]*y[2] - x[2]*y[1]
+    z[1] = z[1] + x[2]*y[0] - x[0]*y[2]
+    z[2] = z[2] + x[0]*y[1] - x[1]*y[0]
+
+
+cdef inline void rotate(const T* R, const T* x, T* y) noexcept nogil:
+    """y = R x."""
+    y[0] = R[0]*x[0] + R[1]*x[1] + R[2]*x[2]
+    y[1] = R[3]*x[0] + R[4]*x[1] + R[5]*x[2]
+    y[2] = R[6]*x[0] + R[7]*x[1] + R[8]*x[2]
+
+
+cdef inline void rotate_inverse(const T* R, const T* x, T* y) noexcept nogil:
+    """y = R' x."""
+    y[0] = R[0]*x[0] + R[3]*x[1] + R[6]*x[2]
+    y[1] = R[1]*x[0] + R[4]*x[1] + R[7]*x[2]
+    y[2] = R[2]*x[0] + R[5]*x[1] + R[8]*x[2]
+
+
+cdef inline void multiply_rotations(const T* R_AB, const T* R_BC, T* R_AC) noexcept nogil:
+    """R_AC = R_AB R_BC."""
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            R_AC[3*i + j] = R_AB[3*i]*R_BC[j] + R_AB[3*i + 1]*R_BC[3 + j] + R_AB[3*i + 2]*R_BC[6 + j]
+
+
+cdef inline void transpose3(const T* R, T* y) noexcept nogil:
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            y[3*i + j] = R[3*j + i]
+
+
+cdef inline void symmetric_multiply(const T* S, const T* x, T* y) noexcept nogil:
+    """y = S x, with S = [xx xy xz yy yz zz]."""
+    y[0] = S[0]*x[0] + S[1]*x[1] + S[2]*x[2]
+    y[1] = S[1]*x[0] + S[3]*x[1] + S[4]*x[2]
+    y[2] = S[2]*x[0] + S[4]*x[1] + S[5]*x[2]
+
+
+cdef inline void rotate_symmetric(const T* R, const T* S, T* y) noexcept nogil:
+    """y = R S R', both [xx xy xz yy yz zz]."""
+    cdef T t[9]
+    cdef int i
+    for i in range(3):
+        t[3*i] = R[3*i]*S[0] + R[3*i + 1]*S[1] + R[3*i + 2]*S[2]
+        t[3*i + 1] = R[3*i]*S[1] + R[3*i + 1]*S[3] + R[3*i + 2]*S[4]
+        t[3*i + 2] = R[3*i]*S[2] + R[3*i + 1]*S[4] + R[3*i + 2]*S[5]
+    y[0] = t[0]*R[0] + t[1]*R[1] + t[2]*R[2]
+    y[1] = t[0]*R[3] + t[1]*R[4] + t[2]*R[5]
+    y[2] = t[0]*R[6] + t[1]*R[7] + t[2]*R[8]
+    y[3] = t[3]*R[3] + t[4]*R[4] + t[5]*R[5]
+    y[4] = t[3]*R[6] + t[4]*R[7] + t[5]*R[8]
+    y[5] = t[6]*R[6] + t[7]*R[7] + t[8]*R[8]
+
+
+cdef inline void add_shifted_inertia(
+    T mass, const T* h, const T* inertia, const T* p, T* out_mass, T* out_h, T* out_inertia
+) noexcept nogil:
+    """Add an inertia about Q, with h = mass * p_Qcm, to one about O, with p = p_OQ, in the same axes.
+
+    I_O = I_Q + (2 h·p + m p·p) 1 - (h p' + p h' + m p p')
+    """
+    cdef T g[3]
+    cdef T d0, d1, d2
+    cdef int i
+    for i in range(3):
+        g[i] = h[i] + p[i]*mass
+    d0 = (g[0] + h[0])*p[0]
+    d1 = (g[1] + h[1])*p[1]
+    d2 = (g[2] + h[2])*p[2]
+    out_inertia[0] = out_inertia[0] + inertia[0] + d1 + d2
+    out_inertia[1] = out_inertia[1] + inertia[1] - (h[0]*p[1] + g[1]*p[0])
+    out_inertia[2] = out_inertia[2] + inertia[2] - (h[0]*p[2] + g[2]*p[0])
+    out_inertia[3] = out_inertia[3] + inertia[3] + d0 + d2
+    out_inertia[4] = out_inertia[4] + inertia[4] - (h[1]*p[2] + g[2]*p[1])
+    out_inertia[5] = out_inertia[5] + inertia[5] + d0 + d1
+    for i in range(3):
+        out_h[i] = out_h[i] + g[i]
+    out_mass[0] = out_mass[0] + mass
+
+
+# Poses as row-major 4x4 matrices: what users see, and what the World passes work on.
+
+cdef inline void set_pose4(const T* R, const T* p, T* X) noexcept nogil:
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            X[4*i + j] = R[3*i + j]
+        X[4*i + 3] = p[i]
+    for j in range(3):
+        X[12 + j] = <T>0.0
+    X[15] = <T>1.0
+
+
+cdef inline void get_pose4(const T* X, T* R, T* p) noexcept nogil:
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            R[3*i + j] = X[4*i + j]
+        p[i] = X[4*i + 3]
+
+
+cdef inline void multiply_poses4(const T* X_AB, const T* X_BC, T* X_AC) noexcept nogil:
+    """X_AC = X_AB X_BC."""
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            X_AC[4*i + j] = X_AB[4*i]*X_BC[j] + X_AB[4*i + 1]*X_BC[4 + j] + X_AB[4*i + 2]*X_BC[8 + j]
+        X_AC[4*i + 3] = (
+            X_AB[4*i + 3] + X_AB[4*i]*X_BC[3] + X_AB[4*i + 1]*X_BC[7] + X_AB[4*i + 2]*X_BC[11]
+        )
+        X_AC[12 + i] = <T>0.0
+    X_AC[15] = <T>1.0
+
+
+cdef inline void invert_pose4(const T* X_AB, T* X_BA) noexcept nogil:
+    """X_BA = X_AB^-1."""
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            X_BA[4*i + j] = X_AB[4*j + i]
+        X_BA[4*i + 3] = -(X_AB[i]*X_AB[3] + X_AB[4 + i]*X_AB[7] + X_AB[8 + i]*X_AB[11])
+        X_BA[12 + i] = <T>0.0
+    X_BA[15] = <T>1.0
+
+
+cdef inline void rotate4(const T* X, const T* x, T* y) noexcept nogil:
+    """y = R x, with R the rotation of the pose X."""
+    y[0] = X[0]*x[0] + X[1]*x[1] + X[2]*x[2]
+    y[1] = X[4]*x[0] + X[5]*x[1] + X[6]*x[2]
+    y[2] = X[8]*x[0] + X[9]*x[1] + X[10]*x[2]
+
+
+cdef inline void rotate_inverse4(const T* X, const T* x, T* y) noexcept nogil:
+    """y = R' x, with R the rotation of the pose X."""
+    y[0] = X[0]*x[0] + X[4]*x[1] + X[8]*x[2]
+    y[1] = X[1]*x[0] + X[5]*x[1] + X[9]*x[2]
+    y[2] = X[2]*x[0] + X[6]*x[1] + X[10]*x[2]
+
+
+cdef inline void position_between4(const T* X_WA, const T* X_WB, T* p_AoBo_W) noexcept nogil:
+    cdef int i
+    for i in range(3):
+        p_AoBo_W[i] = X_WB[4*i + 3] - X_WA[4*i + 3]
+
+
+# Spatial vectors, p = p_AoBo: from A's origin to B's.
+
+cdef inline void shift_velocity(const T* V_A, const T* p, T* V_B) noexcept nogil:
+    """V_B = [w; v + w × p]."""
+    cdef int i
+    for i in range(6):
+        V_B[i] = V_A[i]
+    add_cross(V_A, p, V_B + 3)
+
+
+cdef inline void shift_acceleration(const T* A_A, const T* w, const T* p, T* A_B) noexcept nogil:
+    """A_B = [alpha; a + alpha × p + w × (w × p)]."""
+    cdef T wp[3]
+    cdef int i
+    for i in range(6):
+        A_B[i] = A_A[i]
+    add_cross(A_A, p, A_B + 3)
+    cross(w, p, wp)
+    add_cross(w, wp, A_B + 3)
+
+
+cdef inline void add_shifted_force(const T* F_B, const T* p, T* F_A) noexcept nogil:
+    """F_A += [t + p × f; f]: the force on B's origin, seen from A's."""
+    cdef int i
+    for i in range(6):
+        F_A[i] = F_A[i] + F_B[i]
+    add_cross(p, F_B + 3, F_A)

@@ -1,0 +1,500 @@
+"""The functions of `mbt.functional`: from arrays to arrays, without a Context, over any leading axes.
+
+One state in exact arrays goes straight into the kernel. Anything else is converted, broadcast, and looped over here.
+"""
+
+cimport numpy as cnp
+from libc.math cimport NAN
+from libc.string cimport memcpy
+
+from mbt._core cimport kernels
+from mbt._core.context cimport check_positions
+from mbt._core.door cimport apart, data, is_array1, new1, new2, new3, out1, out2, out3
+from mbt._core.engine cimport TreeCore
+from mbt._core.model cimport CompiledModel, Derived, Model
+from mbt._core.records cimport Parameters
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef CompiledModel compiled_of(object tree):
+    if isinstance(tree, TreeCore) and (<TreeCore>tree)._compiled is not None:
+        return (<TreeCore>tree)._compiled
+    from mbt.context.checks import raise_not_finalized
+    raise_not_finalized(tree)
+
+
+# Several states -------------------------------------------------------------------------------------------------
+
+cdef struct Operand:
+    # Sample i starts at data + stride*i; a stride of zero repeats one sample.
+    const double* data
+    Py_ssize_t stride
+
+
+cdef class Batch:
+    """Operands of a function, converted and broadcast over their leading axes."""
+    cdef list arrays                 # keeps the memory of the operands alive
+    cdef tuple shape
+    cdef Py_ssize_t count
+    cdef Operand[5] operands
+
+    def __init__(self, names, values, cores):
+        """`cores` are the shapes behind the leading axes."""
+        from mbt.math.arrays import as_float_array
+        from mbt.errors import ShapeError
+        self.arrays = [
+            as_float_array(value, name, (..., *core)) for name, value, core in zip(names, values, cores)
+        ]
+        leads = [array.shape[:array.ndim - len(core)] for array, core in zip(self.arrays, cores)]
+        try:
+            self.shape = np.broadcast_shapes(*leads)
+        except ValueError:
+            described = ", ".join(f"{name} {lead}" for name, lead in zip(names, leads))
+            raise ShapeError(f"leading axes do not broadcast: {described}") from None
+        self.count = 1
+        for extent in self.shape:
+            self.count *= extent
+        cdef int i
+        for i, (lead, core) in enumerate(zip(leads, cores)):
+            if lead != self.shape and any(extent != 1 for extent in lead):
+                self.arrays[i] = np.ascontiguousarray(np.broadcast_to(self.arrays[i], self.shape + tuple(core)))
+                lead = self.shape
+            self.operands[i].data = data(self.arrays[i])
+            self.operands[i].stride = int(np.prod(core)) if lead == self.shape and self.shape else 0
+
+    cdef keep_apart_from(self, object out):
+        """Copy operands whose memory `out` would overwrite."""
+        cdef int i
+        for i in range(len(self.arrays)):
+            self.arrays[i] = apart(self.arrays[i], out)
+            self.operands[i].data = data(self.arrays[i])
+
+    cdef object output(self, object out, tuple core):
+        shape = self.shape + core
+        if out is None:
+            return np.empty(shape)
+        from mbt.math.arrays import check_out
+        check_out(out, "out", shape)
+        self.keep_apart_from(out)
+        return out
+
+    cdef check_single(self, object tree, CompiledModel compiled):
+        """One state without leading axes gets an error where a batch gets NaN."""
+        if not self.shape:
+            check_positions(tree, compiled, self.operands[0].data)
+
+
+cdef inline const double* sample(const Operand* operand, Py_ssize_t i) noexcept nogil:
+    return operand.data + operand.stride*i
+
+
+cdef forces_operands(tree, external_forces, list names, list values, list cores, const Model* m):
+    """Append body and generalized forces to the operands."""
+    if external_forces is not None:
+        from mbt.context.checks import forces_of
+        body_forces, generalized_forces = forces_of(tree, external_forces, "external_forces", single=False)
+        names += ["external_forces.body_forces", "external_forces.generalized_forces"]
+        values += [body_forces, generalized_forces]
+        cores += [(m.num_bodies, 6), (m.num_velocities,)]
+
+
+# Inverse dynamics -----------------------------------------------------------------------------------------------
+
+def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
+    """Return the generalized forces that give the accelerations `vdot`: ``tau = M vdot + C v - tau_forces``.
+
+    Gravity, the other force elements and joint damping act; actuation does not.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, vdot : array_like, shape (..., num_velocities)
+        Generalized velocities and accelerations. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        Generalized forces [N m or N].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], 0.3*np.eye(3))))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> tree.finalize()
+    >>> mbt.functional.inverse_dynamics(tree, [[0.0], [1.0]], [0.0], [1.0])
+    array([[0.6],
+           [0.6]])
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef double* memory
+    if not (
+        external_forces is None and is_array1(q, m.num_positions) and is_array1(v, m.num_velocities)
+        and is_array1(vdot, m.num_velocities)
+    ):
+        return inverse_dynamics_batch(tree, compiled, q, v, vdot, external_forces, out)
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    if out is None:
+        out = new1(m.num_velocities)
+    else:
+        out = out1(out, "out", m.num_velocities)
+        q = apart(q, out)
+        v = apart(v, out)
+        vdot = apart(vdot, out)
+    memory = kernels.get_work(m, 0)
+    kernels.inverse_dynamics(m, p, p.gravity, data(q), data(v), data(vdot), memory, data(out))
+    kernels.add_damping(m, p, data(v), 1.0, data(out))
+    return out
+
+
+cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_forces, out):
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t i, nv = m.num_velocities
+    cdef int k
+    names, values, cores = ["q", "v", "vdot"], [q, v, vdot], [(m.num_positions,), (nv,), (nv,)]
+    forces_operands(tree, external_forces, names, values, cores, m)
+    cdef bint with_forces = external_forces is not None
+    cdef Batch batch = Batch(names, values, cores)
+    batch.check_single(tree, compiled)
+    out = batch.output(out, (nv,))
+    cdef double* tau = data(out)
+    cdef double* memory = kernels.get_work(m, nv)
+    cdef double* tau_of_bodies = memory + kernels.work_size(m)
+    cdef const Operand* x = batch.operands
+    with nogil:
+        for i in range(batch.count):
+            kernels.inverse_dynamics(
+                m, p, p.gravity, sample(&x[0], i), sample(&x[1], i), sample(&x[2], i), memory, tau + nv*i
+            )
+            kernels.add_damping(m, p, sample(&x[1], i), 1.0, tau + nv*i)
+            if with_forces:
+                kernels.stateless_generalized_forces(m, p, sample(&x[0], i), sample(&x[3], i), memory, tau_of_bodies)
+                for k in range(nv):
+                    tau[nv*i + k] -= tau_of_bodies[k] + sample(&x[4], i)[k]
+    return out
+
+
+# Forward dynamics -----------------------------------------------------------------------------------------------
+
+def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
+    """Return the generalized accelerations that `tau` gives: the exact inverse of `inverse_dynamics`.
+
+    Gravity, the other force elements and joint damping act; actuation does not.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, tau : array_like, shape (..., num_velocities)
+        Generalized velocities and forces. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        Generalized accelerations [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef double* memory
+    cdef double* total
+    cdef int singular
+    if not (
+        external_forces is None and is_array1(q, m.num_positions) and is_array1(v, nv) and is_array1(tau, nv)
+    ):
+        return forward_dynamics_batch(tree, compiled, q, v, tau, external_forces, out)
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    out = out1(out, "out", nv)
+    memory = kernels.get_work(m, 2*nv)
+    total = memory + kernels.work_size(m)
+    memcpy(total, data(tau), nv*sizeof(double))
+    kernels.add_damping(m, p, data(v), -1.0, total)
+    singular = kernels.forward_dynamics(m, p, data(q), data(v), total, memory, total + nv)
+    if singular >= 0:
+        from mbt.context.checks import raise_massless_dof
+        raise_massless_dof(tree, singular)
+    memcpy(data(out), total + nv, nv*sizeof(double))
+    return out
+
+
+cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_forces, out):
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t i, nv = m.num_velocities
+    cdef int k, singular = -1
+    names, values, cores = ["q", "v", "tau"], [q, v, tau], [(m.num_positions,), (nv,), (nv,)]
+    forces_operands(tree, external_forces, names, values, cores, m)
+    cdef bint with_forces = external_forces is not None
+    cdef Batch batch = Batch(names, values, cores)
+    batch.check_single(tree, compiled)
+    cdef bint is_single = not batch.shape
+    given = out
+    out = batch.output(out, (nv,)) if not is_single else new1(nv)
+    cdef double* vdot = data(out)
+    cdef double* memory = kernels.get_work(m, nv)
+    cdef double* total = memory + kernels.work_size(m)
+    cdef const Operand* x = batch.operands
+    with nogil:
+        for i in range(batch.count):
+            if with_forces:
+                kernels.stateless_generalized_forces(m, p, sample(&x[0], i), sample(&x[3], i), memory, total)
+            for k in range(nv):
+                total[k] = sample(&x[2], i)[k] + (total[k] + sample(&x[4], i)[k] if with_forces else 0.0)
+            kernels.add_damping(m, p, sample(&x[1], i), -1.0, total)
+            singular = kernels.forward_dynamics(
+                m, p, sample(&x[0], i), sample(&x[1], i), total, memory, vdot + nv*i
+            )
+            if singular >= 0:
+                for k in range(nv):
+                    vdot[nv*i + k] = NAN
+    if is_single:
+        if singular >= 0:
+            from mbt.context.checks import raise_massless_dof
+            raise_massless_dof(tree, singular)
+        if given is not None:
+            out1(given, "out", nv)[...] = out
+            return given
+    return out
+
+
+# Functions of q, and of q and v ---------------------------------------------------------------------------------
+
+def mass_matrix(tree, q, *, out=None):
+    """Return the mass matrix M(q), symmetric, reflected inertia of the rotors included.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_velocities, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities, num_velocities)
+        Mass matrix [kg m^2, kg m, kg].
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t i, nv = m.num_velocities
+    cdef double* memory
+    cdef double* M
+    cdef Batch batch
+    if is_array1(q, m.num_positions):
+        if m.num_checked:
+            check_positions(tree, compiled, data(q))
+        out = out2(out, "out", nv, nv)
+        q = apart(q, out)
+        memory = kernels.get_work(m, 0)
+        kernels.mass_matrix(m, p, data(q), memory, data(out))
+        return out
+    batch = Batch(["q"], [q], [(m.num_positions,)])
+    batch.check_single(tree, compiled)
+    out = batch.output(out, (nv, nv))
+    M = data(out)
+    memory = kernels.get_work(m, 0)
+    with nogil:
+        for i in range(batch.count):
+            kernels.mass_matrix(m, p, sample(&batch.operands[0], i), memory, M + nv*nv*i)
+    return out
+
+
+def bias_term(tree, q, v, *, out=None):
+    """Return the bias term ``C(q, v) v``, without gravity and any other force.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        Generalized forces [N m or N].
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t i, k, nv = m.num_velocities
+    cdef double[3] no_gravity = [0.0, 0.0, 0.0]
+    cdef const double* g = no_gravity
+    cdef Batch batch = Batch(["q", "v"], [q, v], [(m.num_positions,), (nv,)])
+    batch.check_single(tree, compiled)
+    out = batch.output(out, (nv,))
+    cdef double* tau = data(out)
+    cdef double* memory = kernels.get_work(m, nv)
+    cdef double* zeros = memory + kernels.work_size(m)
+    cdef const Operand* x = batch.operands
+    with nogil:
+        for k in range(nv):
+            zeros[k] = 0.0
+        for i in range(batch.count):
+            kernels.inverse_dynamics(m, p, g, sample(&x[0], i), sample(&x[1], i), zeros, memory, tau + nv*i)
+    return out
+
+
+def gravity_generalized_forces(tree, q, *, out=None):
+    """Return the generalized forces of gravity, on the right-hand side: ``tau_g = -dPE/dq`` along v.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        Generalized forces [N m or N].
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t i, nv = m.num_velocities
+    cdef Batch batch = Batch(["q"], [q], [(m.num_positions,)])
+    batch.check_single(tree, compiled)
+    out = batch.output(out, (nv,))
+    cdef double* tau = data(out)
+    cdef double* memory = kernels.get_work(m, nv)
+    with nogil:
+        for i in range(batch.count):
+            kernels.gravity_generalized_forces(m, p, sample(&batch.operands[0], i), memory, tau + nv*i)
+    return out
+
+
+def body_poses(tree, q, *, out=None):
+    """Return the pose X_WB of every body in World.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_bodies, 4, 4), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_bodies, 4, 4)
+        Homogeneous matrices, rows in BodyNodeIndex order; row 0 is World.
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t i, nb = m.num_bodies
+    cdef double* memory
+    cdef double* X_WB
+    cdef Batch batch
+    if is_array1(q, m.num_positions):
+        if m.num_checked:
+            check_positions(tree, compiled, data(q))
+        out = out3(out, "out", nb, 4, 4)
+        q = apart(q, out)
+        memory = kernels.get_work(m, 0)
+        kernels.body_poses(m, p, data(q), memory, data(out))
+        return out
+    batch = Batch(["q"], [q], [(m.num_positions,)])
+    batch.check_single(tree, compiled)
+    out = batch.output(out, (nb, 4, 4))
+    X_WB = data(out)
+    memory = kernels.get_work(m, 0)
+    with nogil:
+        for i in range(batch.count):
+            kernels.body_poses(m, p, sample(&batch.operands[0], i), memory, X_WB + 16*nb*i)
+    return out
+
+
+def frame_jacobian(tree, frame, q, *, out=None):
+    """Return the Jacobian of a frame's spatial velocity in World, at the frame origin: ``V_WF = J v``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, num_velocities)
+        Angular rows first.
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t i, nv = m.num_velocities
+    cdef int f = (<TreeCore>tree).frame(frame, "frame")
+    cdef double* memory
+    cdef double* J
+    cdef Batch batch
+    if is_array1(q, m.num_positions):
+        if m.num_checked:
+            check_positions(tree, compiled, data(q))
+        out = out2(out, "out", 6, nv)
+        q = apart(q, out)
+        memory = kernels.get_work(m, 0)
+        kernels.frame_jacobian(m, p, f, data(q), memory, data(out))
+        return out
+    batch = Batch(["q"], [q], [(m.num_positions,)])
+    batch.check_single(tree, compiled)
+    out = batch.output(out, (6, nv))
+    J = data(out)
+    memory = kernels.get_work(m, 0)
+    with nogil:
+        for i in range(batch.count):
+            kernels.frame_jacobian(m, p, f, sample(&batch.operands[0], i), memory, J + 6*nv*i)
+    return out

@@ -1,0 +1,108 @@
+"""The command line: ``mbt`` or ``python -m mbt``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+
+from mbt.cli.terminal import printable, write
+from mbt.errors import MbtError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments; otherwise those of the process.
+
+    Returns
+    -------
+    int
+        0 when all is well, 1 when the reader of the output went away, 2 when a file or an argument cannot be used,
+        130 when interrupted.
+    """
+    parser = _make_parser()
+    try:
+        options = parser.parse_args(arguments)
+        if options.command is None:
+            write(parser.format_help(), sys.stdout)
+            return 0
+        return _run(options)
+    except SystemExit as stop:  # argparse printed its own message.
+        return stop.code if isinstance(stop.code, int) else 2
+    except BrokenPipeError:
+        # Python flushes at exit: point the rest of the output at nothing, or that fails again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        if options.command == "info":
+            from mbt.cli.info import describe
+
+            text = describe(
+                options.file,
+                base=options.base,
+                strict=options.strict,
+                package_paths=options.package_path,
+                show_all=options.all,
+            )
+        else:
+            from mbt.cli.demo import run_demo
+
+            text = run_demo()
+    except MbtError as error:
+        write(f"mbt: {printable(str(error))}\n", sys.stderr)
+        return 2
+    write(text, sys.stdout)
+    sys.stdout.flush()
+    return 0
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mbt", description="Rigid multibody kinematics and dynamics.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version=f"mbt {metadata.version('mbt')}")
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="{info,demo}")
+
+    info = commands.add_parser(
+        "info",
+        help="show what is in a robot description",
+        description="Show bodies, joints, limits, masses and actuators of a URDF file, and what is ignored.",
+        allow_abbrev=False,
+    )
+    info.add_argument("file", help="URDF file, or package://name/path")
+    info.add_argument(
+        "--base",
+        choices=("fixed", "floating"),
+        default="fixed",
+        help="weld the root link to World, or leave it free (default: fixed)",
+    )
+    info.add_argument("--strict", action="store_true", help="refuse inertias that no physical body has")
+    info.add_argument(
+        "--package-path",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="where to look for packages; may be repeated",
+    )
+    info.add_argument("--all", action="store_true", help="show every body and joint of a large robot")
+
+    commands.add_parser(
+        "demo",
+        help="load an arm, compute with it and let it fall",
+        description="Load the arm that comes with mbt: poses, mass matrix, holding torques, a fall, and times.",
+        allow_abbrev=False,
+    )
+    return parser

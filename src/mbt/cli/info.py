@@ -1,0 +1,131 @@
+"""``mbt info``: what is in a robot description."""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.cli.drawing import draw_bodies
+from mbt.cli.terminal import WIDTH, clip, make_table, number, printable
+from mbt.errors import ModelWarning
+from mbt.parsing import load_model
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+    from mbt.parsing import ParseReport
+    from mbt.tree.joint import Joint
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["describe"]
+
+_MAX_ROWS = 120
+
+
+def describe(file: str, *, base: str, strict: bool, package_paths: list[str], show_all: bool) -> str:
+    """Return the description of a file as a text for a terminal.
+
+    Raises
+    ------
+    MbtError
+        When the file cannot be loaded.
+    """
+    with warnings.catch_warnings():
+        # The report below says the same.
+        warnings.simplefilter("ignore", ModelWarning)
+        tree = load_model(file, base=base, gravity=None, strict=strict, package_paths=package_paths)  # type: ignore[arg-type]
+    report = tree.parse_reports[0]
+    max_rows = tree.num_bodies + 1 if show_all else _MAX_ROWS
+    lines = _describe_sizes(tree, report)
+    lines += ["", *describe_bodies(tree, max_rows)]
+    lines += ["", *_describe_joints(tree, max_rows)]
+    lines += ["", *_describe_report(report)]
+    return "\n".join(lines) + "\n"
+
+
+def describe_bodies(tree: MultibodyTree, max_rows: int = _MAX_ROWS) -> list[str]:
+    """Return the lines of a drawing of all bodies."""
+    return make_table(
+        ("body", "joint", "type", "q", "mass [kg]"), draw_bodies(tree, max_rows), left=(0, 1, 2)
+    )
+
+
+def _describe_sizes(tree: MultibodyTree, report: ParseReport) -> list[str]:
+    moving = sum(joint.num_velocities > 0 for joint in tree.joints)
+    mass = sum(body.default_mass for body in tree.bodies)
+    sizes = (
+        f"{_count(tree.num_bodies - 1, 'body', 'bodies')} of {number(mass)} kg",
+        f"{_count(tree.num_joints, 'joint')}, {moving} moving",
+        _count(tree.num_positions, "position"),
+        _count(tree.num_velocities, "velocity", "velocities"),
+        _count(tree.num_actuators, "actuator"),
+    )
+    return [clip(f"{report.model_name} · {report.file}", WIDTH), clip(" · ".join(sizes), WIDTH)]
+
+
+def _describe_joints(tree: MultibodyTree, max_rows: int) -> list[str]:
+    moving = [joint for joint in tree.joints if joint.num_velocities]
+    if not moving:
+        return ["Nothing moves."]
+    moving.sort(key=lambda joint: joint.position_start)
+    rows = [_describe_joint(tree, joint) for joint in moving[:max_rows]]
+    headers = ("q", "joint", "axis", "lower", "upper", "", "speed", "effort", "damping", "rotor")
+    lines = make_table(headers, rows, left=(1, 2, 5))
+    if len(moving) > max_rows:
+        lines.append(f"  … {len(moving) - max_rows} more joints (--all shows them)")
+    return lines
+
+
+def _describe_joint(tree: MultibodyTree, joint: Joint) -> tuple[str, ...]:
+    start = str(joint.position_start)
+    if joint.num_velocities != 1:
+        return f"{start}-{joint.position_start + joint.num_positions - 1}", joint.name, "free", *[""] * 7
+    motors = [actuator for actuator in tree.joint_actuators if actuator.joint is joint]
+    lower, upper, speed = (
+        number(limits[0])
+        for limits in (joint.position_lower_limits, joint.position_upper_limits, joint.velocity_upper_limits)
+    )
+    return (
+        start,
+        joint.name,
+        _describe_axis(joint),
+        lower or "-",
+        upper or "-",
+        "rad" if joint.type_name == "revolute" else "m",
+        speed or "-",
+        number(sum(motor.effort_limit for motor in motors)) or "-" if motors else "no motor",
+        number(joint.default_damping_vector[0]),
+        number(sum(motor.default_reflected_inertia for motor in motors)) if motors else "",
+    )
+
+
+def _describe_axis(joint: Joint) -> str:
+    axis: FloatArray = getattr(joint, "axis", np.zeros(3))
+    for i, letter in enumerate("xyz"):
+        if abs(axis[i]) == 1.0:
+            return letter if axis[i] > 0 else f"-{letter}"
+    return " ".join(number(component, 2) for component in axis.tolist())
+
+
+def _describe_report(report: ParseReport) -> list[str]:
+    if not (report.warnings or report.ignored):
+        return ["Nothing in the file was ignored or changed."]
+    lines = []
+    if report.warnings:
+        lines.append("Warnings")
+        for warning in report.warnings:
+            lines += textwrap.wrap(
+                printable(str(warning)), WIDTH, initial_indent="  ", subsequent_indent="      ", max_lines=6
+            )
+    if report.ignored:
+        lines += [""] if lines else []
+        lines.append("Without effect")
+        words = ", ".join(f"{path} ({count})" for path, count in sorted(report.ignored.items()))
+        lines += textwrap.wrap(printable(words), WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return lines
+
+
+def _count(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,92 @@
+"""Text for terminals: tables, bars, and what to do when a terminal knows ASCII only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TextIO
+
+__all__ = ["WIDTH", "clip", "make_bar", "make_table", "number", "printable", "write"]
+
+#: No line is longer than this.
+WIDTH = 100
+
+_ASCII = str.maketrans(
+    {
+        "│": "|",
+        "├": "+",
+        "└": "`",
+        "─": "-",
+        "█": "#",
+        "░": ".",
+        "·": "-",
+        "…": "~",
+        "→": ">",
+        "²": "2",
+        "µ": "u",
+        "\N{REPLACEMENT CHARACTER}": "?",
+    }
+)
+
+
+def write(text: str, stream: TextIO) -> None:
+    """Write `text`; in ASCII where the stream cannot encode it."""
+    encoding = getattr(stream, "encoding", None) or "ascii"
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        text = text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+    stream.write(text)
+
+
+def printable(text: str) -> str:
+    """Return `text` without anything that would steer a terminal; line breaks and blanks remain."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def clip(text: str, width: int) -> str:
+    """Return `text` on one line, at most `width` characters of it."""
+    text = printable(text).replace("\n", " ")
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number with that many significant digits; -0 is 0, and nothing at all for no limit."""
+    if value in (float("inf"), float("-inf")):
+        return ""
+    return f"{value + 0.0:.{digits}g}"
+
+
+def make_bar(share: float, width: int = 20) -> str:
+    """Return a bar of which `share`, between 0 and 1, is filled."""
+    filled = round(min(max(share, 0.0), 1.0) * width)
+    return "█" * filled + "░" * (width - filled)
+
+
+def make_table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
+    """Return the lines of a table with two blanks between the columns.
+
+    Parameters
+    ----------
+    headers : sequence of str
+        Titles of the columns.
+    rows : sequence of sequence of str
+        Cells. Columns are as wide as their widest cell; the widest left-aligned one gives way to `WIDTH`.
+    left : sequence of int
+        Columns that are aligned to the left.
+    """
+    widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
+    surplus = 2 + sum(widths) + 2 * (len(widths) - 1) - WIDTH
+    while surplus > 0 and left:
+        widest = max(left, key=lambda i: widths[i])
+        if widths[widest] <= 8:
+            break
+        widths[widest] -= 1
+        surplus -= 1
+    lines = []
+    for row in (headers, *rows):
+        cells = (
+            clip(cell, width).ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append(clip("  " + "  ".join(cells).rstrip(), WIDTH))
+    return lines

@@ -1,0 +1,6 @@
+"""What changes while a tree is used: state, inputs, parameters and caches, in a `Context`."""
+
+from mbt.context.context import Context
+from mbt.context.multibody_forces import MultibodyForces
+
+__all__ = ["Context", "MultibodyForces"]

@@ -1,0 +1,162 @@
+"""What the compiled methods ask for when an argument is not what they can use at once: checks and their messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContextMismatchError,
+    ForeignElementError,
+    MbtError,
+    NotFinalizedError,
+    ShapeError,
+    SingularityError,
+    StaleCacheError,
+)
+from mbt.math.arrays import FloatArray, as_float_array
+from mbt.tree import Frame, MultibodyTree, RigidBody
+
+from mbt.context.multibody_forces import MultibodyForces
+
+if TYPE_CHECKING:
+    from mbt.tree.mobilizer import Mobilizer
+
+__all__ = [
+    "as_points",
+    "body_node_index",
+    "check_with_respect_to",
+    "forces_of",
+    "frame_index",
+    "massless_error",
+    "raise_context_mismatch",
+    "raise_massless_dof",
+    "raise_not_finalized",
+    "raise_singular_position",
+    "raise_stale_cache",
+]
+
+
+def raise_not_finalized(tree: object) -> NoReturn:
+    """Refuse an object that is no finalized tree."""
+    if not isinstance(tree, MultibodyTree):
+        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
+    raise NotFinalizedError("The tree computes only after tree.finalize(); call it once everything is added.")
+
+
+def raise_context_mismatch(tree: MultibodyTree, context: object) -> NoReturn:
+    """Refuse what is no Context of this tree."""
+    if not hasattr(context, "tree"):
+        raise ArgumentTypeError(
+            f"context: expected a Context made by tree.create_default_context(), got {type(context).__name__}"
+        )
+    raise ContextMismatchError(
+        "context: expected a Context of this tree, got one of another tree; "
+        "make it with create_default_context() of the tree that you call."
+    )
+
+
+def raise_stale_cache(name: str, cache: object, expected: str) -> NoReturn:
+    """Refuse a cache that is not of this state."""
+    if type(cache).__name__ != expected:
+        raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
+    raise StaleCacheError(
+        f"{name}: this {expected} was not computed from the present values of the Context: "
+        f"q, v or a parameter has changed since, or it belongs to another Context. "
+        f"Compute it again, or leave {name} out to use the caches of the Context."
+    )
+
+
+def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
+    """Return the index of a frame of this tree; a body stands for its body frame."""
+    if isinstance(frame, RigidBody):
+        frame = frame.body_frame
+    if not isinstance(frame, Frame):
+        raise ArgumentTypeError(f"{name}: expected a Frame, got {type(frame).__name__}")
+    if frame.parent_tree is not tree:
+        raise ForeignElementError(f"{name}: expected a frame of this tree, got {frame._label} of another tree")
+    return frame.index
+
+
+def body_node_index(tree: MultibodyTree, body: object) -> int:
+    """Return the node of a body of this tree."""
+    if not isinstance(body, RigidBody):
+        raise ArgumentTypeError(f"body: expected a RigidBody, got {type(body).__name__}")
+    if body.parent_tree is not tree:
+        raise ForeignElementError(f"body: expected a body of this tree, got {body._label} of another tree")
+    return body.node_index
+
+
+def forces_of(tree: MultibodyTree, forces: object, name: str, *, single: bool = True) -> tuple[FloatArray, FloatArray]:
+    """Return body forces and generalized forces of an argument.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        The tree they must be for.
+    forces : object
+        The argument.
+    name : str
+        Its name.
+    single : bool
+        Whether it must have no batch axes.
+    """
+    if not isinstance(forces, MultibodyForces):
+        raise ArgumentTypeError(f"{name}: expected a MultibodyForces, got {type(forces).__name__}")
+    if forces.tree is not tree:
+        raise ContextMismatchError(f"{name}: expected forces of this tree, got those of another tree")
+    if single and forces.batch_shape:
+        raise ShapeError(f"{name}: expected batch shape (), got {forces.batch_shape}")
+    return forces.body_forces, forces.generalized_forces
+
+
+def check_with_respect_to(value: object) -> bool:
+    """Return whether a Jacobian is taken with respect to qdot, not v."""
+    if value not in ("v", "qdot"):
+        raise ArgumentValueError(f"with_respect_to: expected 'v' or 'qdot', got {value!r}")
+    return value == "qdot"
+
+
+def raise_singular_position(tree: MultibodyTree, node: int) -> NoReturn:
+    """Refuse positions in which a mobilizer has no pose."""
+    mobilizer = _mobilizer_of_node(tree, node)
+    start = mobilizer.position_start
+    raise SingularityError(
+        f"q: the quaternion of {_describe(mobilizer)}, q[{start}:{start + 4}], is zero and stands for no rotation; "
+        "the identity is [1, 0, 0, 0]."
+    )
+
+
+def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
+    """Refuse forward dynamics where no mass resists a degree of freedom."""
+    for node in range(1, tree.num_bodies):
+        mobilizer = _mobilizer_of_node(tree, node)
+        if mobilizer.velocity_start <= dof < mobilizer.velocity_start + mobilizer.num_velocities:
+            raise SingularityError(
+                f"forward dynamics: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
+                f"{mobilizer.outboard_body._label} and what it carries have no mass, or no inertia about the axis. "
+                "Give it a mass, weld the joint, or add a rotor inertia."
+            )
+    raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
+
+
+def massless_error() -> MbtError:
+    """Return the error of a centre of mass that does not exist."""
+    return SingularityError("centre of mass: the tree has no mass")
+
+
+def _mobilizer_of_node(tree: MultibodyTree, node: int) -> Mobilizer:
+    return next(m for m in tree.mobilizers if m.outboard_body.node_index == node)
+
+
+def _describe(mobilizer: Mobilizer) -> str:
+    return mobilizer.joint._label if mobilizer.joint is not None else f"the mobilizer of {mobilizer.outboard_body._label}"
+
+
+def as_points(value: object, name: str) -> FloatArray:
+    """Return points as columns, (3, n), or one point, (3,)."""
+    points = as_float_array(value, name)
+    if points.ndim not in (1, 2) or points.shape[0] != 3:
+        raise ShapeError(f"{name}: expected shape (3, n), one point a column, or (3,), got {points.shape}")
+    return points

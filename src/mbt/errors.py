@@ -1,0 +1,180 @@
+"""Every error and warning of mbt.
+
+Each error derives from `MbtError` and from the built-in exception that fits, so both
+``except mbt.MbtError`` and ``except ValueError`` work. Helper functions compose the messages that occur
+in more than one place.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "AlreadyFinalizedError",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "ConcurrentUseError",
+    "ContextMismatchError",
+    "ElementIndexError",
+    "ForeignElementError",
+    "InvalidInertiaError",
+    "MbtError",
+    "ModelWarning",
+    "NotFinalizedError",
+    "ParseError",
+    "ShapeError",
+    "SingularityError",
+    "StaleCacheError",
+    "TopologyError",
+    "UnknownNameError",
+]
+
+
+class MbtError(Exception):
+    """Base class of all errors of mbt."""
+
+
+class ArgumentTypeError(MbtError, TypeError):
+    """An argument is of a type that cannot be used."""
+
+
+class ArgumentValueError(MbtError, ValueError):
+    """An argument has the right type and shape, but a value that makes no sense."""
+
+
+class ShapeError(MbtError, ValueError):
+    """An array has the wrong shape."""
+
+
+class TopologyError(MbtError, ValueError):
+    """Bodies and joints that do not form a tree."""
+
+
+class InvalidInertiaError(MbtError, ValueError):
+    """A mass property that no physical body has."""
+
+
+class NotFinalizedError(MbtError, RuntimeError):
+    """The tree must be finalized first."""
+
+
+class AlreadyFinalizedError(MbtError, RuntimeError):
+    """The tree is finalized: it cannot change any more."""
+
+
+class ForeignElementError(MbtError, ValueError):
+    """An element of another tree, or of none."""
+
+
+class ContextMismatchError(MbtError, ValueError):
+    """A Context of another tree."""
+
+
+class StaleCacheError(MbtError, RuntimeError):
+    """A cache computed from values that have changed since."""
+
+
+class ConcurrentUseError(MbtError, RuntimeError):
+    """One Context used by two threads at the same time."""
+
+
+class SingularityError(MbtError, ArithmeticError):
+    """A state in which the answer does not exist."""
+
+
+class UnknownNameError(MbtError, KeyError):
+    """No element has this name."""
+
+    def __str__(self) -> str:
+        """Return the message itself: a KeyError would show it quoted."""
+        return str(self.args[0]) if self.args else ""
+
+
+class ElementIndexError(MbtError, IndexError):
+    """An index out of range."""
+
+
+class ParseError(MbtError, ValueError):
+    """A robot description that cannot be read.
+
+    Attributes
+    ----------
+    message : str
+        What is wrong.
+    file : str or None
+        Where the description came from.
+    line : int or None
+        Line number, counted from 1.
+    element : str or None
+        The element concerned, as ``<joint name="elbow">``.
+    hint : str or None
+        What to do about it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        element: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.element = element
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Return ``file:line: element: message (hint)``."""
+        place = self.file or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"line {self.line}"
+        text = ": ".join(part for part in (place, self.element, self.message) if part)
+        return f"{text}\n  Hint: {self.hint}" if self.hint else text
+
+
+class ModelWarning(UserWarning):
+    """A model that can be used, but holds something its author will want to know."""
+
+
+def describe_shape(shape: Sequence[object]) -> str:
+    """Return the text of a shape: ``None`` reads ``n``, ``Ellipsis`` reads ``...``.
+
+    Examples
+    --------
+    >>> describe_shape((..., 3, None))
+    '(..., 3, n)'
+    >>> describe_shape((7,))
+    '(7,)'
+    """
+    words = ["n" if entry is None else "..." if entry is Ellipsis else str(entry) for entry in shape]
+    return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
+
+
+def shape_error(name: str, expected: Sequence[object], got: Sequence[object]) -> ShapeError:
+    """Return the error of an argument `name` of the wrong shape."""
+    return ShapeError(f"{name}: expected shape {describe_shape(expected)}, got {describe_shape(got)}")
+
+
+def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: str = "") -> UnknownNameError:
+    """Return the error of a `name` that no element of this `kind` has, with the nearest names.
+
+    Examples
+    --------
+    >>> print(unknown_name_error("joint", "elbwo", ["elbow", "wrist"]))
+    There is no joint named 'elbwo'. Did you mean 'elbow'?
+    """
+    names = sorted(set(known_names))
+    text = f"There is no {kind} named {name!r}{' ' + where if where else ''}."
+    nearest = difflib.get_close_matches(name, names, n=3)
+    if nearest:
+        return UnknownNameError(f"{text} Did you mean {' or '.join(repr(near) for near in nearest)}?")
+    if not names:
+        return UnknownNameError(f"{text} There are none at all.")
+    shown = ", ".join(repr(known) for known in names[:10])
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return UnknownNameError(f"{text} The names are {shown}{more}.")

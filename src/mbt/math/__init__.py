@@ -1,0 +1,35 @@
+"""Poses, rotations and mass properties: small value types and functions on NumPy arrays."""
+
+from __future__ import annotations
+
+from mbt.math.poses import (
+    as_pose,
+    as_rotation,
+    as_unit_vector,
+    inverse_pose,
+    make_pose,
+    matrix_to_quaternion,
+    normalize_axis,
+    quaternion_to_matrix,
+    rotation_about_axis,
+    rpy_to_matrix,
+    skew,
+)
+from mbt.math.spatial_inertia import SpatialInertia
+from mbt.math.unit_inertia import UnitInertia
+
+__all__ = [
+    "SpatialInertia",
+    "UnitInertia",
+    "as_pose",
+    "as_rotation",
+    "as_unit_vector",
+    "inverse_pose",
+    "make_pose",
+    "matrix_to_quaternion",
+    "normalize_axis",
+    "quaternion_to_matrix",
+    "rotation_about_axis",
+    "rpy_to_matrix",
+    "skew",
+]

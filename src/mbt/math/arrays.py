@@ -1,0 +1,229 @@
+"""Checks and conversions of arguments: the thorough half of the door.
+
+The compiled methods accept a float64, C-contiguous array of the right shape without looking further.
+Anything else comes here and is either converted to such an array or refused with a message that names
+the argument.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, shape_error
+
+__all__ = [
+    "FloatArray",
+    "Shape",
+    "as_finite_array",
+    "as_float",
+    "as_float_array",
+    "as_index",
+    "as_nonnegative",
+    "check_out",
+]
+
+FloatArray = npt.NDArray[np.float64]
+Shape = tuple[int | EllipsisType | None, ...]
+
+# Booleans, signed and unsigned integers, floats: what converts to float64 without losing a component.
+_REAL_KINDS = "biuf"
+
+
+def as_float_array(
+    value: object, name: str, shape: Shape | None = None, *, ndim: int | None = None
+) -> FloatArray:
+    """Convert a real array-like to a float64, C-contiguous array in native byte order.
+
+    Parameters
+    ----------
+    value : array_like
+        Numbers: lists, arrays of any real dtype, byte order and strides, objects with ``__array__``.
+        Complex numbers, text, None, objects and ragged lists are refused: nothing is converted by guessing.
+    name : str
+        Name of the argument in error messages.
+    shape : tuple, optional
+        Wanted shape. ``None`` is any extent, a leading ``Ellipsis`` is any number of batch axes.
+    ndim : int, optional
+        Wanted number of axes.
+
+    Returns
+    -------
+    ndarray
+        The array. It shares memory with `value` where `value` is already of this form.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When `value` does not consist of real numbers.
+    ShapeError
+        When the shape is another one.
+
+    Examples
+    --------
+    >>> as_float_array([1, 2, 3], "q", (3,))
+    array([1., 2., 3.])
+    """
+    array = _as_real_array(value, name)
+    if shape is not None and not _has_shape(array.shape, shape):
+        raise shape_error(name, shape, array.shape)
+    if ndim is not None and array.ndim != ndim:
+        raise shape_error(name, (None,) * ndim, array.shape)
+    return array
+
+
+def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
+    """Convert as `as_float_array` does, refuse NaN and infinity, and return a copy that nobody else holds."""
+    array = as_float_array(value, name, shape)
+    if not np.isfinite(array).all():
+        raise ArgumentValueError(f"{name}: expected finite numbers, got {_describe_values(array)}")
+    return array.copy()
+
+
+def as_float(value: object, name: str) -> float:
+    """Convert a real number, or an array that holds exactly one, to a float. NaN and infinity pass.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When `value` is no real number.
+    ShapeError
+        When it is several.
+    """
+    if type(value) is float:
+        return value
+    array = _as_real_array(value, name)
+    if array.ndim != 0:
+        raise shape_error(name, (), array.shape)
+    return float(array)
+
+
+def check_out(out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
+    """Return `out` if results can be written straight into it.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Unless `out` is exactly an ndarray, float64 in native byte order, C-contiguous, aligned and writeable.
+    ShapeError
+        Unless its shape is `shape`.
+    """
+    wanted = f"{name}: expected a float64, C-contiguous, writeable numpy.ndarray"
+    if type(out) is not np.ndarray:
+        raise ArgumentTypeError(f"{wanted}, got {_describe_type(out)}")
+    if out.dtype != np.float64 or not out.dtype.isnative:
+        raise ArgumentTypeError(
+            f"{wanted}, got dtype {out.dtype.str if not out.dtype.isnative else out.dtype}"
+        )
+    if out.shape != shape:
+        raise shape_error(name, shape, out.shape)
+    for holds, problem in (
+        (out.flags.c_contiguous, "one that is not C-contiguous"),
+        (out.flags.aligned, "one that is not aligned"),
+        (out.flags.writeable, "a read-only one"),
+    ):
+        if not holds:
+            raise ArgumentTypeError(f"{wanted}, got {problem}")
+    return out
+
+
+def as_index(value: object, name: str, count: int, kind: str) -> int:
+    """Return `value` as an index in ``range(count)``.
+
+    Parameters
+    ----------
+    value : int
+        The index. Booleans, floats and negative numbers are refused.
+    name : str
+        Name of the argument.
+    count : int
+        Number of elements.
+    kind : str
+        What is counted, in the singular: ``"body"``, ``"joint"``.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When `value` is no integer.
+    ElementIndexError
+        When it is out of range.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(f"{name}: expected the index of a {kind}, got {value!r}")
+    try:
+        index = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{name}: expected the index of a {kind}, got {_describe_type(value)}"
+        ) from None
+    if not 0 <= index < count:
+        wanted = f"0 <= index < {count}" if count else f"nothing, as there is no {kind}"
+        raise ElementIndexError(f"{name}: expected the index of a {kind} ({wanted}), got {index}")
+    return index
+
+
+def _as_real_array(value: object, name: str) -> FloatArray:
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentTypeError(
+            f"{name}: expected real numbers, got a masked array, whose mask would be lost"
+        )
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        raise ArgumentTypeError(
+            f"{name}: expected real numbers convertible to float64, got {_describe_type(value)} "
+            f"that does not form an array ({error})"
+        ) from error
+    if array.dtype.kind not in _REAL_KINDS:
+        got = (
+            array.dtype if isinstance(value, np.ndarray) or array.dtype.kind == "c" else _describe_type(value)
+        )
+        raise ArgumentTypeError(f"{name}: expected real numbers convertible to float64, got {got}")
+    return np.require(array, np.float64, ["C", "A", "E"])
+
+
+def _has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
+    if wanted and wanted[0] is Ellipsis:
+        wanted = wanted[1:]
+        if len(got) < len(wanted):
+            return False
+        got = got[len(got) - len(wanted) :]
+    return len(got) == len(wanted) and all(w is None or w == g for g, w in zip(got, wanted, strict=True))
+
+
+def _describe_type(value: object) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, (list, tuple)):
+        culprit = _first_non_number(value)
+        return type(value).__name__ + (f" with the entry {culprit}" if culprit else "")
+    return (
+        f"{type(value).__name__} {value!r:.40}" if isinstance(value, (str, bytes)) else type(value).__name__
+    )
+
+
+def _first_non_number(values: Any) -> str:
+    for entry in values:
+        if not isinstance(entry, (int, float, np.ndarray, np.generic, list, tuple)):
+            return f"{entry!r:.40}"
+    return ""
+
+
+def _describe_values(array: FloatArray) -> str:
+    if array.size <= 16:
+        return str(array.tolist())
+    bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    return f"{array[bad]} at index {bad if len(bad) > 1 else bad[0]}"
+
+
+def as_nonnegative(value: object, name: str) -> float:
+    """Convert to a float that is finite and not negative: a mass, a damping, a stiffness."""
+    number = as_float(value, name)
+    if not (math.isfinite(number) and number >= 0):
+        raise ArgumentValueError(f"{name}: expected a finite number >= 0, got {number}")
+    return number

@@ -1,0 +1,261 @@
+"""Poses, rotations and unit vectors as plain NumPy arrays.
+
+A pose ``X_AB`` is a homogeneous ``(4, 4)`` matrix, a rotation ``R_AB`` a ``(3, 3)`` matrix, a quaternion
+``(w, x, y, z)``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, shape_error
+from mbt.math.arrays import FloatArray, as_finite_array, as_float
+
+__all__ = [
+    "as_pose",
+    "as_rotation",
+    "as_unit_vector",
+    "inverse_pose",
+    "make_pose",
+    "matrix_to_quaternion",
+    "normalize_axis",
+    "quaternion_to_matrix",
+    "rotation_about_axis",
+    "rpy_to_matrix",
+    "skew",
+]
+
+# A pose typed or computed in single precision is orthonormal to 1e-7; one of a wrong model to no such figure.
+_ORTHONORMALITY_TOLERANCE = 1e-6
+_BOTTOM_ROW_TOLERANCE = 1e-9
+
+
+def make_pose(
+    p: object = None,
+    *,
+    rpy: object = None,
+    quaternion: object = None,
+    R: object = None,
+) -> FloatArray:
+    """Build the pose X_AB from a position and a rotation.
+
+    Parameters
+    ----------
+    p : array_like, shape (3,), optional
+        Position p_AoBo_A [m]; zero when left out.
+    rpy : array_like, shape (3,), optional
+        Roll, pitch, yaw [rad]: ``R_AB = Rz(yaw) Ry(pitch) Rx(roll)``.
+    quaternion : array_like, shape (4,), optional
+        ``(w, x, y, z)``; normalised.
+    R : array_like, shape (3, 3), optional
+        The rotation matrix R_AB.
+
+    Returns
+    -------
+    ndarray, shape (4, 4)
+
+    Raises
+    ------
+    ArgumentTypeError
+        When more than one rotation is given, or anything but real numbers.
+    ArgumentValueError
+        When a number is not finite, or `R` is no rotation.
+
+    Examples
+    --------
+    >>> make_pose([1, 2, 3])
+    array([[1., 0., 0., 1.],
+           [0., 1., 0., 2.],
+           [0., 0., 1., 3.],
+           [0., 0., 0., 1.]])
+    """
+    given = [
+        name for name, value in (("rpy", rpy), ("quaternion", quaternion), ("R", R)) if value is not None
+    ]
+    if len(given) > 1:
+        raise ArgumentTypeError(
+            f"make_pose: expected at most one of rpy, quaternion and R, got {' and '.join(given)}"
+        )
+    X_AB = np.eye(4)
+    if p is not None:
+        X_AB[:3, 3] = as_finite_array(p, "p", (3,))
+    if rpy is not None:
+        X_AB[:3, :3] = rpy_to_matrix(rpy)
+    elif quaternion is not None:
+        X_AB[:3, :3] = quaternion_to_matrix(quaternion)
+    elif R is not None:
+        X_AB[:3, :3] = as_rotation(R, "R")
+    return X_AB
+
+
+def as_pose(value: object, name: str) -> FloatArray:
+    """Return a copy of a pose, after a check that it is one.
+
+    Parameters
+    ----------
+    value : array_like, shape (4, 4)
+        The pose, or an object with ``as_matrix()`` of that shape. Its rotation must be orthonormal within
+        1e-6.
+    name : str
+        Name of the argument in error messages.
+
+    Raises
+    ------
+    ArgumentTypeError, ShapeError
+        When it is no real matrix of that shape.
+    ArgumentValueError
+        When the matrix is no pose.
+    """
+    as_matrix = getattr(value, "as_matrix", None)
+    X = as_finite_array(as_matrix() if callable(as_matrix) else value, name, (4, 4))
+    bottom_row = X[3]
+    if np.abs(bottom_row - (0.0, 0.0, 0.0, 1.0)).max() > _BOTTOM_ROW_TOLERANCE:
+        raise ArgumentValueError(
+            f"{name}: expected a pose with bottom row [0, 0, 0, 1], got {bottom_row.tolist()}"
+        )
+    _check_rotation(X[:3, :3], f"{name}: expected a pose whose rotation matrix is orthonormal")
+    return X
+
+
+def as_rotation(value: object, name: str) -> FloatArray:
+    """Return a copy of a rotation matrix, after a check that it is one: orthonormal within 1e-6."""
+    as_matrix = getattr(value, "as_matrix", None)
+    R = as_finite_array(as_matrix() if callable(as_matrix) else value, name, (3, 3))
+    _check_rotation(R, f"{name}: expected an orthonormal rotation matrix")
+    return R
+
+
+def inverse_pose(X_AB: object) -> FloatArray:
+    """Return X_BA, the inverse of a pose."""
+    X = as_pose(X_AB, "X_AB")
+    R_BA = X[:3, :3].T
+    X_BA = np.eye(4)
+    X_BA[:3, :3] = R_BA
+    X_BA[:3, 3] = -R_BA @ X[:3, 3]
+    return X_BA
+
+
+def rpy_to_matrix(rpy: object) -> FloatArray:
+    """Return ``Rz(yaw) Ry(pitch) Rx(roll)`` of the angles ``(roll, pitch, yaw)`` [rad].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rpy_to_matrix([0, 0, np.pi / 2]).round(12) @ [1, 0, 0]
+    array([0., 1., 0.])
+    """
+    roll, pitch, yaw = as_finite_array(rpy, "rpy", (3,)).tolist()
+    cr, sr = math.cos(roll), math.sin(roll)
+    cp, sp = math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def quaternion_to_matrix(quaternion: object) -> FloatArray:
+    """Return the rotation matrix of ``(w, x, y, z)``, which is normalised first.
+
+    Raises
+    ------
+    SingularityError
+        When the quaternion is zero.
+    """
+    wxyz = as_finite_array(quaternion, "quaternion", (4,))
+    scale = np.abs(wxyz).max()
+    if scale == 0.0:
+        raise SingularityError("quaternion: expected a nonzero quaternion (w, x, y, z), got zero")
+    wxyz /= scale
+    w, x, y, z = (wxyz / np.linalg.norm(wxyz)).tolist()
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def matrix_to_quaternion(R: object) -> FloatArray:
+    """Return the unit quaternion ``(w, x, y, z)`` of a rotation matrix, with ``w >= 0``."""
+    m = as_rotation(R, "R")
+    # 4 w^2, 4 x^2, 4 y^2, 4 z^2: divide by the largest, which is at least 1.
+    squares = 1.0 + np.array(
+        [
+            m[0, 0] + m[1, 1] + m[2, 2],
+            m[0, 0] - m[1, 1] - m[2, 2],
+            m[1, 1] - m[0, 0] - m[2, 2],
+            m[2, 2] - m[0, 0] - m[1, 1],
+        ]
+    )
+    wx, wy, wz = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
+    xy, yz, zx = m[0, 1] + m[1, 0], m[1, 2] + m[2, 1], m[2, 0] + m[0, 2]
+    rows = (
+        (squares[0], wx, wy, wz),
+        (wx, squares[1], xy, zx),
+        (wy, xy, squares[2], yz),
+        (wz, zx, yz, squares[3]),
+    )
+    wxyz = np.array(rows[int(np.argmax(squares))])
+    wxyz /= np.linalg.norm(wxyz)
+    return -wxyz if wxyz[0] < 0 else wxyz
+
+
+def rotation_about_axis(axis: object, angle: object) -> FloatArray:
+    """Return the rotation by `angle` [rad] about `axis`, any nonzero vector of shape (3,)."""
+    n = normalize_axis(axis, "axis")
+    theta = as_float(angle, "angle")
+    if not math.isfinite(theta):
+        raise ArgumentValueError(f"angle: expected a finite number, got {theta}")
+    # R = cos 1 + sin [n]x + (1 - cos) n n^T
+    c, s = math.cos(theta), math.sin(theta)
+    R: FloatArray = c * np.eye(3) + s * skew(n) + (1.0 - c) * np.outer(n, n)
+    return R
+
+
+def skew(p: object) -> FloatArray:
+    """Return the matrix ``[p]x`` with ``[p]x a = p x a``."""
+    x, y, z = as_finite_array(p, "p", (3,)).tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def as_unit_vector(value: object, name: str, tol: float = 1e-6) -> FloatArray:
+    """Return a vector of unit length within `tol`, renormalised."""
+    vector = as_finite_array(value, name, (3,))
+    length = float(np.linalg.norm(vector))
+    if not abs(length - 1.0) <= tol:
+        raise ArgumentValueError(
+            f"{name}: expected a unit vector, got {vector.tolist()} of length {length:.9g}"
+        )
+    return vector / length
+
+
+def normalize_axis(value: object, name: str) -> FloatArray:
+    """Return the unit vector along any nonzero vector."""
+    vector = as_finite_array(value, name, (3,))
+    scale = np.abs(vector).max()
+    if scale == 0.0:
+        raise ArgumentValueError(f"{name}: expected a nonzero vector, got {vector.tolist()}")
+    vector /= scale
+    unit: FloatArray = vector / np.linalg.norm(vector)
+    return unit
+
+
+def _check_rotation(R: FloatArray, expectation: str) -> None:
+    if R.shape != (3, 3):
+        raise shape_error("R", (3, 3), R.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(np.abs(R @ R.T - np.eye(3)).max())
+        determinant = float(np.linalg.det(R))
+    if not error <= _ORTHONORMALITY_TOLERANCE:
+        raise ArgumentValueError(f"{expectation}, got one with |R R^T - 1| up to {error:.3g}")
+    if determinant < 0.0:
+        raise ArgumentValueError(
+            f"{expectation} and right-handed, got a reflection (determinant {determinant:.3g})"
+        )

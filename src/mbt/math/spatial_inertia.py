@@ -1,0 +1,264 @@
+"""Spatial inertia: mass, mass centre and unit inertia of a body."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, InvalidInertiaError
+from mbt.math.arrays import FloatArray, as_float, as_float_array
+from mbt.math.poses import as_rotation, skew
+from mbt.math.spatial_inertia_shapes import SpatialInertiaShapes
+from mbt.math.unit_inertia import UnitInertia
+
+__all__ = ["SpatialInertia"]
+
+
+class SpatialInertia(SpatialInertiaShapes):
+    """Mass properties of a body S about a point P, expressed in a frame E: M_SP_E.
+
+    Immutable. A body is physically possible when its mass is finite and not negative, its mass centre is
+    finite, and the principal moments about the mass centre are not negative and satisfy the triangle
+    inequality: none exceeds the sum of the other two. A massless body is possible: `SpatialInertia.zero()`.
+
+    Parameters
+    ----------
+    mass : float
+        Mass [kg].
+    p_PScm_E : array_like, shape (3,)
+        Position of the mass centre from P [m].
+    G_SP_E : array_like of shape (3, 3), or UnitInertia
+        Unit inertia about P [m^2]: the rotational inertia about P divided by the mass.
+    skip_validity_check : bool, optional
+        Accept mass properties that no physical body has. A negative or non-finite mass is refused all the
+        same.
+
+    Raises
+    ------
+    InvalidInertiaError
+        When no physical body has these mass properties; the message says which rule fails.
+
+    Examples
+    --------
+    A rod of 2 kg and 1 m that hangs from its end P:
+
+    >>> import numpy as np
+    >>> M = SpatialInertia(2.0, [0, 0, -0.5], np.diag([1 / 3, 1 / 3, 0.0]))
+    >>> M.calc_rotational_inertia().diagonal().round(6)
+    array([0.666667, 0.666667, 0.      ])
+    """
+
+    __slots__ = ("_com", "_mass", "_unit_inertia")
+    _mass: float
+    _com: FloatArray
+    _unit_inertia: UnitInertia
+
+    def __init__(
+        self,
+        mass: object,
+        p_PScm_E: object,
+        G_SP_E: object,
+        *,
+        skip_validity_check: bool = False,
+    ) -> None:
+        m = _checked_mass(mass)
+        com = as_float_array(p_PScm_E, "p_PScm_E", (3,)).copy()
+        com.flags.writeable = False
+        unit_inertia = G_SP_E if isinstance(G_SP_E, UnitInertia) else UnitInertia.from_matrix(G_SP_E)
+        object.__setattr__(self, "_mass", m)
+        object.__setattr__(self, "_com", com)
+        object.__setattr__(self, "_unit_inertia", unit_inertia)
+        if not skip_validity_check:
+            reason = self.criticize_not_physically_valid()
+            if reason is not None:
+                raise InvalidInertiaError(reason)
+
+    @classmethod
+    def make_from_central_inertia(
+        cls,
+        mass: object,
+        p_PScm_E: object,
+        I_SScm_E: object,
+        *,
+        skip_validity_check: bool = False,
+    ) -> SpatialInertia:
+        """Build from the rotational inertia about the mass centre.
+
+        Parameters
+        ----------
+        mass : float
+            Mass [kg].
+        p_PScm_E : array_like, shape (3,)
+            Position of the mass centre from P [m].
+        I_SScm_E : array_like, shape (3, 3)
+            Rotational inertia about the mass centre [kg m^2].
+        skip_validity_check : bool, optional
+            As in the constructor.
+
+        Raises
+        ------
+        InvalidInertiaError
+            As in the constructor; also when there is inertia, but no mass to carry it.
+        """
+        m = _checked_mass(mass)
+        p = as_float_array(p_PScm_E, "p_PScm_E", (3,))
+        I = as_float_array(I_SScm_E, "I_SScm_E", (3, 3))  # noqa: E741 - the field's symbol
+        if m == 0.0:
+            if I.any():
+                raise InvalidInertiaError(f"I_SScm_E: a body without mass has no inertia, got {I.tolist()}")
+            return cls(m, p, UnitInertia.point_mass(p), skip_validity_check=skip_validity_check)
+        with np.errstate(over="ignore", invalid="ignore"):
+            G_SScm_E = UnitInertia.from_matrix(I / m, "I_SScm_E")
+        return cls(m, p, G_SScm_E.shift_from_center_of_mass(p), skip_validity_check=skip_validity_check)
+
+    @classmethod
+    def zero(cls) -> SpatialInertia:
+        """Mass properties of a massless body."""
+        return cls(0.0, np.zeros(3), UnitInertia.zero())
+
+    @property
+    def mass(self) -> float:
+        """Mass [kg]."""
+        return self._mass
+
+    @property
+    def com(self) -> FloatArray:
+        """Position p_PScm_E of the mass centre from P [m], shape (3,), read-only."""
+        return self._com
+
+    @property
+    def unit_inertia(self) -> UnitInertia:
+        """Unit inertia G_SP_E about P [m^2]."""
+        return self._unit_inertia
+
+    def calc_com_moment(self) -> FloatArray:
+        """Return ``m p_PScm_E`` [kg m], shape (3,)."""
+        return self._mass * self._com
+
+    def calc_rotational_inertia(self) -> FloatArray:
+        """Return the rotational inertia I_SP_E about P [kg m^2], shape (3, 3)."""
+        return self._mass * self._unit_inertia.as_matrix()
+
+    def calc_central_inertia(self) -> FloatArray:
+        """Return the rotational inertia I_SScm_E about the mass centre [kg m^2], shape (3, 3)."""
+        p = self._com
+        I_SScm_E: FloatArray = self.calc_rotational_inertia() - self._mass * (
+            (p @ p) * np.eye(3) - np.outer(p, p)
+        )
+        return I_SScm_E
+
+    def as_matrix6(self) -> FloatArray:
+        """Return the ``(6, 6)`` matrix ``[[I_SP, m [p]x], [-m [p]x, m 1]]``, rotational part first."""
+        m_px = self._mass * skew(self._com)
+        M = np.zeros((6, 6))
+        M[:3, :3] = self.calc_rotational_inertia()
+        M[:3, 3:] = m_px
+        M[3:, :3] = -m_px
+        M[3:, 3:] = self._mass * np.eye(3)
+        return M
+
+    def shift(self, p_PQ_E: object) -> SpatialInertia:
+        """Return M_SQ_E, the same body's mass properties about the point Q at `p_PQ_E` from P [m]."""
+        p_PQ = as_float_array(p_PQ_E, "p_PQ_E", (3,))
+        p_QScm = self._com - p_PQ
+        # G_SQ = G_SP + (|p_QScm|^2 1 - p_QScm p_QScm^T) - (the same with p_PScm)
+        G_SScm = self._unit_inertia.shift_to_center_of_mass(self._com)
+        return type(self)(
+            self._mass, p_QScm, G_SScm.shift_from_center_of_mass(p_QScm), skip_validity_check=True
+        )
+
+    def re_express(self, R_AE: object) -> SpatialInertia:
+        """Return M_SP_A, the same mass properties expressed in a frame A."""
+        R = as_rotation(R_AE, "R_AE")
+        return type(self)(
+            self._mass, R @ self._com, self._unit_inertia.re_express(R), skip_validity_check=True
+        )
+
+    def is_physically_valid(self) -> bool:
+        """Return whether a physical body can have these mass properties."""
+        return self.criticize_not_physically_valid() is None
+
+    def criticize_not_physically_valid(self) -> str | None:
+        """Return why no physical body has these mass properties, or None."""
+        if not (math.isfinite(self._mass) and self._mass >= 0.0):
+            return f"mass: expected a finite number >= 0 kg, got {self._mass}"
+        if not np.isfinite(self._com).all():
+            return (
+                f"centre of mass: expected finite numbers, got {self._com.tolist()} (mass = {self._mass} kg)"
+            )
+        if not np.isfinite(self._unit_inertia.components).all():
+            return f"unit inertia: expected finite numbers, got {self._unit_inertia.as_matrix().tolist()}"
+        with np.errstate(over="ignore", invalid="ignore"):
+            I_SP, I_SScm = self.calc_rotational_inertia(), self.calc_central_inertia()
+        if not (np.isfinite(I_SP).all() and np.isfinite(I_SScm).all()):
+            return f"rotational inertia: overflows float64 (mass {self._mass} kg, com {self._com.tolist()} m)"
+        moments: list[float] = np.linalg.eigvalsh(I_SScm).tolist()
+        # Rounding of the shift from P to the mass centre is relative to the moments about P.
+        slack = 16 * np.finfo(float).eps * max(1.0, 0.5 * float(np.trace(I_SP)))
+        return _criticize_moments(self._mass, self._com, moments, slack)
+
+    def __add__(self, other: SpatialInertia) -> SpatialInertia:
+        """Return the mass properties of both bodies together, about the same P, expressed in the same E."""
+        if not isinstance(other, SpatialInertia):
+            return NotImplemented
+        mass = self._mass + other._mass
+        share = self._mass / mass if mass > 0.0 else 0.5
+        p = share * self._com + (1.0 - share) * other._com
+        G = share * self._unit_inertia.as_matrix() + (1.0 - share) * other._unit_inertia.as_matrix()
+        return type(self)(mass, p, G, skip_validity_check=True)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a spatial inertia is immutable."""
+        raise AttributeError(f"SpatialInertia is immutable: cannot set {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether mass, mass centre and unit inertia are equal, number by number."""
+        if not isinstance(other, SpatialInertia):
+            return NotImplemented
+        return (
+            self._mass == other._mass
+            and bool(np.array_equal(self._com, other._com))
+            and self._unit_inertia == other._unit_inertia
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by mass, mass centre and unit inertia."""
+        return _restore, (self._mass, self._com.tolist(), self._unit_inertia)
+
+    def __repr__(self) -> str:
+        """Return the expression that builds it."""
+        com = self._com.tolist()
+        return f"SpatialInertia(mass={self._mass!r}, p_PScm_E={com!r}, G_SP_E={self._unit_inertia!r})"
+
+
+def _restore(mass: float, com: list[float], unit_inertia: UnitInertia) -> SpatialInertia:
+    return SpatialInertia(mass, com, unit_inertia, skip_validity_check=True)
+
+
+def _checked_mass(mass: object) -> float:
+    if isinstance(mass, UnitInertia):
+        raise ArgumentTypeError("mass: expected a number, got a UnitInertia")
+    m = as_float(mass, "mass")
+    if not (math.isfinite(m) and m >= 0.0):
+        raise InvalidInertiaError(f"mass: expected a finite number >= 0 kg, got {m}")
+    return m
+
+
+def _criticize_moments(mass: float, com: FloatArray, moments: list[float], slack: float) -> str | None:
+    smallest, middle, largest = moments
+    if smallest < -slack:
+        rule = f"the smallest is negative: {smallest:.9g}"
+    elif smallest + middle + slack < largest:
+        rule = f"the triangle inequality fails: {smallest:.9g} + {middle:.9g} < {largest:.9g}"
+    else:
+        return None
+    shown = ", ".join(f"{moment:.9g}" for moment in moments)
+    position = ", ".join(f"{x:.9g}" for x in com.tolist())
+    return (
+        f"No physical body has this inertia: principal moments about the centre of mass [{shown}] kg m^2, "
+        f"{rule} "
+        f"(mass {mass:.9g} kg, centre of mass [{position}] m)"
+    )

@@ -1,0 +1,203 @@
+"""Unit inertia: the rotational inertia of a body, divided by its mass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, InvalidInertiaError
+from mbt.math.arrays import FloatArray, as_finite_array, as_float, as_float_array
+from mbt.math.poses import as_rotation, as_unit_vector
+
+__all__ = ["UnitInertia"]
+
+
+class UnitInertia:
+    """Rotational inertia per unit mass, about a point P and expressed in a frame E: G_SP_E [m^2].
+
+    Immutable. Its physical validity is judged where a mass and a mass centre are known: in `SpatialInertia`.
+
+    Parameters
+    ----------
+    Ixx, Iyy, Izz : float
+        Moments [m^2].
+    Ixy, Ixz, Iyz : float
+        Products [m^2], the off-diagonal entries of the matrix as they are (``Ixy = -integral of x y``).
+
+    Examples
+    --------
+    >>> UnitInertia.solid_sphere(1.0).as_matrix().diagonal()
+    array([0.4, 0.4, 0.4])
+    """
+
+    __slots__ = ("_components",)
+    _components: FloatArray
+
+    def __init__(
+        self,
+        Ixx: object,
+        Iyy: object,
+        Izz: object,
+        Ixy: object = 0.0,
+        Ixz: object = 0.0,
+        Iyz: object = 0.0,
+    ) -> None:
+        named = zip(("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz), strict=True)
+        components = np.array([as_float(value, name) for name, value in named])
+        components.flags.writeable = False
+        object.__setattr__(self, "_components", components)
+
+    @classmethod
+    def from_matrix(cls, G_SP_E: object, name: str = "G_SP_E") -> UnitInertia:
+        """Return the unit inertia of a symmetric ``(3, 3)`` matrix; `name` names it in error messages."""
+        G = as_float_array(G_SP_E, name, (3, 3))
+        # Symmetric up to rounding of its author's arithmetic. NaN and infinity are not judged here.
+        if np.isfinite(G).all() and np.abs(G - G.T).max() > 1e-9 * np.abs(G).max():
+            raise InvalidInertiaError(f"{name}: expected a symmetric matrix, got {G.tolist()}")
+        return cls(
+            G[0, 0], G[1, 1], G[2, 2], *(0.5 * (G[i, j] + G[j, i]) for i, j in ((0, 1), (0, 2), (1, 2)))
+        )
+
+    @classmethod
+    def zero(cls) -> UnitInertia:
+        """Return the unit inertia of a particle at P."""
+        return cls(0.0, 0.0, 0.0)
+
+    @classmethod
+    def point_mass(cls, p_PQ: object) -> UnitInertia:
+        """Return the unit inertia about P of a particle at Q."""
+        p = as_finite_array(p_PQ, "p_PQ", (3,))
+        return cls.from_matrix(_particle(p))
+
+    @classmethod
+    def solid_box(cls, lx: object, ly: object, lz: object) -> UnitInertia:
+        """Return the unit inertia of a solid box about its centre; edge lengths [m]."""
+        x2, y2, z2 = (_length(value, name) ** 2 for name, value in (("lx", lx), ("ly", ly), ("lz", lz)))
+        return cls((y2 + z2) / 12, (x2 + z2) / 12, (x2 + y2) / 12)
+
+    @classmethod
+    def solid_cube(cls, length: object) -> UnitInertia:
+        """Return the unit inertia of a solid cube about its centre."""
+        return cls.solid_box(length, length, length)
+
+    @classmethod
+    def solid_ellipsoid(cls, a: object, b: object, c: object) -> UnitInertia:
+        """Return the unit inertia of a solid ellipsoid about its centre; semi-axes along x, y, z [m]."""
+        a2, b2, c2 = (_length(value, name) ** 2 for name, value in (("a", a), ("b", b), ("c", c)))
+        return cls((b2 + c2) / 5, (a2 + c2) / 5, (a2 + b2) / 5)
+
+    @classmethod
+    def solid_sphere(cls, radius: object) -> UnitInertia:
+        """Return the unit inertia of a solid sphere about its centre."""
+        r = _length(radius, "radius")
+        return cls.solid_ellipsoid(r, r, r)
+
+    @classmethod
+    def hollow_sphere(cls, radius: object) -> UnitInertia:
+        """Return the unit inertia of a thin spherical shell about its centre."""
+        moment = 2 * _length(radius, "radius") ** 2 / 3
+        return cls(moment, moment, moment)
+
+    @classmethod
+    def axially_symmetric(
+        cls, moment_parallel: object, moment_perpendicular: object, unit_vector: object
+    ) -> UnitInertia:
+        """Return the unit inertia with one moment about `unit_vector`, another across it [m^2]."""
+        parallel = as_float(moment_parallel, "moment_parallel")
+        across = as_float(moment_perpendicular, "moment_perpendicular")
+        n = as_unit_vector(unit_vector, "unit_vector")
+        # G = K 1 + (J - K) n n^T
+        return cls.from_matrix(across * np.eye(3) + (parallel - across) * np.outer(n, n))
+
+    @classmethod
+    def solid_cylinder(cls, radius: object, length: object, unit_vector: object) -> UnitInertia:
+        """Return the unit inertia of a solid cylinder about its centre, its axis along `unit_vector`."""
+        r2, l2 = _length(radius, "radius") ** 2, _length(length, "length") ** 2
+        return cls.axially_symmetric(r2 / 2, (3 * r2 + l2) / 12, unit_vector)
+
+    @classmethod
+    def thin_rod(cls, length: object, unit_vector: object) -> UnitInertia:
+        """Return the unit inertia of a thin rod about its centre."""
+        return cls.axially_symmetric(0.0, _length(length, "length") ** 2 / 12, unit_vector)
+
+    @classmethod
+    def solid_capsule(cls, radius: object, length: object, unit_vector: object) -> UnitInertia:
+        """Return the unit inertia of a solid capsule about its centre.
+
+        A cylinder of that `length` with a half ball on each end.
+        """
+        r, h = _length(radius, "radius"), _length(length, "length")
+        if r == 0.0:
+            return cls.thin_rod(h, unit_vector)
+        # Volumes of the cylinder and of the two half balls together, and their shares of the mass.
+        cylinder, ball = r * r * h, 4 * r**3 / 3
+        m_c, m_b = cylinder / (cylinder + ball), ball / (cylinder + ball)
+        parallel = m_c * r * r / 2 + m_b * 2 * r * r / 5
+        # A half ball's centre lies 3/8 r from its flat face, which lies h/2 from the centre:
+        # 2/5 r^2 about its ball's centre, so 2/5 r^2 + h^2/4 + 3/8 r h about the capsule's.
+        across = m_c * (3 * r * r + h * h) / 12 + m_b * (2 * r * r / 5 + h * h / 4 + 3 * r * h / 8)
+        return cls.axially_symmetric(parallel, across, unit_vector)
+
+    @property
+    def components(self) -> FloatArray:
+        """The six numbers ``[Ixx, Iyy, Izz, Ixy, Ixz, Iyz]``, read-only."""
+        return self._components
+
+    def as_matrix(self) -> FloatArray:
+        """Return the symmetric ``(3, 3)`` matrix."""
+        xx, yy, zz, xy, xz, yz = self._components.tolist()
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    def calc_principal_moments(self) -> FloatArray:
+        """Return the three principal moments, smallest first."""
+        return np.linalg.eigvalsh(self.as_matrix()).astype(np.float64)
+
+    def re_express(self, R_AE: object) -> UnitInertia:
+        """Return the same unit inertia expressed in A: ``G_SP_A = R_AE G_SP_E R_AE^T``."""
+        R = as_rotation(R_AE, "R_AE")
+        G_SP_A = R @ self.as_matrix() @ R.T
+        return type(self).from_matrix(0.5 * (G_SP_A + G_SP_A.T))
+
+    def shift_to_center_of_mass(self, p_PScm_E: object) -> UnitInertia:
+        """Return G_SScm_E of this G_SP_E."""
+        return type(self).from_matrix(
+            self.as_matrix() - _particle(as_finite_array(p_PScm_E, "p_PScm_E", (3,)))
+        )
+
+    def shift_from_center_of_mass(self, p_ScmP_E: object) -> UnitInertia:
+        """Return G_SP_E of this G_SScm_E."""
+        return type(self).from_matrix(
+            self.as_matrix() + _particle(as_finite_array(p_ScmP_E, "p_ScmP_E", (3,)))
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: a unit inertia is immutable."""
+        raise AttributeError(f"UnitInertia is immutable: cannot set {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all six numbers are equal."""
+        if not isinstance(other, UnitInertia):
+            return NotImplemented
+        return bool(np.array_equal(self._components, other._components))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[UnitInertia], tuple[float, ...]]:
+        """Pickle by the six numbers."""
+        return type(self), tuple(self._components.tolist())
+
+    def __repr__(self) -> str:
+        """Return the expression that builds it."""
+        return f"UnitInertia({', '.join(repr(x) for x in self._components.tolist())})"
+
+
+def _particle(p: FloatArray) -> FloatArray:
+    """Return the unit inertia matrix of a particle at p: |p|^2 1 - p p^T."""
+    matrix: FloatArray = (p @ p) * np.eye(3) - np.outer(p, p)
+    return matrix
+
+
+def _length(value: object, name: str) -> float:
+    number = as_float(value, name)
+    if not (np.isfinite(number) and number >= 0.0):
+        raise ArgumentValueError(f"{name}: expected a finite length >= 0, got {number}")
+    return number

@@ -1,0 +1,152 @@
+"""Where a description comes from: a file, text, or bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mbt.errors import ArgumentTypeError, ParseError
+from mbt.parsing.xml_tree import MAX_BYTES
+
+__all__ = ["Source", "read_source"]
+
+_PACKAGE_SCHEME = "package://"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The bytes of a description.
+
+    Attributes
+    ----------
+    data : bytes
+        The XML document.
+    file : str
+        What messages call it: the path, or ``<text>``.
+    stem : str
+        A name for a model that has none.
+    encoding : str or None
+        The encoding where it is known for certain.
+    """
+
+    data: bytes
+    file: str
+    stem: str
+    encoding: str | None = None
+
+
+def read_source(source: object, package_paths: object = ()) -> Source:
+    """Read a description.
+
+    Parameters
+    ----------
+    source : str, path or bytes
+        Text that begins with ``<`` is the XML document itself; any other text is a path.
+        ``package://name/rest`` is looked for in `package_paths`. Bytes are the document.
+    package_paths : sequence of paths
+        Folders of packages, or folders that contain such folders.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When `source` is of another type.
+    ParseError
+        When there is no such file, or it cannot be read.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Source(bytes(source), "<bytes>", "model")
+    folders = _package_folders(package_paths)
+    if isinstance(source, str):
+        # A byte order mark may come first, where the text was read from a file.
+        text = source.lstrip("\ufeff \t\r\n")
+        if text.startswith("<"):
+            return _read_text(text, source)
+        if text.startswith(_PACKAGE_SCHEME):
+            return _read_file(_find_in_packages(text, folders))
+        return _read_file(Path(_checked_path(source)))
+    if isinstance(source, os.PathLike):
+        return _read_file(Path(os.fsdecode(source)))
+    raise ArgumentTypeError(f"source: expected a path, XML text or bytes, got {type(source).__name__}")
+
+
+def _read_text(text: str, source: str) -> Source:
+    # Keep the lines in front, so that line numbers are the caller's.
+    lines_in_front = source[: len(source) - len(text)].count("\n")
+    if lines_in_front and text.startswith("<?xml"):
+        lines_in_front = 0  # An XML declaration must come first of all.
+    try:
+        data = ("\n" * lines_in_front + text).encode("utf-8")
+    except UnicodeEncodeError as error:
+        line = source.count("\n", 0, error.start) + 1
+        raise ParseError("the text holds half of a surrogate pair", file="<text>", line=line) from None
+    return Source(data, "<text>", "model", "utf-8")
+
+
+def _checked_path(text: str) -> str:
+    shown = text if len(text) <= 80 else text[:77] + "..."
+    if not text.strip():
+        raise ParseError("the source is empty: expected a path, or XML text that begins with '<'")
+    if "\n" in text or "\0" in text:
+        raise ParseError(f"{shown!r} is neither a path nor XML text, which begins with '<'")
+    return text
+
+
+def _read_file(path: Path) -> Source:
+    file = str(path)
+    try:
+        if path.is_dir():
+            raise ParseError("this is a folder: expected a file", file=file)
+        if path.exists() and not path.is_file():
+            raise ParseError("this is no regular file", file=file)
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise ParseError("there is no such file", file=file, hint=_hint_for_missing(path)) from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, ParseError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise ParseError(f"the file cannot be read: {reason}", file=file) from None
+    if len(data) > MAX_BYTES:
+        raise ParseError(f"the file is larger than a description may be ({MAX_BYTES} bytes)", file=file)
+    return Source(data, file, path.stem or "model")
+
+
+def _hint_for_missing(path: Path) -> str:
+    if path.is_absolute():
+        return "XML text would begin with '<'"
+    return f"the path is relative to {Path.cwd()}; XML text would begin with '<'"
+
+
+def _package_folders(package_paths: object) -> list[Path]:
+    if isinstance(package_paths, (str, bytes, os.PathLike)) or not isinstance(package_paths, Sequence):
+        got = type(package_paths).__name__
+        raise ArgumentTypeError(f"package_paths: expected a sequence of folders, got {got}")
+    for folder in package_paths:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise ArgumentTypeError(f"package_paths: expected folders, got {type(folder).__name__}")
+    return [Path(os.fsdecode(folder)) for folder in package_paths]
+
+
+def _find_in_packages(uri: str, folders: list[Path]) -> Path:
+    """Return the path of ``package://name/rest`` inside a folder of that name, and never outside of it."""
+    name, _, rest = uri.removeprefix(_PACKAGE_SCHEME).strip().partition("/")
+    if not name or not rest or name in (".", ".."):
+        raise ParseError(f"{uri!r}: expected package://name/path")
+    try:
+        candidates = [folder for folder in folders if folder.resolve().name == name]
+        candidates += [folder / name for folder in folders if (folder / name).is_dir()]
+        for package in candidates:
+            path = (package / rest).resolve()
+            if not path.is_relative_to(package.resolve()):
+                raise ParseError(f"{uri!r} leads out of the package {name!r}", file=str(package))
+            if path.is_file():
+                return path
+    except (OSError, ValueError) as error:
+        if isinstance(error, ParseError):
+            raise
+        raise ParseError(f"{uri!r} cannot be found: {error}") from None
+    searched = ", ".join(str(folder) for folder in folders) or "no folder: package_paths is empty"
+    raise ParseError(f"{uri!r} was not found (searched: {searched})")

@@ -1,0 +1,162 @@
+"""The result: every body with its place between World and the tips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from mbt.topology.graph import WORLD, JointGraph
+
+__all__ = ["SpanningForest"]
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class SpanningForest:
+    """Bodies in depth-first order from World: one node a body, one edge a node.
+
+    A node is numbered by its place in this order (``BodyNodeIndex``). Each tuple has one entry per node.
+
+    Attributes
+    ----------
+    body : tuple of int
+        The body of each node.
+    parent : tuple of int
+        The parent node; -1 for World.
+    edge : tuple of int
+        The edge between parent and node; -1 for World. Edges below `num_graph_edges` are those of the graph;
+        edge ``num_graph_edges + i`` is one that the graph lacks, from World to ``floating_bases[i]``.
+    is_reversed : tuple of bool
+        Whether the edge was declared from this node to its parent.
+    level : tuple of int
+        Number of edges between World and the node.
+    subtree_end : tuple of int
+        The subtree of node `b` consists of the nodes ``range(b, subtree_end[b])``.
+    num_graph_edges : int
+        Number of edges of the graph.
+    floating_bases : tuple of int
+        Bodies that carry a component the graph does not connect to World, in increasing order.
+
+    Notes
+    -----
+    Invariants, which `check_invariants` verifies:
+
+    1. Node 0 is World.
+    2. Each body has exactly one node, each edge exactly one node: ``len(body) == number of edges + 1``.
+    3. A parent has a smaller index than its children. One forward loop is base to tip, one backward loop tip
+       to base.
+    4. A subtree is contiguous, and begins with its root.
+    5. Siblings come in the order of their edges. Children of World without an edge in the graph come last.
+    6. ``level[b] == level[parent[b]] + 1``.
+    7. The edge of a node connects its body to its parent's body, in the direction that `is_reversed` tells.
+    """
+
+    body: tuple[int, ...]
+    parent: tuple[int, ...]
+    edge: tuple[int, ...]
+    is_reversed: tuple[bool, ...]
+    level: tuple[int, ...]
+    subtree_end: tuple[int, ...]
+    num_graph_edges: int
+    floating_bases: tuple[int, ...]
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes: the number of bodies, World included."""
+        return len(self.body)
+
+    @property
+    def height(self) -> int:
+        """Number of bodies on the longest path from World to a tip; 1 when there is only World."""
+        return max(self.level) + 1
+
+    @cached_property
+    def node_of_body(self) -> tuple[int, ...]:
+        """The node of each body."""
+        node = [NONE] * self.num_nodes
+        for b, body in enumerate(self.body):
+            node[body] = b
+        return tuple(node)
+
+    @cached_property
+    def node_of_edge(self) -> tuple[int, ...]:
+        """The node on the outboard side of each edge."""
+        node = [NONE] * (self.num_nodes - 1)
+        for b in range(1, self.num_nodes):
+            node[self.edge[b]] = b
+        return tuple(node)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The child nodes of each node, in increasing order."""
+        children: list[list[int]] = [[] for _ in self.body]
+        for b in range(1, self.num_nodes):
+            children[self.parent[b]].append(b)
+        return tuple(map(tuple, children))
+
+    def path_to_world(self, node: int) -> tuple[int, ...]:
+        """Return the nodes from `node` to World, both included."""
+        path = [node]
+        while path[-1] != WORLD:
+            path.append(self.parent[path[-1]])
+        return tuple(path)
+
+    def check_invariants(self, graph: JointGraph | None = None) -> None:
+        """Verify the invariants of the class; the last one only where the `graph` is given.
+
+        Raises
+        ------
+        AssertionError
+            When one does not hold, which is an error of this package.
+        """
+        n = self.num_nodes
+        arrays = (self.parent, self.edge, self.is_reversed, self.level, self.subtree_end)
+        _require(all(len(array) == n for array in arrays), "one entry per node")
+        world = (
+            self.body[0],
+            self.parent[0],
+            self.edge[0],
+            self.is_reversed[0],
+            self.level[0],
+            self.subtree_end[0],
+        )
+        _require(world == (WORLD, NONE, NONE, False, 0, n), "node 0 is World")
+        _require(sorted(self.body) == list(range(n)), "each body has exactly one node")
+        _require(sorted(self.edge[1:]) == list(range(n - 1)), "each edge has exactly one node")
+        _require(
+            self.num_graph_edges + len(self.floating_bases) == n - 1,
+            "the edges are the graph's and the bases'",
+        )
+        for b in range(1, n):
+            p = self.parent[b]
+            _require(0 <= p < b, "a parent has a smaller index than its child")
+            _require(b < self.subtree_end[b] <= self.subtree_end[p], "a subtree lies inside its parent's")
+            _require(self.level[b] == self.level[p] + 1, "a child is one level above its parent")
+        for p, children in enumerate(self.children):
+            # The subtrees of the children, one after another, fill that of the parent.
+            bounds = [p + 1, *(self.subtree_end[c] for c in children)]
+            _require(bounds == [*children, self.subtree_end[p]], "a subtree is contiguous")
+            edges = [self.edge[c] for c in children]
+            _require(edges == sorted(edges), "siblings come in the order of their edges")
+        for i, body in enumerate(self.floating_bases):
+            b = self.node_of_body[body]
+            base = (self.parent[b], self.edge[b], self.is_reversed[b])
+            _require(base == (0, self.num_graph_edges + i, False), "a floating base is a child of World")
+        if graph is not None:
+            self._check_edges(graph)
+
+    def _check_edges(self, graph: JointGraph) -> None:
+        _require(len(graph.body_names) == self.num_nodes, "the graph has these bodies")
+        _require(len(graph.edges) == self.num_graph_edges, "the graph has these edges")
+        for e, edge in enumerate(graph.edges):
+            b = self.node_of_edge[e]
+            inboard, outboard = self.body[self.parent[b]], self.body[b]
+            declared = (outboard, inboard) if self.is_reversed[b] else (inboard, outboard)
+            _require(declared == (edge.parent, edge.child), "an edge connects its node to its parent")
+            _require(edge.is_reversible or not self.is_reversed[b], "an irreversible edge is not reversed")
+
+
+def _require(condition: bool, invariant: str) -> None:
+    if not condition:
+        raise AssertionError(f"SpanningForest: violated: {invariant}")

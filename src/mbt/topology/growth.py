@@ -1,0 +1,187 @@
+"""The algorithm: find loops, choose floating bases, number the nodes. Iterative and linear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbt.errors import TopologyError
+from mbt.topology.forest import NONE, SpanningForest
+from mbt.topology.graph import WORLD, JointGraph
+
+__all__ = ["grow_forest"]
+
+
+def grow_forest(graph: JointGraph) -> SpanningForest:
+    """Return the spanning forest of a graph without loops.
+
+    Nodes are numbered depth first from World, siblings in the order of their edges. In each component that
+    has no path to World, the body that is nobody's child (the first of several) becomes a floating base.
+
+    Parameters
+    ----------
+    graph : JointGraph
+        Bodies and edges. It is not changed.
+
+    Returns
+    -------
+    SpanningForest
+
+    Raises
+    ------
+    TopologyError
+        When edges close a loop (all its edges and bodies are named), or when the child of an irreversible
+        edge would be nearer World than its parent.
+
+    Examples
+    --------
+    >>> graph = JointGraph()
+    >>> arm, ball, hand = (graph.add_body(name) for name in ("arm", "ball", "hand"))
+    >>> shoulder = graph.add_edge("joint 'shoulder'", 0, arm)
+    >>> wrist = graph.add_edge("joint 'wrist'", arm, hand)
+    >>> forest = grow_forest(graph)
+    >>> [graph.body_names[body] for body in forest.body]
+    ['world', 'arm', 'hand', 'ball']
+    >>> [graph.body_names[body] for body in forest.floating_bases]
+    ['ball']
+    """
+    components = _find_components(graph)
+    floating_bases = _choose_floating_bases(graph, components)
+    return _number_nodes(graph, floating_bases)
+
+
+def _find_components(graph: JointGraph) -> list[int]:
+    """Return a representative of the component of each body (union-find); refuse loops."""
+    representative = list(range(len(graph.body_names)))
+
+    def find(body: int) -> int:
+        while representative[body] != body:
+            # Path halving keeps the chains short.
+            representative[body] = representative[representative[body]]
+            body = representative[body]
+        return body
+
+    for e, edge in enumerate(graph.edges):
+        a, b = find(edge.parent), find(edge.child)
+        if a == b:
+            raise _loop_error(graph, e)
+        representative[a] = b
+    return [find(body) for body in range(len(representative))]
+
+
+def _choose_floating_bases(graph: JointGraph, components: list[int]) -> tuple[int, ...]:
+    """Return one body of each component without World: the first that is nobody's child."""
+    children = {edge.child for edge in graph.edges}
+    grounded = {components[WORLD]}
+    bases = []
+    for body, component in enumerate(components):
+        # A component of n bodies has n - 1 edges, so one body at least is nobody's child.
+        if component not in grounded and body not in children:
+            grounded.add(component)
+            bases.append(body)
+    return tuple(bases)
+
+
+def _number_nodes(graph: JointGraph, floating_bases: tuple[int, ...]) -> SpanningForest:
+    """Return the forest with its nodes numbered depth first from World."""
+    edges = graph.edges
+    edges_of_body: list[list[int]] = [[] for _ in graph.body_names]
+    for e, edge in enumerate(edges):
+        edges_of_body[edge.parent].append(e)
+        edges_of_body[edge.child].append(e)
+
+    bodies: list[int] = []
+    parents: list[int] = []
+    node_edges: list[int] = []
+    is_reversed: list[bool] = []
+    levels: list[int] = []
+
+    # (body, parent node, edge): what is on top gets the next number, siblings lie in reverse order below.
+    stack = [(body, WORLD, len(edges) + i) for i, body in enumerate(floating_bases)][::-1]
+    stack.append((WORLD, NONE, NONE))
+    while stack:
+        body, parent, e = stack.pop()
+        node = len(bodies)
+        from_graph = 0 <= e < len(edges)
+        bodies.append(body)
+        parents.append(parent)
+        node_edges.append(e)
+        is_reversed.append(from_graph and edges[e].child != body)
+        levels.append(0 if parent == NONE else levels[parent] + 1)
+        if is_reversed[node] and not edges[e].is_reversible:
+            raise _direction_error(graph, e)
+        for outboard in reversed(edges_of_body[body]):
+            if outboard != e:
+                edge = edges[outboard]
+                stack.append((edge.child if edge.parent == body else edge.parent, node, outboard))
+
+    # Tip to base: the subtree of the parent ends where that of its last child ends.
+    subtree_end = [node + 1 for node in range(len(bodies))]
+    for node in range(len(bodies) - 1, 0, -1):
+        subtree_end[parents[node]] = max(subtree_end[parents[node]], subtree_end[node])
+
+    return SpanningForest(
+        body=tuple(bodies),
+        parent=tuple(parents),
+        edge=tuple(node_edges),
+        is_reversed=tuple(is_reversed),
+        level=tuple(levels),
+        subtree_end=tuple(subtree_end),
+        num_graph_edges=len(edges),
+        floating_bases=floating_bases,
+    )
+
+
+def _direction_error(graph: JointGraph, e: int) -> TopologyError:
+    edge = graph.edges[e]
+    inboard, outboard = graph.body_names[edge.parent], graph.body_names[edge.child]
+    return TopologyError(
+        f"{edge.label}: its outboard body {outboard!r} is nearer World than its inboard body {inboard!r}. "
+        "Exchange its frames, or use a joint, which works in either direction."
+    )
+
+
+def _loop_error(graph: JointGraph, closing: int) -> TopologyError:
+    """Return the error that names the loop which edge `closing` completes."""
+    loop_edges, loop_bodies = _find_loop(graph, closing)
+    return TopologyError(
+        f"{_enumerate(graph.edges[e].label for e in loop_edges)} close a loop through the bodies "
+        f"{_enumerate(repr(graph.body_names[body]) for body in loop_bodies)}. In a tree there is one path "
+        "between any two bodies: remove one of these joints, or model it as a force."
+    )
+
+
+def _find_loop(graph: JointGraph, closing: int) -> tuple[list[int], list[int]]:
+    """Return the edges and bodies on the loop that edge `closing` completes with the edges before it.
+
+    Both run around the loop: edge `i` connects bodies `i` and `i + 1`, and the last edge, `closing`, ends at
+    body 0.
+    """
+    edges_of_body: dict[int, list[int]] = {}
+    for e, edge in enumerate(graph.edges[:closing]):
+        edges_of_body.setdefault(edge.parent, []).append(e)
+        edges_of_body.setdefault(edge.child, []).append(e)
+
+    # Breadth first from one end of the closing edge to the other; there is exactly one path.
+    start, end = graph.edges[closing].child, graph.edges[closing].parent
+    reached_by = {start: NONE}
+    queue = [start]
+    for body in queue:
+        for e in edges_of_body.get(body, ()):
+            edge = graph.edges[e]
+            neighbour = edge.child if edge.parent == body else edge.parent
+            if neighbour not in reached_by:
+                reached_by[neighbour] = e
+                queue.append(neighbour)
+
+    loop_edges, loop_bodies = [], [end]
+    while loop_bodies[-1] != start:
+        e = reached_by[loop_bodies[-1]]
+        edge = graph.edges[e]
+        loop_edges.append(e)
+        loop_bodies.append(edge.child if edge.parent == loop_bodies[-1] else edge.parent)
+    return [*loop_edges, closing], loop_bodies
+
+
+def _enumerate(words: Iterable[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}"

@@ -1,0 +1,73 @@
+"""What a user builds: trees and their elements."""
+
+from mbt.tree.actuator import JointActuator
+from mbt.tree.body import RigidBody
+from mbt.tree.element import MultibodyElement
+from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
+from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
+from mbt.tree.indices import (
+    BodyIndex,
+    BodyNodeIndex,
+    ForceElementIndex,
+    FrameIndex,
+    JointActuatorIndex,
+    JointIndex,
+    MobilizerIndex,
+    ModelInstanceIndex,
+    default_model_instance,
+    world_index,
+    world_model_instance,
+)
+from mbt.tree.joint import Joint
+from mbt.tree.joints import (
+    PrismaticJoint,
+    PrismaticMobilizer,
+    QuaternionFloatingJoint,
+    QuaternionFloatingMobilizer,
+    RevoluteJoint,
+    RevoluteMobilizer,
+    WeldJoint,
+    WeldMobilizer,
+)
+from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.model_instance import ModelInstance
+from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = [
+    "MultibodyTree",
+    # Elements
+    "MultibodyElement",
+    "ModelInstance",
+    "RigidBody",
+    "Frame",
+    "BodyFrame",
+    "FixedOffsetFrame",
+    "JointActuator",
+    # Joints
+    "Joint",
+    "PrismaticJoint",
+    "QuaternionFloatingJoint",
+    "RevoluteJoint",
+    "WeldJoint",
+    # Mobilizers
+    "Mobilizer",
+    "PrismaticMobilizer",
+    "QuaternionFloatingMobilizer",
+    "RevoluteMobilizer",
+    "WeldMobilizer",
+    # Force elements
+    "ForceElement",
+    "UniformGravityFieldElement",
+    # Indices
+    "BodyIndex",
+    "BodyNodeIndex",
+    "ForceElementIndex",
+    "FrameIndex",
+    "JointActuatorIndex",
+    "JointIndex",
+    "MobilizerIndex",
+    "ModelInstanceIndex",
+    "default_model_instance",
+    "world_index",
+    "world_model_instance",
+]

@@ -1,0 +1,166 @@
+"""Joint actuators: motors on joints with one degree of freedom."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+from mbt.errors import ArgumentValueError
+from mbt.math.arrays import as_float, as_nonnegative
+from mbt.tree.context_access import get_scalar_parameter, set_parameter
+from mbt.tree.element import MultibodyElement, as_name, check_element
+from mbt.tree.indices import JointActuatorIndex
+from mbt.tree.joint import Joint
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt._core.engine import ContextCore
+
+__all__ = ["JointActuator"]
+
+
+class JointActuator(MultibodyElement):
+    """A motor on a joint with one degree of freedom. It belongs to the model instance of the joint.
+
+    Its effort is an input of a Context (``context.actuation``) and acts on the joint as it is: without
+    gearing, and without the limit. Its rotor adds ``rotor_inertia * gear_ratio**2`` to the inertia of the
+    joint.
+
+    Parameters
+    ----------
+    name : str
+        Name, unique among the actuators of the model instance.
+    joint : Joint
+        The joint that it drives.
+    effort_limit : float, optional
+        Largest effort [N m, N], not negative, for those who ask: computations do not enforce it.
+    rotor_inertia : float, optional
+        Inertia of the rotor [kg m^2, kg], not negative. The default of a parameter of each Context.
+    gear_ratio : float, optional
+        Turns of the rotor per turn of the joint, or radians (metres) per metre. The default of a parameter of
+        each Context.
+
+    Raises
+    ------
+    ArgumentValueError
+        When the joint does not have one degree of freedom, or a number makes no sense.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    >>> hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, axis=[0, 0, 1])
+    >>> motor = tree.add_joint_actuator("motor", hinge, effort_limit=20, rotor_inertia=1e-4, gear_ratio=100)
+    >>> motor.default_reflected_inertia
+    1.0
+    """
+
+    kind: ClassVar[str] = "joint actuator"
+    _adder: ClassVar[str] = "add_joint_actuator"
+
+    def __init__(
+        self,
+        name: str,
+        joint: Joint,
+        effort_limit: float = math.inf,
+        *,
+        rotor_inertia: float = 0.0,
+        gear_ratio: float = 1.0,
+    ) -> None:
+        what = f"{self.kind} {name!r}"
+        check_element(joint, Joint, f"{what}: joint")
+        super().__init__(as_name(name, f"{type(self).__name__}: name"), joint.model_instance)
+        if joint.num_velocities != 1:
+            raise ArgumentValueError(
+                f"{what}: expected a joint with one degree of freedom, but {joint._label} "
+                f"({joint.type_name}) has {joint.num_velocities}"
+            )
+        self._joint = joint
+        self._effort_limit = as_float(effort_limit, f"{what}: effort_limit")
+        # Not `< 0`: NaN must fail as well.
+        if not self._effort_limit >= 0.0:
+            raise ArgumentValueError(
+                f"{what}: effort_limit: expected a number >= 0, got {self._effort_limit}"
+            )
+        self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
+        self._gear_ratio = self._checked_gear_ratio(gear_ratio)
+
+    @property
+    def index(self) -> JointActuatorIndex:
+        """Index of this actuator in its tree: its entry in ``context.actuation``."""
+        return JointActuatorIndex(self._checked_index())
+
+    @property
+    def joint(self) -> Joint:
+        """The joint that it drives."""
+        return self._joint
+
+    @property
+    def effort_limit(self) -> float:
+        """Largest effort [N m, N]; inf when there is no limit."""
+        return self._effort_limit
+
+    @property
+    def num_inputs(self) -> int:
+        """Number of inputs, 1."""
+        return 1
+
+    @property
+    def input_start(self) -> int:
+        """Index of its input in ``context.actuation``."""
+        return self._checked_index()
+
+    @property
+    def default_rotor_inertia(self) -> float:
+        """Default inertia of the rotor [kg m^2, kg]."""
+        return self._rotor_inertia
+
+    @property
+    def default_gear_ratio(self) -> float:
+        """Default gear ratio."""
+        return self._gear_ratio
+
+    @property
+    def default_reflected_inertia(self) -> float:
+        """Default ``rotor_inertia * gear_ratio**2``, which adds to the inertia of the joint [kg m^2, kg]."""
+        return self._rotor_inertia * self._gear_ratio**2
+
+    def rotor_inertia(self, context: ContextCore) -> float:
+        """Return the inertia of the rotor that `context` has [kg m^2, kg]."""
+        return get_scalar_parameter(self, context, "rotor_inertia", self._checked_index())
+
+    def gear_ratio(self, context: ContextCore) -> float:
+        """Return the gear ratio that `context` has."""
+        return get_scalar_parameter(self, context, "gear_ratio", self._checked_index())
+
+    def calc_reflected_inertia(self, context: ContextCore) -> float:
+        """Return ``rotor_inertia * gear_ratio**2`` with the parameters of `context` [kg m^2, kg]."""
+        return self.rotor_inertia(context) * self.gear_ratio(context) ** 2
+
+    def set_rotor_inertia(self, context: ContextCore, rotor_inertia: object) -> Self:
+        """Set the inertia of the rotor in `context` [kg m^2, kg], not negative."""
+        value = self._checked_rotor_inertia(rotor_inertia)
+        set_parameter(self, context, "rotor_inertia", self._checked_index(), value)
+        return self
+
+    def set_gear_ratio(self, context: ContextCore, gear_ratio: object) -> Self:
+        """Set the gear ratio in `context`."""
+        set_parameter(
+            self, context, "gear_ratio", self._checked_index(), self._checked_gear_ratio(gear_ratio)
+        )
+        return self
+
+    def _checked_rotor_inertia(self, value: object) -> float:
+        return as_nonnegative(value, f"{self._label}: rotor_inertia")
+
+    def _checked_gear_ratio(self, value: object) -> float:
+        ratio = as_float(value, f"{self._label}: gear_ratio")
+        if not math.isfinite(ratio):
+            raise ArgumentValueError(f"{self._label}: gear_ratio: expected a finite number, got {ratio}")
+        return ratio
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        return f" joint={self._joint.name!r}"

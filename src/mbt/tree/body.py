@@ -1,0 +1,245 @@
+"""Rigid bodies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, overload
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, NotFinalizedError
+from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative
+from mbt.math.spatial_inertia import SpatialInertia
+from mbt.math.unit_inertia import UnitInertia
+from mbt.tree.context_access import get_parameter, get_scalar_parameter, set_parameter
+from mbt.tree.element import MultibodyElement
+from mbt.tree.frame import BodyFrame
+from mbt.tree.indices import BodyIndex, BodyNodeIndex, world_index
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt._core.engine import ContextCore
+    from mbt.tree.joint import Joint
+    from mbt.tree.mobilizer import Mobilizer
+
+__all__ = ["RigidBody"]
+
+
+class RigidBody(MultibodyElement):
+    """A rigid body B with its mass properties.
+
+    Both ``RigidBody(name, M_BBo_B)`` and ``RigidBody(M_BBo_B)`` will do; the latter is given a name when it
+    is added.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name, unique among the bodies of the model instance. The body frame has the same name.
+    M_BBo_B : SpatialInertia
+        Mass properties about the body origin Bo, expressed in the body frame B. They are the defaults of
+        parameters that each Context has for itself.
+    model_instance : ModelInstanceIndex, optional
+        The model instance; the default one, 1, unless given.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+    >>> link.index, link.default_mass, link.body_frame.name
+    (1, 2.0, 'link')
+    """
+
+    kind: ClassVar[str] = "body"
+    _adder: ClassVar[str] = "add_body"
+
+    @overload
+    def __init__(self, name: str, M_BBo_B: SpatialInertia, model_instance: int | None = None) -> None: ...
+    @overload
+    def __init__(self, M_BBo_B: SpatialInertia, model_instance: int | None = None) -> None: ...
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        if args and not isinstance(args[0], str):
+            args = (None, *args)
+        self._construct(*args, **kwargs)  # type: ignore[arg-type]
+
+    def _construct(
+        self,
+        name: str | None = None,
+        M_BBo_B: SpatialInertia | None = None,
+        model_instance: int | None = None,
+    ) -> None:
+        super().__init__(name, model_instance)
+        if not isinstance(M_BBo_B, SpatialInertia):
+            raise ArgumentTypeError(
+                f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia (SpatialInertia.zero() if massless), "
+                f"got {type(M_BBo_B).__name__}"
+            )
+        self._M_BBo_B = M_BBo_B
+        self._body_frame = BodyFrame(self)
+        # Known once the tree is finalized.
+        self._node_index = -1
+        self._inboard_mobilizer: Mobilizer | None = None
+
+    @property
+    def index(self) -> BodyIndex:
+        """Index of this body in its tree."""
+        return BodyIndex(self._checked_index())
+
+    @property
+    def is_world(self) -> bool:
+        """Whether this is the world body."""
+        return self._tree is not None and self._index == world_index()
+
+    @property
+    def body_frame(self) -> BodyFrame:
+        """The frame B of this body."""
+        return self._body_frame
+
+    @property
+    def link_frame(self) -> BodyFrame:
+        """The frame B of this body: the same as `body_frame`."""
+        return self._body_frame
+
+    @property
+    def node_index(self) -> BodyNodeIndex:
+        """The row of this body in all per-body arrays. Known after ``finalize()``."""
+        if self._node_index < 0:
+            raise NotFinalizedError(f"{self._label}: node_index is known after tree.finalize().")
+        return BodyNodeIndex(self._node_index)
+
+    @property
+    def inboard_mobilizer(self) -> Mobilizer | None:
+        """The mobilizer that moves this body; None for World. Known after ``finalize()``."""
+        if self._node_index < 0:
+            raise NotFinalizedError(f"{self._label}: inboard_mobilizer is known after tree.finalize().")
+        return self._inboard_mobilizer
+
+    @property
+    def inboard_joint(self) -> Joint | None:
+        """The joint that moves this body; None for World, and where a mobilizer has no joint."""
+        mobilizer = self.inboard_mobilizer
+        return None if mobilizer is None else mobilizer.joint
+
+    @property
+    def default_spatial_inertia(self) -> SpatialInertia:
+        """Default mass properties M_BBo_B about Bo, expressed in B."""
+        return self._M_BBo_B
+
+    @property
+    def default_mass(self) -> float:
+        """Default mass [kg]."""
+        return self._M_BBo_B.mass
+
+    @property
+    def default_com(self) -> FloatArray:
+        """Default position p_BoBcm_B of the mass centre [m], shape (3,), read-only."""
+        return self._M_BBo_B.com
+
+    @property
+    def default_unit_inertia(self) -> UnitInertia:
+        """Default unit inertia G_BBo_B about Bo [m^2]."""
+        return self._M_BBo_B.unit_inertia
+
+    # Mass properties of one Context.
+
+    def get_mass(self, context: ContextCore) -> float:
+        """Return the mass that `context` has [kg]."""
+        return get_scalar_parameter(self, context, "mass", self.node_index)
+
+    def calc_center_of_mass_in_body_frame(self, context: ContextCore) -> FloatArray:
+        """Return the position p_BoBcm_B of the mass centre that `context` has [m], shape (3,)."""
+        return get_parameter(self, context, "com", self.node_index)
+
+    def calc_spatial_inertia_in_body_frame(self, context: ContextCore) -> SpatialInertia:
+        """Return the mass properties M_BBo_B that `context` has."""
+        G_BBo_B = UnitInertia(*get_parameter(self, context, "unit_inertia", self.node_index))
+        return SpatialInertia(
+            self.get_mass(context),
+            self.calc_center_of_mass_in_body_frame(context),
+            G_BBo_B,
+            skip_validity_check=True,
+        )
+
+    def set_mass(self, context: ContextCore, mass: object) -> Self:
+        """Set the mass in `context` [kg]; the inertia scales with it, the mass centre remains.
+
+        Raises
+        ------
+        ArgumentValueError
+            When `mass` is negative or not finite.
+        ContextMismatchError
+            When `context` belongs to another tree.
+        """
+        self._check_has_mass_properties()
+        set_parameter(self, context, "mass", self.node_index, as_nonnegative(mass, f"{self._label}: mass"))
+        return self
+
+    def set_center_of_mass_in_body_frame(self, context: ContextCore, com: object) -> Self:
+        """Set the position p_BoBcm_B of the mass centre in `context` [m], shape (3,).
+
+        Mass and unit inertia about Bo remain.
+
+        Raises
+        ------
+        InvalidInertiaError
+            When the unit inertia about Bo is too small for a mass centre there. Set both at once with
+            `set_spatial_inertia_in_body_frame`.
+        ContextMismatchError
+            When `context` belongs to another tree.
+        """
+        self._check_has_mass_properties()
+        p_BoBcm_B = as_finite_array(com, f"{self._label}: com", (3,))
+        M = self.calc_spatial_inertia_in_body_frame(context)
+        self._check_valid(SpatialInertia(M.mass, p_BoBcm_B, M.unit_inertia, skip_validity_check=True))
+        set_parameter(self, context, "com", self.node_index, p_BoBcm_B)
+        return self
+
+    def set_spatial_inertia_in_body_frame(self, context: ContextCore, M_BBo_B: SpatialInertia) -> Self:
+        """Set mass, mass centre and unit inertia in `context`.
+
+        Raises
+        ------
+        InvalidInertiaError
+            When no physical body has these mass properties.
+        ContextMismatchError
+            When `context` belongs to another tree.
+        """
+        self._check_has_mass_properties()
+        if not isinstance(M_BBo_B, SpatialInertia):
+            raise ArgumentTypeError(
+                f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia, got {type(M_BBo_B).__name__}"
+            )
+        self._check_valid(M_BBo_B)
+        set_parameter(self, context, "mass", self.node_index, M_BBo_B.mass)
+        set_parameter(self, context, "com", self.node_index, M_BBo_B.com)
+        set_parameter(self, context, "unit_inertia", self.node_index, M_BBo_B.unit_inertia.components)
+        return self
+
+    # Motion in World.
+
+    def eval_pose_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the pose X_WB of this body, shape (4, 4); in a batch (..., 4, 4)."""
+        X_WB = self.parent_tree.eval_position_kinematics(context).X_WB
+        return X_WB[..., self.node_index, :, :]
+
+    def eval_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the velocity V_WB of this body in World [rad/s, m/s], shape (6,); in a batch (..., 6)."""
+        V_WB = self.parent_tree.eval_velocity_kinematics(context).V_WB
+        return V_WB[..., self.node_index, :]
+
+    def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:
+        """Return the row of this body in an array of shape (..., num_bodies, 6): a view."""
+        return A_WB_array[..., self.node_index, :]
+
+    def _check_has_mass_properties(self) -> None:
+        if self.is_world:
+            raise ArgumentValueError("the world body does not move: it has no mass properties to set")
+
+    def _check_valid(self, M_BBo_B: SpatialInertia) -> None:
+        reason = M_BBo_B.criticize_not_physically_valid()
+        if reason is not None:
+            raise InvalidInertiaError(f"{self._label}: {reason}")
+
+
+def make_world_body(model_instance: int) -> RigidBody:
+    """Return the body 0 of every tree. It does not move, so its mass has no meaning."""
+    return RigidBody("world", SpatialInertia.zero(), model_instance)

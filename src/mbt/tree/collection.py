@@ -1,0 +1,127 @@
+"""Elements of one kind, by index and by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from mbt.errors import ArgumentValueError, unknown_name_error
+from mbt.math.arrays import as_index
+from mbt.tree.element import MultibodyElement, as_name
+
+__all__ = ["ElementCollection"]
+
+E = TypeVar("E", bound=MultibodyElement)
+
+
+class ElementCollection(Generic[E]):
+    """The elements of one kind that a tree owns.
+
+    Element `i` is the `i`-th added. Names are unique per model instance.
+
+    Parameters
+    ----------
+    kind : str
+        What messages call one of them.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._elements: list[E] = []
+        self._tuple: tuple[E, ...] | None = ()
+        # Elements of one name, by model instance.
+        self._by_name: dict[str, dict[int, E]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of elements."""
+        return len(self._elements)
+
+    def __iter__(self) -> Iterator[E]:
+        """Iterate over the elements in index order."""
+        return iter(self._elements)
+
+    def as_tuple(self) -> tuple[E, ...]:
+        """Return the elements in index order."""
+        if self._tuple is None:
+            self._tuple = tuple(self._elements)
+        return self._tuple
+
+    def append(self, element: E) -> None:
+        """Add an element whose name was checked."""
+        self._elements.append(element)
+        self._tuple = None
+        self._by_name.setdefault(element.name, {})[element._name_scope] = element
+
+    def at(self, index: object, argument: str) -> E:
+        """Return the element of an index that was given as `argument`.
+
+        Raises
+        ------
+        ArgumentTypeError, ElementIndexError
+            When there is none.
+        """
+        return self._elements[as_index(index, argument, len(self._elements), self._kind)]
+
+    def has(self, name: str, model_instance: int | None) -> bool:
+        """Return whether an element has this name: in any model instance, or in one."""
+        found = self._by_name.get(as_name(name, "name"), {})
+        return bool(found) if model_instance is None else model_instance in found
+
+    def find(self, name: str, model_instance: int | None, instances: ElementCollection[Any]) -> E:
+        """Return the element of this name: the only one in the tree, or that of one of the model `instances`.
+
+        Raises
+        ------
+        UnknownNameError
+            When there is none; the message lists the nearest names.
+        ArgumentValueError
+            When there are several, and no model instance is given.
+        """
+        found = self._by_name.get(as_name(name, "name"), {})
+        if model_instance is not None:
+            if model_instance not in found:
+                known = self._names_in(model_instance)
+                where = f"in model instance {instances._elements[model_instance].name!r}"
+                raise unknown_name_error(self._kind, name, known, where)
+            return found[model_instance]
+        if not found:
+            raise unknown_name_error(self._kind, name, self._by_name)
+        if len(found) > 1:
+            places = " and ".join(
+                f"{instances._elements[i].name!r} (model_instance={i})" for i in sorted(found)
+            )
+            raise ArgumentValueError(
+                f"name: there is a {self._kind} named {name!r} in each of the model instances {places}: "
+                "pass model_instance to say which one"
+            )
+        return next(iter(found.values()))
+
+    def in_instance(self, model_instance: int) -> list[E]:
+        """Return the elements of one model instance, in index order."""
+        return [element for element in self._elements if element.model_instance == model_instance]
+
+    def check_name_is_free(self, newcomer: MultibodyElement) -> None:
+        """Check that no element here has the name and the model instance of a new one.
+
+        Raises
+        ------
+        ArgumentValueError
+            When one has.
+        """
+        other = self._by_name.get(newcomer.name, {}).get(newcomer._name_scope)
+        if other is not None:
+            raise ArgumentValueError(
+                f"{newcomer._adder}: there is a {self._kind} named {newcomer.name!r} already in the same "
+                f"model instance: {other!r}"
+            )
+
+    def rename(self, element: E, name: str) -> None:
+        """Rename an element. The new name was checked."""
+        del self._by_name[element.name][element._name_scope]
+        if not self._by_name[element.name]:
+            del self._by_name[element.name]
+        element._name = name
+        self._by_name.setdefault(name, {})[element._name_scope] = element
+
+    def _names_in(self, model_instance: int) -> list[str]:
+        return [name for name, found in self._by_name.items() if model_instance in found]

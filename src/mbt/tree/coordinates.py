@@ -1,0 +1,156 @@
+"""Joints and mobilizers have positions q and velocities v of their own: this is how both reach them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbt.errors import NotFinalizedError
+from mbt.math.arrays import FloatArray, as_float_array, check_out
+from mbt.tree.context_access import check_context, replace_slice
+from mbt.tree.element import MultibodyElement
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt._core.engine import ContextCore
+
+__all__ = ["CoordinateOwner"]
+
+
+class CoordinateOwner(MultibodyElement):
+    """An element with `num_positions` entries of q and `num_velocities` entries of v."""
+
+    # Where they begin in q and v; known once the tree is finalized.
+    _position_start = -1
+    _velocity_start = -1
+
+    @property
+    def num_positions(self) -> int:
+        """Number of positions."""
+        raise NotImplementedError
+
+    @property
+    def num_velocities(self) -> int:
+        """Number of velocities."""
+        raise NotImplementedError
+
+    @property
+    def position_start(self) -> int:
+        """Index in q of the first position. Known after ``finalize()``."""
+        return self._known_start(self._position_start, "position_start")
+
+    @property
+    def velocity_start(self) -> int:
+        """Index in v of the first velocity. Known after ``finalize()``."""
+        return self._known_start(self._velocity_start, "velocity_start")
+
+    def get_positions(self, context: ContextCore) -> FloatArray:
+        """Return the positions, shape (..., num_positions), as read-only view of those of the Context."""
+        check_context(self, context)
+        return self.get_positions_from_array(context.q)
+
+    def set_positions(self, context: ContextCore, q: object) -> Self:
+        """Set the positions: shape (num_positions,), in a batch also (..., num_positions)."""
+        return self._set_position_part(context, slice(0, self.num_positions), q, "q")
+
+    def get_velocities(self, context: ContextCore) -> FloatArray:
+        """Return the velocities, shape (..., num_velocities), as read-only view of those of the Context."""
+        check_context(self, context)
+        return self.get_velocities_from_array(context.v)
+
+    def set_velocities(self, context: ContextCore, v: object) -> Self:
+        """Set the velocities: shape (num_velocities,), in a batch also (..., num_velocities)."""
+        return self._set_velocity_part(context, slice(0, self.num_velocities), v, "v")
+
+    def get_positions_from_array(self, q_array: object) -> FloatArray:
+        """Return a view of this element's part of `q_array`, shape (..., tree.num_positions)."""
+        q = as_float_array(q_array, "q_array", (..., self.parent_tree.num_positions))
+        return q[..., self.position_start : self.position_start + self.num_positions]
+
+    def get_velocities_from_array(self, v_array: object) -> FloatArray:
+        """Return a view of this element's part of `v_array`, shape (..., tree.num_velocities)."""
+        return self._velocity_slice(v_array, "v_array")
+
+    def get_accelerations_from_array(self, vdot_array: object) -> FloatArray:
+        """Return a view of this element's part of `vdot_array`, shape (..., tree.num_velocities)."""
+        return self._velocity_slice(vdot_array, "vdot_array")
+
+    def get_generalized_forces_from_array(self, tau_array: object) -> FloatArray:
+        """Return a view of this element's part of `tau_array`, shape (..., tree.num_velocities)."""
+        return self._velocity_slice(tau_array, "tau_array")
+
+    def get_mutable_positions_from_array(self, q_array: FloatArray) -> FloatArray:
+        """Return a view, to write into, of this element's part of `q_array`."""
+        return self.get_positions_from_array(_writeable(q_array, "q_array"))
+
+    def get_mutable_velocities_from_array(self, v_array: FloatArray) -> FloatArray:
+        """Return a view, to write into, of this element's part of `v_array`."""
+        return self._velocity_slice(_writeable(v_array, "v_array"), "v_array")
+
+    def get_mutable_accelerations_from_array(self, vdot_array: FloatArray) -> FloatArray:
+        """Return a view, to write into, of this element's part of `vdot_array`."""
+        return self._velocity_slice(_writeable(vdot_array, "vdot_array"), "vdot_array")
+
+    def get_mutable_generalized_forces_from_array(self, tau_array: FloatArray) -> FloatArray:
+        """Return a view, to write into, of this element's part of `tau_array`."""
+        return self._velocity_slice(_writeable(tau_array, "tau_array"), "tau_array")
+
+    # The coordinate of a joint that has only one: a float, in a batch an array of the batch shape.
+
+    def _get_position(self, context: ContextCore) -> float | FloatArray:
+        return _without_last_axis(self.get_positions(context))
+
+    def _set_position(self, context: ContextCore, value: object, argument: str) -> Self:
+        return self.set_positions(context, as_float_array(value, f"{self._label}: {argument}")[..., None])
+
+    def _get_velocity(self, context: ContextCore) -> float | FloatArray:
+        return _without_last_axis(self.get_velocities(context))
+
+    def _set_velocity(self, context: ContextCore, value: object, argument: str) -> Self:
+        return self.set_velocities(context, as_float_array(value, f"{self._label}: {argument}")[..., None])
+
+    # A part of the coordinates, counted from the first one of this element.
+
+    def _set_position_part(self, context: ContextCore, part: slice, values: object, argument: str) -> Self:
+        check_context(self, context)
+        start = self.position_start
+        context.q = replace_slice(
+            context.q, start + part.start, start + part.stop, values, f"{self._label}: {argument}"
+        )
+        return self
+
+    def _set_velocity_part(self, context: ContextCore, part: slice, values: object, argument: str) -> Self:
+        check_context(self, context)
+        start = self.velocity_start
+        context.v = replace_slice(
+            context.v, start + part.start, start + part.stop, values, f"{self._label}: {argument}"
+        )
+        return self
+
+    def _velocity_slice(self, array: object, argument: str) -> FloatArray:
+        v = as_float_array(array, argument, (..., self.parent_tree.num_velocities))
+        return v[..., self.velocity_start : self.velocity_start + self.num_velocities]
+
+    def _known_start(self, start: int, what: str) -> int:
+        if start < 0:
+            raise NotFinalizedError(f"{self._label}: {what} is known after tree.finalize().")
+        return start
+
+    def _position_range(self) -> range:
+        return range(self.position_start, self.position_start + self.num_positions)
+
+    def _velocity_range(self) -> range:
+        return range(self.velocity_start, self.velocity_start + self.num_velocities)
+
+    def _place(self, position_start: int, velocity_start: int) -> None:
+        """Take the place in q and v that ``finalize()`` assigned."""
+        self._position_start = position_start
+        self._velocity_start = velocity_start
+
+
+def _without_last_axis(values: FloatArray) -> float | FloatArray:
+    return float(values[0]) if values.ndim == 1 else values[..., 0]
+
+
+def _writeable(array: FloatArray, argument: str) -> FloatArray:
+    return check_out(array, argument, getattr(array, "shape", ()))

@@ -1,0 +1,150 @@
+"""What all elements have in common: a name, a model instance, and at most one tree that owns them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mbt.errors import AlreadyFinalizedError, ArgumentTypeError, ArgumentValueError, ForeignElementError
+from mbt.math.arrays import as_index
+from mbt.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["MultibodyElement", "as_model_instance", "as_name", "check_element"]
+
+
+class MultibodyElement:
+    """An element of a `MultibodyTree`: a body, frame, mobilizer, joint, force element or actuator.
+
+    An element belongs to no tree when it is constructed, and to one tree for good once it was added.
+
+    Parameters
+    ----------
+    name : str or None
+        Name, unique among the elements of one kind in one model instance. An element without a name is given
+        one when it is added.
+    model_instance : ModelInstanceIndex or None
+        The model instance; None is the default one, 1.
+    """
+
+    #: What messages call an element of this kind.
+    kind: ClassVar[str] = "element"
+    #: The method of the tree that adds one.
+    _adder: ClassVar[str] = "add_element"
+
+    def __init__(self, name: str | None, model_instance: int | None) -> None:
+        self._name = name if name is None else as_name(name, f"{type(self).__name__}: name")
+        self._model_instance = (
+            default_model_instance()
+            if model_instance is None
+            else as_model_instance(model_instance, f"{type(self).__name__}: model_instance")
+        )
+        self._tree: MultibodyTree | None = None
+        self._index = -1
+        self._is_ephemeral = False
+
+    @property
+    def name(self) -> str:
+        """Name, never empty. An element constructed without one has its final name once it was added."""
+        return self._name if self._name is not None else f"unnamed {self.kind}"
+
+    @property
+    def scoped_name(self) -> str:
+        """Name with that of the model instance, ``"arm::link"``; the name alone in instances 0 and 1."""
+        if self._model_instance in (world_model_instance(), default_model_instance()):
+            return self.name
+        return f"{self.parent_tree.get_model_instance_name(self._model_instance)}::{self.name}"
+
+    @property
+    def model_instance(self) -> ModelInstanceIndex:
+        """The model instance this element belongs to."""
+        return self._model_instance
+
+    @property
+    def parent_tree(self) -> MultibodyTree:
+        """The tree that owns this element."""
+        if self._tree is None:
+            raise ForeignElementError(
+                f"{self._label} belongs to no tree yet: add it with tree.{self._adder}()."
+            )
+        return self._tree
+
+    @property
+    def has_parent_tree(self) -> bool:
+        """Whether a tree owns this element."""
+        return self._tree is not None
+
+    @property
+    def is_ephemeral(self) -> bool:
+        """Whether ``finalize()`` added this element, not a user."""
+        return self._is_ephemeral
+
+    @property
+    def _name_scope(self) -> int:
+        """Elements of one kind and one scope have different names."""
+        return self._model_instance
+
+    @property
+    def _label(self) -> str:
+        """What messages call this element: ``joint 'elbow'``."""
+        return f"{self.kind} {self.name!r}" if self._name is not None else self.name
+
+    def _checked_index(self) -> int:
+        """Return the index; an element without a tree has none."""
+        if self._tree is None:
+            raise ForeignElementError(f"{self._label} has no index yet: add it with tree.{self._adder}().")
+        return self._index
+
+    def _attach(self, tree: MultibodyTree, index: int) -> None:
+        """Become an element of `tree`. Everything was checked before."""
+        self._tree = tree
+        self._index = index
+
+    def _generated_name(self, index: int) -> str:
+        """Return the name for an element that has none."""
+        return f"{self.kind.replace(' ', '_')}_{index}"
+
+    def _check_not_finalized(self, what: str, instead: str) -> None:
+        if self._tree is not None and self._tree.is_finalized:
+            raise AlreadyFinalizedError(f"{self._label}: {what} cannot change after finalize(). {instead}")
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name, with a leading space."""
+        return ""
+
+    def __repr__(self) -> str:
+        """Return a short description, not the expression that builds it."""
+        place = (
+            "without a tree"
+            if self._tree is None
+            else f"index={self._index} model_instance={self._model_instance}"
+        )
+        return f"<{type(self).__name__} {self.name!r} {place}{self._repr_details()}>"
+
+
+def as_name(value: object, argument: str) -> str:
+    """Return a name: text that is not empty."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{argument}: expected text, got {type(value).__name__}")
+    if not value:
+        raise ArgumentValueError(f"{argument}: expected a name that is not empty")
+    return str(value)
+
+
+def as_model_instance(value: object, argument: str, count: int | None = None) -> ModelInstanceIndex:
+    """Return the index of a model instance; of any tree, unless their `count` is given."""
+    return ModelInstanceIndex(as_index(value, argument, 2**31 if count is None else count, "model instance"))
+
+
+def check_element(element: object, element_type: type[Any], argument: str) -> None:
+    """Check that an argument is an element of this type.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it is anything else.
+    """
+    if not isinstance(element, element_type):
+        got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
+        raise ArgumentTypeError(f"{argument}: expected a {element_type.__name__}, got {got}")

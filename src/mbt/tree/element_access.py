@@ -1,0 +1,249 @@
+"""The elements of a tree for those who ask: all of a kind, by index, by name, by model instance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbt.tree.element import as_model_instance
+from mbt.tree.indices import (
+    BodyIndex,
+    ForceElementIndex,
+    FrameIndex,
+    JointActuatorIndex,
+    JointIndex,
+    MobilizerIndex,
+    ModelInstanceIndex,
+)
+
+if TYPE_CHECKING:
+    from mbt.tree.actuator import JointActuator
+    from mbt.tree.body import RigidBody
+    from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
+    from mbt.tree.frame import BodyFrame, Frame
+    from mbt.tree.joint import Joint
+    from mbt.tree.mobilizer import Mobilizer
+    from mbt.tree.registry import ElementRegistry
+
+__all__ = ["ElementAccess"]
+
+
+class ElementAccess:
+    """The part of `MultibodyTree` that hands out elements.
+
+    A look-up by name searches all model instances unless one is given. It raises `UnknownNameError` when
+    there is no such element, and `ArgumentValueError` when several model instances have one. A look-up by
+    index raises `ElementIndexError` when the index is out of range.
+    """
+
+    _elements: ElementRegistry
+
+    # Everything of a kind, in index order.
+
+    @property
+    def bodies(self) -> tuple[RigidBody, ...]:
+        """The bodies, World first."""
+        return self._elements.bodies.as_tuple()
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames, body frames included, World's first."""
+        return self._elements.frames.as_tuple()
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """The joints; after ``finalize()`` also those that it made for free bodies."""
+        return self._elements.joints.as_tuple()
+
+    @property
+    def mobilizers(self) -> tuple[Mobilizer, ...]:
+        """The mobilizers; before ``finalize()`` only those added with `add_mobilizer`."""
+        return self._elements.mobilizers.as_tuple()
+
+    @property
+    def force_elements(self) -> tuple[ForceElement, ...]:
+        """The force elements."""
+        return self._elements.force_elements.as_tuple()
+
+    @property
+    def joint_actuators(self) -> tuple[JointActuator, ...]:
+        """The joint actuators."""
+        return self._elements.actuators.as_tuple()
+
+    @property
+    def world_body(self) -> RigidBody:
+        """The world body: body 0."""
+        return self._elements.bodies.as_tuple()[0]
+
+    @property
+    def world_frame(self) -> BodyFrame:
+        """The frame of the world body: frame 0."""
+        return self.world_body.body_frame
+
+    @property
+    def gravity_field(self) -> UniformGravityFieldElement | None:
+        """The gravity element; None when the tree has no gravity."""
+        return self._elements.gravity_field
+
+    # How many there are.
+
+    @property
+    def num_bodies(self) -> int:
+        """Number of bodies, World included."""
+        return len(self._elements.bodies)
+
+    @property
+    def num_frames(self) -> int:
+        """Number of frames, body frames included."""
+        return len(self._elements.frames)
+
+    @property
+    def num_joints(self) -> int:
+        """Number of joints; after ``finalize()`` with those that it made for free bodies."""
+        return len(self._elements.joints)
+
+    @property
+    def num_mobilizers(self) -> int:
+        """Number of mobilizers: after ``finalize()`` one for each body but World."""
+        return len(self._elements.mobilizers)
+
+    @property
+    def num_force_elements(self) -> int:
+        """Number of force elements."""
+        return len(self._elements.force_elements)
+
+    @property
+    def num_actuators(self) -> int:
+        """Number of joint actuators."""
+        return len(self._elements.actuators)
+
+    @property
+    def num_actuated_dofs(self) -> int:
+        """Number of inputs of all actuators together."""
+        return sum(actuator.num_inputs for actuator in self._elements.actuators)
+
+    @property
+    def num_model_instances(self) -> int:
+        """Number of model instances, at least 2: World's and the default one."""
+        return len(self._elements.model_instances)
+
+    # By index.
+
+    def get_body(self, body_index: BodyIndex | int) -> RigidBody:
+        """Return the body with this index."""
+        return self._elements.bodies.at(body_index, "body_index")
+
+    def get_frame(self, frame_index: FrameIndex | int) -> Frame:
+        """Return the frame with this index."""
+        return self._elements.frames.at(frame_index, "frame_index")
+
+    def get_joint(self, joint_index: JointIndex | int) -> Joint:
+        """Return the joint with this index."""
+        return self._elements.joints.at(joint_index, "joint_index")
+
+    def get_mobilizer(self, mobilizer_index: MobilizerIndex | int) -> Mobilizer:
+        """Return the mobilizer with this index."""
+        return self._elements.mobilizers.at(mobilizer_index, "mobilizer_index")
+
+    def get_force_element(self, force_element_index: ForceElementIndex | int) -> ForceElement:
+        """Return the force element with this index."""
+        return self._elements.force_elements.at(force_element_index, "force_element_index")
+
+    def get_joint_actuator(self, actuator_index: JointActuatorIndex | int) -> JointActuator:
+        """Return the joint actuator with this index."""
+        return self._elements.actuators.at(actuator_index, "actuator_index")
+
+    # By name.
+
+    def get_body_by_name(self, name: str, model_instance: int | None = None) -> RigidBody:
+        """Return the body with this name.
+
+        Parameters
+        ----------
+        name : str
+            The name.
+        model_instance : ModelInstanceIndex, optional
+            Where to look; all model instances unless given.
+
+        Raises
+        ------
+        UnknownNameError
+            When there is none; the message lists the nearest names.
+        ArgumentValueError
+            When several model instances have a body of this name, and none of them is given.
+        """
+        instance = self._checked_instance(model_instance)
+        return self._elements.bodies.find(name, instance, self._elements.model_instances)
+
+    def get_frame_by_name(self, name: str, model_instance: int | None = None) -> Frame:
+        """Return the frame with this name; otherwise as `get_body_by_name`."""
+        instance = self._checked_instance(model_instance)
+        return self._elements.frames.find(name, instance, self._elements.model_instances)
+
+    def get_joint_by_name(self, name: str, model_instance: int | None = None) -> Joint:
+        """Return the joint with this name; otherwise as `get_body_by_name`."""
+        instance = self._checked_instance(model_instance)
+        return self._elements.joints.find(name, instance, self._elements.model_instances)
+
+    def get_joint_actuator_by_name(self, name: str, model_instance: int | None = None) -> JointActuator:
+        """Return the joint actuator with this name; otherwise as `get_body_by_name`."""
+        instance = self._checked_instance(model_instance)
+        return self._elements.actuators.find(name, instance, self._elements.model_instances)
+
+    def get_model_instance_by_name(self, name: str) -> ModelInstanceIndex:
+        """Return the index of the model instance with this name."""
+        return self._elements.model_instances.find(name, None, self._elements.model_instances).index
+
+    def has_body_named(self, name: str, model_instance: int | None = None) -> bool:
+        """Return whether there is a body with this name: in one model instance, or in any."""
+        return self._elements.bodies.has(name, self._checked_instance(model_instance))
+
+    def has_frame_named(self, name: str, model_instance: int | None = None) -> bool:
+        """Return whether there is a frame with this name: in one model instance, or in any."""
+        return self._elements.frames.has(name, self._checked_instance(model_instance))
+
+    def has_joint_named(self, name: str, model_instance: int | None = None) -> bool:
+        """Return whether there is a joint with this name: in one model instance, or in any."""
+        return self._elements.joints.has(name, self._checked_instance(model_instance))
+
+    def has_joint_actuator_named(self, name: str, model_instance: int | None = None) -> bool:
+        """Return whether there is a joint actuator with this name: in one model instance, or in any."""
+        return self._elements.actuators.has(name, self._checked_instance(model_instance))
+
+    def has_model_instance_named(self, name: str) -> bool:
+        """Return whether there is a model instance with this name."""
+        return self._elements.model_instances.has(name, None)
+
+    # By model instance.
+
+    def get_model_instance_name(self, model_instance: int) -> str:
+        """Return the name of a model instance."""
+        return self._elements.model_instances.at(model_instance, "model_instance").name
+
+    def get_body_indices(self, model_instance: int) -> list[BodyIndex]:
+        """Return the indices of the bodies of a model instance, in increasing order."""
+        return [
+            body.index for body in self._elements.bodies.in_instance(self._known_instance(model_instance))
+        ]
+
+    def get_frame_indices(self, model_instance: int) -> list[FrameIndex]:
+        """Return the indices of the frames of a model instance, in increasing order."""
+        return [
+            frame.index for frame in self._elements.frames.in_instance(self._known_instance(model_instance))
+        ]
+
+    def get_joint_indices(self, model_instance: int) -> list[JointIndex]:
+        """Return the indices of the joints of a model instance, in increasing order."""
+        return [
+            joint.index for joint in self._elements.joints.in_instance(self._known_instance(model_instance))
+        ]
+
+    def get_joint_actuator_indices(self, model_instance: int) -> list[JointActuatorIndex]:
+        """Return the indices of the joint actuators of a model instance, in increasing order."""
+        instance = self._known_instance(model_instance)
+        return [actuator.index for actuator in self._elements.actuators.in_instance(instance)]
+
+    def _checked_instance(self, model_instance: int | None) -> ModelInstanceIndex | None:
+        return None if model_instance is None else self._known_instance(model_instance)
+
+    def _known_instance(self, model_instance: int) -> ModelInstanceIndex:
+        return as_model_instance(model_instance, "model_instance", len(self._elements.model_instances))

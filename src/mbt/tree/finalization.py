@@ -1,0 +1,207 @@
+"""What ``finalize()`` does: elements and their forest become flat arrays for the compiled core.
+
+`make_plan` and `make_arrays` read the elements and change nothing; `FinalizationPlan.carry_out` changes them
+and cannot fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+from mbt._core.mobilizers import MobilizerType
+from mbt.math.arrays import FloatArray
+from mbt.topology import SpanningForest, grow_forest
+from mbt.tree.frame import FixedOffsetFrame
+from mbt.tree.joint import Joint
+from mbt.tree.joints import QuaternionFloatingJoint
+from mbt.tree.mobilizer import NUM_CONSTANTS, Mobilizer
+from mbt.tree.registry import ElementRegistry
+
+__all__ = ["FinalizationPlan", "make_arrays", "make_plan"]
+
+IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class FinalizationPlan:
+    """Where each element of a tree has its place.
+
+    Attributes
+    ----------
+    forest : SpanningForest
+        The place of each body.
+    ephemeral_joints : list of Joint
+        New joints from World to the bodies that have no other path to it.
+    new_mobilizers : list of Mobilizer
+        New mobilizers that model the joints, in the order of the joints.
+    mobilizer_of_node : list of Mobilizer
+        The inboard mobilizer of each node but World: entry ``b - 1`` is of node ``b``.
+    q_start, v_start : tuple of int
+        Where the positions and velocities of each node begin, and one entry more: how many there are.
+    """
+
+    forest: SpanningForest
+    ephemeral_joints: list[Joint]
+    new_mobilizers: list[Mobilizer]
+    mobilizer_of_node: list[Mobilizer]
+    q_start: tuple[int, ...]
+    v_start: tuple[int, ...]
+
+    @property
+    def num_positions(self) -> int:
+        """Number of positions of the tree."""
+        return self.q_start[-1]
+
+    @property
+    def num_velocities(self) -> int:
+        """Number of velocities of the tree."""
+        return self.v_start[-1]
+
+    def carry_out(self, elements: ElementRegistry) -> None:
+        """Tell each element its place. Nothing here can fail."""
+        elements.adopt(self.ephemeral_joints, self.new_mobilizers)
+        bodies = elements.bodies.as_tuple()
+        for b, body in enumerate(self.forest.body):
+            bodies[body]._node_index = b
+        for b, mobilizer in enumerate(self.mobilizer_of_node, start=1):
+            mobilizer.outboard_body._inboard_mobilizer = mobilizer
+            mobilizer._place(self.q_start[b], self.v_start[b])
+            if mobilizer.joint is not None:
+                mobilizer.joint._mobilizer = mobilizer
+                mobilizer.joint._place(self.q_start[b], self.v_start[b])
+
+
+def make_plan(elements: ElementRegistry) -> FinalizationPlan:
+    """Return the place of each element.
+
+    Raises
+    ------
+    TopologyError
+        When the bodies and joints form no tree.
+    """
+    forest = grow_forest(elements.graph)
+    ephemeral_joints = _make_ephemeral_joints(elements, forest)
+
+    mobilizer_of_edge: list[Mobilizer] = []
+    new_mobilizers: list[Mobilizer] = []
+    for e, connection in enumerate([*elements.connections, *ephemeral_joints]):
+        if isinstance(connection, Joint):
+            mobilizer = connection._make_mobilizer()
+            mobilizer._model(connection, is_reversed=forest.is_reversed[forest.node_of_edge[e]])
+            new_mobilizers.append(mobilizer)
+        else:
+            mobilizer = connection
+        mobilizer_of_edge.append(mobilizer)
+
+    mobilizer_of_node = [mobilizer_of_edge[e] for e in forest.edge[1:]]
+    return FinalizationPlan(
+        forest=forest,
+        ephemeral_joints=ephemeral_joints,
+        new_mobilizers=new_mobilizers,
+        mobilizer_of_node=mobilizer_of_node,
+        # World has none.
+        q_start=(0, *accumulate((m.num_positions for m in mobilizer_of_node), initial=0)),
+        v_start=(0, *accumulate((m.num_velocities for m in mobilizer_of_node), initial=0)),
+    )
+
+
+def make_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, IntArray | FloatArray]:
+    """Return the arguments of ``TreeCore._compile``."""
+    return {
+        **_mobilizer_arrays(plan),
+        **_frame_arrays(elements, plan.forest),
+        **_body_arrays(elements, plan.forest),
+        **_actuator_arrays(elements, plan),
+        "gravity": np.zeros(3)
+        if elements.gravity_field is None
+        else elements.gravity_field.gravity_vector.copy(),
+    }
+
+
+def _make_ephemeral_joints(elements: ElementRegistry, forest: SpanningForest) -> list[Joint]:
+    """Return a free joint for each floating base, named after the body."""
+    world_frame = elements.frames.as_tuple()[0]
+    joints: list[Joint] = []
+    taken: set[tuple[int, str]] = set()
+    for base in forest.floating_bases:
+        body = elements.bodies.as_tuple()[base]
+        name = body.name
+        while elements.joints.has(name, body.model_instance) or (body.model_instance, name) in taken:
+            name += "_"
+        taken.add((body.model_instance, name))
+        joint = QuaternionFloatingJoint(name, world_frame, body.body_frame)
+        joint._is_ephemeral = True
+        joints.append(joint)
+    return joints
+
+
+def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, IntArray | FloatArray]:
+    mobilizers = plan.mobilizer_of_node
+    # World is welded to nothing.
+    constants = np.zeros((len(mobilizers) + 1, NUM_CONSTANTS))
+    constants[0] = np.eye(4).ravel()
+    default_q = np.zeros(plan.num_positions)
+    damping = np.zeros(plan.num_velocities)
+    for b, mobilizer in enumerate(mobilizers, start=1):
+        values = mobilizer._constants()
+        constants[b, : len(values)] = values
+        joint = mobilizer.joint
+        q = slice(plan.q_start[b], plan.q_start[b + 1])
+        default_q[q] = mobilizer._zero_positions() if joint is None else joint.default_positions
+        if joint is not None:
+            damping[plan.v_start[b] : plan.v_start[b + 1]] = joint.default_damping_vector
+    return {
+        "parent_node": _ints(plan.forest.parent),
+        "mobilizer_type": _ints([MobilizerType.WELD, *(m._type for m in mobilizers)]),
+        "mobilizer_reversed": _ints([0, *(m.is_reversed for m in mobilizers)]),
+        "inboard_frame": _ints([0, *(m.inboard_frame.index for m in mobilizers)]),
+        "outboard_frame": _ints([0, *(m.outboard_frame.index for m in mobilizers)]),
+        "q_start": _ints(plan.q_start),
+        "v_start": _ints(plan.v_start),
+        "mobilizer_constants": constants,
+        "default_q": default_q,
+        "damping": damping,
+    }
+
+
+def _frame_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, IntArray | FloatArray]:
+    frame_parent = [-1] * len(elements.frames)
+    frame_X_PF = np.tile(np.eye(4), (len(elements.frames), 1, 1))
+    for i, frame in enumerate(elements.frames):
+        if isinstance(frame, FixedOffsetFrame):
+            frame_parent[i] = frame.parent_frame.index
+            frame_X_PF[i] = frame.get_fixed_pose_in_parent_frame()
+    return {
+        "frame_parent": _ints(frame_parent),
+        "frame_node": _ints([forest.node_of_body[frame.body.index] for frame in elements.frames]),
+        "frame_X_PF": frame_X_PF,
+    }
+
+
+def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, IntArray | FloatArray]:
+    bodies = [elements.bodies.as_tuple()[body].default_spatial_inertia for body in forest.body]
+    return {
+        "mass": np.array([M_BBo_B.mass for M_BBo_B in bodies]),
+        "p_BoBcm_B": np.array([M_BBo_B.com for M_BBo_B in bodies]),
+        "G_BBo_B": np.array([M_BBo_B.unit_inertia.components for M_BBo_B in bodies]),
+    }
+
+
+def _actuator_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, IntArray | FloatArray]:
+    v_start = {
+        mobilizer.joint: plan.v_start[b] for b, mobilizer in enumerate(plan.mobilizer_of_node, start=1)
+    }
+    return {
+        "actuator_dof": _ints([v_start[actuator.joint] for actuator in elements.actuators]),
+        "rotor_inertia": np.array([a.default_rotor_inertia for a in elements.actuators], dtype=np.float64),
+        "gear_ratio": np.array([a.default_gear_ratio for a in elements.actuators], dtype=np.float64),
+    }
+
+
+def _ints(values: Sequence[int]) -> IntArray:
+    return np.array(values, dtype=np.int32)

@@ -1,0 +1,31 @@
+"""Force elements: what acts on bodies and joints besides the mobilizers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from mbt.tree.element import MultibodyElement
+from mbt.tree.indices import ForceElementIndex
+
+__all__ = ["ForceElement"]
+
+
+class ForceElement(MultibodyElement):
+    """Forces that depend on q, v and parameters. This is the base class.
+
+    Parameters
+    ----------
+    model_instance : ModelInstanceIndex
+        The model instance.
+    """
+
+    kind: ClassVar[str] = "force element"
+    _adder: ClassVar[str] = "add_force_element"
+
+    def __init__(self, model_instance: int) -> None:
+        super().__init__(None, model_instance)
+
+    @property
+    def index(self) -> ForceElementIndex:
+        """Index of this force element in its tree."""
+        return ForceElementIndex(self._checked_index())

@@ -1,0 +1,280 @@
+"""Frames: origins and axes fixed in a body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, overload
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError
+from mbt.math.arrays import FloatArray
+from mbt.math.poses import as_pose, as_rotation
+from mbt.tree.context_access import check_context, get_parameter, set_parameter
+from mbt.tree.frame_velocity import FrameVelocity
+from mbt.tree.indices import FrameIndex
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt._core.engine import ContextCore
+    from mbt.tree.body import RigidBody
+
+__all__ = ["BodyFrame", "FixedOffsetFrame", "Frame"]
+
+
+class Frame(FrameVelocity):
+    """A frame F fixed in a body B. Its pose X_BF depends on parameters only, never on time or state.
+
+    This is the base class; make a `FixedOffsetFrame`.
+    """
+
+    kind: ClassVar[str] = "frame"
+    _adder: ClassVar[str] = "add_frame"
+
+    def __init__(self, name: str | None, body: RigidBody, model_instance: int | None) -> None:
+        super().__init__(name, model_instance)
+        self._body = body
+
+    @property
+    def index(self) -> FrameIndex:
+        """Index of this frame in its tree."""
+        return FrameIndex(self._checked_index())
+
+    @property
+    def body(self) -> RigidBody:
+        """The body in which this frame is fixed."""
+        return self._body
+
+    @property
+    def link(self) -> RigidBody:
+        """The body in which this frame is fixed: the same as `body`."""
+        return self._body
+
+    @property
+    def is_world_frame(self) -> bool:
+        """Whether this is the frame of the world body."""
+        return self.is_body_frame and self._body.is_world
+
+    @property
+    def is_body_frame(self) -> bool:
+        """Whether this is the frame of its body."""
+        return False
+
+    @property
+    def is_link_frame(self) -> bool:
+        """Whether this is the frame of its body: the same as `is_body_frame`."""
+        return self.is_body_frame
+
+    # Pose in the body, X_BF.
+
+    def get_fixed_pose_in_body_frame(self) -> FloatArray:
+        """Return the default pose X_BF of this frame F in its body frame B, shape (4, 4)."""
+        X_BF = np.eye(4)
+        for frame in self._offsets_to_body():
+            X_BF = frame._X_PF @ X_BF
+        return X_BF
+
+    def get_fixed_rotation_matrix_in_body_frame(self) -> FloatArray:
+        """Return the default rotation R_BF of this frame F in its body frame B, shape (3, 3)."""
+        return self.get_fixed_pose_in_body_frame()[:3, :3]
+
+    def get_fixed_offset_pose_in_body(self, X_FQ: object) -> FloatArray:
+        """Return the default pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
+        return self.get_fixed_pose_in_body_frame() @ as_pose(X_FQ, "X_FQ")
+
+    def get_fixed_rotation_matrix_in_body(self, R_FQ: object) -> FloatArray:
+        """Return the default rotation R_BQ in the body frame B of a frame Q turned in this one."""
+        return self.get_fixed_rotation_matrix_in_body_frame() @ as_rotation(R_FQ, "R_FQ")
+
+    def calc_pose_in_body_frame(self, context: ContextCore) -> FloatArray:
+        """Return the pose X_BF of this frame F in its body frame B, with the parameters of `context`.
+
+        Returns
+        -------
+        ndarray, shape (4, 4)
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` belongs to another tree.
+        """
+        check_context(self, context)
+        X_BF = np.eye(4)
+        for frame in self._offsets_to_body():
+            X_BF = frame.get_pose_in_parent_frame(context) @ X_BF
+        return X_BF
+
+    def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
+        """Return the rotation R_BF of this frame F in its body frame B, with the parameters of `context`."""
+        return self.calc_pose_in_body_frame(context)[..., :3, :3]
+
+    def calc_offset_pose_in_body(self, context: ContextCore, X_FQ: object) -> FloatArray:
+        """Return the pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
+        return self.calc_pose_in_body_frame(context) @ as_pose(X_FQ, "X_FQ")
+
+    def calc_offset_rotation_matrix_in_body(self, context: ContextCore, R_FQ: object) -> FloatArray:
+        """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
+        return self.calc_rotation_matrix_in_body_frame(context) @ as_rotation(R_FQ, "R_FQ")
+
+    # Pose in World and in other frames.
+
+    def calc_pose_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the pose X_WF of this frame in World, shape (4, 4)."""
+        return self.calc_pose(context, self.parent_tree.world_frame)
+
+    def calc_pose(self, context: ContextCore, frame_M: Frame) -> FloatArray:
+        """Return the pose X_MF of this frame in another one.
+
+        Parameters
+        ----------
+        context : Context
+            State and parameters.
+        frame_M : Frame
+            The frame to measure in.
+
+        Returns
+        -------
+        ndarray, shape (4, 4)
+            In a batch (..., 4, 4).
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` belongs to another tree.
+        ForeignElementError
+            When `frame_M` belongs to another tree.
+        """
+        return self.parent_tree.calc_relative_transform(context, frame_M, self)
+
+    def calc_rotation_matrix_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the rotation R_WF of this frame in World, shape (3, 3)."""
+        return self.calc_pose_in_world(context)[..., :3, :3]
+
+    def calc_rotation_matrix(self, context: ContextCore, frame_M: Frame) -> FloatArray:
+        """Return the rotation R_MF of this frame in another one, shape (3, 3)."""
+        return self.calc_pose(context, frame_M)[..., :3, :3]
+
+    def _offsets_to_body(self) -> list[FixedOffsetFrame]:
+        """Return the frames with an offset between this one, which comes first, and the body frame."""
+        frames = []
+        frame: Frame = self
+        while isinstance(frame, FixedOffsetFrame):
+            frames.append(frame)
+            frame = frame.parent_frame
+        return frames
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        return f" body={self._body.name!r}"
+
+
+class BodyFrame(Frame):
+    """The frame of a body: its pose in the body is the identity. Every body comes with one."""
+
+    _adder: ClassVar[str] = "add_body"
+
+    def __init__(self, body: RigidBody) -> None:
+        super().__init__(None, body, body.model_instance)
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return self._body.name
+
+    @property
+    def is_body_frame(self) -> bool:
+        """Whether this is the frame of its body."""
+        return True
+
+    @property
+    def _label(self) -> str:
+        return f"body frame {self.name!r}"
+
+
+class FixedOffsetFrame(Frame):
+    """A frame F at a fixed pose X_PF in a parent frame P.
+
+    Both ``FixedOffsetFrame(name, P, X_PF)`` and ``FixedOffsetFrame(P, X_PF)`` will do; the latter is given a
+    name when it is added.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name, unique among the frames of the model instance.
+    P : Frame or RigidBody
+        The parent frame; a body stands for its body frame.
+    X_PF : array_like, shape (4, 4), optional
+        Pose of F in P, or an object with ``as_matrix()`` of that shape; the identity unless given. It is the
+        default of a parameter that each Context has for itself.
+    model_instance : ModelInstanceIndex, optional
+        The model instance; that of P unless given.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> make_pose = mbt.math.make_pose
+    >>> camera = tree.add_frame(mbt.FixedOffsetFrame("camera", tree.world_body, make_pose([0, 0, 2])))
+    >>> lens = tree.add_frame(mbt.FixedOffsetFrame("lens", camera, make_pose([0, 0, 0.1])))
+    >>> lens.get_fixed_pose_in_body_frame()[:3, 3]
+    array([0. , 0. , 2.1])
+    """
+
+    @overload
+    def __init__(
+        self, name: str, P: Frame | RigidBody, X_PF: object = None, model_instance: int | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, P: Frame | RigidBody, X_PF: object = None, model_instance: int | None = None
+    ) -> None: ...
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        if args and not isinstance(args[0], str):
+            args = (None, *args)
+        self._construct(*args, **kwargs)  # type: ignore[arg-type]
+
+    def _construct(
+        self,
+        name: str | None = None,
+        P: Frame | RigidBody | None = None,
+        X_PF: object = None,
+        model_instance: int | None = None,
+    ) -> None:
+        what = type(self).__name__ if name is None else f"{type(self).__name__} {name!r}"
+        parent = getattr(P, "body_frame", P)
+        if not isinstance(parent, Frame):
+            raise ArgumentTypeError(f"{what}: P: expected a Frame or a RigidBody, got {type(P).__name__}")
+        X = np.eye(4) if X_PF is None else as_pose(X_PF, f"{what}: X_PF")
+        super().__init__(
+            name, parent.body, parent.model_instance if model_instance is None else model_instance
+        )
+        X.flags.writeable = False
+        self._parent_frame = parent
+        self._X_PF = X
+
+    @property
+    def parent_frame(self) -> Frame:
+        """The frame P in which the pose is given."""
+        return self._parent_frame
+
+    def get_fixed_pose_in_parent_frame(self) -> FloatArray:
+        """Return the default pose X_PF, shape (4, 4)."""
+        return self._X_PF.copy()
+
+    def get_pose_in_parent_frame(self, context: ContextCore) -> FloatArray:
+        """Return the pose X_PF that `context` has, shape (4, 4)."""
+        return get_parameter(self, context, "frame_pose", self.index).reshape(4, 4)
+
+    def set_pose_in_parent_frame(self, context: ContextCore, X_PF: object) -> Self:
+        """Set the pose X_PF in `context`, shape (4, 4).
+
+        Raises
+        ------
+        ArgumentValueError
+            When `X_PF` is no pose.
+        ContextMismatchError
+            When `context` belongs to another tree.
+        """
+        set_parameter(self, context, "frame_pose", self.index, as_pose(X_PF, f"{self._label}: X_PF"))
+        return self

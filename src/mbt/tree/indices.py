@@ -1,0 +1,51 @@
+"""Typed indices: plain integers that a type checker keeps apart."""
+
+from __future__ import annotations
+
+from typing import NewType
+
+__all__ = [
+    "BodyIndex",
+    "BodyNodeIndex",
+    "ForceElementIndex",
+    "FrameIndex",
+    "JointActuatorIndex",
+    "JointIndex",
+    "MobilizerIndex",
+    "ModelInstanceIndex",
+    "default_model_instance",
+    "world_index",
+    "world_model_instance",
+]
+
+#: Bodies in the order added. World is 0.
+BodyIndex = NewType("BodyIndex", int)
+#: Frames in the order added, body frames included. The world frame is 0.
+FrameIndex = NewType("FrameIndex", int)
+#: Joints in the order added; those made by ``finalize()`` come last.
+JointIndex = NewType("JointIndex", int)
+#: Mobilizers: first those added by the user, then those of the joints, in the order of the joints.
+MobilizerIndex = NewType("MobilizerIndex", int)
+#: Bodies in depth-first order from World: a parent has a smaller index than its children.
+BodyNodeIndex = NewType("BodyNodeIndex", int)
+#: Force elements in the order added.
+ForceElementIndex = NewType("ForceElementIndex", int)
+#: Joint actuators in the order added.
+JointActuatorIndex = NewType("JointActuatorIndex", int)
+#: Model instances in the order added, after those of World (0) and of elements without one (1).
+ModelInstanceIndex = NewType("ModelInstanceIndex", int)
+
+
+def world_index() -> BodyIndex:
+    """Return the index of the world body, 0."""
+    return BodyIndex(0)
+
+
+def world_model_instance() -> ModelInstanceIndex:
+    """Return the model instance of the world body, 0."""
+    return ModelInstanceIndex(0)
+
+
+def default_model_instance() -> ModelInstanceIndex:
+    """Return the model instance of all elements that are given none, 1."""
+    return ModelInstanceIndex(1)

@@ -1,0 +1,282 @@
+"""Joints: what a user connects bodies with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, NotFinalizedError, TopologyError
+from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
+from mbt.tree.context_access import check_context, get_scalar_parameter, set_parameter
+from mbt.tree.coordinates import CoordinateOwner
+from mbt.tree.element import as_name, check_element
+from mbt.tree.frame import Frame
+from mbt.tree.indices import JointIndex
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt._core.engine import ContextCore
+    from mbt.tree.body import RigidBody
+    from mbt.tree.mobilizer import Mobilizer
+
+__all__ = ["Joint"]
+
+
+class Joint(CoordinateOwner):
+    """What connects a frame F on a parent body to a frame M on a child body. This is the base class.
+
+    Parent and child only say what q and v mean: the pose and velocity of M in F. Either may be nearer World.
+    A joint belongs to the model instance of its frame on the child.
+
+    Parameters
+    ----------
+    name : str
+        Name, unique among the joints of the model instance.
+    frame_on_parent, frame_on_child : Frame
+        The frames F and M, on two bodies.
+    damping : array_like, shape (num_velocities,)
+        Viscous damping: the force ``-damping * v`` [N m s/rad, N s/m]. Not negative. The default of a
+        parameter that each Context has for itself.
+
+    Raises
+    ------
+    TopologyError
+        When both frames are on one body.
+    ArgumentValueError
+        When a damping constant is negative or not finite.
+    """
+
+    kind: ClassVar[str] = "joint"
+    _adder: ClassVar[str] = "add_joint"
+
+    #: Name of the type, as ``"revolute"``.
+    type_name: ClassVar[str]
+    # The mobilizer that models joints of this type.
+    _mobilizer_type: ClassVar[type[Mobilizer]]
+
+    def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, damping: object) -> None:
+        check_element(frame_on_parent, Frame, f"joint {name!r}: frame_on_parent")
+        check_element(frame_on_child, Frame, f"joint {name!r}: frame_on_child")
+        super().__init__(as_name(name, f"{type(self).__name__}: name"), frame_on_child.model_instance)
+        if frame_on_parent.body is frame_on_child.body:
+            raise TopologyError(
+                f"{self._label} would connect {frame_on_parent.body._label} to itself. "
+                "It must connect two different bodies."
+            )
+        self._frame_on_parent = frame_on_parent
+        self._frame_on_child = frame_on_child
+        self._mobilizer: Mobilizer | None = None
+        self._damping = self._checked_damping(damping)
+        self._default_positions = _frozen(self._mobilizer_type._zero_positions())
+        self._position_limits = _no_limits(self.num_positions)
+        self._velocity_limits = _no_limits(self.num_velocities)
+        self._acceleration_limits = _no_limits(self.num_velocities)
+
+    # What it connects.
+
+    @property
+    def index(self) -> JointIndex:
+        """Index of this joint in its tree."""
+        return JointIndex(self._checked_index())
+
+    @property
+    def frame_on_parent(self) -> Frame:
+        """The frame F on the parent body."""
+        return self._frame_on_parent
+
+    @property
+    def frame_on_child(self) -> Frame:
+        """The frame M on the child body."""
+        return self._frame_on_child
+
+    @property
+    def parent_body(self) -> RigidBody:
+        """The body of the frame F."""
+        return self._frame_on_parent.body
+
+    @property
+    def child_body(self) -> RigidBody:
+        """The body of the frame M."""
+        return self._frame_on_child.body
+
+    @property
+    def mobilizer(self) -> Mobilizer:
+        """The mobilizer that models this joint. Known after ``finalize()``."""
+        if self._mobilizer is None:
+            raise NotFinalizedError(f"{self._label}: mobilizer is known after tree.finalize().")
+        return self._mobilizer
+
+    @property
+    def num_positions(self) -> int:
+        """Number of positions."""
+        return len(self.position_suffixes)
+
+    @property
+    def num_velocities(self) -> int:
+        """Number of velocities."""
+        return len(self.velocity_suffixes)
+
+    @property
+    def position_suffixes(self) -> tuple[str, ...]:
+        """Suffixes that make the name of a position out of that of the joint."""
+        return self._mobilizer_type.position_suffixes
+
+    @property
+    def velocity_suffixes(self) -> tuple[str, ...]:
+        """Suffixes that make the name of a velocity out of that of the joint."""
+        return self._mobilizer_type.velocity_suffixes
+
+    # Default positions.
+
+    @property
+    def default_positions(self) -> FloatArray:
+        """Positions of a new Context, shape (num_positions,), read-only; zero unless set."""
+        return self._default_positions
+
+    def set_default_positions(self, q: object) -> Self:
+        """Set the positions of a new Context, shape (num_positions,), before ``finalize()``.
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        """
+        self._check_not_finalized(
+            "the default positions", "Set the positions of a Context with set_positions()."
+        )
+        self._default_positions = _frozen(self._checked_default_positions(q))
+        return self
+
+    def _checked_default_positions(self, q: object) -> FloatArray:
+        return as_finite_array(q, f"{self._label}: default positions", (self.num_positions,))
+
+    # Limits. They are kept for those who ask: computations do not enforce them.
+
+    @property
+    def position_lower_limits(self) -> FloatArray:
+        """Lower limits of the positions, shape (num_positions,), read-only: -inf where there is none."""
+        return self._position_limits[0]
+
+    @property
+    def position_upper_limits(self) -> FloatArray:
+        """Upper limits of the positions, shape (num_positions,), read-only: inf where there is none."""
+        return self._position_limits[1]
+
+    @property
+    def velocity_lower_limits(self) -> FloatArray:
+        """Lower limits of the velocities, shape (num_velocities,), read-only: -inf where there is none."""
+        return self._velocity_limits[0]
+
+    @property
+    def velocity_upper_limits(self) -> FloatArray:
+        """Upper limits of the velocities, shape (num_velocities,), read-only: inf where there is none."""
+        return self._velocity_limits[1]
+
+    @property
+    def acceleration_lower_limits(self) -> FloatArray:
+        """Lower limits of the accelerations, shape (num_velocities,), read-only: -inf where there is none."""
+        return self._acceleration_limits[0]
+
+    @property
+    def acceleration_upper_limits(self) -> FloatArray:
+        """Upper limits of the accelerations, shape (num_velocities,), read-only: inf where there is none."""
+        return self._acceleration_limits[1]
+
+    def set_position_limits(self, lower_limits: object, upper_limits: object) -> Self:
+        """Set the limits of the positions, shape (num_positions,) each, before ``finalize()``.
+
+        Raises
+        ------
+        ArgumentValueError
+            Unless ``lower_limits <= upper_limits``; NaN is no limit.
+        AlreadyFinalizedError
+            When the tree is finalized.
+        """
+        self._position_limits = self._checked_limits(
+            "position", self.num_positions, lower_limits, upper_limits
+        )
+        return self
+
+    def set_velocity_limits(self, lower_limits: object, upper_limits: object) -> Self:
+        """Set the limits of the velocities, shape (num_velocities,) each, as `set_position_limits`."""
+        self._velocity_limits = self._checked_limits(
+            "velocity", self.num_velocities, lower_limits, upper_limits
+        )
+        return self
+
+    def set_acceleration_limits(self, lower_limits: object, upper_limits: object) -> Self:
+        """Set the limits of the accelerations, shape (num_velocities,) each, as `set_position_limits`."""
+        self._acceleration_limits = self._checked_limits(
+            "acceleration", self.num_velocities, lower_limits, upper_limits
+        )
+        return self
+
+    def _checked_limits(
+        self, what: str, size: int, lower: object, upper: object
+    ) -> tuple[FloatArray, FloatArray]:
+        self._check_not_finalized(f"the {what} limits", "Set them before.")
+        lower_limits = as_float_array(lower, f"{self._label}: lower {what} limits", (size,)).copy()
+        upper_limits = as_float_array(upper, f"{self._label}: upper {what} limits", (size,)).copy()
+        # Not `lower > upper`: NaN must fail as well.
+        if not (lower_limits <= upper_limits).all():
+            raise ArgumentValueError(
+                f"{self._label}: {what} limits: expected lower <= upper, "
+                f"got lower {lower_limits.tolist()} and upper {upper_limits.tolist()}"
+            )
+        return _frozen(lower_limits), _frozen(upper_limits)
+
+    # Damping.
+
+    @property
+    def default_damping_vector(self) -> FloatArray:
+        """Default damping, shape (num_velocities,) [N m s/rad, N s/m], read-only."""
+        return self._damping
+
+    def set_default_damping_vector(self, damping: object) -> Self:
+        """Set the default damping, shape (num_velocities,) [N m s/rad, N s/m], before ``finalize()``."""
+        self._check_not_finalized("the default damping", "Set that of a Context with set_damping_vector().")
+        self._damping = self._checked_damping(damping)
+        return self
+
+    def get_damping_vector(self, context: ContextCore) -> FloatArray:
+        """Return the damping that `context` has, shape (num_velocities,) [N m s/rad, N s/m]."""
+        check_context(self, context)
+        start = self.velocity_start
+        dofs = range(start, start + self.num_velocities)
+        return np.array(
+            [get_scalar_parameter(self, context, "damping", dof) for dof in dofs], dtype=np.float64
+        )
+
+    def set_damping_vector(self, context: ContextCore, damping: object) -> Self:
+        """Set the damping in `context`, shape (num_velocities,) [N m s/rad, N s/m]."""
+        check_context(self, context)
+        for dof, value in enumerate(self._checked_damping(damping), self.velocity_start):
+            set_parameter(self, context, "damping", dof, value)
+        return self
+
+    def _checked_damping(self, damping: object) -> FloatArray:
+        vector = as_finite_array(damping, f"{self._label}: damping", (self.num_velocities,))
+        if (vector < 0.0).any():
+            raise ArgumentValueError(f"{self._label}: damping: expected numbers >= 0, got {vector.tolist()}")
+        return _frozen(vector)
+
+    # The mobilizer.
+
+    def _make_mobilizer(self) -> Mobilizer:
+        """Return a new mobilizer that models this joint as declared."""
+        raise NotImplementedError
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        return f" parent={self.parent_body.name!r} child={self.child_body.name!r}"
+
+
+def _no_limits(size: int) -> tuple[FloatArray, FloatArray]:
+    return _frozen(np.full(size, -np.inf)), _frozen(np.full(size, np.inf))
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,105 @@
+"""Weld: no motion at all."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from mbt._core.mobilizers import MobilizerType
+from mbt.math.arrays import FloatArray
+from mbt.math.poses import as_pose, inverse_pose
+from mbt.tree.frame import Frame
+from mbt.tree.joint import Joint
+from mbt.tree.mobilizer import Mobilizer
+
+__all__ = ["WeldJoint", "WeldMobilizer"]
+
+
+class WeldMobilizer(Mobilizer):
+    """M stays at the pose X_FM in F.
+
+    Parameters
+    ----------
+    inboard_frame_F, outboard_frame_M : Frame
+        The frames it connects.
+    X_FM : array_like, shape (4, 4), optional
+        Pose of M in F; the identity unless given.
+    model_instance : ModelInstanceIndex, optional
+        The model instance; the default one, 1, unless given.
+
+    Raises
+    ------
+    ArgumentValueError
+        When `X_FM` is no pose.
+    TopologyError
+        When both frames are one, or on one body.
+    """
+
+    _type: ClassVar[MobilizerType] = MobilizerType.WELD
+
+    def __init__(
+        self,
+        inboard_frame_F: Frame,
+        outboard_frame_M: Frame,
+        X_FM: object = None,
+        *,
+        model_instance: int | None = None,
+    ) -> None:
+        super().__init__(inboard_frame_F, outboard_frame_M, model_instance=model_instance)
+        self._X_FM = np.eye(4) if X_FM is None else as_pose(X_FM, f"{type(self).__name__}: X_FM")
+
+    @property
+    def X_FM(self) -> FloatArray:
+        """The pose of the outboard frame in the inboard frame, shape (4, 4)."""
+        return inverse_pose(self._X_FM) if self._is_reversed else self._X_FM.copy()
+
+    def _constants(self) -> FloatArray:
+        return self._X_FM.ravel()
+
+
+class WeldJoint(Joint):
+    """M stays at the pose X_FM in F.
+
+    Parameters
+    ----------
+    name : str
+        Name, unique among the joints of the model instance.
+    frame_on_parent, frame_on_child : Frame
+        The frames F and M.
+    X_FM : array_like, shape (4, 4), optional
+        Pose of M in F; the identity unless given.
+
+    Raises
+    ------
+    ArgumentValueError
+        When `X_FM` is no pose.
+    TopologyError
+        When both frames are on one body.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> base = tree.add_body(mbt.RigidBody("base", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    >>> X_WF = mbt.math.make_pose([0, 0, 1])
+    >>> bolts = tree.add_joint(mbt.WeldJoint, "bolts", tree.world_body, X_WF, base, None)
+    >>> tree.finalize()
+    >>> tree.num_positions
+    0
+    """
+
+    type_name: ClassVar[str] = "weld"
+    _mobilizer_type: ClassVar[type[Mobilizer]] = WeldMobilizer
+
+    def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, X_FM: object = None) -> None:
+        super().__init__(name, frame_on_parent, frame_on_child, np.zeros(0))
+        self._X_FM = np.eye(4) if X_FM is None else as_pose(X_FM, f"{self._label}: X_FM")
+
+    @property
+    def X_FM(self) -> FloatArray:
+        """The pose of M in F, shape (4, 4)."""
+        return self._X_FM.copy()
+
+    def _make_mobilizer(self) -> Mobilizer:
+        return WeldMobilizer(self.frame_on_parent, self.frame_on_child, self._X_FM)

@@ -1,0 +1,467 @@
+"""`MultibodyTree`: the model a user builds, finalizes and computes with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+
+from mbt._core.engine import TreeCore
+from mbt.errors import AlreadyFinalizedError, ArgumentTypeError
+from mbt.math.poses import as_pose
+from mbt.tree.actuator import JointActuator
+from mbt.tree.body import RigidBody
+from mbt.tree.element import MultibodyElement, as_name, check_element
+from mbt.tree.finalization import FinalizationPlan, make_arrays, make_plan
+from mbt.tree.force_elements import ForceElement
+from mbt.tree.frame import FixedOffsetFrame, Frame
+from mbt.tree.indices import ModelInstanceIndex
+from mbt.tree.joint import Joint
+from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.model_instance import ModelInstance
+from mbt.tree.registry import ElementRegistry
+from mbt.tree.state_layout import StateLayout
+
+__all__ = ["MultibodyTree"]
+
+P = ParamSpec("P")
+BodyT = TypeVar("BodyT", bound=RigidBody)
+FrameT = TypeVar("FrameT", bound=Frame)
+MobilizerT = TypeVar("MobilizerT", bound=Mobilizer)
+JointT = TypeVar("JointT", bound=Joint)
+ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
+
+
+class MultibodyTree(StateLayout, TreeCore):
+    """A tree of rigid bodies, connected by joints, with the forces that act on them.
+
+    A new tree holds the world body and nothing else, not even gravity. Elements are added, then `finalize`
+    compiles the tree. From then on it cannot change, and any number of threads may compute with it:
+    everything that does change lives in a Context.
+
+    Every ``add_*`` method takes an element, or a class followed by the arguments of its constructor, and
+    returns the element. It checks everything before it changes anything, so a call that fails leaves the tree
+    as it was.
+
+    Attributes
+    ----------
+    parse_reports : list
+        What the parsers of robot descriptions ignored or repaired.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    >>> pivot = mbt.math.make_pose([0, 0, 0.5])
+    >>> hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, pivot, axis=[0, 1, 0])
+    >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement())
+    >>> tree.finalize()
+    >>> tree
+    <MultibodyTree: 2 bodies, 1 joint, 1 position, 1 velocity>
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._plan: FinalizationPlan | None = None
+        self._elements = ElementRegistry(self)
+        self.parse_reports: list[Any] = []
+
+    # Additions.
+
+    def add_model_instance(self, name: str) -> ModelInstanceIndex:
+        """Add a model instance and return its index.
+
+        Parameters
+        ----------
+        name : str
+            Name, unique in the tree.
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When there is one of that name already.
+        """
+        self._check_can_change("add_model_instance")
+        instance = ModelInstance(name)
+        self._elements.add_model_instance(instance)
+        return instance.index
+
+    def rename_model_instance(self, model_instance: int, name: str) -> None:
+        """Rename a model instance, before `finalize`.
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When another one has that name.
+        """
+        self._check_can_change("rename_model_instance")
+        instance = self._elements.model_instances.at(model_instance, "model_instance")
+        self._elements.rename_model_instance(instance, as_name(name, "rename_model_instance: name"))
+
+    @overload
+    def add_body(self, body: BodyT) -> BodyT: ...
+    @overload
+    def add_body(self, body: Callable[P, BodyT], *args: P.args, **kwargs: P.kwargs) -> BodyT: ...
+
+    def add_body(self, body: Any, *args: Any, **kwargs: Any) -> Any:
+        """Add a body, and with it its body frame.
+
+        Parameters
+        ----------
+        body : RigidBody, or a class of bodies
+            The body, or its class, followed by the arguments of the constructor.
+
+        Returns
+        -------
+        RigidBody
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When the model instance has a body or frame of that name.
+        ForeignElementError
+            When the body belongs to a tree already.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> M_BBo_B = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+        >>> tree.add_body(mbt.RigidBody("ball", M_BBo_B))
+        <RigidBody 'ball' index=1 model_instance=1>
+        >>> tree.add_body(mbt.RigidBody, M_BBo_B)
+        <RigidBody 'body_2' index=2 model_instance=1>
+        """
+        self._check_can_change("add_body")
+        element = _make_element("add_body", RigidBody, body, args, kwargs)
+        self._elements.add_body(element)
+        return element
+
+    @overload
+    def add_frame(self, frame: FrameT) -> FrameT: ...
+    @overload
+    def add_frame(self, frame: Callable[P, FrameT], *args: P.args, **kwargs: P.kwargs) -> FrameT: ...
+
+    def add_frame(self, frame: Any, *args: Any, **kwargs: Any) -> Any:
+        """Add a frame. Its parent frame must have been added before.
+
+        Parameters
+        ----------
+        frame : FixedOffsetFrame, or its class
+            The frame, or its class, followed by the arguments of the constructor.
+
+        Returns
+        -------
+        FixedOffsetFrame
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When the model instance has a frame of that name.
+        ForeignElementError
+            When the frame belongs to a tree already, or the parent frame does not belong to this one.
+        """
+        self._check_can_change("add_frame")
+        element = _make_element("add_frame", Frame, frame, args, kwargs)
+        self._elements.add_frame(element)
+        return element
+
+    @overload
+    def add_mobilizer(self, mobilizer: MobilizerT) -> MobilizerT: ...
+    @overload
+    def add_mobilizer(
+        self, mobilizer: Callable[P, MobilizerT], *args: P.args, **kwargs: P.kwargs
+    ) -> MobilizerT: ...
+
+    def add_mobilizer(self, mobilizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """Add a mobilizer that no joint stands for. Most models use `add_joint` instead.
+
+        Its inboard body must be the one nearer World: `finalize` raises `TopologyError` otherwise.
+
+        Parameters
+        ----------
+        mobilizer : Mobilizer, or a class of mobilizers
+            The mobilizer, or its class, followed by the arguments of the constructor.
+
+        Returns
+        -------
+        Mobilizer
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ForeignElementError
+            When the mobilizer belongs to a tree already, or one of its frames does not belong to this one.
+        TopologyError
+            When its bodies are connected already.
+        """
+        self._check_can_change("add_mobilizer")
+        element = _make_element("add_mobilizer", Mobilizer, mobilizer, args, kwargs)
+        self._elements.add_mobilizer(element)
+        return element
+
+    @overload
+    def add_joint(self, joint: JointT) -> JointT: ...
+    @overload
+    def add_joint(
+        self,
+        joint: Callable[Concatenate[str, Frame, Frame, P], JointT],
+        name: str,
+        parent: RigidBody,
+        X_PF: object,
+        child: RigidBody,
+        X_BM: object,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> JointT: ...
+
+    def add_joint(
+        self,
+        joint: Any,
+        name: Any = None,
+        parent: Any = None,
+        X_PF: Any = None,
+        child: Any = None,
+        X_BM: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        """Add a joint between two bodies.
+
+        ``add_joint(JointType, name, parent, X_PF, child, X_BM, ...)`` makes the frames of the joint;
+        ``add_joint(JointType(name, frame_on_parent, frame_on_child, ...))`` uses frames that were added
+        before. Parent and child only say what q and v mean, M in F: either may be nearer World.
+
+        Parameters
+        ----------
+        joint : Joint, or a class of joints
+            The joint, or its class.
+        name : str
+            Name of the joint, unique among the joints of the child's model instance.
+        parent : RigidBody
+            The parent body P.
+        X_PF : array_like, shape (4, 4), or None
+            Pose of the frame F in P. None: F is the body frame of P; otherwise a frame ``"<name>_parent"`` is
+            added.
+        child : RigidBody
+            The child body B.
+        X_BM : array_like, shape (4, 4), or None
+            Pose of the frame M in B. None: M is the body frame of B; otherwise a frame ``"<name>_child"`` is
+            added.
+        *args, **kwargs
+            What the class takes after ``name, frame_on_parent, frame_on_child``.
+
+        Returns
+        -------
+        Joint
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When the model instance has a joint or frame of that name, or an argument of the joint makes no
+            sense.
+        ForeignElementError
+            When a body or frame does not belong to this tree, or the joint belongs to a tree already.
+        TopologyError
+            When both bodies are one, or connected already.
+        """
+        self._check_can_change("add_joint")
+        if not isinstance(joint, type):
+            if any(argument is not None for argument in (name, parent, X_PF, child, X_BM)):
+                args = (name, *args)
+            element = _make_element("add_joint", Joint, joint, args, kwargs)
+            self._elements.add_joint(element)
+            return element
+        name = as_name(name, "add_joint: name")
+        for body, argument in ((parent, "parent"), (child, "child")):
+            check_element(body, RigidBody, f"joint {name!r}: {argument}")
+            self._elements.check_is_owned(body, f"joint {name!r}: {argument}")
+        frame_F, frame_M = _make_joint_frames(name, parent, X_PF, child, X_BM)
+        element = _make_element("add_joint", Joint, joint, (name, frame_F, frame_M, *args), kwargs)
+        self._elements.add_joint(
+            element, [frame for frame in (frame_F, frame_M) if not frame.has_parent_tree]
+        )
+        return element
+
+    @overload
+    def add_force_element(self, force_element: ForceElementT) -> ForceElementT: ...
+    @overload
+    def add_force_element(
+        self, force_element: Callable[P, ForceElementT], *args: P.args, **kwargs: P.kwargs
+    ) -> ForceElementT: ...
+
+    def add_force_element(self, force_element: Any, *args: Any, **kwargs: Any) -> Any:
+        """Add a force element.
+
+        Parameters
+        ----------
+        force_element : ForceElement, or a class of force elements
+            The force element, or its class, followed by the arguments of the constructor.
+
+        Returns
+        -------
+        ForceElement
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When it is a second `UniformGravityFieldElement`.
+        ForeignElementError
+            When the force element belongs to a tree already.
+        """
+        self._check_can_change("add_force_element")
+        element = _make_element("add_force_element", ForceElement, force_element, args, kwargs)
+        self._elements.add_force_element(element)
+        return element
+
+    @overload
+    def add_joint_actuator(self, name: JointActuator) -> JointActuator: ...
+    @overload
+    def add_joint_actuator(
+        self,
+        name: str,
+        joint: Joint,
+        effort_limit: float = math.inf,
+        *,
+        rotor_inertia: float = 0.0,
+        gear_ratio: float = 1.0,
+    ) -> JointActuator: ...
+    @overload
+    def add_joint_actuator(
+        self, name: Callable[P, JointActuator], *args: P.args, **kwargs: P.kwargs
+    ) -> JointActuator: ...
+
+    def add_joint_actuator(self, name: Any, *args: Any, **kwargs: Any) -> JointActuator:
+        """Add an actuator on a joint with one degree of freedom.
+
+        Parameters
+        ----------
+        name : str, or a JointActuator, or its class
+            Name of the actuator, unique among those of the joint's model instance; or the actuator itself; or
+            its class, followed by the arguments of the constructor.
+        joint : Joint
+            The joint that it drives.
+        effort_limit : float, optional
+            Largest effort [N m, N], for those who ask: computations do not enforce it.
+        rotor_inertia : float, optional
+            Inertia of the rotor [kg m^2, kg].
+        gear_ratio : float, optional
+            Turns of the rotor per turn of the joint.
+
+        Returns
+        -------
+        JointActuator
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When the joint does not have one degree of freedom, or the model instance has an actuator of that
+            name.
+        ForeignElementError
+            When the joint does not belong to this tree, or the actuator belongs to a tree already.
+        """
+        self._check_can_change("add_joint_actuator")
+        if isinstance(name, str) or "name" in kwargs:
+            actuator = JointActuator(name, *args, **kwargs)
+        else:
+            actuator = _make_element("add_joint_actuator", JointActuator, name, args, kwargs)
+        self._elements.add_joint_actuator(actuator)
+        return actuator
+
+    # The end of building.
+
+    def finalize(self) -> None:
+        """Compile the tree: from now on it computes, and cannot change any more.
+
+        Bodies are put in depth-first order from World, positions and velocities in the order of the bodies,
+        children in the order of their joints. Each body that is left without a path to World, or is the base
+        of a group of such bodies, is given a `QuaternionFloatingJoint` named after it. Every body but World
+        then has one mobilizer.
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized already.
+        TopologyError
+            When joints close a loop, or a mobilizer added with `add_mobilizer` works towards World. The tree
+            then remains as it was.
+        """
+        if self._plan is not None:
+            raise AlreadyFinalizedError("finalize: the tree is finalized already.")
+        plan = make_plan(self._elements)
+        self._compile(**make_arrays(self._elements, plan))
+        plan.carry_out(self._elements)
+        self._plan = plan
+
+    def __repr__(self) -> str:
+        """Return the sizes."""
+        counts = [(self.num_bodies, "body", "bodies"), (self.num_joints, "joint", "joints")]
+        if self._plan is not None:
+            counts += [
+                (self._plan.num_positions, "position", "positions"),
+                (self._plan.num_velocities, "velocity", "velocities"),
+            ]
+        sizes = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
+        return f"<MultibodyTree: {sizes}{'' if self.is_finalized else ', not finalized'}>"
+
+    def _check_can_change(self, method: str) -> None:
+        if self._plan is not None:
+            raise AlreadyFinalizedError(
+                f"{method}: the tree is finalized and cannot change any more. Add all elements before "
+                "finalize(), or build a new tree."
+            )
+
+
+def _make_element(
+    method: str, base: type[Any], element: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return the element given to an ``add_*`` method, constructed if it was given as class and arguments."""
+    if isinstance(element, type):
+        if not issubclass(element, base):
+            raise ArgumentTypeError(
+                f"{method}: expected a class derived from {base.__name__}, got {element.__name__}"
+            )
+        return element(*args, **kwargs)
+    if not isinstance(element, base):
+        got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
+        raise ArgumentTypeError(
+            f"{method}: expected a {base.__name__}, or a class of such elements, got {got}"
+        )
+    if args or kwargs:
+        raise ArgumentTypeError(
+            f"{method}: expected nothing after {element._label}: only a class is followed by arguments"
+        )
+    return element
+
+
+def _make_joint_frames(
+    name: str, parent: RigidBody, X_PF: object, child: RigidBody, X_BM: object
+) -> tuple[Frame, Frame]:
+    """Return the frames F and M of a joint: body frames where no pose is given, new ones otherwise."""
+    instance = child.model_instance
+    frame_F: Frame = parent.body_frame
+    frame_M: Frame = child.body_frame
+    if X_PF is not None:
+        X_PF = as_pose(X_PF, f"joint {name!r}: X_PF")
+        frame_F = FixedOffsetFrame(f"{name}_parent", parent, X_PF, instance)
+    if X_BM is not None:
+        X_BM = as_pose(X_BM, f"joint {name!r}: X_BM")
+        frame_M = FixedOffsetFrame(f"{name}_child", child, X_BM, instance)
+    return frame_F, frame_M

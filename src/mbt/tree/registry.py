@@ -1,0 +1,204 @@
+"""What a tree owns, and how it comes to own it: an addition is checked completely before anything changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
+from mbt.math.spatial_inertia import SpatialInertia
+from mbt.topology import JointGraph
+from mbt.tree.actuator import JointActuator
+from mbt.tree.body import RigidBody
+from mbt.tree.collection import ElementCollection
+from mbt.tree.element import MultibodyElement, as_model_instance
+from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
+from mbt.tree.frame import FixedOffsetFrame, Frame
+from mbt.tree.indices import world_model_instance
+from mbt.tree.joint import Joint
+from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.model_instance import ModelInstance
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["ElementRegistry"]
+
+
+class ElementRegistry:
+    """The elements of one tree, and the graph of its bodies.
+
+    Attributes
+    ----------
+    model_instances, bodies, frames, mobilizers, joints, force_elements, actuators : ElementCollection
+        The elements of each kind in index order.
+    graph : JointGraph
+        Body `i` of the graph is body `i` of the tree.
+    connections : list of Joint or Mobilizer
+        What each edge of the graph stands for.
+    """
+
+    def __init__(self, tree: MultibodyTree) -> None:
+        self._tree = tree
+        self.model_instances: ElementCollection[ModelInstance] = ElementCollection(ModelInstance.kind)
+        self.bodies: ElementCollection[RigidBody] = ElementCollection(RigidBody.kind)
+        self.frames: ElementCollection[Frame] = ElementCollection(Frame.kind)
+        self.mobilizers: ElementCollection[Mobilizer] = ElementCollection(Mobilizer.kind)
+        self.joints: ElementCollection[Joint] = ElementCollection(Joint.kind)
+        self.force_elements: ElementCollection[ForceElement] = ElementCollection(ForceElement.kind)
+        self.actuators: ElementCollection[JointActuator] = ElementCollection(JointActuator.kind)
+        self.graph = JointGraph()
+        self.connections: list[Joint | Mobilizer] = []
+
+        for name in ("WorldModelInstance", "DefaultModelInstance"):
+            self.add_model_instance(ModelInstance(name))
+        world = RigidBody("world", SpatialInertia.zero(), world_model_instance())
+        self._own(world, self.bodies)
+        self._own(world.body_frame, self.frames)
+
+    @property
+    def gravity_field(self) -> UniformGravityFieldElement | None:
+        """The gravity element, if there is one."""
+        return next((e for e in self.force_elements if isinstance(e, UniformGravityFieldElement)), None)
+
+    # Additions: check everything, then change.
+
+    def add_model_instance(self, instance: ModelInstance) -> None:
+        """Add a model instance."""
+        self._check_is_new(instance)
+        self.model_instances.check_name_is_free(instance)
+        self._own(instance, self.model_instances)
+
+    def add_body(self, body: RigidBody) -> None:
+        """Add a body with its frame."""
+        self._check_is_new(body)
+        # The body frame has the same name, so it must be free among the frames as well.
+        body._name = self._checked_name(body, self.bodies, self.frames)
+        self._own(body, self.bodies)
+        self._own(body.body_frame, self.frames)
+        self.graph.add_body(body.scoped_name)
+
+    def add_frame(self, frame: Frame) -> None:
+        """Add a frame other than a body frame."""
+        self._check_frame(frame)
+        frame._name = self._checked_name(frame, self.frames)
+        self._own(frame, self.frames)
+
+    def add_mobilizer(self, mobilizer: Mobilizer) -> None:
+        """Add a mobilizer that no joint stands for."""
+        self._check_is_new(mobilizer)
+        self.check_is_owned(mobilizer.inboard_frame, type(mobilizer).__name__)
+        self.check_is_owned(mobilizer.outboard_frame, type(mobilizer).__name__)
+        name = self._checked_name(mobilizer, self.mobilizers)
+        inboard, outboard = mobilizer.inboard_body.index, mobilizer.outboard_body.index
+        self.graph.add_edge(f"{mobilizer.kind} {name!r}", inboard, outboard, is_reversible=False)
+        mobilizer._name = name
+        self.connections.append(mobilizer)
+        self._own(mobilizer, self.mobilizers)
+
+    def add_joint(self, joint: Joint, new_frames: Sequence[Frame] = ()) -> None:
+        """Add a joint, after the frames that were made for it."""
+        self._check_is_new(joint)
+        for frame in new_frames:
+            self._check_frame(frame)
+            self._checked_name(frame, self.frames)
+        for frame in (joint.frame_on_parent, joint.frame_on_child):
+            if frame not in new_frames:
+                self.check_is_owned(frame, joint._label)
+        self._checked_name(joint, self.joints)
+        self.graph.add_edge(joint._label, joint.parent_body.index, joint.child_body.index)
+        self.connections.append(joint)
+        for frame in new_frames:
+            self._own(frame, self.frames)
+        self._own(joint, self.joints)
+
+    def add_force_element(self, element: ForceElement) -> None:
+        """Add a force element."""
+        self._check_is_new(element)
+        gravity = self.gravity_field
+        if isinstance(element, UniformGravityFieldElement) and gravity is not None:
+            raise ArgumentValueError(
+                "add_force_element: a tree has one UniformGravityFieldElement at most, and this one has "
+                f"g_W = {gravity.gravity_vector.tolist()}. Change it in a Context with set_gravity_vector()."
+            )
+        element._name = self._checked_name(element, self.force_elements)
+        self._own(element, self.force_elements)
+
+    def add_joint_actuator(self, actuator: JointActuator) -> None:
+        """Add a joint actuator."""
+        self._check_is_new(actuator)
+        self.check_is_owned(actuator.joint, actuator._label)
+        self._checked_name(actuator, self.actuators)
+        self._own(actuator, self.actuators)
+
+    def rename_model_instance(self, instance: ModelInstance, name: str) -> None:
+        """Rename a model instance."""
+        if name == instance.name:
+            return
+        self.model_instances.check_name_is_free(ModelInstance(name))
+        self.model_instances.rename(instance, name)
+        self.graph = self._make_graph()
+
+    def adopt(self, joints: Sequence[Joint], mobilizers: Sequence[Mobilizer]) -> None:
+        """Own the joints and mobilizers that ``finalize()`` made."""
+        for joint in joints:
+            self._own(joint, self.joints)
+        for mobilizer in mobilizers:
+            self._own(mobilizer, self.mobilizers)
+
+    # Checks.
+
+    def check_is_owned(self, element: MultibodyElement, needed_by: str) -> None:
+        """Check that an element belongs to this tree.
+
+        Raises
+        ------
+        ForeignElementError
+            When it belongs to another tree, or to none.
+        """
+        if not element.has_parent_tree:
+            raise ForeignElementError(
+                f"{needed_by}: {element._label} belongs to no tree yet: add it first, with "
+                f"tree.{element._adder}()."
+            )
+        if element.parent_tree is not self._tree:
+            raise ForeignElementError(f"{needed_by}: {element._label} belongs to another tree.")
+
+    def _check_is_new(self, element: MultibodyElement) -> None:
+        if element.has_parent_tree:
+            owner = "this tree already" if element.parent_tree is self._tree else "another tree"
+            raise ForeignElementError(f"{element._adder}: {element._label} belongs to {owner}.")
+
+    def _check_frame(self, frame: Frame) -> None:
+        self._check_is_new(frame)
+        if not isinstance(frame, FixedOffsetFrame):
+            raise ArgumentTypeError(f"add_frame: expected a FixedOffsetFrame, got {frame!r}")
+        self.check_is_owned(frame.parent_frame, frame._label)
+
+    def _checked_name(self, element: MultibodyElement, *collections: ElementCollection[Any]) -> str:
+        """Return the name of an element, or one generated for it, after a check that it is free."""
+        instance = as_model_instance(
+            element.model_instance, f"{element._label}: model_instance", len(self.model_instances)
+        )
+        if element._name is None:
+            name = element._generated_name(len(collections[0]))
+            while any(collection.has(name, instance) for collection in collections):
+                name += "_"
+            return name
+        for collection in collections:
+            collection.check_name_is_free(element)
+        return element._name
+
+    def _own(self, element: Any, collection: ElementCollection[Any]) -> None:
+        element._attach(self._tree, len(collection))
+        collection.append(element)
+
+    def _make_graph(self) -> JointGraph:
+        """Return a new graph of the same bodies and connections, with their names of now."""
+        graph = JointGraph()
+        for body in self.bodies.as_tuple()[1:]:
+            graph.add_body(body.scoped_name)
+        for e, element in enumerate(self.connections):
+            old = self.graph.edges[e]
+            graph.add_edge(element._label, old.parent, old.child, is_reversible=old.is_reversible)
+        return graph

@@ -1,0 +1,117 @@
+"""Dual: the value is that of double, the partial derivatives follow the rules of differentiation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mbt._core.scalar_probe import apply_dual, apply_real, lane_count
+
+Array = NDArray[np.float64]
+W = lane_count()
+EPS = np.finfo(float).eps
+NUMBER = st.floats(min_value=-1e3, max_value=1e3).filter(lambda a: a == 0 or abs(a) > 1e-3)
+DUAL = st.lists(NUMBER, min_size=1 + W, max_size=1 + W).map(np.array)
+NONZERO = DUAL.filter(lambda a: a[0] != 0)
+POSITIVE = DUAL.filter(lambda a: a[0] > 0)
+
+
+def assert_close(got: Array, expected: Array, scale: Array | float) -> None:
+    """Equal up to a few roundings of terms of size `scale`."""
+    np.testing.assert_array_less(np.abs(got - expected), 8 * EPS * np.abs(scale) + 1e-300)
+
+
+@pytest.mark.parametrize("operation", ["add", "subtract", "multiply", "divide"])
+@pytest.mark.parametrize("suffix", ["", "_in_place"])
+@given(a=DUAL, b=NONZERO)
+def test_value_is_that_of_double(operation: str, suffix: str, a: Array, b: Array) -> None:
+    assert apply_dual(operation + suffix, a, b)[0] == apply_real(operation, a[0], b[0])
+
+
+@pytest.mark.parametrize("suffix", ["", "_in_place"])
+@given(a=DUAL, b=DUAL)
+def test_sum_rule(suffix: str, a: Array, b: Array) -> None:
+    np.testing.assert_array_equal(apply_dual("add" + suffix, a, b)[1:], a[1:] + b[1:])
+    np.testing.assert_array_equal(apply_dual("subtract" + suffix, a, b)[1:], a[1:] - b[1:])
+
+
+@pytest.mark.parametrize("suffix", ["", "_in_place"])
+@given(a=DUAL, b=DUAL)
+def test_product_rule(suffix: str, a: Array, b: Array) -> None:
+    first, second = a[1:] * b[0], b[1:] * a[0]
+    assert_close(apply_dual("multiply" + suffix, a, b)[1:], first + second, np.abs(first) + np.abs(second))
+
+
+@pytest.mark.parametrize("suffix", ["", "_in_place"])
+@given(a=DUAL, b=NONZERO)
+def test_quotient_rule(suffix: str, a: Array, b: Array) -> None:
+    first, second = a[1:] / b[0], a[0] * b[1:] / b[0] ** 2
+    assert_close(apply_dual("divide" + suffix, a, b)[1:], first - second, np.abs(first) + np.abs(second))
+
+
+@pytest.mark.parametrize("operation", ["times_double", "double_times", "times_double_in_place"])
+@given(a=DUAL, factor=NUMBER)
+def test_product_with_a_double_scales_value_and_partials(operation: str, a: Array, factor: float) -> None:
+    np.testing.assert_array_equal(apply_dual(operation, a, factor=factor), a * factor)
+
+
+@given(a=DUAL)
+def test_negation(a: Array) -> None:
+    np.testing.assert_array_equal(apply_dual("negate", a), -a)
+
+
+def test_a_double_has_no_partials() -> None:
+    np.testing.assert_array_equal(apply_dual("from_double", factor=3.5), [3.5] + [0.0] * W)
+
+
+@given(a=DUAL)
+def test_sine_and_cosine(a: Array) -> None:
+    s, c = apply_real("sin", a[0]), apply_real("cos", a[0])
+    np.testing.assert_array_equal(apply_dual("sin", a), np.concatenate([[s], a[1:] * c]))
+    np.testing.assert_array_equal(apply_dual("cos", a), np.concatenate([[c], a[1:] * -s]))
+
+
+@given(a=POSITIVE)
+def test_square_root(a: Array) -> None:
+    got = apply_dual("sqrt", a)
+    assert got[0] == np.sqrt(a[0])
+    expected = a[1:] / (2 * np.sqrt(a[0]))
+    assert_close(got[1:], expected, expected)
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_square_root_of_zero_has_infinite_slope_only_where_the_argument_moves(zero: float) -> None:
+    for partial, expected in [(0.0, 0.0), (2.0, np.inf if np.copysign(1, zero) > 0 else -np.inf)]:
+        got = apply_dual("sqrt", np.array([zero] + [partial] * W))
+        np.testing.assert_array_equal(got, [zero] + [expected] * W)
+
+
+def test_square_root_of_a_negative_number_is_nan() -> None:
+    assert np.isnan(apply_dual("sqrt", np.array([-1.0] + [1.0] * W))).all()
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 2.0), (2.0, 1.0), (1.0, 1.0), (np.nan, 1.0), (1.0, np.nan)])
+def test_selection_looks_at_values_and_takes_the_partials_along(a: float, b: float) -> None:
+    x, y = np.arange(1.0 + W), -np.arange(1.0 + W)
+    # The partials of a and b would decide otherwise.
+    got = apply_dual("select_lt", np.array([a] + [9.0] * W), np.array([b] + [-9.0] * W), x, y)
+    np.testing.assert_array_equal(got, x if a < b else y)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_expression_against_central_differences(seed: int) -> None:
+    """Every operation composed, as in a kernel."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0.3, 2.0, 3) * rng.choice([-1, 1], 3)
+    directions = rng.normal(size=(3, W))
+    got = apply_dual("expression", *np.column_stack([x, directions]), factor=0.7)
+    assert got[0] == pytest.approx(apply_real("expression", *x, factor=0.7), rel=1e-14)
+
+    h = 1e-5
+    for k in range(W):
+        step = h * directions[:, k]
+        ahead, behind = (apply_real("expression", *(x + sign * step), factor=0.7) for sign in (1, -1))
+        assert got[1 + k] == pytest.approx((ahead - behind) / (2 * h), rel=1e-6, abs=1e-6)

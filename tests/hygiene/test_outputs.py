@@ -1,0 +1,158 @@
+"""Results: complete, independent of everything else, and written where one asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+from support.calls import CALLS, METHODS, SCALARS, WITH_ARGUMENTS, WITH_OUT
+from support.case import get_case
+
+MODELS = ("mixed8", "mixed8_reversed", "humanoid", "all_weld")
+
+
+def _context(model: str) -> mbt.Context:
+    return get_case(model).context(get_case(model).state())
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+@pytest.mark.parametrize("model", MODELS)
+def test_out(model: str, name: str) -> None:
+    """Every entry of a poisoned `out` is written, with what the call returns without it; `out` is
+    returned.
+    """
+    tree, call = get_case(model).tree, CALLS[name]
+    context, values = _context(model), call.values(tree)
+    desired = call.run(tree, context, *values)
+    out = np.full(desired.shape, np.nan)
+    assert call.run(tree, context, *values, out=out) is out
+    np.testing.assert_array_equal(out, desired)
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_fresh_results(name: str) -> None:
+    """Without `out`: a new, plain, writeable array that shares memory with nothing."""
+    tree, call = get_case("mixed8").tree, CALLS[name]
+    context, values = _context("mixed8"), call.values(tree)
+    first = call.run(tree, context, *values)
+    assert type(first) is np.ndarray
+    assert first.dtype == np.float64
+    assert first.flags.c_contiguous
+    assert first.flags.writeable
+    second = call.run(tree, context, *values)
+    others = [second, context.q, context.v, *values, tree.eval_position_kinematics(context).X_WB]
+    assert not any(np.shares_memory(first, other) for other in others)
+    # Spoiling a result spoils nothing else.
+    kept = second.copy()
+    first[...] = np.nan
+    np.testing.assert_array_equal(call.run(tree, context, *values), kept)
+    np.testing.assert_array_equal(second, kept)
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalars_are_floats(name: str) -> None:
+    tree = get_case("mixed8").tree
+    assert type(CALLS[name].run(tree, _context("mixed8"))) is float
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_inputs_are_left_alone(name: str) -> None:
+    """Arguments, q, v and inputs of the Context are as before; arguments may be read-only."""
+    tree, call = get_case("mixed8").tree, CALLS[name]
+    context, values = _context("mixed8"), call.values(tree)
+    context.actuation = np.arange(tree.num_actuators, dtype=float)
+    before = [value.copy() for value in values], context.actuation.copy(), context.time
+    q, v = context.q.copy(), context.v.copy()
+    for value in values:
+        value.flags.writeable = False
+    call.run(tree, context, *values)
+    for value, kept in zip(values, before[0], strict=True):
+        np.testing.assert_array_equal(value, kept)
+    if name in METHODS:
+        np.testing.assert_array_equal(context.q, q)
+        np.testing.assert_array_equal(context.v, v)
+    np.testing.assert_array_equal(context.actuation, before[1])
+    assert context.time == before[2]
+
+
+@pytest.mark.parametrize(("name", "argument"), [pair for pair in WITH_ARGUMENTS if pair[0] in WITH_OUT])
+def test_out_is_untouched_after_a_rejected_argument(name: str, argument: str) -> None:
+    tree, call = get_case("mixed8").tree, CALLS[name]
+    context, values = _context("mixed8"), call.values(tree)
+    out = np.full_like(call.run(tree, context, *values), 7.0)
+    i = list(call.arguments).index(argument)
+    values[i] = np.full((3, 3, 3), "x")
+    with pytest.raises(mbt.MbtError):
+        call.run(tree, context, *values, out=out)
+    assert (out == 7.0).all()
+
+
+def _bad_outs(shape: tuple[int, ...]) -> dict[str, Any]:
+    read_only = np.zeros(shape)
+    read_only.flags.writeable = False
+
+    class Subclass(np.ndarray):
+        pass
+
+    return {
+        "list": [0.0] * 3,
+        "string": "out",
+        "float32": np.zeros(shape, np.float32),
+        "integers": np.zeros(shape, np.int64),
+        "complex": np.zeros(shape, complex),
+        "foreign byte order": np.zeros(shape, ">f8" if np.little_endian else "<f8"),
+        "too long": np.zeros((*shape[:-1], shape[-1] + 1)),
+        "too many axes": np.zeros((1, *shape)),
+        "too few axes": np.zeros(shape[1:]),
+        "strided": np.zeros((*shape[:-1], 2 * shape[-1]))[..., ::2],
+        "backwards": np.zeros(shape)[::-1],
+        "read-only": read_only,
+        "subclass": np.zeros(shape).view(Subclass),
+    }
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+@pytest.mark.parametrize("what", _bad_outs((1, 1)))
+def test_bad_out(name: str, what: str) -> None:
+    """Anything that results cannot be written straight into is refused, by name."""
+    tree, call = get_case("mixed8").tree, CALLS[name]
+    context, values = _context("mixed8"), call.values(tree)
+    out = _bad_outs(call.run(tree, context, *values).shape)[what]
+    with pytest.raises(mbt.MbtError, match="out") as caught:
+        call.run(tree, context, *values, out=out)
+    assert isinstance(caught.value, (TypeError, ValueError))
+
+
+def test_several_outputs() -> None:
+    """The optional outputs of inverse dynamics are written, or refused before anything is written."""
+    case = get_case("mixed8")
+    tree, context = case.tree, _context("mixed8")
+    vdot = np.ones(tree.num_velocities)
+    tau = np.full(tree.num_velocities, 7.0)
+    A_WB, short = np.full((tree.num_bodies, 6), np.nan), np.zeros((tree.num_bodies - 1, 6))
+    with pytest.raises(mbt.ShapeError, match="F_BMo_W_array"):
+        tree.calc_inverse_dynamics(context, vdot, A_WB_array=A_WB, F_BMo_W_array=short, out=tau)
+    assert np.isnan(A_WB).all()
+    assert (tau == 7.0).all()
+    with pytest.raises(mbt.ShapeError, match="A_WB_array"):
+        tree.calc_inverse_dynamics(context, vdot, A_WB_array=short, out=tau)
+    assert (tau == 7.0).all()
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "mass_matrix"])
+def test_out_may_share_memory_with_an_input(name: str) -> None:
+    """The answer is right all the same."""
+    tree, call = get_case("arm7").tree, CALLS[name]
+    context, values = _context("arm7"), call.values(tree)
+    desired = call.run(tree, context, *values)
+    if name == "mass_matrix":
+        out = np.zeros(desired.shape)
+        out[0] = values[0]
+        values[0] = out[0]
+    else:
+        out = values[-1]
+    assert call.run(tree, context, *values, out=out) is out
+    np.testing.assert_array_equal(out, desired)

@@ -1,0 +1,134 @@
+"""A parameter set in a Context does what a tree built with that value does; other Contexts see nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mbt
+from support.build import build_tree
+from support.case import get_case
+from support.description import Model
+from support.quantities import QUANTITIES, assert_close
+from support.random_trees import random_body, random_pose
+from support.subject import Subject
+
+MODEL = "mixed20"
+
+
+def _set_inertia(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
+    new = random_body(np.random.default_rng(1), model.bodies[4].name)
+    inertia = mbt.SpatialInertia.make_from_central_inertia(new.mass, new.com, new.I_BBcm_B)
+    tree.get_body_by_name(new.name).set_spatial_inertia_in_body_frame(context, inertia)
+    return replace(model, bodies=(*model.bodies[:4], new, *model.bodies[5:]))
+
+
+def _set_gravity(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
+    g = np.array([1.0, -2.0, 3.0])
+    tree.force_elements[0].set_gravity_vector(context, g)
+    return replace(model, gravity=g)
+
+
+def _set_damping(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
+    i = next(i for i, joint in enumerate(model.joints) if joint.num_velocities == 1)
+    tree.get_joint_by_name(model.joints[i].name).set_damping_vector(context, [3.5])
+    joint = replace(model.joints[i], damping=(3.5,))
+    return replace(model, joints=(*model.joints[:i], joint, *model.joints[i + 1 :]))
+
+
+def _set_rotor(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
+    actuator = replace(model.actuators[0], rotor_inertia=0.03, gear_ratio=7.0)
+    element = tree.get_joint_actuator_by_name(actuator.name)
+    element.set_rotor_inertia(context, 0.03)
+    element.set_gear_ratio(context, 7.0)
+    return replace(model, actuators=(actuator, *model.actuators[1:]))
+
+
+def _set_frame(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
+    X = random_pose(np.random.default_rng(2))
+    tree.get_frame_by_name("wrist").set_pose_in_parent_frame(context, X)
+    frames = tuple(replace(f, X_PF=X) if f.name == "wrist" else f for f in model.frames)
+    return replace(model, frames=frames)
+
+
+def _set_joint_frame(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
+    """The frames that joints make for themselves are parameters too."""
+    X = random_pose(np.random.default_rng(3))
+    i = next(i for i, j in enumerate(model.joints) if j.X_PF is not None and j.X_BM is not None)
+    joint = tree.get_joint_by_name(model.joints[i].name)
+    joint.frame_on_parent.set_pose_in_parent_frame(context, X)
+    joint.frame_on_child.set_pose_in_parent_frame(context, X)
+    changed = replace(model.joints[i], X_PF=X, X_BM=X)
+    return replace(model, joints=(*model.joints[:i], changed, *model.joints[i + 1 :]))
+
+
+SETTERS = (_set_inertia, _set_gravity, _set_damping, _set_rotor, _set_frame, _set_joint_frame)
+Setter = Callable[[mbt.MultibodyTree, mbt.Context, Model], Model]
+
+
+@pytest.mark.parametrize("setter", SETTERS)
+def test_parameter(setter: Setter) -> None:
+    case, state = get_case(MODEL), get_case(MODEL).state()
+    subject, untouched = case.subject(), case.subject()
+    before = {name: x.compute(untouched, state) for name, x in QUANTITIES.items()}
+    # Fill the caches first: setting a parameter must make them stale.
+    for quantity in QUANTITIES.values():
+        quantity.compute(subject, state)
+    changed = setter(case.tree, subject.context, case.model)
+    rebuilt = Subject(build_tree(changed))
+    scale = {name: x.scale(case.reference, state) for name, x in QUANTITIES.items()}
+    for name, quantity in QUANTITIES.items():
+        # The new value may be larger than the old one's terms: by 100 at most (rotor inertia, gravity).
+        assert_close(
+            quantity.compute(subject, state), quantity.compute(rebuilt, state), 100 * scale[name], name
+        )
+        np.testing.assert_array_equal(quantity.compute(untouched, state), before[name], name)
+    # The frames at the tip follow.
+    for name in ("wrist", "tool"):
+        ours = case.tree.calc_relative_transform(
+            subject.at(state.q), case.tree.world_frame, case.tree.get_frame_by_name(name)
+        )
+        theirs = rebuilt.tree.calc_relative_transform(
+            rebuilt.at(state.q), rebuilt.tree.world_frame, rebuilt.tree.get_frame_by_name(name)
+        )
+        assert_close(ours, theirs, scale["poses"], name)
+
+
+@pytest.mark.parametrize("setter", SETTERS)
+def test_every_setter_changes_something(setter: Setter) -> None:
+    """The test above would pass if a setter and a rebuilt model both did nothing."""
+    case, state = get_case(MODEL), get_case(MODEL).state()
+    subject, untouched = case.subject(), case.subject()
+    setter(case.tree, subject.context, case.model)
+    tool = case.tree.get_frame_by_name("tool")
+    same = np.array_equal(
+        subject.forward_dynamics(state.q, state.v, state.tau),
+        untouched.forward_dynamics(state.q, state.v, state.tau),
+    ) and np.array_equal(
+        case.tree.calc_relative_transform(subject.at(state.q), case.tree.world_frame, tool),
+        case.tree.calc_relative_transform(untouched.at(state.q), case.tree.world_frame, tool),
+    )
+    assert not same
+
+
+def test_default_context_again() -> None:
+    """`set_default_context` takes parameters, state and inputs back."""
+    case, state = get_case(MODEL), get_case(MODEL).state()
+    context = case.context(state)
+    for setter in SETTERS:
+        setter(case.tree, context, case.model)
+    context.time = 3.0
+    context.actuation = np.ones(case.tree.num_actuators)
+    case.tree.set_default_context(context)
+    fresh = case.tree.create_default_context()
+    np.testing.assert_array_equal(context.q, fresh.q)
+    np.testing.assert_array_equal(context.v, fresh.v)
+    np.testing.assert_array_equal(context.actuation, fresh.actuation)
+    assert context.time == fresh.time
+    context.v = fresh.v = state.v
+    np.testing.assert_array_equal(
+        case.tree.calc_forward_dynamics(context), case.tree.calc_forward_dynamics(fresh)
+    )

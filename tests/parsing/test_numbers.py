@@ -1,0 +1,101 @@
+"""Numbers are whole tokens; poses follow URDF's fixed-axis angles."""
+
+import numpy as np
+import pytest
+
+from mbt.errors import ParseError
+from mbt.math import make_pose
+from mbt.parsing.numbers import take_number, take_pose, take_vector
+from mbt.parsing.xml_tree import Element
+
+
+def element(**attributes):
+    return Element("origin", attributes, 7, "f.urdf")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1.0),
+        (" -1.5 ", -1.5),
+        ("+.5", 0.5),
+        ("5.", 5.0),
+        ("1e-3", 1e-3),
+        ("1.E+3", 1e3),
+        ("-0", 0.0),
+        ("1e-400", 0.0),
+    ],
+)
+def test_numbers(text, value):
+    assert take_number(element(value=text), "value") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("1.5kg", "without a unit"),
+        ("1,5", "decimal point"),
+        ("0x10", "without a unit"),
+        ("1_000", "without a unit"),
+        ("nan", "finite"),
+        ("-inf", "finite"),
+        ("Infinity", "finite"),
+        ("1e999", "too large"),
+        ("", "0 are given"),
+        ("  ", "0 are given"),
+        ("1 2", "2 are given"),
+        ("abc", "'abc' is no number"),
+        ("--1", "is no number"),
+        ("1e", "without a unit"),
+        (".", "is no number"),
+        ("e5", "is no number"),
+        ("\u0661", "is no number"),
+        ("\uff11", "is no number"),
+        ("${mass}", "xacro"),
+        ("$(arg", "xacro"),
+        ("1\u00a02", "without a unit"),
+        ("1" * 400, "too large"),
+        ("x" * 400, "is no number"),
+    ],
+)
+def test_what_is_no_number(text, hint):
+    with pytest.raises(ParseError, match=r"value=.*: expected a number") as caught:
+        take_number(element(value=text), "value")
+    assert hint in caught.value.hint
+    assert (caught.value.file, caught.value.line, caught.value.element) == ("f.urdf", 7, "<origin>")
+    assert len(str(caught.value)) < 300
+
+
+def test_defaults_and_missing_attributes():
+    assert take_number(element(), "value", 3.0) == 3.0
+    assert take_number(element(), "value", None) is None
+    with pytest.raises(ParseError, match="the attribute 'value' is missing"):
+        take_number(element(), "value")
+    with pytest.raises(ParseError, match="the attribute 'xyz' is missing"):
+        take_vector(element(), "xyz", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "given"), [("1 2", "2 are given"), ("1 2 3 4", "4 are given"), ("1", "1 is given")]
+)
+def test_vectors_have_their_length(text, given):
+    np.testing.assert_array_equal(take_vector(element(xyz="1\t2 \n 3"), "xyz", 3), [1, 2, 3])
+    with pytest.raises(ParseError, match="expected 3 numbers") as caught:
+        take_vector(element(xyz=text), "xyz", 3)
+    assert given in caught.value.hint
+
+
+def test_poses():
+    np.testing.assert_array_equal(take_pose(None), np.eye(4))
+    np.testing.assert_array_equal(take_pose(element()), np.eye(4))
+    pose = take_pose(element(xyz="1 2 3", rpy="0.1 0.2 0.3"))
+    np.testing.assert_array_equal(pose, make_pose([1, 2, 3], rpy=[0.1, 0.2, 0.3]))
+    quaternion = take_pose(element(quat_xyzw="0 0 1 1"))
+    np.testing.assert_allclose(quaternion[:3, :3] @ [1, 0, 0], [0, 1, 0], atol=1e-15)
+
+
+def test_poses_have_one_rotation():
+    with pytest.raises(ParseError, match="both 'rpy' and 'quat_xyzw'"):
+        take_pose(element(rpy="0 0 0", quat_xyzw="0 0 0 1"))
+    with pytest.raises(ParseError, match="quat_xyzw is zero"):
+        take_pose(element(quat_xyzw="0 0 0 0"))

@@ -1,0 +1,115 @@
+"""Paths, texts and bytes are told apart; what cannot be read says why."""
+
+import os
+import sys
+
+import pytest
+
+from mbt.errors import ArgumentTypeError, ParseError
+from mbt.parsing import sources
+from mbt.parsing.sources import read_source
+from support.urdf_texts import TWO_LINKS, robot
+
+TEXT = robot(*TWO_LINKS)
+
+
+@pytest.fixture
+def urdf_file(tmp_path):
+    path = tmp_path / "my bot.urdf"
+    path.write_text(TEXT)
+    return path
+
+
+def test_paths_texts_and_bytes(urdf_file):
+    for source in (urdf_file, str(urdf_file)):
+        read = read_source(source)
+        assert (read.data, read.file, read.stem) == (TEXT.encode(), str(urdf_file), "my bot")
+    assert read_source(TEXT).data == TEXT.encode()
+    assert read_source(TEXT).file == "<text>"
+    for source in (TEXT.encode(), bytearray(TEXT.encode()), memoryview(TEXT.encode())):
+        assert read_source(source).data == TEXT.encode()
+
+
+def test_relative_paths(urdf_file, monkeypatch):
+    monkeypatch.chdir(urdf_file.parent)
+    assert read_source("my bot.urdf").data == TEXT.encode()
+    with pytest.raises(ParseError, match=r"other\.urdf: there is no such file") as caught:
+        read_source("other.urdf")
+    assert str(urdf_file.parent) in caught.value.hint
+
+
+def test_text_after_blanks_and_a_byte_order_mark_keeps_its_lines():
+    assert read_source("\ufeff\n\n <robot/>").data == b"\n\n<robot/>"
+    assert read_source("\n<?xml version='1.0'?><robot/>").data.startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("", "the source is empty"),
+        ("   ", "the source is empty"),
+        ("robot\n<link/>", "neither a path nor XML text"),
+        ("a\0b", "neither a path nor XML text"),
+        ("x" * 100_000, "the file cannot be read"),
+        ("<robot name='\ud800'/>", "surrogate"),
+        (os.sep + "no" + os.sep + "such.urdf", "there is no such file"),
+    ],
+)
+def test_sources_that_cannot_be_read(source, message):
+    with pytest.raises(ParseError, match=message):
+        read_source(source)
+
+
+def test_folders_are_no_files(tmp_path):
+    with pytest.raises(ParseError, match="this is a folder"):
+        read_source(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_and_devices_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(ParseError, match="no regular file"):
+            read_source(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="this user may read everything")
+def test_unreadable_files(urdf_file):
+    urdf_file.chmod(0)
+    with pytest.raises(ParseError, match="cannot be read: Permission denied"):
+        read_source(urdf_file)
+
+
+def test_size_is_bounded(urdf_file, monkeypatch):
+    monkeypatch.setattr(sources, "MAX_BYTES", 10)
+    with pytest.raises(ParseError, match="larger than a description may be"):
+        read_source(urdf_file)
+
+
+@pytest.mark.parametrize("source", [None, 1, 1.5, ["<robot/>"], object()])
+def test_other_types_are_refused(source):
+    with pytest.raises(ArgumentTypeError, match="source: expected a path, XML text or bytes, got"):
+        read_source(source)
+
+
+def test_package_uris(tmp_path):
+    package = tmp_path / "bot_description"
+    (package / "urdf").mkdir(parents=True)
+    (package / "urdf" / "bot.urdf").write_text(TEXT)
+    (tmp_path / "secret.urdf").write_text(TEXT)
+    uri = "package://bot_description/urdf/bot.urdf"
+    for folders in ([package], [tmp_path], (str(tmp_path), "/elsewhere")):
+        assert read_source(uri, folders).data == TEXT.encode()
+    with pytest.raises(ParseError, match="was not found"):
+        read_source(uri)
+    with pytest.raises(ParseError, match="leads out of the package"):
+        read_source("package://bot_description/../secret.urdf", [tmp_path])
+    for broken in ("package://", "package://x", "package:///x", "package://../secret.urdf"):
+        with pytest.raises(ParseError):
+            read_source(broken, [tmp_path])
+
+
+@pytest.mark.parametrize("package_paths", ["folder", b"folder", None, 3, [3]])
+def test_package_paths_are_folders(package_paths):
+    with pytest.raises(ArgumentTypeError, match="package_paths: expected"):
+        read_source(TEXT, package_paths)

@@ -1,0 +1,105 @@
+"""XML within bounds: what is well-formed, what is refused, and which line is blamed."""
+
+import pytest
+
+from mbt.errors import ParseError
+from mbt.parsing import xml_tree
+from mbt.parsing.xml_tree import parse_xml
+
+
+def test_elements_know_their_lines_and_texts():
+    root = parse_xml(b'<a>\n  <b x="1"/>\n  <c> some\n text </c>\n</a>', "f.xml")
+    assert (root.tag, root.line, [child.tag for child in root.children]) == ("a", 1, ["b", "c"])
+    assert [child.line for child in root.children] == [2, 3]
+    assert root.children[1].text == "some\n text"
+    assert str(root.children[0]) == "<b>"
+
+
+def test_what_was_not_read_is_known():
+    root = parse_xml(b'<a><b x="1" y="2" xmlns:z="z"><c/></b><b x="1"/><d><e/></d></a>', "f.xml")
+    for child in root.take_children("b"):
+        child.take("x")
+    assert list(root.unread()) == ["b@y", "b/c", "d"]
+    root.children[0].dismiss()
+    assert list(root.unread()) == ["d"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (b"", None, "the text is empty"),
+        (b"  \n ", None, "the text is empty"),
+        (b"<a>\n<b>\n</a>", 3, "mismatched tag"),
+        (b"<a>\n<b/>", 2, "no element found"),
+        (b"<a/><b/>", 1, "junk after document element"),
+        (b'<a x="1" x="2"/>', 1, "duplicate attribute"),
+        (b"<a>&nbsp;</a>", 1, "undefined entity"),
+        (b'<a x="\xff\xfe"/>', 1, "invalid token"),
+        (b'<a x="\xed\xa0\x80"/>', 1, "invalid token"),
+        (b'<a x="\xc0\x80"/>', 1, "invalid token"),
+        (b'<a x="&#0;"/>', 1, "invalid character"),
+        (b"<a>\n<b c=d/></a>", 2, "invalid token"),
+        (b"plain text", 1, "syntax error|invalid token"),
+        (b'<?xml version="1.0" encoding="utf-7"?><a/>', None, "encoding"),
+        (b'<?xml version="1.0" encoding="no-such"?><a/>', None, "encoding"),
+        (b"\x00\x01\x02", 1, "well-formed"),
+    ],
+    ids=str,
+)
+def test_ill_formed_documents(text, line, message):
+    with pytest.raises(ParseError, match=message) as caught:
+        parse_xml(text, "f.xml")
+    assert caught.value.file == "f.xml"
+    if line is not None:
+        assert caught.value.line == line
+
+
+BOMB = b"""<!DOCTYPE a [<!ENTITY x "xxxxxxxxxx"><!ENTITY y "&x;&x;&x;&x;">]>
+<a>&y;</a>"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BOMB,
+        b'<!DOCTYPE a SYSTEM "file:///etc/hostname"><a/>',
+        b'<!DOCTYPE a [<!ENTITY x SYSTEM "/etc/hostname">]><a>&x;</a>',
+    ],
+)
+def test_document_types_are_refused(text):
+    with pytest.raises(ParseError, match="document type") as caught:
+        parse_xml(text, "f.xml")
+    assert caught.value.line == 1
+
+
+def test_nesting_is_bounded():
+    def nested(depth):
+        return b"<a>" * depth + b"</a>" * depth
+
+    parse_xml(nested(xml_tree.MAX_NESTING), "f.xml")
+    with pytest.raises(ParseError, match="nested deeper than 64"):
+        parse_xml(nested(xml_tree.MAX_NESTING + 1), "f.xml")
+    with pytest.raises(ParseError, match="nested deeper than 64"):
+        parse_xml(b"<a>" * 1_000_000, "f.xml")
+
+
+def test_size_and_number_of_elements_are_bounded(monkeypatch):
+    monkeypatch.setattr(xml_tree, "MAX_BYTES", 100)
+    monkeypatch.setattr(xml_tree, "MAX_ELEMENTS", 5)
+    parse_xml(b"<a>" + b"<b/>" * 4 + b"</a>", "f.xml")
+    with pytest.raises(ParseError, match="more than 5 elements"):
+        parse_xml(b"<a>" + b"<b/>" * 5 + b"</a>", "f.xml")
+    with pytest.raises(ParseError, match="101 bytes are more"):
+        parse_xml(b"<a>" + b" " * 94 + b"</a>", "f.xml")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1"])
+def test_encodings(encoding):
+    declaration = f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>'
+    root = parse_xml(f'{declaration}<a name="gelenk_ä"/>'.encode(encoding), "f.xml")
+    assert root.attributes["name"] == "gelenk_ä"
+
+
+def test_long_names_are_shortened_in_messages():
+    root = parse_xml(b'<a name="' + b"n" * 1000 + b'"/>', "f.xml")
+    assert len(str(root)) < 100

@@ -1,0 +1,64 @@
+"""Turns a plain description into an `mbt` tree through the public API."""
+
+from __future__ import annotations
+
+import mbt
+from support.description import WORLD, Joint, Model
+from support.reference import Layout, Reference
+
+
+def build_tree(model: Model, *, finalize: bool = True) -> mbt.MultibodyTree:
+    """The tree of a model; elements are added in the order of the description."""
+    tree = mbt.MultibodyTree()
+    bodies = {WORLD: tree.world_body}
+    for body in model.bodies:
+        inertia = mbt.SpatialInertia.make_from_central_inertia(body.mass, body.com, body.I_BBcm_B)
+        bodies[body.name] = tree.add_body(mbt.RigidBody(body.name, inertia))
+    for joint in model.joints:
+        add_joint(tree, joint, bodies[joint.parent], bodies[joint.child])
+    frames = {name: body.body_frame for name, body in bodies.items()}
+    for frame in model.frames:
+        offset = mbt.FixedOffsetFrame(frame.name, frames[frame.parent], frame.X_PF)
+        frames[frame.name] = tree.add_frame(offset)
+    if model.gravity is not None:
+        tree.add_force_element(mbt.UniformGravityFieldElement(model.gravity))
+    for actuator in model.actuators:
+        tree.add_joint_actuator(
+            actuator.name,
+            tree.get_joint_by_name(actuator.joint),
+            rotor_inertia=actuator.rotor_inertia,
+            gear_ratio=actuator.gear_ratio,
+        )
+    if finalize:
+        tree.finalize()
+    return tree
+
+
+def add_joint(
+    tree: mbt.MultibodyTree, joint: Joint, parent: mbt.RigidBody, child: mbt.RigidBody
+) -> mbt.Joint:
+    ends = (joint.name, parent, joint.X_PF, child, joint.X_BM)
+    if joint.kind == "weld":
+        return tree.add_joint(mbt.WeldJoint, *ends, **({} if joint.X_FM is None else {"X_FM": joint.X_FM}))
+    damping = joint.damping or (0.0,) * joint.num_velocities
+    if joint.kind == "floating":
+        return tree.add_joint(
+            mbt.QuaternionFloatingJoint, *ends, angular_damping=damping[0], translational_damping=damping[3]
+        )
+    joint_type = {"revolute": mbt.RevoluteJoint, "prismatic": mbt.PrismaticJoint}[joint.kind]
+    return tree.add_joint(joint_type, *ends, axis=joint.axis, damping=damping[0])
+
+
+def layout_of(tree: mbt.MultibodyTree) -> Layout:
+    """Where the tree keeps its bodies and coordinates."""
+    return Layout(
+        {body.name: body.node_index for body in tree.bodies},
+        {joint.name: joint.position_start for joint in tree.joints},
+        {joint.name: joint.velocity_start for joint in tree.joints},
+    )
+
+
+def tree_and_reference(model: Model) -> tuple[mbt.MultibodyTree, Reference]:
+    """A tree and the reference that computes the same in the same order."""
+    tree = build_tree(model)
+    return tree, Reference(model, layout_of(tree))

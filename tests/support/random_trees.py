@@ -1,0 +1,204 @@
+"""Seeded random models of every shape we know to be interesting, as plain descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from support.description import WORLD, Actuator, Array, Body, Joint, Model, OffsetFrame
+
+ALL_KINDS = ("weld", "revolute", "prismatic", "floating")
+# Mostly arms, as in life; a few of everything else.
+USUAL_KINDS = ("revolute", "revolute", "revolute", "prismatic", "prismatic", "weld", "weld", "floating")
+
+
+def random_unit(rng: np.random.Generator) -> Array:
+    axis = rng.normal(size=3)
+    return axis / np.linalg.norm(axis)
+
+
+def random_rotation(rng: np.random.Generator) -> Array:
+    """A rotation matrix by QR of a random matrix."""
+    Q, R = np.linalg.qr(rng.normal(size=(3, 3)))
+    Q = Q * np.sign(np.diag(R))
+    return Q if np.linalg.det(Q) > 0 else -Q
+
+
+def random_pose(rng: np.random.Generator, reach: float = 0.5) -> Array:
+    X = np.eye(4)
+    X[:3, :3] = random_rotation(rng)
+    X[:3, 3] = rng.uniform(-reach, reach, 3)
+    return X
+
+
+def random_body(rng: np.random.Generator, name: str) -> Body:
+    """A body made of point masses, so that its inertia is physical by construction."""
+    masses = rng.uniform(0.1, 1.0, 6)
+    points = rng.uniform(-0.3, 0.3, (6, 3)) + rng.uniform(-0.2, 0.2, 3)
+    mass = float(masses.sum())
+    com = masses @ points / mass
+    arms = points - com
+    # I = sum m (|r|^2 1 - r r')
+    inertia = np.einsum("n,nij->ij", masses, [(r @ r) * np.eye(3) - np.outer(r, r) for r in arms])
+    return Body(name, mass, com, (inertia + inertia.T) / 2)
+
+
+def random_joint(
+    rng: np.random.Generator, name: str, kind: str, inboard: str, outboard: str, *, may_reverse: bool
+) -> Joint:
+    """A joint between two bodies, in either direction; frames are sometimes the body frames themselves."""
+    is_reversed = may_reverse and rng.random() < 0.3
+    parent, child = (outboard, inboard) if is_reversed else (inboard, outboard)
+    damping = {
+        "weld": (),
+        "revolute": (rng.uniform(0.0, 0.5),),
+        "prismatic": (rng.uniform(0.0, 0.5),),
+        "floating": (*(rng.uniform(0.0, 0.5),) * 3, *(rng.uniform(0.0, 0.5),) * 3),
+    }[kind]
+    return Joint(
+        name,
+        kind,
+        parent,
+        child,
+        X_PF=random_pose(rng) if rng.random() < 0.8 else None,
+        X_BM=random_pose(rng) if rng.random() < 0.8 else None,
+        axis=random_unit(rng) if kind in ("revolute", "prismatic") else None,
+        X_FM=random_pose(rng) if kind == "weld" else None,
+        damping=damping,
+    )
+
+
+def random_actuators(rng: np.random.Generator, joints: Sequence[Joint], share: float) -> tuple[Actuator, ...]:
+    return tuple(
+        Actuator(f"{joint.name}_motor", joint.name, rng.uniform(0.001, 0.01), rng.uniform(-20.0, 20.0))
+        for joint in joints
+        if joint.num_velocities == 1 and rng.random() < share
+    )
+
+
+def random_frames(rng: np.random.Generator, bodies: Sequence[Body]) -> tuple[OffsetFrame, ...]:
+    """Two frames, the second fixed to the first, on a random body; and one on World."""
+    frames = [OffsetFrame("camera_post", WORLD, random_pose(rng))]
+    if bodies:
+        body = bodies[rng.integers(len(bodies))]
+        frames.append(OffsetFrame("wrist", body.name, random_pose(rng)))
+        frames.append(OffsetFrame("tool", "wrist", random_pose(rng)))
+    return tuple(frames)
+
+
+def random_model(
+    seed: int,
+    num_bodies: int,
+    *,
+    kinds: Sequence[str] = USUAL_KINDS,
+    pick_parent: Callable[[np.random.Generator, int], int] | None = None,
+    may_reverse: bool = True,
+    actuated: float = 0.3,
+    free_bases: bool = False,
+) -> Model:
+    """A random tree.
+
+    `pick_parent(rng, i)` gives the inboard body of body i (-1 is World); `free_bases` leaves the bodies on
+    World without a joint.
+    """
+    rng = np.random.default_rng(seed)
+    pick = pick_parent or (lambda rng, i: int(rng.integers(-1, i)))
+    names = [f"body{i}" for i in range(num_bodies)]
+    bodies = tuple(random_body(rng, name) for name in names)
+    joints = []
+    for i, name in enumerate(names):
+        parent = pick(rng, i)
+        kind = str(rng.choice(list(kinds)))
+        if parent < 0 and free_bases:
+            continue
+        inboard = WORLD if parent < 0 else names[parent]
+        joints.append(random_joint(rng, f"joint{i}", kind, inboard, name, may_reverse=may_reverse))
+    return Model(
+        f"random_{num_bodies}_{seed}",
+        bodies,
+        tuple(joints),
+        random_actuators(rng, joints, actuated),
+        random_frames(rng, bodies),
+        gravity=9.81 * random_unit(rng),
+    )
+
+
+def chain(seed: int, num_bodies: int, kinds: Sequence[str] = ("revolute",)) -> Model:
+    return random_model(seed, num_bodies, kinds=kinds, pick_parent=lambda rng, i: i - 1)
+
+
+def star(seed: int, num_bodies: int) -> Model:
+    """All bodies but the first hang on the first."""
+    return random_model(seed, num_bodies, kinds=ALL_KINDS, pick_parent=lambda rng, i: 0 if i else -1)
+
+
+def humanoid(seed: int) -> Model:
+    """A free trunk with four limbs of six revolute joints, welded hands and feet, and a head."""
+    rng = np.random.default_rng(seed)
+    inboard = {"trunk": None, "head": "trunk"}
+    for limb in ("arm_l", "arm_r", "leg_l", "leg_r"):
+        inboard |= {f"{limb}{k}": f"{limb}{k - 1}" if k else "trunk" for k in range(7)}
+    joints = [
+        random_joint(
+            rng,
+            f"{name}_joint",
+            "weld" if name.endswith("6") else "revolute",
+            parent,
+            name,
+            may_reverse=False,
+        )
+        for name, parent in inboard.items()
+        if parent is not None
+    ]
+    bodies = tuple(random_body(rng, name) for name in inboard)
+    return Model(
+        "humanoid", bodies, tuple(joints), random_actuators(rng, joints, 1.0), random_frames(rng, bodies)
+    )
+
+
+def all_weld(seed: int) -> Model:
+    """Six bodies, no degree of freedom."""
+    return random_model(seed, 6, kinds=("weld",))
+
+
+def world_only() -> Model:
+    return Model("world_only", frames=random_frames(np.random.default_rng(0), ()))
+
+
+# One entry per shape; each is built anew so that no test sees another's object.
+CATALOGUE: dict[str, Callable[[], Model]] = {
+    "world_only": world_only,
+    "all_weld": lambda: all_weld(1),
+    "one_revolute": lambda: random_model(2, 1, kinds=("revolute",), may_reverse=False),
+    "one_revolute_reversed": lambda: _all_reversed(
+        random_model(3, 1, kinds=("revolute",), may_reverse=False)
+    ),
+    "one_prismatic": lambda: random_model(4, 1, kinds=("prismatic",)),
+    "one_floating": lambda: random_model(5, 1, kinds=("floating",), may_reverse=False),
+    "one_floating_reversed": lambda: _all_reversed(
+        random_model(6, 1, kinds=("floating",), may_reverse=False)
+    ),
+    "free_body": lambda: random_model(7, 1, free_bases=True),
+    "arm7": lambda: chain(8, 7),
+    "mixed3": lambda: random_model(9, 3, kinds=ALL_KINDS),
+    "mixed8": lambda: random_model(10, 8, kinds=ALL_KINDS),
+    "mixed8_reversed": lambda: _all_reversed(random_model(11, 8, kinds=ALL_KINDS, may_reverse=False)),
+    "mixed20": lambda: random_model(12, 20),
+    "mixed40": lambda: random_model(13, 40),
+    "free_forest": lambda: random_model(14, 12, free_bases=True),
+    "deep_chain": lambda: chain(15, 40, ("revolute", "revolute", "prismatic", "weld")),
+    "welded_chain": lambda: chain(16, 12, ("weld", "weld", "revolute")),
+    "star": lambda: star(17, 25),
+    "humanoid": lambda: humanoid(18),
+    "no_gravity": lambda: _without_gravity(random_model(19, 5)),
+}
+
+
+def _all_reversed(model: Model) -> Model:
+    return replace(model, joints=tuple(replace(j, parent=j.child, child=j.parent) for j in model.joints))
+
+
+def _without_gravity(model: Model) -> Model:
+    return replace(model, gravity=None)
