@@ -7,7 +7,6 @@ in more than one place.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 __all__ = [
@@ -168,6 +167,8 @@ def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: 
     >>> print(unknown_name_error("joint", "elbwo", ["elbow", "wrist"]))
     There is no joint named 'elbwo'. Did you mean 'elbow'?
     """
+    import difflib  # Here, because most programs never need it.
+
     names = sorted(set(known_names))
     text = f"There is no {kind} named {name!r}{' ' + where if where else ''}."
     nearest = difflib.get_close_matches(name, names, n=3)

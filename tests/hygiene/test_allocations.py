@@ -43,31 +43,38 @@ from support.case import get_case
 count = ctypes.CDLL(None).allocation_count
 count.restype = ctypes.c_long
 
-def calls_of(repeat, f, *args, **keywords):
+def calls_of(repeat, f):
     before = count()
     for _ in itertools.repeat(None, repeat):
-        f(*args, **keywords)
+        f()
     return count() - before
 
-def allocations(f, *args, **keywords):
+def allocations(f):
     # The difference of two runs: what the measurement itself allocates cancels.
-    calls_of(10, f, *args, **keywords)
-    return calls_of(200, f, *args, **keywords) - calls_of(100, f, *args, **keywords)
+    calls_of(10, f)
+    return calls_of(200, f) - calls_of(100, f)
 
-result = {"control": allocations(np.empty, 100_000)}
+def as_written(function, values, out):
+    # `lambda: function(v[0], v[1], out=out)`: unlike f(*v, **keywords), the call itself makes no tuple.
+    arguments = [f"v[{i}]" for i in range(len(values))] + ["out=out"] * (out is not None)
+    return eval(f"lambda: function({', '.join(arguments)})", {"function": function, "v": values, "out": out})
+
+result = {"control": allocations(lambda: np.empty(100_000))}
 for model in ("mixed8", "humanoid"):
     case = get_case(model)
     tree, context = case.tree, case.context(case.state())
     for name in [*WITH_OUT, *SCALARS]:
         call = CALLS[name]
         values = call.values(tree)
-        keywords = {} if name in SCALARS else {"out": np.empty_like(call.run(tree, context, *values))}
-        result[f"{model} {name}"] = allocations(call.run, tree, context, *values, **keywords)
+        out = None if name in SCALARS else np.empty_like(call.run(tree, context, *values))
+        f = as_written(call.function(tree), call.positional(tree, context, *values), out)
+        result[f"{model} {name}"] = allocations(f)
     states = itertools.cycle([case.state(0).q, case.state(1).q])
     vdot, tau = np.ones(tree.num_velocities), np.ones(tree.num_velocities)
     def control_loop():
         context.q = next(states)
         tree.calc_inverse_dynamics(context, vdot, include_force_elements=True, out=tau)
+        tree.calc_forward_dynamics(context, tau, out=vdot)
     result[f"{model} control loop"] = allocations(control_loop)
 print(json.dumps(result))
 """
@@ -89,7 +96,8 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     tests = str(Path(__file__).parents[1])
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT, tests],
-        env={**os.environ, "LD_PRELOAD": str(library)},
+        # Python's own pools would hide small objects.
+        env={**os.environ, "LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc"},
         capture_output=True,
         text=True,
         check=False,

@@ -86,7 +86,7 @@ def _context(model: str = MODEL) -> mbt.Context:
 
 def _results(call: Call, context: mbt.Context, values: list[Any]) -> Any:
     result = call.run(get_case(MODEL).tree, context, *values)
-    return [context.q.copy(), context.v.copy()] if result is None else result
+    return np.concatenate([context.q, context.v]) if result is None else result
 
 
 @pytest.mark.parametrize("what", GOOD)

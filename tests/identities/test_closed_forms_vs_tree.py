@@ -171,4 +171,4 @@ def test_long_cantilever() -> None:
     assert_close(subject.gravity_forces(zero), -torque, n * torque[0])
     assert np.isfinite(subject.forward_dynamics(zero, zero, torque)).all()
     tip = subject.poses(zero)[tree.bodies[-1].node_index]
-    assert_close(tip[:3, 3], [(n - 1) * length, 0, 0], n * length)
+    assert_close(tip[:3, 3], [(n - 1) * length, 0, 0], n * n * length)

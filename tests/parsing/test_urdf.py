@@ -405,6 +405,11 @@ J = joint("j", "base", "arm")
         ([BASE, ARM, J, '<transmission type="SimpleTransmission"/>'], 5, "got 0 and 0"),
         ([BASE, ARM, J, transmission("j", '<drake:rotor_inertia value="-1"/>')], 5, "rotor_inertia = -1"),
         ([BASE, ARM, J, transmission("j", "<drake:gear_ratio/>")], 5, "'value' is missing"),
+        (
+            [BASE, ARM, J, transmission("j", '<drake:gear_ratio value="1e200"/>')],
+            5,
+            "rotor_inertia and gear_ratio go beyond",
+        ),
         ([BASE, '<frame name="f" link="arm"/>'], 3, "its link 'arm' does not exist"),
         ([BASE, '<frame name="base" link="base"/>'], 3, "a frame of this name already"),
         (

@@ -18,14 +18,19 @@ from support.description import Array
 
 @dataclass(frozen=True)
 class Call:
-    """A public call: `run(tree, context, *values, out=...)`.
+    """A public call with its array arguments.
 
-    `arguments` maps each array argument to its shape, with "nq", "nv" and "nb" for the tree's sizes.
+    `function(tree)` is what is called, `positional(tree, context, *values)` what with. `arguments` maps each
+    array argument to its shape, with "nq", "nv" and "nb" for the tree's sizes.
     """
 
-    run: Callable[..., Any]
+    function: Callable[[mbt.MultibodyTree], Callable[..., Any]]
+    positional: Callable[..., tuple[Any, ...]]
     arguments: dict[str, tuple[str | int, ...]]
     has_out: bool = True
+
+    def run(self, tree: mbt.MultibodyTree, context: mbt.Context, *values: Any, **keywords: Any) -> Any:
+        return self.function(tree)(*self.positional(tree, context, *values), **keywords)
 
     def shapes(self, tree: mbt.MultibodyTree) -> dict[str, tuple[int, ...]]:
         sizes = {"nq": tree.num_positions, "nv": tree.num_velocities, "nb": tree.num_bodies}
@@ -43,65 +48,67 @@ def _tip(tree: mbt.MultibodyTree) -> mbt.Frame:
     return tree.bodies[-1].body_frame
 
 
-def _points(tree: mbt.MultibodyTree, context: mbt.Context, p: Any, **keywords: Any) -> Any:
-    return tree.calc_points_positions(context, _tip(tree), p, tree.world_frame, **keywords)
+def _method(name: str, has_out: bool = True, **arguments: tuple[str | int, ...]) -> Call:
+    """A method of the tree that takes the Context and then its array arguments."""
+    return Call(lambda tree: getattr(tree, name), lambda tree, *rest: rest, arguments, has_out)
 
 
-def _transform(tree: mbt.MultibodyTree, context: mbt.Context, **keywords: Any) -> Any:
-    return tree.calc_relative_transform(context, tree.world_frame, _tip(tree), **keywords)
+def _function(function: Callable[..., Any], **arguments: tuple[str | int, ...]) -> Call:
+    """A stateless function of the tree and its array arguments."""
+    return Call(lambda tree: function, lambda tree, context, *values: (tree, *values), arguments)
 
 
-def _jacobian(tree: mbt.MultibodyTree, context: mbt.Context, p: Any, **keywords: Any) -> Any:
-    W = tree.world_frame
-    return tree.calc_jacobian_spatial_velocity(context, "v", _tip(tree), p, W, W, **keywords)
+def _setter(name: str, **arguments: tuple[str | int, ...]) -> Call:
+    return Call(lambda tree: setattr, lambda tree, context, value: (context, name, value), arguments, False)
 
 
-def _frame_jacobian(tree: mbt.MultibodyTree, q: Any, **keywords: Any) -> Any:
-    return functional.frame_jacobian(tree, _tip(tree), q, **keywords)
+_POINTS = Call(
+    lambda tree: tree.calc_points_positions,
+    lambda tree, context, p: (context, _tip(tree), p, tree.world_frame),
+    {"p_BQi": (3, 5)},
+)
+_TRANSFORM = Call(
+    lambda tree: tree.calc_relative_transform,
+    lambda tree, context: (context, tree.world_frame, _tip(tree)),
+    {},
+)
+_JACOBIAN = Call(
+    lambda tree: tree.calc_jacobian_spatial_velocity,
+    lambda tree, context, p: (context, "v", _tip(tree), p, tree.world_frame, tree.world_frame),
+    {"p_BoBp_B": (3,)},
+)
+_FRAME_JACOBIAN = Call(
+    lambda tree: functional.frame_jacobian, lambda tree, context, q: (tree, _tip(tree), q), {"q": ("nq",)}
+)
 
-
-def _method(name: str) -> Callable[..., Any]:
-    return lambda tree, context, *values, **keywords: getattr(tree, name)(context, *values, **keywords)
-
-
-def _function(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda tree, context, *values, **keywords: f(tree, *values, **keywords)
-
-
-def _setter(name: str) -> Callable[..., Any]:
-    return lambda tree, context, value: setattr(context, name, value)
-
-
+# Three numbers are no bulk output: some have no `out`.
 METHODS: dict[str, Call] = {
-    "calc_inverse_dynamics": Call(_method("calc_inverse_dynamics"), {"known_vdot": ("nv",)}),
-    "calc_forward_dynamics": Call(_method("calc_forward_dynamics"), {"tau_applied": ("nv",)}),
-    "calc_mass_matrix": Call(_method("calc_mass_matrix"), {}),
-    "calc_mass_matrix_via_inverse_dynamics": Call(_method("calc_mass_matrix_via_inverse_dynamics"), {}),
-    "calc_bias_term": Call(_method("calc_bias_term"), {}),
-    "calc_coriolis_matrix": Call(_method("calc_coriolis_matrix"), {}),
-    "calc_gravity_generalized_forces": Call(_method("calc_gravity_generalized_forces"), {}),
-    "calc_spatial_accelerations_from_vdot": Call(
-        _method("calc_spatial_accelerations_from_vdot"), {"known_vdot": ("nv",)}
+    "calc_inverse_dynamics": _method("calc_inverse_dynamics", known_vdot=("nv",)),
+    "calc_forward_dynamics": _method("calc_forward_dynamics", tau_applied=("nv",)),
+    "calc_mass_matrix": _method("calc_mass_matrix"),
+    "calc_mass_matrix_via_inverse_dynamics": _method("calc_mass_matrix_via_inverse_dynamics"),
+    "calc_bias_term": _method("calc_bias_term"),
+    "calc_coriolis_matrix": _method("calc_coriolis_matrix"),
+    "calc_gravity_generalized_forces": _method("calc_gravity_generalized_forces"),
+    "calc_spatial_accelerations_from_vdot": _method(
+        "calc_spatial_accelerations_from_vdot", known_vdot=("nv",)
     ),
-    "calc_points_positions": Call(_points, {"p_BQi": (3, 5)}),
-    "calc_relative_transform": Call(_transform, {}),
-    "calc_jacobian_spatial_velocity": Call(_jacobian, {"p_BoBp_B": (3,)}),
-    "map_velocity_to_qdot": Call(_method("map_velocity_to_qdot"), {"v": ("nv",)}),
-    "map_qdot_to_velocity": Call(_method("map_qdot_to_velocity"), {"qdot": ("nq",)}),
-    # Three numbers are no bulk output: these have no `out`.
-    "calc_center_of_mass_position_in_world": Call(
-        _method("calc_center_of_mass_position_in_world"), {}, has_out=False
+    "calc_points_positions": _POINTS,
+    "calc_relative_transform": _TRANSFORM,
+    "calc_jacobian_spatial_velocity": _JACOBIAN,
+    "map_velocity_to_qdot": _method("map_velocity_to_qdot", v=("nv",)),
+    "map_qdot_to_velocity": _method("map_qdot_to_velocity", qdot=("nq",)),
+    "calc_center_of_mass_position_in_world": _method("calc_center_of_mass_position_in_world", False),
+    "calc_center_of_mass_translational_velocity_in_world": _method(
+        "calc_center_of_mass_translational_velocity_in_world", False
     ),
-    "calc_center_of_mass_translational_velocity_in_world": Call(
-        _method("calc_center_of_mass_translational_velocity_in_world"), {}, has_out=False
-    ),
-    "calc_spatial_momentum_in_world_about_point": Call(
-        _method("calc_spatial_momentum_in_world_about_point"), {"p_WoP_W": (3,)}, has_out=False
+    "calc_spatial_momentum_in_world_about_point": _method(
+        "calc_spatial_momentum_in_world_about_point", False, p_WoP_W=(3,)
     ),
 }
 
 SCALARS: dict[str, Call] = {
-    name: Call(_method(name), {}, has_out=False)
+    name: _method(name, False)
     for name in (
         "calc_potential_energy",
         "calc_kinetic_energy",
@@ -112,23 +119,16 @@ SCALARS: dict[str, Call] = {
 }
 
 FUNCTIONS: dict[str, Call] = {
-    "inverse_dynamics": Call(
-        _function(functional.inverse_dynamics), {"q": ("nq",), "v": ("nv",), "vdot": ("nv",)}
-    ),
-    "forward_dynamics": Call(
-        _function(functional.forward_dynamics), {"q": ("nq",), "v": ("nv",), "tau": ("nv",)}
-    ),
-    "mass_matrix": Call(_function(functional.mass_matrix), {"q": ("nq",)}),
-    "bias_term": Call(_function(functional.bias_term), {"q": ("nq",), "v": ("nv",)}),
-    "gravity_generalized_forces": Call(_function(functional.gravity_generalized_forces), {"q": ("nq",)}),
-    "body_poses": Call(_function(functional.body_poses), {"q": ("nq",)}),
-    "frame_jacobian": Call(_function(_frame_jacobian), {"q": ("nq",)}),
+    "inverse_dynamics": _function(functional.inverse_dynamics, q=("nq",), v=("nv",), vdot=("nv",)),
+    "forward_dynamics": _function(functional.forward_dynamics, q=("nq",), v=("nv",), tau=("nv",)),
+    "mass_matrix": _function(functional.mass_matrix, q=("nq",)),
+    "bias_term": _function(functional.bias_term, q=("nq",), v=("nv",)),
+    "gravity_generalized_forces": _function(functional.gravity_generalized_forces, q=("nq",)),
+    "body_poses": _function(functional.body_poses, q=("nq",)),
+    "frame_jacobian": _FRAME_JACOBIAN,
 }
 
-SETTERS: dict[str, Call] = {
-    "context.q": Call(_setter("q"), {"q": ("nq",)}, has_out=False),
-    "context.v": Call(_setter("v"), {"v": ("nv",)}, has_out=False),
-}
+SETTERS: dict[str, Call] = {"context.q": _setter("q", q=("nq",)), "context.v": _setter("v", v=("nv",))}
 
 CALLS: dict[str, Call] = METHODS | SCALARS | FUNCTIONS | SETTERS
 WITH_OUT = [name for name, call in CALLS.items() if call.has_out]

@@ -180,13 +180,17 @@ class PinocchioPeer:
     # Pinocchio leaves bodies welded to World out of masses and mass centres; model.inertias[0] has them.
 
     def center_of_mass(self, q: Array) -> Array:
-        moving = pin.centerOfMass(self.model, self.data, self.q(q))
         fixed, m = self.model.inertias[0], pin.computeTotalMass(self.model)
+        if m == 0.0:
+            return np.array(fixed.lever)
+        moving = pin.centerOfMass(self.model, self.data, self.q(q))
         return (m * moving + fixed.mass * fixed.lever) / (m + fixed.mass)
 
     def center_of_mass_velocity(self, q: Array, v: Array) -> Array:
-        pin.centerOfMass(self.model, self.data, self.q(q), self.T(q) @ v)
         m = pin.computeTotalMass(self.model)
+        if m == 0.0:
+            return np.zeros(3)
+        pin.centerOfMass(self.model, self.data, self.q(q), self.T(q) @ v)
         return np.array(self.data.vcom[0]) * m / (m + self.model.inertias[0].mass)
 
     def potential_energy(self, q: Array) -> float:

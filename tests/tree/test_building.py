@@ -16,7 +16,10 @@ from mbt.errors import (
 from mbt.math import SpatialInertia, make_pose
 from mbt.tree import (
     FixedOffsetFrame,
+    ForceElement,
+    Joint,
     JointActuator,
+    Mobilizer,
     MultibodyTree,
     PrismaticJoint,
     QuaternionFloatingMobilizer,
@@ -301,6 +304,15 @@ def test_wrong_kind_of_element(tree: MultibodyTree, link: RigidBody) -> None:
         ArgumentTypeError, match="joint 'j': parent: expected a RigidBody, got <BodyFrame 'world'"
     ):
         tree.add_joint(WeldJoint, "j", tree.world_frame, None, link, None)  # type: ignore[arg-type]
+
+
+def test_types_without_a_kernel(tree: MultibodyTree, link: RigidBody) -> None:
+    with pytest.raises(ArgumentTypeError, match="Mobilizer: no compiled kernel knows this type"):
+        tree.add_mobilizer(Mobilizer, tree.world_frame, link.body_frame)
+    with pytest.raises(ArgumentTypeError, match="Joint: no mobilizer models this type"):
+        tree.add_joint(Joint, "j", tree.world_body, None, link, None, damping=())
+    with pytest.raises(ArgumentTypeError, match="expected a UniformGravityFieldElement, got <ForceElement"):
+        tree.add_force_element(ForceElement(1))
 
 
 def test_nothing_can_be_added_after_finalize(tree: MultibodyTree, link: RigidBody) -> None:

@@ -118,7 +118,7 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "frame name",
         lambda t: t.add_frame(FixedOffsetFrame("tool", t.get_body_by_name("upper"))),
         ArgumentValueError,
-        "add_frame: there is a frame named 'tool' already in the same model instance: <FixedOffsetFrame 'tool'",
+        "there is a frame named 'tool' already in the same model instance: <FixedOffsetFrame 'tool'",
     ),
     (
         "frame name empty",
@@ -312,7 +312,7 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "mobilizer beside a joint",
         lambda t: t.add_mobilizer(RevoluteMobilizer, t.world_frame, body_frame(t, "upper"), Z),
         TopologyError,
-        "mobilizer 'upper' would connect bodies 'world' and 'arm::upper', which joint 'shoulder' connects already",
+        "would connect bodies 'world' and 'arm::upper', which joint 'shoulder' connects already",
     ),
     (
         "mobilizer's instance",

@@ -47,7 +47,9 @@ cdef inline void run_gravity_generalized_forces(
         tau[k] = -tau[k]
 
 
-cdef inline void add_damping(const Model* model, const Parameters[T]* p, const T* v, double sign, T* tau) noexcept nogil:
+cdef inline void add_damping(
+    const Model* model, const Parameters[T]* p, const T* v, double sign, T* tau
+) noexcept nogil:
     """tau += sign damping v."""
     cdef int k
     for k in range(model.num_velocities):

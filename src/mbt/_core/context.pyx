@@ -2,13 +2,11 @@
 
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.string cimport memcpy
 
 from mbt._core cimport kernels
-from mbt._core.context cimport (
-    AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
-)
+from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.door cimport data, in1
 from mbt._core.mobilizers cimport position_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model

@@ -24,6 +24,12 @@ static inline int mbt_is_array3(PyObject* o, npy_intp n0, npy_intp n1, npy_intp 
          PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
 }
 
+// (3, n): one point a column.
+static inline int mbt_is_points(PyObject* o) {
+  return PyArray_CheckExact(o) && PyArray_NDIM((PyArrayObject*)o) == 2 &&
+         mbt_is_array2(o, 3, PyArray_DIM((PyArrayObject*)o, 1));
+}
+
 static inline int mbt_is_writeable(PyObject* o) { return PyArray_ISWRITEABLE((PyArrayObject*)o); }
 
 static inline double* mbt_data(PyObject* o) { return (double*)PyArray_DATA((PyArrayObject*)o); }

@@ -10,8 +10,7 @@ from mbt._core cimport kernels
 from mbt._core.context cimport (
     AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
 )
-from mbt._core.door cimport apart, data, in1, in2, new1, new2, out1, out2
-from mbt._core.engine cimport TreeCore
+from mbt._core.door cimport apart, data, in1, is_array1, is_points, new1, out1, out2, size
 from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.spatial cimport invert_pose4, multiply_poses4
 
@@ -621,11 +620,15 @@ cdef class TreeCore:
     def calc_conservative_power(self, context):
         """Return the power [W] of conservative forces: minus the rate of the potential energy."""
         cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        cdef Derived derived = c.derived()
         cdef double power = 0.0
         cdef int k
-        tau_g = self.calc_gravity_generalized_forces(context)
-        for k in range(c.compiled.model.num_velocities):
-            power += c.v_data[k]*data(tau_g)[k]
+        cdef double* memory = kernels.get_work(m, 2*m.num_velocities)
+        cdef double* tau_g = memory + kernels.work_size(m) + m.num_velocities
+        kernels.gravity_generalized_forces(m, &derived.parameters, c.q_data, memory, tau_g)
+        for k in range(m.num_velocities):
+            power += c.v_data[k]*tau_g[k]
         return power
 
     def calc_non_conservative_power(self, context):
@@ -642,7 +645,9 @@ cdef class TreeCore:
 
     def calc_total_mass(self, context):
         """Return the mass [kg] of all bodies but World, those welded to World included."""
-        return self._mass_and_moment(context)[0]
+        cdef double[4] mass_and_moment
+        self.mass_and_moment(self.own(context), mass_and_moment)
+        return mass_and_moment[0]
 
     def calc_center_of_mass_position_in_world(self, context):
         """Return the centre of mass of all bodies but World, (3,) [m].
@@ -652,8 +657,13 @@ cdef class TreeCore:
         SingularityError
             When the tree has no mass.
         """
-        mass, moment = self._mass_and_moment(context)
-        return moment/self._positive(mass)
+        cdef double[4] mass_and_moment
+        self.mass_and_moment(self.own(context), mass_and_moment)
+        self.need_mass(mass_and_moment[0])
+        com = new1(3)
+        for i in range(3):
+            data(com)[i] = mass_and_moment[1 + i]/mass_and_moment[0]
+        return com
 
     def calc_center_of_mass_translational_velocity_in_world(self, context):
         """Return the velocity of the centre of mass of all bodies but World, (3,) [m/s].
@@ -663,7 +673,15 @@ cdef class TreeCore:
         SingularityError
             When the tree has no mass.
         """
-        return self._momentum(context)[3:]/self._positive(self._mass_and_moment(context)[0])
+        cdef double[4] mass_and_moment
+        cdef double[6] L
+        self.mass_and_moment(self.own(context), mass_and_moment)
+        self.momentum(self.own(context), L)
+        self.need_mass(mass_and_moment[0])
+        velocity = new1(3)
+        for i in range(3):
+            data(velocity)[i] = L[3 + i]/mass_and_moment[0]
+        return velocity
 
     def calc_spatial_momentum_in_world_about_point(self, context, p_WoP_W):
         """Return the momentum of all bodies about a point P, in World.
@@ -680,34 +698,37 @@ cdef class TreeCore:
         ndarray, shape (6,)
             ``[angular; linear]`` momentum [kg m^2/s, kg m/s].
         """
-        self.own(context)
-        p = in1(p_WoP_W, "p_WoP_W", 3)
-        L = self._momentum(context)
-        L[:3] -= np.cross(p, L[3:])
-        return L
-
-    def _mass_and_moment(self, context):
         cdef ContextCore c = self.own(context)
-        cdef Derived derived = c.derived()
-        cdef double mass
-        moment = new1(3)
-        kernels.mass_moment(&c.compiled.model, &derived.parameters, c.position().X_WB_data, &mass, data(moment))
-        return mass, moment
+        p_WoP = in1(p_WoP_W, "p_WoP_W", 3)
+        L_WP = new1(6)
+        cdef double* L = data(L_WP)
+        cdef const double* p = data(p_WoP)
+        self.momentum(c, L)
+        # L_P = L_Wo - p × l
+        L[0] -= p[1]*L[5] - p[2]*L[4]
+        L[1] -= p[2]*L[3] - p[0]*L[5]
+        L[2] -= p[0]*L[4] - p[1]*L[3]
+        return L_WP
 
-    def _momentum(self, context):
-        cdef ContextCore c = self.own(context)
+    cdef int mass_and_moment(self, ContextCore c, double* result) except -1:
+        """The total mass, and the sum of m p_WBcm."""
         cdef Derived derived = c.derived()
-        L = new1(6)
-        kernels.momentum(
-            &c.compiled.model, &derived.parameters, c.position().X_WB_data, c.velocity().V_WB_data, data(L)
-        )
-        return L
+        kernels.mass_moment(&c.compiled.model, &derived.parameters, c.position().X_WB_data, result, result + 1)
+        return 0
 
-    def _positive(self, mass):
+    cdef int need_mass(self, double mass) except -1:
+        """Refuse a centre of mass where there is no mass."""
         if mass == 0.0:
-            from mbt.context.checks import massless_error
-            raise massless_error()
-        return mass
+            from mbt.context.checks import raise_no_mass
+            raise_no_mass(self)
+        return 0
+
+    cdef int momentum(self, ContextCore c, double* L_WWo_W) except -1:
+        cdef Derived derived = c.derived()
+        kernels.momentum(
+            &c.compiled.model, &derived.parameters, c.position().X_WB_data, c.velocity().V_WB_data, L_WWo_W
+        )
+        return 0
 
     # Kinematics -------------------------------------------------------------------------------------------------
 
@@ -724,7 +745,6 @@ cdef class TreeCore:
             Written in place and returned. Left untouched when an argument is rejected.
         """
         cdef ContextCore c = self.own(context)
-        cdef const Model* m = &c.compiled.model
         cdef int a = self.frame(frame_A, "frame_A")
         cdef int b = self.frame(frame_B, "frame_B")
         cdef double[16] X_WA
@@ -732,9 +752,8 @@ cdef class TreeCore:
         cdef double[16] X_WB
         X_AB = out2(out, "out", 4, 4)
         cdef PositionKinematicsCache pc = c.position()
-        cdef const double* X_BF = pc.derived.parameters.X_BF
-        multiply_poses4[double](pc.X_WB_data + 16*m.frame_node[a], X_BF + 16*a, X_WA)
-        multiply_poses4[double](pc.X_WB_data + 16*m.frame_node[b], X_BF + 16*b, X_WB)
+        self.calc_X_WF(pc, a, X_WA)
+        self.calc_X_WF(pc, b, X_WB)
         invert_pose4[double](X_WA, X_AW)
         multiply_poses4[double](X_AW, X_WB, data(X_AB))
         return X_AB
@@ -760,16 +779,35 @@ cdef class TreeCore:
         ndarray, shape (3, n) or (3,)
             Positions [m].
         """
-        from mbt.math.arrays import as_float_array, check_out
-        from mbt.context.checks import as_points
-        points = as_points(p_BQi, "p_BQi")
-        X_AB = self.calc_relative_transform(context, frame_A, frame_B)
-        result = X_AB[:3, :3] @ points
-        result += X_AB[:3, 3] if points.ndim == 1 else X_AB[:3, 3:]
-        if out is None:
-            return result
-        check_out(out, "out", points.shape)[...] = result
-        return out
+        cdef ContextCore c = self.own(context)
+        cdef int b = self.frame(frame_B, "frame_B")
+        cdef int a = self.frame(frame_A, "frame_A")
+        cdef double[16] X_WA
+        cdef double[16] X_AW
+        cdef double[16] X_WB
+        cdef double[16] X_AB
+        cdef const double* p
+        cdef double* y
+        cdef Py_ssize_t n, i, k
+        if is_array1(p_BQi, 3) or is_points(p_BQi):
+            points = p_BQi
+        else:
+            from mbt.context.checks import as_points
+            points = as_points(p_BQi, "p_BQi")
+        n = size(points) // 3
+        result = out1(out, "out", 3) if points.ndim == 1 else out2(out, "out", 3, n)
+        points = apart(points, result)
+        cdef PositionKinematicsCache pc = c.position()
+        self.calc_X_WF(pc, a, X_WA)
+        self.calc_X_WF(pc, b, X_WB)
+        invert_pose4[double](X_WA, X_AW)
+        multiply_poses4[double](X_AW, X_WB, X_AB)
+        p = data(points)
+        y = data(result)
+        for i in range(3):
+            for k in range(n):
+                y[n*i + k] = X_AB[4*i + 3] + X_AB[4*i]*p[k] + X_AB[4*i + 1]*p[n + k] + X_AB[4*i + 2]*p[2*n + k]
+        return result
 
     def calc_jacobian_spatial_velocity(
         self, context, with_respect_to, frame_B, p_BoBp_B, frame_A, frame_E, *, out=None
@@ -803,7 +841,9 @@ cdef class TreeCore:
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache pc = c.position()
+        cdef Py_ssize_t nv = m.num_velocities
         cdef bint by_qdot
+        cdef int i
         from mbt.context.checks import check_with_respect_to
         by_qdot = check_with_respect_to(with_respect_to)
         cdef int b = self.frame(frame_B, "frame_B")
@@ -812,36 +852,33 @@ cdef class TreeCore:
         p_BoBp = in1(p_BoBp_B, "p_BoBp_B", 3)
         J = out2(out, "out", 6, m.num_positions if by_qdot else m.num_velocities)
 
-        X_WB = self.calc_relative_transform(context, self.world_frame, frame_B)
-        p_WoBp = X_WB[:3, :3] @ p_BoBp + X_WB[:3, 3]
-        J_v = np.zeros((6, m.num_velocities)) if by_qdot or e != 0 else J
-        memset(data(J_v), 0, 6*m.num_velocities*sizeof(double))
-        kernels.add_jacobian(
-            m, m.frame_node[b], pc.X_WB_data, pc.H_PB_W_data, data(p_WoBp), 1.0, data(J_v)
-        )
-        kernels.add_jacobian(
-            m, m.frame_node[a], pc.X_WB_data, pc.H_PB_W_data, data(p_WoBp), -1.0, data(J_v)
-        )
+        p_BoBp = apart(p_BoBp, J)
+
+        cdef double* memory = kernels.get_work(m, 6*nv)
+        cdef double* J_v = memory + kernels.work_size(m) if by_qdot else data(J)
+        cdef double[16] X_WF
+        cdef double[3] p_WoBp
+        self.calc_X_WF(pc, b, X_WF)
+        for i in range(3):
+            p_WoBp[i] = (
+                X_WF[4*i + 3]
+                + X_WF[4*i]*data(p_BoBp)[0] + X_WF[4*i + 1]*data(p_BoBp)[1] + X_WF[4*i + 2]*data(p_BoBp)[2]
+            )
+        memset(J_v, 0, 6*nv*sizeof(double))
+        kernels.add_jacobian(m, m.frame_node[b], pc.X_WB_data, pc.H_PB_W_data, p_WoBp, 1.0, J_v)
+        kernels.add_jacobian(m, m.frame_node[a], pc.X_WB_data, pc.H_PB_W_data, p_WoBp, -1.0, J_v)
         if e != 0:
-            R_EW = self.calc_relative_transform(context, frame_E, self.world_frame)[:3, :3]
-            J_v = np.concatenate([R_EW @ J_v[:3], R_EW @ J_v[3:]])
+            self.calc_X_WF(pc, e, X_WF)
+            kernels.express_jacobian(nv, X_WF, J_v)
         if by_qdot:
-            J_v = J_v @ self._calc_Nplus(c)
-        if J_v is not J:
-            J[...] = J_v
+            kernels.multiply_by_Nplus(m, c.q_data, J_v, data(J))
         return J
 
-    def _calc_Nplus(self, ContextCore c):
-        """(nv, nq) matrix of v = N+(q) qdot."""
-        cdef const Model* m = &c.compiled.model
-        cdef int i
-        columns = np.empty((m.num_positions, m.num_velocities))
-        qdot = np.zeros(m.num_positions)
-        for i in range(m.num_positions):
-            qdot[i] = 1.0
-            kernels.qdot_to_velocity(m, c.q_data, data(qdot), data(columns) + m.num_velocities*i)
-            qdot[i] = 0.0
-        return columns.T
+    cdef void calc_X_WF(self, PositionKinematicsCache pc, int frame, double* X_WF) noexcept:
+        """Pose of a frame in World."""
+        multiply_poses4[double](
+            pc.X_WB_data + 16*pc.compiled.model.frame_node[frame], pc.derived.parameters.X_BF + 16*frame, X_WF
+        )
 
     def map_velocity_to_qdot(self, context, v, *, out=None):
         """Return ``qdot = N(q) v``.

@@ -26,6 +26,9 @@ cdef void frame_jacobian(
 cdef void add_jacobian(
     const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
     double* J) noexcept nogil
+cdef void express_jacobian(int nv, const double* X_WE, double* J) noexcept nogil
+cdef void multiply_by_Nplus(
+    const Model* model, const double* q, const double* J_v, double* J_qdot) noexcept nogil
 cdef void position_kinematics(
     const Model* model, const Parameters[double]* p, const double* q,
     double* X_FM, double* X_PB, double* X_WB, double* H_FM, double* H_PB_W) noexcept nogil

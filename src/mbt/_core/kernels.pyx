@@ -3,7 +3,7 @@ from mbt._core.model cimport Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport add_gravity_forces, calc_reaction_forces
 from mbt._core.passes.energy cimport calc_gravity_potential_energy, calc_kinetic_energy
-from mbt._core.passes.jacobian cimport add_spatial_velocity_jacobian
+from mbt._core.passes cimport jacobian
 from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_about_world_origin
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
@@ -88,7 +88,15 @@ cdef void add_jacobian(
     const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
     double* J
 ) noexcept nogil:
-    add_spatial_velocity_jacobian[double](model, node, X_WB, H_PB_W, p_WoBp_W, sign, J)
+    jacobian.add_spatial_velocity_jacobian[double](model, node, X_WB, H_PB_W, p_WoBp_W, sign, J)
+
+
+cdef void express_jacobian(int nv, const double* X_WE, double* J) noexcept nogil:
+    jacobian.express_jacobian[double](nv, X_WE, J)
+
+
+cdef void multiply_by_Nplus(const Model* model, const double* q, const double* J_v, double* J_qdot) noexcept nogil:
+    jacobian.multiply_by_Nplus[double](model, q, J_v, J_qdot)
 
 
 cdef void position_kinematics(

@@ -5,13 +5,13 @@ One state in exact arrays goes straight into the kernel. Anything else is conver
 
 cimport numpy as cnp
 from libc.math cimport NAN
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
 from mbt._core.context cimport check_positions
-from mbt._core.door cimport apart, data, is_array1, new1, new2, new3, out1, out2, out3
+from mbt._core.door cimport apart, data, is_array1, new1, out1, out2, out3
 from mbt._core.engine cimport TreeCore
-from mbt._core.model cimport CompiledModel, Derived, Model
+from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
 
 import numpy as np
@@ -361,19 +361,34 @@ def bias_term(tree, q, v, *, out=None):
     cdef CompiledModel compiled = compiled_of(tree)
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, k, nv = m.num_velocities
+    cdef Py_ssize_t i, nv = m.num_velocities
     cdef double[3] no_gravity = [0.0, 0.0, 0.0]
     cdef const double* g = no_gravity
-    cdef Batch batch = Batch(["q", "v"], [q, v], [(m.num_positions,), (nv,)])
+    cdef double* memory
+    cdef double* zeros
+    cdef double* tau
+    cdef Batch batch
+    cdef const Operand* x
+    if is_array1(q, m.num_positions) and is_array1(v, nv):
+        if m.num_checked:
+            check_positions(tree, compiled, data(q))
+        out = out1(out, "out", nv)
+        q = apart(q, out)
+        v = apart(v, out)
+        memory = kernels.get_work(m, nv)
+        zeros = memory + kernels.work_size(m)
+        memset(zeros, 0, nv*sizeof(double))
+        kernels.inverse_dynamics(m, p, g, data(q), data(v), zeros, memory, data(out))
+        return out
+    batch = Batch(["q", "v"], [q, v], [(m.num_positions,), (nv,)])
     batch.check_single(tree, compiled)
     out = batch.output(out, (nv,))
-    cdef double* tau = data(out)
-    cdef double* memory = kernels.get_work(m, nv)
-    cdef double* zeros = memory + kernels.work_size(m)
-    cdef const Operand* x = batch.operands
+    tau = data(out)
+    memory = kernels.get_work(m, nv)
+    zeros = memory + kernels.work_size(m)
+    memset(zeros, 0, nv*sizeof(double))
+    x = batch.operands
     with nogil:
-        for k in range(nv):
-            zeros[k] = 0.0
         for i in range(batch.count):
             kernels.inverse_dynamics(m, p, g, sample(&x[0], i), sample(&x[1], i), zeros, memory, tau + nv*i)
     return out
@@ -400,11 +415,22 @@ def gravity_generalized_forces(tree, q, *, out=None):
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t i, nv = m.num_velocities
-    cdef Batch batch = Batch(["q"], [q], [(m.num_positions,)])
+    cdef double* memory
+    cdef double* tau
+    cdef Batch batch
+    if is_array1(q, m.num_positions):
+        if m.num_checked:
+            check_positions(tree, compiled, data(q))
+        out = out1(out, "out", nv)
+        q = apart(q, out)
+        memory = kernels.get_work(m, nv)
+        kernels.gravity_generalized_forces(m, p, data(q), memory, data(out))
+        return out
+    batch = Batch(["q"], [q], [(m.num_positions,)])
     batch.check_single(tree, compiled)
     out = batch.output(out, (nv,))
-    cdef double* tau = data(out)
-    cdef double* memory = kernels.get_work(m, nv)
+    tau = data(out)
+    memory = kernels.get_work(m, nv)
     with nogil:
         for i in range(batch.count):
             kernels.gravity_generalized_forces(m, p, sample(&batch.operands[0], i), memory, tau + nv*i)

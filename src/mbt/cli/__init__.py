@@ -25,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 when all is well, 1 when the reader of the output went away, 2 when a file or an argument cannot be used,
-        130 when interrupted.
+        0 when all is well, 1 when the reader of the output went away, 2 when a file or an argument cannot be
+        used, 130 when interrupted.
     """
     parser = _make_parser()
     try:
@@ -102,7 +102,7 @@ def _make_parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "demo",
         help="load an arm, compute with it and let it fall",
-        description="Load the arm that comes with mbt: poses, mass matrix, holding torques, a fall, and times.",
+        description="Load the arm that comes with mbt: poses, mass matrix, torques, a fall, and times.",
         allow_abbrev=False,
     )
     return parser

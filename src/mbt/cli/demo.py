@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbt import functional as F
+from mbt import functional
 from mbt.cli.info import describe_bodies
-from mbt.cli.terminal import make_bar, make_table, number
+from mbt.cli.terminal import fixed, make_bar, make_table, number
 from mbt.models import model_path
 from mbt.parsing import load_model
 from mbt.tree.joint import Joint
@@ -30,9 +30,9 @@ def run_demo() -> str:
     tree = load_model(model_path("mbt_arm"))
     q = np.array(_POSE)
     sections = (
-        (f"{tree!r}, six axes, gravity along -z", describe_bodies(tree)),
+        ("The arm that comes with mbt: six axes, 18 kg, one metre of reach", describe_bodies(tree)),
         ("Where the links are, at q = [" + ", ".join(map(str, _POSE)) + "] rad", _show_poses(tree, q)),
-        ("Mass matrix [kg m²]: geared rotors weigh most on the wrist", _show_mass_matrix(tree, q)),
+        ("Mass matrix [kg m²], with the rotors behind their gears", _show_mass_matrix(tree, q)),
         ("Torques that hold the arm there", _show_holding_torques(tree, q)),
         ("Motors off: the first second of the fall (Runge-Kutta 4, steps of 1 ms)", _show_fall(tree, q)),
         ("Time of one call, the best of many", _show_times(tree, q)),
@@ -42,25 +42,25 @@ def run_demo() -> str:
 
 
 def _show_poses(tree: MultibodyTree, q: FloatArray) -> list[str]:
-    X_WB = F.body_poses(tree, q)
+    X_WB = functional.body_poses(tree, q)
     rows = []
     for body in tree.bodies[1:]:
         X = X_WB[body.node_index]
         tilt = math.degrees(math.acos(min(1.0, max(-1.0, X[2, 2]))))
-        rows.append((body.name, *(f"{x:.3f}" for x in X[:3, 3]), f"{tilt:.1f}"))
+        rows.append((body.name, *(fixed(x, 3) for x in X[:3, 3]), f"{tilt:.1f}"))
     return make_table(("link", "x [m]", "y [m]", "z [m]", "tilt [deg]"), rows, left=(0,))
 
 
 def _show_mass_matrix(tree: MultibodyTree, q: FloatArray) -> list[str]:
-    M = F.mass_matrix(tree, q)
+    M = functional.mass_matrix(tree, q)
     names = _moving_joints(tree)
-    rows = [(joint.name, *(f"{entry + 0.0:.4f}" for entry in M[k])) for k, joint in enumerate(names)]
+    rows = [(joint.name, *(fixed(entry, 4) for entry in M[k])) for k, joint in enumerate(names)]
     return make_table(("", *(joint.name for joint in names)), rows, left=(0,))
 
 
 def _show_holding_torques(tree: MultibodyTree, q: FloatArray) -> list[str]:
     at_rest = np.zeros(tree.num_velocities)
-    tau = F.inverse_dynamics(tree, q, at_rest, at_rest)
+    tau = functional.inverse_dynamics(tree, q, at_rest, at_rest)
     rows = []
     for motor in tree.joint_actuators:
         torque = float(tau[motor.joint.velocity_start])
@@ -68,7 +68,7 @@ def _show_holding_torques(tree: MultibodyTree, q: FloatArray) -> list[str]:
         rows.append(
             (
                 motor.joint.name,
-                f"{torque + 0.0:.2f}",
+                fixed(torque, 2),
                 number(motor.effort_limit),
                 f"{make_bar(share)} {share:.0%}",
             )
@@ -83,7 +83,7 @@ def _show_fall(tree: MultibodyTree, q: FloatArray) -> list[str]:
         total = kinetic + potential + lost
         start = total if time == 0.0 else start
         moved = max(moved, kinetic + lost)
-        rows.append((f"{time:.2f}", *(f"{energy:.4f}" for energy in (kinetic, potential, lost, total))))
+        rows.append((f"{time:.2f}", *(fixed(energy, 4) for energy in (kinetic, potential, lost, total))))
     headers = ("t [s]", "kinetic [J]", "potential [J]", "lost to damping [J]", "sum [J]")
     drift = abs(total - start)
     return [
@@ -108,7 +108,8 @@ def simulate_fall(
 
     def rates(y: FloatArray) -> FloatArray:
         # y = [q, v, work of damping]; such joints have qdot = v.
-        context.q, context.v = y[:n], v = y[n : 2 * n]
+        v = y[n : 2 * n]
+        context.q, context.v = y[:n], v
         return np.concatenate([v, tree.calc_forward_dynamics(context), [v @ (damping * v)]])
 
     y = np.concatenate([q, np.zeros(n + 1)])
@@ -134,10 +135,10 @@ def _show_times(tree: MultibodyTree, q: FloatArray) -> list[str]:
         np.empty(nv),
     )
     calls: tuple[tuple[str, Callable[[], object]], ...] = (
-        ("all body poses", lambda: F.body_poses(tree, q, out=poses)),
-        ("inverse dynamics", lambda: F.inverse_dynamics(tree, q, v, vdot, out=forces)),
-        ("mass matrix", lambda: F.mass_matrix(tree, q, out=M)),
-        ("forward dynamics", lambda: F.forward_dynamics(tree, q, v, tau, out=rates)),
+        ("all body poses", lambda: functional.body_poses(tree, q, out=poses)),
+        ("inverse dynamics", lambda: functional.inverse_dynamics(tree, q, v, vdot, out=forces)),
+        ("mass matrix", lambda: functional.mass_matrix(tree, q, out=M)),
+        ("forward dynamics", lambda: functional.forward_dynamics(tree, q, v, tau, out=rates)),
     )
     rows = []
     for name, call in calls:

@@ -27,8 +27,8 @@ def draw_bodies(tree: MultibodyTree, max_rows: int) -> list[tuple[str, str, str,
         Number of rows after which the rest is counted only.
     """
     children, num_outboard = _find_children(tree)
-    rows = []
-    # From here on: the body, the lines that continue in front of it, whether it is the last child, and its depth.
+    rows: list[tuple[str, str, str, str, str]] = []
+    # A body, the lines that continue in front of it, whether it is the last child, and its depth.
     stack: list[tuple[RigidBody, str, bool, int]] = [(tree.world_body, "", True, 0)]
     num_drawn = 0
     while stack:
@@ -43,9 +43,7 @@ def draw_bodies(tree: MultibodyTree, max_rows: int) -> list[tuple[str, str, str,
         below = front + ("" if depth == 0 else "   " if is_last else "│  ")
         if depth == _MAX_DEPTH and outboard:
             count = num_outboard[body.node_index]
-            rows.append(
-                (f"{below}└─ … {count} {'body' if count == 1 else 'bodies'} further out", "", "", "", "")
-            )
+            rows.append((f"{below}└─ … {count} more", "", "", "", ""))
             num_drawn += count
             continue
         for child in reversed(outboard):
@@ -61,8 +59,10 @@ def _find_children(tree: MultibodyTree) -> tuple[list[list[RigidBody]], list[int
         mobilizer = body.inboard_mobilizer
         if mobilizer is not None:
             parent = mobilizer.inboard_body.node_index
-            children[parent].insert(0, body)
+            children[parent].append(body)
             num_outboard[parent] += num_outboard[body.node_index] + 1
+    for siblings in children:
+        siblings.reverse()
     return children, num_outboard
 
 

@@ -6,16 +6,17 @@ import textwrap
 import warnings
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mbt.cli.drawing import draw_bodies
 from mbt.cli.terminal import WIDTH, clip, make_table, number, printable
 from mbt.errors import ModelWarning
 from mbt.parsing import load_model
+from mbt.tree.joints.prismatic import PrismaticJoint
+from mbt.tree.joints.revolute import RevoluteJoint
 
 if TYPE_CHECKING:
-    from mbt.math.arrays import FloatArray
     from mbt.parsing import ParseReport
+    from mbt.tree.actuator import JointActuator
+    from mbt.tree.indices import JointIndex
     from mbt.tree.joint import Joint
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -70,19 +71,22 @@ def _describe_joints(tree: MultibodyTree, max_rows: int) -> list[str]:
     if not moving:
         return ["Nothing moves."]
     moving.sort(key=lambda joint: joint.position_start)
-    rows = [_describe_joint(tree, joint) for joint in moving[:max_rows]]
+    motors: dict[JointIndex, list[JointActuator]] = {}
+    for actuator in tree.joint_actuators:
+        motors.setdefault(actuator.joint.index, []).append(actuator)
+    rows = [_describe_joint(joint, motors.get(joint.index, [])) for joint in moving[:max_rows]]
     headers = ("q", "joint", "axis", "lower", "upper", "", "speed", "effort", "damping", "rotor")
     lines = make_table(headers, rows, left=(1, 2, 5))
+    lines.append("  In SI units. The inertia of a rotor is what the joint feels, behind its gear.")
     if len(moving) > max_rows:
         lines.append(f"  … {len(moving) - max_rows} more joints (--all shows them)")
     return lines
 
 
-def _describe_joint(tree: MultibodyTree, joint: Joint) -> tuple[str, ...]:
+def _describe_joint(joint: Joint, motors: list[JointActuator]) -> tuple[str, ...]:
     start = str(joint.position_start)
-    if joint.num_velocities != 1:
+    if not isinstance(joint, (RevoluteJoint, PrismaticJoint)):
         return f"{start}-{joint.position_start + joint.num_positions - 1}", joint.name, "free", *[""] * 7
-    motors = [actuator for actuator in tree.joint_actuators if actuator.joint is joint]
     lower, upper, speed = (
         number(limits[0])
         for limits in (joint.position_lower_limits, joint.position_upper_limits, joint.velocity_upper_limits)
@@ -93,7 +97,7 @@ def _describe_joint(tree: MultibodyTree, joint: Joint) -> tuple[str, ...]:
         _describe_axis(joint),
         lower or "-",
         upper or "-",
-        "rad" if joint.type_name == "revolute" else "m",
+        "rad" if isinstance(joint, RevoluteJoint) else "m",
         speed or "-",
         number(sum(motor.effort_limit for motor in motors)) or "-" if motors else "no motor",
         number(joint.default_damping_vector[0]),
@@ -101,8 +105,8 @@ def _describe_joint(tree: MultibodyTree, joint: Joint) -> tuple[str, ...]:
     )
 
 
-def _describe_axis(joint: Joint) -> str:
-    axis: FloatArray = getattr(joint, "axis", np.zeros(3))
+def _describe_axis(joint: RevoluteJoint | PrismaticJoint) -> str:
+    axis = joint.revolute_axis if isinstance(joint, RevoluteJoint) else joint.translation_axis
     for i, letter in enumerate("xyz"):
         if abs(axis[i]) == 1.0:
             return letter if axis[i] > 0 else f"-{letter}"

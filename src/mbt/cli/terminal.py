@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
-__all__ = ["WIDTH", "clip", "make_bar", "make_table", "number", "printable", "write"]
+__all__ = ["WIDTH", "clip", "fixed", "make_bar", "make_table", "number", "printable", "write"]
 
 #: No line is longer than this.
 WIDTH = 100
@@ -54,6 +54,12 @@ def number(value: float, digits: int = 4) -> str:
     if value in (float("inf"), float("-inf")):
         return ""
     return f"{value + 0.0:.{digits}g}"
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with that many decimals; what rounds to zero has no sign."""
+    text = f"{value:.{decimals}f}"
+    return text if float(text) else f"{0.0:.{decimals}f}"
 
 
 def make_bar(share: float, width: int = 20) -> str:

@@ -9,7 +9,6 @@ from mbt.errors import (
     ArgumentValueError,
     ContextMismatchError,
     ForeignElementError,
-    MbtError,
     NotFinalizedError,
     ShapeError,
     SingularityError,
@@ -29,9 +28,9 @@ __all__ = [
     "check_with_respect_to",
     "forces_of",
     "frame_index",
-    "massless_error",
     "raise_context_mismatch",
     "raise_massless_dof",
+    "raise_no_mass",
     "raise_not_finalized",
     "raise_singular_position",
     "raise_stale_cache",
@@ -113,7 +112,7 @@ def forces_of(tree: MultibodyTree, forces: object, name: str, *, single: bool = 
 
 def check_with_respect_to(value: object) -> bool:
     """Return whether a Jacobian is taken with respect to qdot, not v."""
-    if value not in ("v", "qdot"):
+    if not isinstance(value, str) or value not in ("v", "qdot"):
         raise ArgumentValueError(f"with_respect_to: expected 'v' or 'qdot', got {value!r}")
     return value == "qdot"
 
@@ -141,9 +140,9 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
     raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
 
 
-def massless_error() -> MbtError:
-    """Return the error of a centre of mass that does not exist."""
-    return SingularityError("centre of mass: the tree has no mass")
+def raise_no_mass(tree: MultibodyTree) -> NoReturn:
+    """Refuse the centre of mass of nothing."""
+    raise SingularityError(f"centre of mass: {tree!r} has no mass outside World.")
 
 
 def _mobilizer_of_node(tree: MultibodyTree, node: int) -> Mobilizer:

@@ -122,6 +122,7 @@ class MultibodyForces:
 def _as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
     if isinstance(batch_shape, str):
         raise ArgumentTypeError(f"batch_shape: expected a tuple of int, got {batch_shape!r}")
+    axes: tuple[object, ...]
     try:
         axes = tuple(batch_shape)  # type: ignore[arg-type]
     except TypeError:

@@ -95,8 +95,8 @@ def as_float(value: object, name: str) -> float:
     ShapeError
         When it is several.
     """
-    if type(value) is float:
-        return value
+    if isinstance(value, float):
+        return float(value)
     array = _as_real_array(value, name)
     if array.ndim != 0:
         raise shape_error(name, (), array.shape)
@@ -168,6 +168,10 @@ def as_index(value: object, name: str, count: int, kind: str) -> int:
 
 
 def _as_real_array(value: object, name: str) -> FloatArray:
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        array = value
+        if array.flags.c_contiguous and array.flags.aligned:
+            return array
     if isinstance(value, np.ma.MaskedArray):
         raise ArgumentTypeError(
             f"{name}: expected real numbers, got a masked array, whose mask would be lost"
@@ -184,7 +188,8 @@ def _as_real_array(value: object, name: str) -> FloatArray:
             array.dtype if isinstance(value, np.ndarray) or array.dtype.kind == "c" else _describe_type(value)
         )
         raise ArgumentTypeError(f"{name}: expected real numbers convertible to float64, got {got}")
-    return np.require(array, np.float64, ["C", "A", "E"])
+    array = np.asarray(array, np.float64, order="C")
+    return array if array.flags.aligned else array.copy()
 
 
 def _has_shape(got: tuple[int, ...], wanted: Shape) -> bool:

@@ -135,17 +135,16 @@ def add_model(
 def _add_model(
     tree: MultibodyTree, source: object, model_name: object, base: object, package_paths: object, strict: bool
 ) -> ModelInstanceIndex:
+    from mbt.tree.element import as_name
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
-    if not (model_name is None or isinstance(model_name, str)):
-        raise ArgumentTypeError(f"model_name: expected text, got {type(model_name).__name__}")
+    name = None if model_name is None else as_name(model_name, "model_name")
     base = check_base(base)
-    model = read_urdf(read_source(source, package_paths), model_name=model_name, strict=strict)
+    model = read_urdf(read_source(source, package_paths), model_name=name, strict=strict)
     check_tree(tree, model)
-    instance = add_description(tree, model, base)
     if model.report.warnings:
-        # Seen from the caller of load_model or add_model.
+        # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.
         warnings.warn(model.report.summarize_warnings(), ModelWarning, stacklevel=3)
-    return instance
+    return add_description(tree, model, base)

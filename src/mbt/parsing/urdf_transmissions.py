@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from mbt.parsing.description import ActuatorDescription, JointDescription, ModelDescription
 from mbt.parsing.numbers import take_number
 from mbt.parsing.xml_tree import Element
@@ -79,6 +81,8 @@ def _read_actuator(motor: Element, joint: JointDescription) -> ActuatorDescripti
     gear_ratio = _read_constant(motor, "gear_ratio", 1.0)
     if rotor_inertia < 0.0:
         raise motor.error(f"rotor_inertia = {rotor_inertia:g}: expected a number >= 0")
+    if not math.isfinite(gear_ratio * gear_ratio * rotor_inertia):
+        raise motor.error("rotor_inertia and gear_ratio go beyond what a float can hold")
     name = motor.require_name()
     return ActuatorDescription(name, joint.name, joint.limits.effort, rotor_inertia, gear_ratio, motor.line)
 

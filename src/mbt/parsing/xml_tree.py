@@ -201,7 +201,7 @@ def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
     problem = expat.ErrorString(error.code) or "unknown problem"
     hint = {
         "no element found": "the text ends early, or is no XML",
-        "not well-formed (invalid token)": "look for a stray '<' or '&', a missing quote, or bytes that are not text",
+        "not well-formed (invalid token)": "look for a stray '<' or '&', or a missing quote",
         "mismatched tag": "an element is closed by another one's name, or not at all",
     }.get(problem)
     return ParseError(

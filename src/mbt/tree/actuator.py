@@ -15,7 +15,7 @@ from mbt.tree.joint import Joint
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
 
 __all__ = ["JointActuator"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING, ClassVar, overload
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, NotFinalizedError
@@ -16,7 +17,7 @@ from mbt.tree.indices import BodyIndex, BodyNodeIndex, world_index
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
     from mbt.tree.joint import Joint
     from mbt.tree.mobilizer import Mobilizer
 
@@ -57,7 +58,7 @@ class RigidBody(MultibodyElement):
     def __init__(self, M_BBo_B: SpatialInertia, model_instance: int | None = None) -> None: ...
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        if args and not isinstance(args[0], str):
+        if args and not isinstance(args[0], (str, NoneType)):
             args = (None, *args)
         self._construct(*args, **kwargs)  # type: ignore[arg-type]
 

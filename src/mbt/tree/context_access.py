@@ -10,7 +10,7 @@ from mbt.errors import ArgumentTypeError, ContextMismatchError, shape_error
 from mbt.math.arrays import FloatArray, as_float_array
 
 if TYPE_CHECKING:
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
     from mbt.tree.element import MultibodyElement
 
 __all__ = ["check_context", "get_parameter", "get_scalar_parameter", "replace_slice", "set_parameter"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbt.errors import NotFinalizedError
+from mbt.errors import NotFinalizedError, shape_error
 from mbt.math.arrays import FloatArray, as_float_array, check_out
 from mbt.tree.context_access import check_context, replace_slice
 from mbt.tree.element import MultibodyElement
@@ -12,7 +12,7 @@ from mbt.tree.element import MultibodyElement
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
 
 __all__ = ["CoordinateOwner"]
 
@@ -47,7 +47,8 @@ class CoordinateOwner(MultibodyElement):
     def get_positions(self, context: ContextCore) -> FloatArray:
         """Return the positions, shape (..., num_positions), as read-only view of those of the Context."""
         check_context(self, context)
-        return self.get_positions_from_array(context.q)
+        start = self.position_start
+        return context.q[..., start : start + self.num_positions]
 
     def set_positions(self, context: ContextCore, q: object) -> Self:
         """Set the positions: shape (num_positions,), in a batch also (..., num_positions)."""
@@ -56,7 +57,8 @@ class CoordinateOwner(MultibodyElement):
     def get_velocities(self, context: ContextCore) -> FloatArray:
         """Return the velocities, shape (..., num_velocities), as read-only view of those of the Context."""
         check_context(self, context)
-        return self.get_velocities_from_array(context.v)
+        start = self.velocity_start
+        return context.v[..., start : start + self.num_velocities]
 
     def set_velocities(self, context: ContextCore, v: object) -> Self:
         """Set the velocities: shape (num_velocities,), in a batch also (..., num_velocities)."""
@@ -64,8 +66,9 @@ class CoordinateOwner(MultibodyElement):
 
     def get_positions_from_array(self, q_array: object) -> FloatArray:
         """Return a view of this element's part of `q_array`, shape (..., tree.num_positions)."""
+        start = self.position_start
         q = as_float_array(q_array, "q_array", (..., self.parent_tree.num_positions))
-        return q[..., self.position_start : self.position_start + self.num_positions]
+        return q[..., start : start + self.num_positions]
 
     def get_velocities_from_array(self, v_array: object) -> FloatArray:
         """Return a view of this element's part of `v_array`, shape (..., tree.num_velocities)."""
@@ -101,13 +104,17 @@ class CoordinateOwner(MultibodyElement):
         return _without_last_axis(self.get_positions(context))
 
     def _set_position(self, context: ContextCore, value: object, argument: str) -> Self:
-        return self.set_positions(context, as_float_array(value, f"{self._label}: {argument}")[..., None])
+        check_context(self, context)
+        column = _column(value, f"{self._label}: {argument}", context.q.shape[:-1])
+        return self.set_positions(context, column)
 
     def _get_velocity(self, context: ContextCore) -> float | FloatArray:
         return _without_last_axis(self.get_velocities(context))
 
     def _set_velocity(self, context: ContextCore, value: object, argument: str) -> Self:
-        return self.set_velocities(context, as_float_array(value, f"{self._label}: {argument}")[..., None])
+        check_context(self, context)
+        column = _column(value, f"{self._label}: {argument}", context.v.shape[:-1])
+        return self.set_velocities(context, column)
 
     # A part of the coordinates, counted from the first one of this element.
 
@@ -128,8 +135,9 @@ class CoordinateOwner(MultibodyElement):
         return self
 
     def _velocity_slice(self, array: object, argument: str) -> FloatArray:
+        start = self.velocity_start
         v = as_float_array(array, argument, (..., self.parent_tree.num_velocities))
-        return v[..., self.velocity_start : self.velocity_start + self.num_velocities]
+        return v[..., start : start + self.num_velocities]
 
     def _known_start(self, start: int, what: str) -> int:
         if start < 0:
@@ -150,6 +158,14 @@ class CoordinateOwner(MultibodyElement):
 
 def _without_last_axis(values: FloatArray) -> float | FloatArray:
     return float(values[0]) if values.ndim == 1 else values[..., 0]
+
+
+def _column(value: object, argument: str, batch_shape: tuple[int, ...]) -> FloatArray:
+    """Return one number for all samples of a batch, or one for each, as an array with an axis more."""
+    array = as_float_array(value, argument)
+    if array.ndim and array.shape != batch_shape:
+        raise shape_error(argument, batch_shape, array.shape)
+    return array[..., None]
 
 
 def _writeable(array: FloatArray, argument: str) -> FloatArray:

@@ -62,6 +62,15 @@ class FinalizationPlan:
         """Number of velocities of the tree."""
         return self.v_start[-1]
 
+    def default_positions(self) -> FloatArray:
+        """Return the positions of a new Context."""
+        q = np.zeros(self.num_positions)
+        for b, mobilizer in enumerate(self.mobilizer_of_node, start=1):
+            joint = mobilizer.joint
+            default = mobilizer._zero_positions() if joint is None else joint.default_positions
+            q[self.q_start[b] : self.q_start[b + 1]] = default
+        return q
+
     def carry_out(self, elements: ElementRegistry) -> None:
         """Tell each element its place. Nothing here can fail."""
         elements.adopt(self.ephemeral_joints, self.new_mobilizers)
@@ -112,14 +121,13 @@ def make_plan(elements: ElementRegistry) -> FinalizationPlan:
 
 def make_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, IntArray | FloatArray]:
     """Return the arguments of ``TreeCore._compile``."""
+    gravity = elements.gravity_field
     return {
         **_mobilizer_arrays(plan),
         **_frame_arrays(elements, plan.forest),
         **_body_arrays(elements, plan.forest),
         **_actuator_arrays(elements, plan),
-        "gravity": np.zeros(3)
-        if elements.gravity_field is None
-        else elements.gravity_field.gravity_vector.copy(),
+        "gravity": np.zeros(3) if gravity is None else gravity.gravity_vector.copy(),
     }
 
 
@@ -145,16 +153,12 @@ def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, IntArray | FloatArray
     # World is welded to nothing.
     constants = np.zeros((len(mobilizers) + 1, NUM_CONSTANTS))
     constants[0] = np.eye(4).ravel()
-    default_q = np.zeros(plan.num_positions)
     damping = np.zeros(plan.num_velocities)
     for b, mobilizer in enumerate(mobilizers, start=1):
         values = mobilizer._constants()
         constants[b, : len(values)] = values
-        joint = mobilizer.joint
-        q = slice(plan.q_start[b], plan.q_start[b + 1])
-        default_q[q] = mobilizer._zero_positions() if joint is None else joint.default_positions
-        if joint is not None:
-            damping[plan.v_start[b] : plan.v_start[b + 1]] = joint.default_damping_vector
+        if mobilizer.joint is not None:
+            damping[plan.v_start[b] : plan.v_start[b + 1]] = mobilizer.joint.default_damping_vector
     return {
         "parent_node": _ints(plan.forest.parent),
         "mobilizer_type": _ints([MobilizerType.WELD, *(m._type for m in mobilizers)]),
@@ -164,7 +168,7 @@ def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, IntArray | FloatArray
         "q_start": _ints(plan.q_start),
         "v_start": _ints(plan.v_start),
         "mobilizer_constants": constants,
-        "default_q": default_q,
+        "default_q": plan.default_positions(),
         "damping": damping,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
@@ -16,7 +17,7 @@ from mbt.tree.indices import FrameIndex
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
     from mbt.tree.body import RigidBody
 
 __all__ = ["BodyFrame", "FixedOffsetFrame", "Frame"]
@@ -230,7 +231,7 @@ class FixedOffsetFrame(Frame):
     ) -> None: ...
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        if args and not isinstance(args[0], str):
+        if args and not isinstance(args[0], (str, NoneType)):
             args = (None, *args)
         self._construct(*args, **kwargs)  # type: ignore[arg-type]
 

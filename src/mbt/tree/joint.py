@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError, NotFinalizedError, TopologyError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, NotFinalizedError, TopologyError
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
 from mbt.tree.context_access import check_context, get_scalar_parameter, set_parameter
 from mbt.tree.coordinates import CoordinateOwner
@@ -17,7 +17,7 @@ from mbt.tree.indices import JointIndex
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
     from mbt.tree.body import RigidBody
     from mbt.tree.mobilizer import Mobilizer
 
@@ -57,6 +57,10 @@ class Joint(CoordinateOwner):
     _mobilizer_type: ClassVar[type[Mobilizer]]
 
     def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, damping: object) -> None:
+        if not hasattr(self, "_mobilizer_type"):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: no mobilizer models this type: use one of the joints that mbt has"
+            )
         check_element(frame_on_parent, Frame, f"joint {name!r}: frame_on_parent")
         check_element(frame_on_child, Frame, f"joint {name!r}: frame_on_child")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), frame_on_child.model_instance)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt.errors import TopologyError
+from mbt.errors import ArgumentTypeError, TopologyError
 from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import check_element
@@ -16,7 +16,7 @@ from mbt.tree.indices import MobilizerIndex
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
     from mbt._core.mobilizers import MobilizerType
     from mbt.tree.body import RigidBody
     from mbt.tree.joint import Joint
@@ -61,6 +61,10 @@ class Mobilizer(CoordinateOwner):
         self, inboard_frame_F: Frame, outboard_frame_M: Frame, *, model_instance: int | None = None
     ) -> None:
         what = type(self).__name__
+        if not hasattr(self, "_type"):
+            raise ArgumentTypeError(
+                f"{what}: no compiled kernel knows this type: use one of the mobilizers that mbt has"
+            )
         check_element(inboard_frame_F, Frame, f"{what}: inboard_frame_F")
         check_element(outboard_frame_M, Frame, f"{what}: outboard_frame_M")
         if inboard_frame_F is outboard_frame_M:

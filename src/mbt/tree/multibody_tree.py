@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from mbt._core.engine import TreeCore
-from mbt.errors import AlreadyFinalizedError, ArgumentTypeError
-from mbt.math.poses import as_pose
+from mbt.errors import AlreadyFinalizedError
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.element import MultibodyElement, as_name, check_element
+from mbt.tree.construction import make_element, make_joint_frames
+from mbt.tree.element import as_name, check_element
 from mbt.tree.finalization import FinalizationPlan, make_arrays, make_plan
 from mbt.tree.force_elements import ForceElement
-from mbt.tree.frame import FixedOffsetFrame, Frame
+from mbt.tree.frame import Frame
 from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
@@ -141,7 +141,7 @@ class MultibodyTree(StateLayout, TreeCore):
         <RigidBody 'body_2' index=2 model_instance=1>
         """
         self._check_can_change("add_body")
-        element = _make_element("add_body", RigidBody, body, args, kwargs)
+        element = make_element("add_body", RigidBody, body, args, kwargs)
         self._elements.add_body(element)
         return element
 
@@ -172,7 +172,7 @@ class MultibodyTree(StateLayout, TreeCore):
             When the frame belongs to a tree already, or the parent frame does not belong to this one.
         """
         self._check_can_change("add_frame")
-        element = _make_element("add_frame", Frame, frame, args, kwargs)
+        element = make_element("add_frame", Frame, frame, args, kwargs)
         self._elements.add_frame(element)
         return element
 
@@ -207,7 +207,7 @@ class MultibodyTree(StateLayout, TreeCore):
             When its bodies are connected already.
         """
         self._check_can_change("add_mobilizer")
-        element = _make_element("add_mobilizer", Mobilizer, mobilizer, args, kwargs)
+        element = make_element("add_mobilizer", Mobilizer, mobilizer, args, kwargs)
         self._elements.add_mobilizer(element)
         return element
 
@@ -282,15 +282,15 @@ class MultibodyTree(StateLayout, TreeCore):
         if not isinstance(joint, type):
             if any(argument is not None for argument in (name, parent, X_PF, child, X_BM)):
                 args = (name, *args)
-            element = _make_element("add_joint", Joint, joint, args, kwargs)
+            element = make_element("add_joint", Joint, joint, args, kwargs)
             self._elements.add_joint(element)
             return element
         name = as_name(name, "add_joint: name")
         for body, argument in ((parent, "parent"), (child, "child")):
             check_element(body, RigidBody, f"joint {name!r}: {argument}")
             self._elements.check_is_owned(body, f"joint {name!r}: {argument}")
-        frame_F, frame_M = _make_joint_frames(name, parent, X_PF, child, X_BM)
-        element = _make_element("add_joint", Joint, joint, (name, frame_F, frame_M, *args), kwargs)
+        frame_F, frame_M = make_joint_frames(name, parent, X_PF, child, X_BM)
+        element = make_element("add_joint", Joint, joint, (name, frame_F, frame_M, *args), kwargs)
         self._elements.add_joint(
             element, [frame for frame in (frame_F, frame_M) if not frame.has_parent_tree]
         )
@@ -325,7 +325,7 @@ class MultibodyTree(StateLayout, TreeCore):
             When the force element belongs to a tree already.
         """
         self._check_can_change("add_force_element")
-        element = _make_element("add_force_element", ForceElement, force_element, args, kwargs)
+        element = make_element("add_force_element", ForceElement, force_element, args, kwargs)
         self._elements.add_force_element(element)
         return element
 
@@ -381,7 +381,7 @@ class MultibodyTree(StateLayout, TreeCore):
         if isinstance(name, str) or "name" in kwargs:
             actuator = JointActuator(name, *args, **kwargs)
         else:
-            actuator = _make_element("add_joint_actuator", JointActuator, name, args, kwargs)
+            actuator = make_element("add_joint_actuator", JointActuator, name, args, kwargs)
         self._elements.add_joint_actuator(actuator)
         return actuator
 
@@ -427,41 +427,3 @@ class MultibodyTree(StateLayout, TreeCore):
                 f"{method}: the tree is finalized and cannot change any more. Add all elements before "
                 "finalize(), or build a new tree."
             )
-
-
-def _make_element(
-    method: str, base: type[Any], element: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Return the element given to an ``add_*`` method, constructed if it was given as class and arguments."""
-    if isinstance(element, type):
-        if not issubclass(element, base):
-            raise ArgumentTypeError(
-                f"{method}: expected a class derived from {base.__name__}, got {element.__name__}"
-            )
-        return element(*args, **kwargs)
-    if not isinstance(element, base):
-        got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
-        raise ArgumentTypeError(
-            f"{method}: expected a {base.__name__}, or a class of such elements, got {got}"
-        )
-    if args or kwargs:
-        raise ArgumentTypeError(
-            f"{method}: expected nothing after {element._label}: only a class is followed by arguments"
-        )
-    return element
-
-
-def _make_joint_frames(
-    name: str, parent: RigidBody, X_PF: object, child: RigidBody, X_BM: object
-) -> tuple[Frame, Frame]:
-    """Return the frames F and M of a joint: body frames where no pose is given, new ones otherwise."""
-    instance = child.model_instance
-    frame_F: Frame = parent.body_frame
-    frame_M: Frame = child.body_frame
-    if X_PF is not None:
-        X_PF = as_pose(X_PF, f"joint {name!r}: X_PF")
-        frame_F = FixedOffsetFrame(f"{name}_parent", parent, X_PF, instance)
-    if X_BM is not None:
-        X_BM = as_pose(X_BM, f"joint {name!r}: X_BM")
-        frame_M = FixedOffsetFrame(f"{name}_child", child, X_BM, instance)
-    return frame_F, frame_M

@@ -115,8 +115,12 @@ class ElementRegistry:
     def add_force_element(self, element: ForceElement) -> None:
         """Add a force element."""
         self._check_is_new(element)
+        if not isinstance(element, UniformGravityFieldElement):
+            raise ArgumentTypeError(
+                f"add_force_element: expected a UniformGravityFieldElement, got {element!r}"
+            )
         gravity = self.gravity_field
-        if isinstance(element, UniformGravityFieldElement) and gravity is not None:
+        if gravity is not None:
             raise ArgumentValueError(
                 "add_force_element: a tree has one UniformGravityFieldElement at most, and this one has "
                 f"g_W = {gravity.gravity_vector.tolist()}. Change it in a Context with set_gravity_vector()."

@@ -66,12 +66,7 @@ class StateLayout(ElementAccess):
     @property
     def default_positions(self) -> FloatArray:
         """Positions of a new Context, shape (num_positions,)."""
-        q = np.zeros(self._finalized("default_positions").num_positions)
-        for mobilizer in self._elements.mobilizers:
-            joint = mobilizer.joint
-            default = mobilizer._zero_positions() if joint is None else joint.default_positions
-            mobilizer.get_mutable_positions_from_array(q)[:] = default
-        return q
+        return self._finalized("default_positions").default_positions()
 
     @property
     def position_lower_limits(self) -> FloatArray:

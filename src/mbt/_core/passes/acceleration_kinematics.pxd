@@ -46,7 +46,18 @@ cdef inline void calc_acceleration_kinematics(
 
 
 cdef inline void add_mobilizer_bias(
-    const Model* model, int b, const T* X_BF, const T* q, const T* v, const T* X_WB, const T* V_PB_W, T* A_WB
+    # Topology:
+    const Model* model,
+    int b,
+    # Parameters:
+    const T* X_BF,         # (num_frames, 4, 4)
+    # In:
+    const T* q,            # (nq,)
+    const T* v,            # (nv,)
+    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* V_PB_W,       # (num_bodies, 6)
+    # Out:
+    T* A_WB,               # (num_bodies, 6), row b added to
 ) noexcept nogil:
     """A_WB += A_PB_W at vdot = 0: shift(R_WF Hdot_FM v, p_MoBo, w_PB)."""
     cdef T Hdot[36]

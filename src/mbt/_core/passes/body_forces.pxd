@@ -30,11 +30,15 @@ cdef inline void calc_generalized_forces(
 
 
 cdef inline void add_gravity_forces(
+    # Topology:
     const Model* model,
+    # Parameters:
     const T* mass,         # (num_bodies,)
     const T* p_BoBcm_B,    # (num_bodies, 3)
     const T* gravity,      # (3,)
+    # In:
     const T* X_WB,         # (num_bodies, 4, 4)
+    # Out:
     T* F_Bo_W,             # (num_bodies, 6), added to
 ) noexcept nogil:
     """F_Bo_W += [p_BoBcm × m g; m g]; World weighs nothing."""
@@ -91,7 +95,16 @@ cdef inline void subtract6(const T* x, T* y) noexcept nogil:
 
 
 cdef inline void calc_inertial_force(
-    T mass, const T* p_BoBcm_B, const T* G_BBo_B, const T* X_WB, const T* V_WB, const T* A_WB, T* F_Bo_W
+    # Parameters:
+    T mass,
+    const T* p_BoBcm_B,    # (3,)
+    const T* G_BBo_B,      # (6,) xx yy zz xy xz yz
+    # In:
+    const T* X_WB,         # (4, 4)
+    const T* V_WB,         # (6,)
+    const T* A_WB,         # (6,)
+    # Out:
+    T* F_Bo_W,             # (6,)
 ) noexcept nogil:
     """[I alpha + w × I w + m c × a; m a + alpha × m c + w × (w × m c)], c = p_BoBcm_W."""
     cdef T J[9]

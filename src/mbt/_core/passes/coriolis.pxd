@@ -78,8 +78,21 @@ cdef inline void calc_coriolis_matrix(
 
 
 cdef inline void calc_axes_at_point(
-    const Model* model, int b, const T* X_BF, const T* q, const T* v, const T* X_WB, const T* H_FM, const T* V_WB,
-    const T* X_WO, T* h, T* hdot
+    # Topology:
+    const Model* model,
+    int b,
+    # Parameters:
+    const T* X_BF,         # (num_frames, 4, 4)
+    # In:
+    const T* q,            # (nq,)
+    const T* v,            # (nv,)
+    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* H_FM,         # (nv, 6)
+    const T* V_WB,         # (num_bodies, 6)
+    const T* X_WO,         # (4, 4)
+    # Out:
+    T* h,                  # (nv, 6), the rows of body b
+    T* hdot,               # (nv, 6), the rows of body b
 ) noexcept nogil:
     """h = [e; u - e × p_OMo], hdot its derivative in World, for the dofs of body b."""
     cdef T X_WF[16]
@@ -125,7 +138,16 @@ cdef inline void calc_axes_at_point(
 
 
 cdef inline void calc_body_matrices(
-    T mass, const T* p_BoBcm_B, const T* G_BBo_B, const T* X_WB, const T* V_WB, const T* X_WO, Composite6[T]* x
+    # Parameters:
+    T mass,
+    const T* p_BoBcm_B,    # (3,)
+    const T* G_BBo_B,      # (6,) xx yy zz xy xz yz
+    # In:
+    const T* X_WB,         # (4, 4)
+    const T* V_WB,         # (6,)
+    const T* X_WO,         # (4, 4)
+    # Out:
+    Composite6[T]* x,
 ) noexcept nogil:
     """M at O, and B at O from B at Bo: with Phi = [1, 0; -[p]x, 1] taking velocities from O to Bo, p = p_OBo,
 

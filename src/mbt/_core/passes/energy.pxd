@@ -47,11 +47,15 @@ cdef inline void calc_kinetic_energy(
 
 
 cdef inline void calc_gravity_potential_energy(
+    # Topology:
     const Model* model,
+    # Parameters:
     const T* mass,               # (num_bodies,)
     const T* p_BoBcm_B,          # (num_bodies, 3)
     const T* gravity,            # (3,)
+    # In:
     const T* X_WB,               # (num_bodies, 4, 4)
+    # Out:
     T* energy,                   # (1,)  [J]
 ) noexcept nogil:
     """-sum over bodies of m g·p_WBcm: zero at the World origin."""

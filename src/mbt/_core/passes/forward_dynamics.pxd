@@ -68,8 +68,17 @@ cdef inline void calc_forward_dynamics(
 
 
 cdef inline void calc_velocity_and_bias(
-    const Joint* joint, const double* c, const T* q, const T* v, const T* H_N, const Articulated[T]* parent,
-    Articulated[T]* x
+    # Topology:
+    const Joint* joint,
+    # Parameters:
+    const double* c,         # (16,)
+    # In:
+    const T* q,              # (nq,)
+    const T* v,              # (nv,)
+    const T* H_N,            # (nv, 6)
+    const Articulated[T]* parent,
+    # Out:
+    Articulated[T]* x,
 ) noexcept nogil:
     """w, and the acceleration of N when vdot and the acceleration of P are zero."""
     cdef T wp[3]

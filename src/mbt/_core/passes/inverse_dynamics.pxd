@@ -56,8 +56,18 @@ cdef inline void calc_inverse_dynamics(
 
 
 cdef inline void calc_motion(
-    const Joint* joint, const double* c, const T* q, const T* v, const T* vdot, const T* H_N,
-    const MotionForce[T]* parent, MotionForce[T]* x
+    # Topology:
+    const Joint* joint,
+    # Parameters:
+    const double* c,         # (16,)
+    # In:
+    const T* q,              # (nq,)
+    const T* v,              # (nv,)
+    const T* vdot,           # (nv,)
+    const T* H_N,            # (nv, 6)
+    const MotionForce[T]* parent,
+    # Out:
+    MotionForce[T]* x,
 ) noexcept nogil:
     """Angular velocity and accelerations of N, and B = [alpha]x + [w]x [w]x, the acceleration of its points."""
     cdef T a_P[3]

@@ -1,8 +1,9 @@
 """Jacobian of the spatial velocity of a point fixed to a body, in World."""
 
+from mbt._core.mobilizers cimport calc_v
 from mbt._core.model cimport Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross
+from mbt._core.spatial cimport add_cross, set_zero
 
 
 cdef inline void add_spatial_velocity_jacobian(
@@ -34,3 +35,50 @@ cdef inline void add_spatial_velocity_jacobian(
                 J[nv*i + k] = J[nv*i + k] + H_PB_W[6*k + i]*sign
                 J[nv*(3 + i) + k] = J[nv*(3 + i) + k] + u[i]*sign
         b = model.parent[b]
+
+
+cdef inline void express_jacobian(
+    int nv,
+    const T* X_WE,         # (4, 4)
+    T* J,                  # (6, nv)  in World, then in E
+) noexcept nogil:
+    """J_E = R_EW J_W, in place."""
+    cdef int i, k, row
+    cdef T y[3]
+    for row in range(0, 6, 3):
+        for k in range(nv):
+            for i in range(3):
+                y[i] = X_WE[i]*J[nv*row + k] + X_WE[4 + i]*J[nv*(row + 1) + k] + X_WE[8 + i]*J[nv*(row + 2) + k]
+            for i in range(3):
+                J[nv*(row + i) + k] = y[i]
+
+
+cdef inline void multiply_by_Nplus(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* q,            # (nq,)
+    const T* J_v,          # (6, nv)
+    # Out:
+    T* J_qdot,             # (6, nq)
+) noexcept nogil:
+    """J_qdot = J_v N+, mobilizer by mobilizer: N+ is block diagonal."""
+    cdef int b, i, k, l, row, nq_b, nv_b
+    cdef int nq = model.num_positions
+    cdef int nv = model.num_velocities
+    cdef T unit[7]
+    cdef T v[6]
+    cdef T total
+    for b in range(1, model.num_bodies):
+        nq_b = model.q_start[b + 1] - model.q_start[b]
+        nv_b = model.v_start[b + 1] - model.v_start[b]
+        for i in range(nq_b):
+            set_zero(unit, 7)
+            unit[i] = <T>1.0
+            calc_v(model.type[b], model.constants + 16*b, q + model.q_start[b], unit, v)
+            k = model.q_start[b] + i
+            for row in range(6):
+                total = <T>0.0
+                for l in range(nv_b):
+                    total = total + J_v[nv*row + model.v_start[b] + l]*v[l]
+                J_qdot[nq*row + k] = total

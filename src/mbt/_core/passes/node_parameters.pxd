@@ -55,7 +55,6 @@ cdef inline void calc_mobods(
 ) noexcept nogil:
     """Fold welded bodies into the mobod they ride on, and turn every one-dof axis into z."""
     cdef int b, i, j
-    cdef T X_BM[16]
     cdef T X_MB[16]
     cdef T X_NP[16]
     cdef T X_NF[16]

@@ -71,16 +71,20 @@ cdef inline void calc_p_MoBo_W(const T* X_WB, const T* X_BM, T* p_MoBo_W) noexce
 
 
 cdef inline void calc_spatial_inertias_in_world(
+    # Topology:
     const Model* model,
+    # Parameters:
     const T* mass,         # (num_bodies,)
     const T* p_BoBcm_B,    # (num_bodies, 3)
     const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    # In:
     const T* X_WB,         # (num_bodies, 4, 4)
+    # Out:
     T* p_BoBcm_W,          # (num_bodies, 3)
     T* M_Bo_W,             # (num_bodies, 6, 6)
 ) noexcept nogil:
     """M_Bo_W = [I, m [c]x; -m [c]x, m 1], with c = p_BoBcm_W."""
-    cdef int b, i
+    cdef int b
     cdef T J[9]
     for b in range(model.num_bodies):
         rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W + 3*b)

@@ -12,7 +12,7 @@ from mbt.tree.indices import world_model_instance
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
 
 __all__ = ["UniformGravityFieldElement"]
 

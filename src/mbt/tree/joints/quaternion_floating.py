@@ -18,7 +18,7 @@ from mbt.tree.mobilizer import Mobilizer
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engine import ContextCore
+    from mbt._core.context import ContextCore
 
 __all__ = ["QuaternionFloatingJoint", "QuaternionFloatingMobilizer"]
 

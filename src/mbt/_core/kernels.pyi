@@ -1,0 +1,1 @@
+# Compiled functions for the other compiled modules; no names for Python.

@@ -1,0 +1,44 @@
+import numpy.typing as npt
+from typing_extensions import disjoint_base
+
+from mbt.math.arrays import FloatArray
+
+PARAMETER_SECTIONS: tuple[str, ...]
+
+@disjoint_base
+class CompiledModel:
+    def __init__(
+        self,
+        *,
+        parent_node: npt.ArrayLike,
+        mobilizer_type: npt.ArrayLike,
+        mobilizer_reversed: npt.ArrayLike,
+        q_start: npt.ArrayLike,
+        v_start: npt.ArrayLike,
+        inboard_frame: npt.ArrayLike,
+        outboard_frame: npt.ArrayLike,
+        frame_parent: npt.ArrayLike,
+        frame_node: npt.ArrayLike,
+        actuator_dof: npt.ArrayLike,
+        mobilizer_constants: npt.ArrayLike,
+        frame_X_PF: npt.ArrayLike,
+        mass: npt.ArrayLike,
+        p_BoBcm_B: npt.ArrayLike,
+        G_BBo_B: npt.ArrayLike,
+        gravity: npt.ArrayLike,
+        damping: npt.ArrayLike,
+        rotor_inertia: npt.ArrayLike,
+        gear_ratio: npt.ArrayLike,
+        default_q: npt.ArrayLike,
+    ) -> None: ...
+    @property
+    def default_parameters(self) -> FloatArray: ...
+    @property
+    def default_q(self) -> FloatArray: ...
+    @property
+    def defaults(self) -> Derived: ...
+    def parameter_slice(self, section: str, index: int) -> slice[int, int, None]: ...
+
+@disjoint_base
+class Derived:
+    def __init__(self, compiled: CompiledModel, parameters: FloatArray) -> None: ...

@@ -1,0 +1,44 @@
+from collections.abc import Sequence
+
+import numpy.typing as npt
+from typing_extensions import disjoint_base
+
+from mbt.context import MultibodyForces
+from mbt.math.arrays import FloatArray
+from mbt.tree import Frame, MultibodyTree, RigidBody
+
+@disjoint_base
+class Batch:
+    def __init__(
+        self, names: Sequence[str], values: Sequence[npt.ArrayLike], cores: Sequence[tuple[int, ...]]
+    ) -> None: ...
+
+def inverse_dynamics(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    vdot: npt.ArrayLike,
+    *,
+    external_forces: MultibodyForces | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray: ...
+def forward_dynamics(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    *,
+    external_forces: MultibodyForces | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray: ...
+def mass_matrix(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray: ...
+def bias_term(
+    tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, *, out: FloatArray | None = None
+) -> FloatArray: ...
+def gravity_generalized_forces(
+    tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None
+) -> FloatArray: ...
+def body_poses(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray: ...
+def frame_jacobian(
+    tree: MultibodyTree, frame: Frame | RigidBody, q: npt.ArrayLike, *, out: FloatArray | None = None
+) -> FloatArray: ...

@@ -1,0 +1,51 @@
+"""The two forms of an addition: an element, or a class followed by the arguments of its constructor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbt.errors import ArgumentTypeError
+from mbt.math.poses import as_pose
+from mbt.tree.body import RigidBody
+from mbt.tree.element import MultibodyElement
+from mbt.tree.frame import FixedOffsetFrame, Frame
+
+__all__ = ["make_element", "make_joint_frames"]
+
+
+def make_element(
+    method: str, base: type[Any], element: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return the element given to an ``add_*`` method, constructed if it was given as class and arguments."""
+    if isinstance(element, type):
+        if not issubclass(element, base):
+            raise ArgumentTypeError(
+                f"{method}: expected a class derived from {base.__name__}, got {element.__name__}"
+            )
+        return element(*args, **kwargs)
+    if not isinstance(element, base):
+        got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
+        raise ArgumentTypeError(
+            f"{method}: expected a {base.__name__}, or a class of such elements, got {got}"
+        )
+    if args or kwargs:
+        raise ArgumentTypeError(
+            f"{method}: expected nothing after {element._label}: only a class is followed by arguments"
+        )
+    return element
+
+
+def make_joint_frames(
+    name: str, parent: RigidBody, X_PF: object, child: RigidBody, X_BM: object
+) -> tuple[Frame, Frame]:
+    """Return the frames F and M of a joint: body frames where no pose is given, new ones otherwise."""
+    instance = child.model_instance
+    frame_F: Frame = parent.body_frame
+    frame_M: Frame = child.body_frame
+    if X_PF is not None:
+        X_PF = as_pose(X_PF, f"joint {name!r}: X_PF")
+        frame_F = FixedOffsetFrame(f"{name}_parent", parent, X_PF, instance)
+    if X_BM is not None:
+        X_BM = as_pose(X_BM, f"joint {name!r}: X_BM")
+        frame_M = FixedOffsetFrame(f"{name}_child", child, X_BM, instance)
+    return frame_F, frame_M

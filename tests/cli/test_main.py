@@ -1,0 +1,216 @@
+"""The command line as a user meets it: output, messages, exit codes."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+import mbt
+from mbt.cli import main
+from mbt.cli.terminal import WIDTH
+from mbt.models import model_path
+from support.urdf_texts import TWO_LINKS, chain, joint, link, robot, transmission
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "mbt", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture
+def info(tmp_path, capsys):
+    """Return a function that writes a URDF and returns what ``mbt info`` says."""
+
+    def describe(text, *options):
+        path = tmp_path / "bot.urdf"
+        path.write_text(text, encoding="utf-8")
+        assert main(["info", str(path), *options]) == 0
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        assert max(map(len, captured.out.splitlines())) <= WIDTH
+        return captured.out
+
+    return describe
+
+
+def test_without_a_command_there_is_help(capsys):
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    assert "info" in out
+    assert "demo" in out
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"mbt {mbt.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["info"], ["info", "a", "--base", "loose"], ["--no-such"], ["--vers"]]
+)
+def test_wrong_arguments(arguments, capsys):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "usage: mbt" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<robot", "no well-formed XML"),
+        ("<sdf/>", "only URDF is read"),
+        (robot(link("a"), link("a")), 'bot.urdf:3: <link name="a">: there is a link of this name already'),
+    ],
+)
+def test_bad_files_are_one_message_and_exit_code_2(tmp_path, capsys, text, message):
+    path = tmp_path / "bot.urdf"
+    path.write_text(text)
+    assert main(["info", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("mbt: ")
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_missing_files(capsys):
+    assert main(["info", "no such file.urdf"]) == 2
+    assert "no such file.urdf: there is no such file" in capsys.readouterr().err
+
+
+def test_info_on_the_arm(info):
+    out = info(model_path("mbt_arm").read_text())
+    rows = [line.split() for line in out.splitlines()]
+    assert ["1", "shoulder", "y", "-2", "2", "rad", "2.5", "150", "2.5", "1.8"] in rows
+    for expected in (
+        "mbt_arm · ",
+        "8 bodies of 18.05 kg · 8 joints, 6 moving · 6 positions · 6 velocities · 6 actuators",
+        "world\n  └─ base ",
+        "Without effect",
+        "link/visual (7)",
+    ):
+        assert expected in out
+    assert "Warnings" not in out
+
+
+def test_info_on_a_floating_base(info):
+    out = info(robot(*TWO_LINKS), "--base", "floating")
+    assert "2 bodies of 2 kg · 2 joints, 2 moving · 8 positions · 7 velocities · 0 actuators" in out
+    assert "(base)" in out
+    assert "quaternion floating  0-6" in out
+    assert "Nothing in the file was ignored or changed." in out
+
+
+def test_info_warns(info):
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>'
+    text = robot(
+        link("base", 1, inertia),
+        link("tip"),
+        joint("j", "base", "tip", inside='<axis xyz="1 1 0"/>'),
+        transmission("j"),
+    )
+    out = info(text)
+    assert "Warnings\n  1 link has an inertia that no physical body has, loaded as written: 'base'" in out
+    assert "0.71 0.71 0" in out
+
+
+def test_info_draws_branches(info):
+    parts = [link("base"), *(link(name) for name in "abcd")]
+    parts += [
+        joint("ja", "base", "a"),
+        joint("jb", "a", "b", "prismatic"),
+        joint("jc", "base", "c", "fixed"),
+        joint("jd", "c", "d", "floating"),
+    ]
+    drawing = [line.split("  j")[0].rstrip() for line in info(robot(*parts)).splitlines()[4:10]]
+    assert drawing == [
+        "  world",
+        "  └─ base     base_to_world  weld                              1",
+        "     ├─ a",
+        "     │  └─ b",
+        "     └─ c",
+        "        └─ d",
+    ]
+
+
+def test_info_when_nothing_moves(info):
+    assert "Nothing moves." in info(robot(link("base")))
+
+
+def test_info_on_a_long_chain_and_a_wide_star(info):
+    out = info(chain(300))
+    assert "… 287 more" in out
+    assert "more joints (--all shows them)" in out
+    wide = robot(link("hub"), *(link(f"l{i}") + joint(f"j{i}", "hub", f"l{i}") for i in range(300)))
+    assert "… 182 more bodies (--all shows them)" in info(wide)
+    assert info(wide, "--all").count("└─") + info(wide, "--all").count("├─") == 301
+
+
+def test_strict(tmp_path, capsys):
+    path = tmp_path / "bot.urdf"
+    path.write_text(robot(link("base", 1, '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>')))
+    assert main(["info", str(path), "--strict"]) == 2
+    assert "No physical body has this inertia" in capsys.readouterr().err
+
+
+def test_names_cannot_steer_the_terminal(info, capsys):
+    out = info(robot(link("a\x9b2Jb"), link("tip"), joint("\u202ej", "a\x9b2Jb", "tip")))
+    assert "\x9b" not in out
+    assert "\u202e" not in out
+    assert main(["info", "a\x1b[2J"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_ascii_terminals():
+    result = run("info", str(model_path("mbt_arm")), env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 0
+    assert result.stdout.isascii()
+    assert "`- base" in result.stdout
+
+
+def test_a_reader_that_goes_away():
+    code = "import sys; from mbt.cli import main; sys.exit(main(['info', sys.argv[1]]))"
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as broken:
+        result = subprocess.run(
+            [sys.executable, "-c", code, str(model_path("mbt_arm"))],
+            stdout=broken,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert result.stderr == b""
+
+
+def test_demo():
+    result = run("demo")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert max(map(len, result.stdout.splitlines())) <= WIDTH
+    for expected in (
+        "└─ turret",
+        "Mass matrix",
+        "Torques that hold",
+        "the first second of the fall",
+        "inverse dynamics",
+        " ns",
+    ):
+        assert expected in result.stdout
+
+
+def test_main_writes_where_stdout_points(monkeypatch):
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    assert main([]) == 0
+    assert "usage: mbt" in out.getvalue()

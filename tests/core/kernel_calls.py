@@ -1,0 +1,250 @@
+"""Every kernel called in every scalar: random inputs for the flat door, and double through the public API."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import mbt
+from core.kernel_scalars import select
+from mbt._core.evaluation import Function, evaluate_lanes, evaluate_python, lane_count
+from support.build import build_tree
+from support.description import Array, Model
+from support.random_trees import (
+    ALL_KINDS,
+    CATALOGUE,
+    random_body,
+    random_model,
+    random_pose,
+    random_unit,
+)
+
+W = lane_count()
+FUNCTIONS = tuple(Function)
+MATH = (math.sin, math.cos, math.sqrt, select)
+
+# Every joint type, both directions, welds, free bodies; 0 to 15 bodies.
+TREES: dict[str, Callable[[], Model]] = {
+    **{
+        name: CATALOGUE[name]
+        for name in (
+            "world_only",
+            "all_weld",
+            "one_revolute",
+            "one_revolute_reversed",
+            "one_prismatic",
+            "one_floating",
+            "one_floating_reversed",
+            "arm7",
+            "mixed8_reversed",
+            "free_forest",
+            "no_gravity",
+        )
+    },
+    "mixed4": lambda: random_model(101, 4, kinds=ALL_KINDS, actuated=1.0),
+    "mixed15": lambda: random_model(102, 15, kinds=ALL_KINDS),
+}
+# Small ones, for tests that evaluate a function hundreds of times: together they have all of the above.
+SMALL_TREES = ("one_floating_reversed", "mixed4", "no_gravity")
+
+
+@cache
+def get_tree(name: str) -> mbt.MultibodyTree:
+    """Trees are immutable, and shared between tests."""
+    return build_tree(TREES[name]())
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What a kernel reads, each (numbers,) or, for several states, (states, numbers).
+
+    `x` is vdot or tau; `qdot` stands in its place for `Function.VELOCITY`.
+    """
+
+    parameters: Array
+    q: Array
+    v: Array
+    x: Array
+    qdot: Array
+
+    def arguments(self, function: Function) -> tuple[Array, Array, Array, Array]:
+        return (self.parameters, self.q, self.v, self.qdot if function == Function.VELOCITY else self.x)
+
+    def state(self, i: int | slice) -> Inputs:
+        return Inputs(*(array[i] for array in astuple(self)))
+
+    def changed(self, **arrays: Array) -> Inputs:
+        return replace(self, **arrays)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One kind of parameter in the flat parameter vector."""
+
+    name: str
+    count: int
+    width: int
+
+
+def parameter_sections(tree: mbt.MultibodyTree) -> tuple[Section, ...]:
+    nb, frames, actuators = tree.num_bodies, len(tree.frames), tree.num_actuators
+    return (
+        Section("gravity", 1, 3),
+        Section("mass", nb, 1),
+        Section("com", nb, 3),
+        Section("unit_inertia", nb, 6),
+        Section("frame_pose", frames, 16),
+        Section("damping", tree.num_velocities, 1),
+        Section("rotor_inertia", actuators, 1),
+        Section("gear_ratio", actuators, 1),
+    )
+
+
+def parameter_slices(tree: mbt.MultibodyTree) -> dict[str, slice]:
+    """Where each section is in the parameter vector."""
+    slices, start = {}, 0
+    for section in parameter_sections(tree):
+        slices[section.name] = slice(start, start + section.count * section.width)
+        start += section.count * section.width
+    return slices
+
+
+def default_parameters(tree: mbt.MultibodyTree) -> Array:
+    return np.array(tree._compiled.default_parameters)
+
+
+def random_parameters(tree: mbt.MultibodyTree, rng: np.random.Generator) -> Array:
+    """New numbers for every parameter of every element; physical, so that dynamics is well posed."""
+    parameters = default_parameters(tree)
+    at = {name: parameters[where] for name, where in parameter_slices(tree).items()}  # views
+    at["gravity"][:] = 9.81 * random_unit(rng)
+    for b in range(1, tree.num_bodies):
+        body = random_body(rng, "body")
+        G = body.I_BBcm_B / body.mass + (body.com @ body.com) * np.eye(3) - np.outer(body.com, body.com)
+        at["mass"][b] = body.mass
+        at["com"][3 * b : 3 * b + 3] = body.com
+        at["unit_inertia"][6 * b : 6 * b + 6] = (*np.diag(G), G[0, 1], G[0, 2], G[1, 2])
+    for i, frame in enumerate(tree.frames):
+        if isinstance(frame, mbt.FixedOffsetFrame):
+            at["frame_pose"][16 * i : 16 * i + 16] = random_pose(rng).ravel()
+    at["damping"][:] = rng.uniform(0.0, 0.5, at["damping"].size)
+    at["rotor_inertia"][:] = rng.uniform(0.001, 0.01, at["rotor_inertia"].size)
+    at["gear_ratio"][:] = rng.uniform(-20.0, 20.0, at["gear_ratio"].size)
+    return parameters
+
+
+def random_inputs(tree: mbt.MultibodyTree, states: int, seed: int = 0) -> Inputs:
+    """Different states with different parameters; quaternions of any norm but far from zero."""
+    rng = np.random.default_rng([seed, tree.num_bodies, tree.num_positions])
+    q = rng.uniform(-2.0, 2.0, (states, tree.num_positions))
+    for start in quaternion_starts(tree):
+        quaternions = rng.normal(size=(states, 4))
+        norms = rng.uniform(0.7, 1.4, (states, 1))
+        q[:, start : start + 4] = norms * quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+    return Inputs(
+        np.array([random_parameters(tree, rng) for _ in range(states)]),
+        q,
+        rng.uniform(-2.0, 2.0, (states, tree.num_velocities)),
+        rng.uniform(-5.0, 5.0, (states, tree.num_velocities)),
+        rng.uniform(-2.0, 2.0, (states, tree.num_positions)),
+    )
+
+
+def quaternion_starts(tree: mbt.MultibodyTree) -> list[int]:
+    return [joint.position_start for joint in tree.joints if joint.num_positions == 7]
+
+
+# --- The scalars ------------------------------------------------------------------------------------------
+
+
+def call_python(
+    tree: mbt.MultibodyTree, function: Function, arguments: Any, functions: tuple[Any, Any, Any, Any] = MATH
+) -> list[Any]:
+    """The outputs on Python objects. `arguments` are arrays, or sequences of objects."""
+    objects = [list(a.tolist() if isinstance(a, np.ndarray) else a) for a in arguments]
+    return list(evaluate_python(tree, function, *objects, *functions))
+
+
+def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...]) -> Array:
+    """Any number of states, `lane_count()` at a time."""
+    blocks = [
+        evaluate_lanes(tree, function, *(array[i : i + W] for array in arguments))
+        for i in range(0, len(arguments[0]), W)
+    ]
+    return np.concatenate(blocks)
+
+
+def call_double(tree: mbt.MultibodyTree, function: Function, inputs: Inputs) -> Array:
+    """The same quantity of one state in double, by the public methods, flat."""
+    context = tree.create_default_context()
+    for section in parameter_sections(tree):
+        numbers = inputs.parameters[parameter_slices(tree)[section.name]].reshape(section.count, section.width)
+        for i, row in enumerate(numbers):
+            context._set_parameter(section.name, i, row)
+    context.q = inputs.q
+    context.v = inputs.v
+    return np.concatenate([np.ravel(array) for array in _double(tree, context, function, inputs)])
+
+
+def _double(
+    tree: mbt.MultibodyTree, context: mbt.Context, function: Function, inputs: Inputs
+) -> Iterator[Any]:
+    F, x = Function, inputs.x
+    if function == F.INVERSE_DYNAMICS:
+        yield tree.calc_inverse_dynamics(context, x, include_force_elements=True)
+    elif function == F.FORWARD_DYNAMICS:
+        yield tree.calc_forward_dynamics(context, x)
+    elif function == F.MASS_MATRIX:
+        yield tree.calc_mass_matrix(context)
+    elif function == F.GRAVITY_GENERALIZED_FORCES:
+        yield tree.calc_gravity_generalized_forces(context)
+    elif function == F.CORIOLIS_MATRIX:
+        yield tree.calc_coriolis_matrix(context)
+    elif function == F.BODY_POSES:
+        # By another way than the kernel: the caches.
+        yield tree.eval_position_kinematics(context).X_WB
+    elif function == F.FRAME_JACOBIAN:
+        world, last = tree.world_frame, list(tree.frames)[-1]
+        yield tree.calc_jacobian_spatial_velocity(context, "v", last, np.zeros(3), world, world)
+    elif function == F.KINETIC_ENERGY:
+        yield tree.calc_kinetic_energy(context)
+    elif function == F.POTENTIAL_ENERGY:
+        yield tree.calc_potential_energy(context)
+    elif function == F.MASS_MOMENT:
+        mass = tree.calc_total_mass(context)
+        yield mass
+        yield mass * tree.calc_center_of_mass_position_in_world(context) if mass else np.zeros(3)
+    elif function == F.MOMENTUM:
+        yield tree.calc_spatial_momentum_in_world_about_point(context, np.zeros(3))
+    elif function == F.QDOT:
+        yield tree.map_velocity_to_qdot(context, inputs.v)
+    elif function == F.VELOCITY:
+        yield tree.map_qdot_to_velocity(context, inputs.qdot)
+    elif function == F.POSITION_KINEMATICS:
+        pc = tree.eval_position_kinematics(context)
+        yield from (pc.X_FM, pc.X_PB, pc.X_WB, pc.H_FM, pc.H_PB_W)
+    elif function == F.SPATIAL_INERTIAS:
+        pc = tree.eval_position_kinematics(context)
+        yield from (pc.com_W, pc.M_Bo_W)
+    elif function == F.VELOCITY_KINEMATICS:
+        vc = tree.eval_velocity_kinematics(context)
+        yield from (vc.V_PB_W, vc.V_PB, vc.V_WB)
+    elif function == F.ACCELERATION_KINEMATICS:
+        yield tree.calc_spatial_accelerations_from_vdot(context, x)
+    elif function == F.REACTION_FORCES:
+        reactions = np.full((tree.num_bodies, 6), np.nan)
+        tree.calc_inverse_dynamics(context, x, include_force_elements=True, F_BMo_W_array=reactions)
+        yield reactions
+    else:
+        assert function == F.GENERALIZED_FORCES
+        forces = mbt.MultibodyForces(tree)
+        tree.calc_force_elements_contribution(context, forces)
+        forces.generalized_forces[:] = 0.0
+        # At rest, inverse dynamics is minus what the applied forces do.
+        context.v = np.zeros(tree.num_velocities)
+        yield -tree.calc_inverse_dynamics(context, np.zeros(tree.num_velocities), forces)

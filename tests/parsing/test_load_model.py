@@ -1,0 +1,236 @@
+"""Descriptions become trees: elements, names, bases, and trees that remain as they were."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.models import model_path
+from support.urdf_texts import TWO_LINKS, chain, joint, link, robot, transmission
+
+LIMITED = '<axis xyz="0 0 2"/><limit lower="-1" upper="2" velocity="3" effort="4" drake:acceleration="5"/>'
+LIMITED += '<dynamics damping="6"/>'
+
+
+def snapshot(tree):
+    return tuple(
+        map(list, (tree.bodies, tree.frames, tree.joints, tree.joint_actuators, tree.parse_reports))
+    ), (
+        tree.num_model_instances,
+        tree.is_finalized,
+    )
+
+
+def test_elements_of_a_robot():
+    text = robot(
+        link("base"),
+        link("arm", 2.0, origin='<origin xyz="0 0 0.5"/>'),
+        link("slider"),
+        joint("hinge", "base", "arm", "revolute", '<origin xyz="1 2 3" rpy="0 0 1"/>' + LIMITED),
+        joint("rail", "arm", "slider", "prismatic", LIMITED),
+        transmission("hinge", '<drake:rotor_inertia value="2"/><drake:gear_ratio value="3"/>'),
+        '<frame name="tcp" link="arm" xyz="0 0 1"/>',
+    )
+    tree = mbt.load_model(text)
+    assert tree.is_finalized
+    arm, hinge = tree.get_body_by_name("arm"), tree.get_joint_by_name("hinge")
+    assert (arm.default_mass, arm.default_com.tolist()) == (2.0, [0, 0, 0.5])
+    assert (type(hinge), hinge.parent_body.name, hinge.child_body) == (mbt.RevoluteJoint, "base", arm)
+    np.testing.assert_array_equal(
+        hinge.frame_on_parent.get_fixed_pose_in_body_frame(), mbt.math.make_pose([1, 2, 3], rpy=[0, 0, 1])
+    )
+    assert hinge.frame_on_child is arm.body_frame
+    rail = tree.get_joint_by_name("rail")
+    np.testing.assert_array_equal(hinge.revolute_axis, [0, 0, 1])
+    np.testing.assert_array_equal(rail.translation_axis, [0, 0, 1])
+    for moving in (hinge, rail):
+        assert (moving.position_lower_limits, moving.position_upper_limits) == ([-1], [2])
+        assert (moving.velocity_lower_limits, moving.velocity_upper_limits) == ([-3], [3])
+        assert (moving.acceleration_lower_limits, moving.acceleration_upper_limits) == ([-5], [5])
+        assert moving.default_damping_vector == [6]
+    (motor,) = tree.joint_actuators
+    assert (motor.name, motor.joint, motor.effort_limit) == ("hinge_motor", hinge, 4)
+    assert (motor.default_rotor_inertia, motor.default_gear_ratio) == (2, 3)
+    tcp = tree.get_frame_by_name("tcp")
+    assert (tcp.body, tcp.get_fixed_pose_in_body_frame()[2, 3]) == (arm, 1)
+    instance = tree.get_model_instance_by_name("bot")
+    elements = (*tree.bodies[1:], *tree.frames[1:], *tree.joints, *tree.joint_actuators)
+    assert {element.model_instance for element in elements} == {instance}
+
+
+def test_gravity():
+    assert tree_gravity(mbt.load_model(robot(*TWO_LINKS))) == [[0, 0, -9.81]]
+    assert tree_gravity(mbt.load_model(robot(*TWO_LINKS), gravity=[1, 2, 3])) == [[1, 2, 3]]
+    assert tree_gravity(mbt.load_model(robot(*TWO_LINKS), gravity=None)) == []
+
+
+def tree_gravity(tree):
+    return [element.gravity_vector.tolist() for element in tree.force_elements]
+
+
+@pytest.mark.parametrize("gravity", [[0, 0], "down", [0, 0, np.nan], 9.81])
+def test_bad_gravity(gravity):
+    with pytest.raises(mbt.MbtError, match="gravity: expected"):
+        mbt.load_model(robot(*TWO_LINKS), gravity=gravity)
+
+
+def test_fixed_bases_are_welded_to_world():
+    tree = mbt.load_model(robot(link("a"), link("b"), link("c"), joint("j", "b", "c")))
+    assert [j.name for j in tree.joints] == ["j", "a_to_world", "b_to_world"]
+    weld = tree.get_joint_by_name("b_to_world")
+    assert (type(weld), weld.parent_body, weld.child_body.name) == (mbt.WeldJoint, tree.world_body, "b")
+    assert tree.num_positions == 1
+
+
+def test_floating_bases_are_free():
+    tree = mbt.load_model(robot(link("a"), link("b"), link("c"), joint("j", "b", "c")), base="floating")
+    assert [(j.name, j.is_ephemeral) for j in tree.joints] == [("j", False), ("a", True), ("b", True)]
+    assert (tree.num_positions, tree.num_velocities) == (15, 13)
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_the_link_world_is_world_whatever_the_base(base):
+    text = robot(link("world", None), link("arm"), joint("j", "world", "arm"), link("free"))
+    tree = mbt.load_model(text, base=base)
+    assert [body.name for body in tree.bodies] == ["world", "arm", "free"]
+    assert tree.get_joint_by_name("j").parent_body is tree.world_body
+    assert tree.num_velocities == (1 if base == "fixed" else 7)
+
+
+def test_names_of_joint_frames_and_welds_give_way():
+    text = robot(
+        link("base"),
+        link("j_parent"),
+        joint("j", "base", "j_parent"),
+        link("end"),
+        joint("base_to_world", "j_parent", "end", "fixed"),
+        '<frame name="base_to_world_parent" link="end"/>',
+    )
+    tree = mbt.load_model(text)
+    assert tree.get_joint_by_name("j").frame_on_parent.name == "j_parent_"
+    assert tree.get_joint_by_name("base_to_world").frame_on_parent.name == "base_to_world_parent_"
+    assert tree.get_joint_by_name("base_to_world_").child_body.name == "base"
+
+
+def test_world_as_the_child_of_a_joint():
+    text = robot(link("arm"), joint("j", "arm", "world", inside='<origin xyz="0 0 1"/>'))
+    tree = mbt.MultibodyTree()
+    instances = [mbt.parsing.add_model(tree, text, model_name=name) for name in ("one", "two")]
+    tree.finalize()
+    assert tree.num_velocities == 2
+    for instance in instances:
+        j = tree.get_joint_by_name("j", instance)
+        assert (j.parent_body.name, j.child_body) == ("arm", tree.world_body)
+
+
+def test_several_models_in_one_tree():
+    tree = mbt.MultibodyTree()
+    left = mbt.parsing.add_model(tree, robot(*TWO_LINKS), model_name="left")
+    right = mbt.parsing.add_model(tree, robot(*TWO_LINKS), model_name="right", base="floating")
+    assert not tree.is_finalized
+    assert tree.num_force_elements == 0
+    assert [report.model_name for report in tree.parse_reports] == ["left", "right"]
+    tree.finalize()
+    assert (tree.get_num_velocities(left), tree.get_num_velocities(right)) == (1, 7)
+    assert tree.get_body_by_name("arm", left) is not tree.get_body_by_name("arm", right)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "error"),
+    [
+        ("<robot/>", {}, mbt.ParseError),
+        ("nowhere.urdf", {}, mbt.ParseError),
+        (robot(link("a"), link("a")), {}, mbt.ParseError),
+        (robot(link("a"), link("b"), joint("j", "a", "c")), {}, mbt.ParseError),
+        (robot(*TWO_LINKS), {"model_name": "first"}, mbt.ArgumentValueError),
+        (robot(*TWO_LINKS), {"model_name": ""}, mbt.ArgumentValueError),
+        (robot(*TWO_LINKS), {"model_name": 3}, mbt.ArgumentTypeError),
+        (robot(*TWO_LINKS), {"base": "loose"}, mbt.ArgumentValueError),
+        (robot(*TWO_LINKS), {"base": None}, mbt.ArgumentTypeError),
+        (robot(*TWO_LINKS), {"package_paths": "folder"}, mbt.ArgumentTypeError),
+        (3, {}, mbt.ArgumentTypeError),
+        (
+            robot(link("a", 1, '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>')),
+            {"strict": True},
+            mbt.ParseError,
+        ),
+    ],
+)
+def test_what_fails_leaves_the_tree_as_it_was(source, options, error):
+    tree = mbt.MultibodyTree()
+    mbt.parsing.add_model(tree, robot(*TWO_LINKS), model_name="first")
+    before = snapshot(tree)
+    with pytest.raises(error):
+        mbt.parsing.add_model(tree, source, **options)
+    assert snapshot(tree) == before
+    tree.finalize()
+    assert tree.num_velocities == 1
+
+
+def test_finalized_trees_take_no_models():
+    tree = mbt.load_model(robot(*TWO_LINKS))
+    before = snapshot(tree)
+    with pytest.raises(mbt.AlreadyFinalizedError, match="add_model: the tree is finalized"):
+        mbt.parsing.add_model(tree, robot(*TWO_LINKS), model_name="other")
+    assert snapshot(tree) == before
+
+
+def test_add_model_needs_a_tree():
+    with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected a mbt.MultibodyTree, got str"):
+        mbt.parsing.add_model("tree", robot(*TWO_LINKS))
+
+
+def test_one_warning_for_all_and_it_points_here():
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>'
+    text = robot(*(link(f"l{i}", 1, inertia) for i in range(15)), '<link name="tip"/>')
+    with pytest.warns(mbt.ModelWarning, match="15 links have inertias that no physical body has") as caught:
+        tree = mbt.load_model(text)
+    (warning,) = caught
+    assert warning.filename == __file__
+    assert "and 6 more: see tree.parse_reports" in str(warning.message)
+    assert len(tree.parse_reports[0].warnings) == 16
+    with pytest.warns(mbt.ModelWarning) as caught:
+        mbt.parsing.add_model(mbt.MultibodyTree(), text)
+    assert caught[0].filename == __file__
+
+
+def test_a_warning_that_is_an_error_leaves_the_tree_as_it_was():
+    tree = mbt.MultibodyTree()
+    before = snapshot(tree)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(mbt.ModelWarning):
+            mbt.parsing.add_model(tree, robot(link("a", 0)))
+    assert snapshot(tree) == before
+
+
+def test_no_warning_without_reason():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mbt.load_model(model_path("mbt_arm"))
+
+
+def test_impossible_inertias_are_computed_with_as_written():
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>'
+    with pytest.warns(mbt.ModelWarning):
+        tree = mbt.load_model(robot(link("base"), link("wheel", 2, inertia), joint("j", "base", "wheel")))
+    context = tree.create_default_context()
+    np.testing.assert_allclose(tree.calc_mass_matrix(context), [[5.0]], rtol=1e-15)
+
+
+def test_files_texts_and_bytes_are_the_same_robot(tmp_path):
+    text = model_path("mbt_arm").read_text()
+    q = np.linspace(-1, 1, 6)
+    matrices = []
+    for source in (model_path("mbt_arm"), str(model_path("mbt_arm")), text, text.encode()):
+        tree = mbt.load_model(source)
+        matrices.append(mbt.functional.mass_matrix(tree, q))
+    for matrix in matrices[1:]:
+        np.testing.assert_array_equal(matrix, matrices[0])
+
+
+def test_a_chain_of_ten_thousand_links():
+    tree = mbt.load_model(chain(10_000))
+    assert (tree.num_bodies, tree.num_velocities) == (10_002, 10_000)
+    assert tree.tree_height == 10_002

@@ -1,0 +1,175 @@
+"""Poses and velocities of frames."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mbt.errors import ArgumentValueError, ContextMismatchError, ForeignElementError, ShapeError
+from mbt.math import SpatialInertia, inverse_pose, make_pose
+from mbt.tree import FixedOffsetFrame, MultibodyTree, RevoluteJoint, RigidBody
+
+M_BBo_B = SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+X_BM = make_pose([0.1, 0.2, 0.3], rpy=[0.3, -0.2, 0.5])
+X_BT = make_pose([-0.4, 0.5, 0.6], rpy=[-0.1, 0.7, 0.2])
+X_TC = make_pose([0.7, 0.8, -0.9], rpy=[0.2, 0.3, -0.4])
+
+
+class Model:
+    """World -j0> a -j1> b; the frame `tool` T on b, and `camera` C on T."""
+
+    def __init__(self) -> None:
+        tree = self.tree = MultibodyTree()
+        self.a, self.b = (tree.add_body(RigidBody(name, M_BBo_B)) for name in "ab")
+        tree.add_joint(RevoluteJoint, "j0", tree.world_body, X_TC, self.a, None, [1, 2, 3])
+        tree.add_joint(RevoluteJoint, "j1", self.a, X_BT, self.b, X_BM, [3, -1, 1])
+        self.tool = tree.add_frame(FixedOffsetFrame("tool", self.b, X_BT))
+        self.camera = tree.add_frame(FixedOffsetFrame("camera", self.tool, X_TC))
+        tree.finalize()
+        self.context = tree.create_default_context()
+        self.context.q = [0.4, -0.7]
+        self.context.v = [1.1, 0.3]
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+def close(a: object, b: object, atol: float = 1e-14) -> bool:
+    return np.allclose(a, b, rtol=0, atol=atol)  # type: ignore[arg-type]
+
+
+class TestFixedPoses:
+    def test_offsets_add_up(self, model: Model) -> None:
+        assert close(model.camera.get_fixed_pose_in_body_frame(), X_BT @ X_TC)
+        assert close(model.camera.get_fixed_rotation_matrix_in_body_frame(), (X_BT @ X_TC)[:3, :3])
+        assert close(model.camera.get_fixed_offset_pose_in_body(X_BM), X_BT @ X_TC @ X_BM)
+        assert close(
+            model.camera.get_fixed_rotation_matrix_in_body(X_BM[:3, :3]), (X_BT @ X_TC @ X_BM)[:3, :3]
+        )
+
+    def test_body_frame(self, model: Model) -> None:
+        frame = model.b.body_frame
+        assert frame.get_fixed_pose_in_body_frame().tolist() == np.eye(4).tolist()
+        assert frame.calc_pose_in_body_frame(model.context).tolist() == np.eye(4).tolist()
+        assert frame.get_fixed_offset_pose_in_body(X_BM).tolist() == X_BM.tolist()
+
+    def test_long_chain_of_frames(self, tree: MultibodyTree) -> None:
+        frame = tree.add_frame(FixedOffsetFrame("0", tree.world_body, make_pose([1, 0, 0])))
+        for i in range(1, 2000):
+            frame = tree.add_frame(FixedOffsetFrame(str(i), frame, make_pose([1, 0, 0])))
+        assert frame.get_fixed_pose_in_body_frame()[0, 3] == 2000
+
+
+class TestParameters:
+    def test_pose_in_parent_frame(self, model: Model) -> None:
+        c = model.context
+        assert model.tool.get_pose_in_parent_frame(c).tolist() == X_BT.tolist()
+        assert model.tool.set_pose_in_parent_frame(c, X_BM) is model.tool
+        assert model.tool.get_pose_in_parent_frame(c).tolist() == X_BM.tolist()
+        assert close(model.tool.calc_pose_in_body_frame(c), X_BM)
+        assert close(model.camera.calc_pose_in_body_frame(c), X_BM @ X_TC)
+        assert close(model.camera.calc_rotation_matrix_in_body_frame(c), (X_BM @ X_TC)[:3, :3])
+        assert close(model.camera.calc_offset_pose_in_body(c, X_BT), X_BM @ X_TC @ X_BT)
+        assert close(
+            model.camera.calc_offset_rotation_matrix_in_body(c, X_BT[:3, :3]), (X_BM @ X_TC @ X_BT)[:3, :3]
+        )
+        # The defaults, and other Contexts, have theirs.
+        assert close(model.camera.get_fixed_pose_in_body_frame(), X_BT @ X_TC)
+        other = model.tree.create_default_context()
+        assert close(model.camera.calc_pose_in_body_frame(other), X_BT @ X_TC)
+
+    def test_errors(self, model: Model) -> None:
+        with pytest.raises(ArgumentValueError, match="frame 'tool': X_PF: expected a pose"):
+            model.tool.set_pose_in_parent_frame(model.context, np.zeros((4, 4)))
+        with pytest.raises(ShapeError, match="frame 'tool': X_PF"):
+            model.tool.set_pose_in_parent_frame(model.context, np.eye(3))
+        with pytest.raises(ContextMismatchError, match="the tree of frame 'tool'"):
+            model.tool.set_pose_in_parent_frame(Model().context, X_BM)
+        with pytest.raises(ContextMismatchError, match="the tree of frame 'camera'"):
+            model.camera.calc_pose_in_body_frame(Model().context)
+        assert model.tool.get_pose_in_parent_frame(model.context).tolist() == X_BT.tolist()
+
+
+class TestPoses:
+    def test_in_world(self, model: Model) -> None:
+        c = model.context
+        X_WB = model.b.eval_pose_in_world(c)
+        assert close(model.camera.calc_pose_in_world(c), X_WB @ X_BT @ X_TC)
+        assert close(model.camera.calc_rotation_matrix_in_world(c), (X_WB @ X_BT @ X_TC)[:3, :3])
+
+    def test_in_another_frame(self, model: Model) -> None:
+        c = model.context
+        X_AB = inverse_pose(model.a.eval_pose_in_world(c)) @ model.b.eval_pose_in_world(c)
+        assert close(model.camera.calc_pose(c, model.a.body_frame), X_AB @ X_BT @ X_TC)
+        assert close(model.camera.calc_rotation_matrix(c, model.tool), X_TC[:3, :3])
+
+    def test_foreign_frame(self, model: Model) -> None:
+        with pytest.raises(ForeignElementError):
+            model.camera.calc_pose(model.context, Model().tool)
+
+
+class TestVelocities:
+    """Against central differences of poses, along qdot = v."""
+
+    STEP = 1e-5
+
+    def rate(self, model: Model, F: FixedOffsetFrame, M: FixedOffsetFrame) -> tuple[np.ndarray, np.ndarray]:
+        """Angular and translational velocity of F in M, in M."""
+        c = model.context
+        q = c.q.copy()
+        poses = []
+        for step in (-self.STEP, self.STEP):
+            c.q = q + step * c.v
+            poses.append(F.calc_pose(c, M))
+        c.q = q
+        R_MF = F.calc_rotation_matrix(c, M)
+        X_dot = (poses[1] - poses[0]) / (2 * self.STEP)
+        wx = X_dot[:3, :3] @ R_MF.T
+        return np.array([wx[2, 1], wx[0, 2], wx[1, 0]]), X_dot[:3, 3]
+
+    @pytest.fixture(params=["default", "changed parameter"])
+    def moving(self, model: Model, request: pytest.FixtureRequest) -> Model:
+        if request.param == "changed parameter":
+            model.tool.set_pose_in_parent_frame(model.context, make_pose([3, 0, 0]) @ X_BT)
+        return model
+
+    def test_in_world(self, moving: Model) -> None:
+        c = moving.context
+        w, v = self.rate(moving, moving.camera, moving.tree.world_frame)  # type: ignore[arg-type]
+        V_WF = moving.camera.calc_spatial_velocity_in_world(c)
+        assert close(V_WF, [*w, *v], atol=1e-9)
+        assert close(moving.camera.eval_angular_velocity_in_world(c), w, atol=1e-9)
+        V_WB = moving.b.eval_spatial_velocity_in_world(c)
+        assert close(moving.b.body_frame.calc_spatial_velocity_in_world(c), V_WB)
+
+    def test_in_a_moving_frame(self, moving: Model) -> None:
+        c, M, E = moving.context, moving.a.body_frame, moving.tool
+        w_M, v_M = self.rate(moving, moving.camera, M)  # type: ignore[arg-type]
+        R_EM = M.calc_rotation_matrix(c, E)
+        V_MF_E = moving.camera.calc_spatial_velocity(c, M, E)
+        assert close(V_MF_E, [*(R_EM @ w_M), *(R_EM @ v_M)], atol=1e-9)
+        assert close(moving.camera.calc_angular_velocity(c, M, E), R_EM @ w_M, atol=1e-9)
+
+    def test_relative(self, moving: Model) -> None:
+        c, B, M, E = moving.context, moving.a.body_frame, moving.tool, moving.camera
+        F, W = moving.camera, moving.tree.world_frame
+        V_WF, V_WB = F.calc_spatial_velocity_in_world(c), B.calc_spatial_velocity_in_world(c)
+        assert close(F.calc_relative_spatial_velocity_in_world(c, B), V_WF - V_WB)
+        assert close(F.calc_relative_spatial_velocity(c, B, W, W), V_WF - V_WB)
+        V_MF_E, V_MB_E = F.calc_spatial_velocity(c, M, E), B.calc_spatial_velocity(c, M, E)
+        assert close(F.calc_relative_spatial_velocity(c, B, M, E), V_MF_E - V_MB_E)
+
+    def test_foreign_frames(self, model: Model) -> None:
+        other, c = Model().tool, model.context
+        for call in (
+            lambda: model.tool.calc_spatial_velocity(c, other, model.camera),
+            lambda: model.tool.calc_spatial_velocity(c, model.camera, other),
+            lambda: model.tool.calc_angular_velocity(c, other, model.camera),
+            lambda: model.tool.calc_angular_velocity(c, model.camera, other),
+            lambda: model.tool.calc_relative_spatial_velocity_in_world(c, other),
+            lambda: model.tool.calc_relative_spatial_velocity(c, other, model.camera, model.camera),
+        ):
+            with pytest.raises(ForeignElementError, match="frame 'tool' belongs to another tree"):
+                call()

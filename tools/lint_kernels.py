@@ -1,0 +1,80 @@
+"""Check what the compiler does not: that kernels are free of Python, and that their signatures explain themselves.
+
+A kernel is a ``cdef`` function in a ``.pxd`` file of the core. Each one is ``noexcept nogil`` and touches no Python
+object. One in ``passes/`` with more than `MAX_PLAIN` pointers has its arguments in the sections `SECTIONS`, in that
+order; inputs are const, what is written is not, and every array has its shape behind it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+CORE = Path(__file__).parents[1] / "src" / "mbt" / "_core"
+FILES = [*sorted((CORE / "passes").glob("*.pxd")), *(CORE / f"{n}.pxd" for n in ("algorithms", "mobilizers", "spatial"))]
+
+SECTIONS = ["Topology", "Parameters", "In", "In, destroyed", "Work", "Out"]
+READ_ONLY = {"Topology", "Parameters", "In"}
+MAX_PLAIN = 5
+
+FUNCTION = re.compile(r"^cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>.*?)\)(?P<suffix>[^()\n]*):\n", re.S | re.M)
+POINTER = re.compile(r"(?P<const>const )?(?P<type>\w+(?:\[T\])?)\* ?(?P<name>\w+)")
+ARRAYS_OF = {"T", "double", "int"}
+PYTHON = re.compile(r"\b(object|list|dict|tuple|str|bytes|cpdef(?! enum)|def|class|raise|try|lambda|with gil|print)\b|^import ", re.M)
+TEXT = re.compile(r'""".*?"""|#[^\n]*', re.S)
+
+
+def lint(path: Path) -> Iterator[str]:
+    """Yield the problems of a file."""
+    source = path.read_text()
+    # Blank out comments and docstrings, and keep the line numbers.
+    code = TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source)
+    where = f"{path.relative_to(CORE.parents[2])}:"
+    for match in PYTHON.finditer(code):
+        yield f"{where}{line_of(source, match.start())}: Python ({match[0].strip()!r}) in a kernel file"
+    for match in FUNCTION.finditer(source):
+        place = f"{where}{line_of(source, match.start())}: {match['name']}"
+        if match["suffix"].strip() != "noexcept nogil":
+            yield f"{place}: expected 'noexcept nogil', got {match['suffix'].strip()!r}"
+        if path.parent.name == "passes":
+            for problem in lint_signature(match["arguments"]):
+                yield f"{place}: {problem}"
+
+
+def lint_signature(arguments: str) -> Iterator[str]:
+    """Yield the problems of the arguments of a pass."""
+    section, seen = "", []
+    pointers = len(POINTER.findall(TEXT.sub("", arguments)))
+    for line in arguments.splitlines():
+        code, _, comment = (part.strip() for part in line.partition("#"))
+        if not code and comment.removesuffix(":") in SECTIONS:
+            section = comment.removesuffix(":")
+            seen.append(section)
+        for pointer in POINTER.finditer(code) if section else ():
+            if bool(pointer["const"]) != (section in READ_ONLY):
+                yield f"{pointer['name']} in section {section!r}: {'not const' if section in READ_ONLY else 'const'}"
+            if pointer["type"] in ARRAYS_OF and not comment.startswith("("):
+                yield f"{pointer['name']}: no shape behind it"
+    if pointers > MAX_PLAIN and not seen:
+        yield f"{pointers} pointers without sections ({', '.join(SECTIONS)})"
+    if seen != sorted(set(seen), key=SECTIONS.index):
+        yield f"sections in the order {seen}, expected that of {SECTIONS}"
+
+
+def line_of(source: str, position: int) -> int:
+    """Return the number of the line at a position."""
+    return source.count("\n", 0, position) + 1
+
+
+def main() -> int:
+    """Print the problems, one a line; return 1 if there are any."""
+    problems = [problem for path in FILES for problem in lint(path)]
+    functions = sum(len(FUNCTION.findall(path.read_text())) for path in FILES)
+    print(*problems, f"{functions} kernels in {len(FILES)} files, {len(problems)} problems", sep="\n")
+    return 1 if problems or not functions else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
