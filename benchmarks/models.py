@@ -28,6 +28,11 @@ class BenchmarkModel:
     urdf: str
     floating: bool = False
 
+    @property
+    def root(self) -> str:
+        """Name of the link at the root."""
+        return ET.fromstring(self.urdf).findall("link")[0].attrib["name"]
+
 
 @dataclass
 class Inertia:
@@ -59,7 +64,7 @@ class Joint:
     axis: str
 
 
-# Made here ------------------------------------------------------------------------------------------------------
+# Made here ----------------------------------------------------------------------------------------------
 
 
 def cylinder(mass: float, radius: float, length: float) -> Inertia:
@@ -121,7 +126,7 @@ def _joint(
     return Joint(name, kind, parent, child, np.eye(3), np.array(place, dtype=float), axis)
 
 
-# Read from a file -----------------------------------------------------------------------------------------------
+# Read from a file ---------------------------------------------------------------------------------------
 
 
 def read_lumped(path: Path, floating: bool = False) -> BenchmarkModel:
@@ -173,7 +178,7 @@ def _read_origin(element: ET.Element) -> tuple[Array, Array]:
     return rotation_of_rpy([float(x) for x in origin.get("rpy", "0 0 0").split()]), p
 
 
-# Text -----------------------------------------------------------------------------------------------------------
+# Text ---------------------------------------------------------------------------------------------------
 
 
 def write_urdf(links: dict[str, Inertia], joints: list[Joint], name: str = "robot") -> str:
@@ -181,20 +186,19 @@ def write_urdf(links: dict[str, Inertia], joints: list[Joint], name: str = "robo
     children = {joint.child for joint in joints}
     root = next(link for link in links if link not in children)
     order = list(_depth_first(root, joints))
-    parts = [_link_text(root, links[root])]
+    parts = [_link_text(root, links[root] if root != "world" else Inertia())]
     for joint in order:
         parts += [_link_text(joint.child, links[joint.child]), _joint_text(joint)]
     return "\n".join([f'<robot name="{name}">', *parts, "</robot>\n"])
 
 
-def with_free_root(urdf: str) -> str:
+def with_free_root(model: BenchmarkModel) -> str:
     """Return the text with its root hung on a link named world by a floating joint."""
-    robot = ET.fromstring(urdf)
     free = (
         '<link name="world"/><joint name="free_root" type="floating"><parent link="world"/>'
-        f'<child link="{robot.findall("link")[0].attrib["name"]}"/></joint>'
+        f'<child link="{model.root}"/></joint>'
     )
-    head, tail = urdf.split(">", 1)
+    head, tail = model.urdf.split(">", 1)
     return f"{head}>{free}{tail}"
 
 
@@ -221,7 +225,8 @@ def _link_text(name: str, inertia: Inertia) -> str:
 
 def _joint_text(joint: Joint) -> str:
     return (
-        f'<joint name="{joint.name}" type="{joint.kind}"><parent link="{joint.parent}"/><child link="{joint.child}"/>'
+        f'<joint name="{joint.name}" type="{joint.kind}">'
+        f'<parent link="{joint.parent}"/><child link="{joint.child}"/>'
         f'<origin xyz="{_text(joint.p)}" rpy="{_text(rpy_of_rotation(joint.R))}"/><axis xyz="{joint.axis}"/>'
         '<limit lower="-10" upper="10" effort="1000" velocity="100"/></joint>'
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import mbt
-from core.kernel_scalars import select
+from core.kernel_scalars import BOUNDED_FUNCTIONS, Bounded, select
 from mbt._core.evaluation import Function, evaluate_lanes, evaluate_python, lane_count
 from support.build import build_tree
 from support.description import Array, Model
@@ -177,6 +177,41 @@ def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Function, arguments:
         for i in range(0, len(arguments[0]), W)
     ]
     return np.concatenate(blocks)
+
+
+def call_with_bounds(
+    tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...]
+) -> tuple[Array, Array]:
+    """The outputs of one state, and how far any evaluation of this kernel in double may be from the truth."""
+    out = call_python(
+        tree, function, [[Bounded(a) for a in array.tolist()] for array in arguments], BOUNDED_FUNCTIONS
+    )
+    # What no operation has touched is a float, and exact.
+    known = [a if isinstance(a, Bounded) else Bounded(a) for a in out]
+    return np.array([a.value for a in known]), np.array([a.bound for a in known])
+
+
+def assert_within(actual: Array, desired: Array, tolerance: Array, what: object = "") -> None:
+    """Entry by entry; NaN is never within anything."""
+    assert actual.shape == desired.shape, f"{what}: shape {actual.shape}, wanted {desired.shape}"
+    error = np.abs(actual - desired)
+    bad = ~(error <= tolerance)
+    assert not bad.any(), (
+        f"{what}: {bad.sum()} of {bad.size} entries, the first at {np.argwhere(bad)[0]}: {actual[bad][0]!r}, "
+        f"wanted {desired[bad][0]!r} within {np.broadcast_to(tolerance, bad.shape)[bad][0]:.3g}"
+    )
+
+
+def assert_same_to_rounding(actual: Array, desired: Array, bounds: Array, what: object = "") -> None:
+    """Equal for two evaluations in double.
+
+    Each may miss the truth by its running error bound. Those of the same kernel differ by less than
+    two bounds. Some public methods go another way than the kernel behind the door, with a bound of their own
+    of the same size: four. In practice the differences are a tenth of that.
+    """
+    # A bound that has grown to the size of the numbers would prove nothing.
+    assert (bounds <= 1e-5 * max(1.0, np.max(np.abs(desired), initial=0.0))).all(), what
+    assert_within(actual, desired, 4 * bounds, what)
 
 
 def call_double(tree: mbt.MultibodyTree, function: Function, inputs: Inputs) -> Array:

@@ -11,12 +11,14 @@ import pytest
 import mbt
 from support.build import build_tree
 from support.case import get_case
-from support.description import Model
+from support.description import JOINT_SIZES, Model
 from support.quantities import QUANTITIES, assert_close
 from support.random_trees import random_body, random_pose
+from support.reference import Reference
 from support.subject import Subject
 
 MODEL = "mixed20"
+Setter = Callable[[mbt.MultibodyTree, mbt.Context, Model], Model]
 
 
 def _set_inertia(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
@@ -54,19 +56,35 @@ def _set_frame(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> M
     return replace(model, frames=frames)
 
 
-def _set_joint_frame(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
-    """The frames that joints make for themselves are parameters too."""
-    X = random_pose(np.random.default_rng(3))
-    i = next(i for i, j in enumerate(model.joints) if j.X_PF is not None and j.X_BM is not None)
-    joint = tree.get_joint_by_name(model.joints[i].name)
-    joint.frame_on_parent.set_pose_in_parent_frame(context, X)
-    joint.frame_on_child.set_pose_in_parent_frame(context, X)
-    changed = replace(model.joints[i], X_PF=X, X_BM=X)
-    return replace(model, joints=(*model.joints[:i], changed, *model.joints[i + 1 :]))
+def _joint_frame_setter(kind: str, reverse: bool) -> Setter:
+    """The frames that joints make for themselves are parameters too, also those of welds."""
+
+    def set_joint_frame(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
+        X_PF, X_BM = (random_pose(np.random.default_rng(k)) for k in (3, 4))
+        directions = {joint.name: is_reversed for joint, is_reversed in Reference(model).outward}
+        i = next(
+            i
+            for i, j in enumerate(model.joints)
+            if j.kind == kind and directions[j.name] == reverse and j.X_PF is not None and j.X_BM is not None
+        )
+        joint = tree.get_joint_by_name(model.joints[i].name)
+        joint.frame_on_parent.set_pose_in_parent_frame(context, X_PF)
+        joint.frame_on_child.set_pose_in_parent_frame(context, X_BM)
+        changed = replace(model.joints[i], X_PF=X_PF, X_BM=X_BM)
+        return replace(model, joints=(*model.joints[:i], changed, *model.joints[i + 1 :]))
+
+    set_joint_frame.__name__ = f"{'reversed_' if reverse else ''}{kind}"
+    return set_joint_frame
 
 
-SETTERS = (_set_inertia, _set_gravity, _set_damping, _set_rotor, _set_frame, _set_joint_frame)
-Setter = Callable[[mbt.MultibodyTree, mbt.Context, Model], Model]
+SETTERS = (
+    _set_inertia,
+    _set_gravity,
+    _set_damping,
+    _set_rotor,
+    _set_frame,
+    *(_joint_frame_setter(kind, reverse) for kind in JOINT_SIZES for reverse in (False, True)),
+)
 
 
 @pytest.mark.parametrize("setter", SETTERS)

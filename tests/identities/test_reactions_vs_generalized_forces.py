@@ -21,7 +21,7 @@ def test_projection(model: str) -> None:
     desired = reference.reflected_inertia * state.vdot
     J = reference.jacobians(state.q)
     X_WB = reference.poses(state.q)
-    for joint, is_reversed in reference._outward:
+    for joint, is_reversed in reference.outward:
         inboard, outboard = (joint.child, joint.parent) if is_reversed else (joint.parent, joint.child)
         X_BO = joint.X_PF if is_reversed else joint.X_BM
         P, B = reference.row(inboard), reference.row(outboard)
@@ -45,7 +45,7 @@ def test_whole_model_on_world(model: str) -> None:
     tree.calc_inverse_dynamics(case.context(state), state.vdot, F_BMo_W_array=F_BMo_W)
     on_world = [
         (j.parent if rev else j.child)
-        for j, rev in reference._outward
+        for j, rev in reference.outward
         if (j.child if rev else j.parent) == "world"
     ]
     force = sum(F_BMo_W[reference.row(body), 3:] for body in on_world)

@@ -252,6 +252,12 @@ def test_mimic_joints_keep_their_coordinate_and_are_reported():
     assert "line 6: joint 'k' mimics 'hinge' (q = -2 q_hinge +0.5)" in warnings_of(model)
 
 
+def test_a_mimic_joint_follows_one_to_one_unless_it_says_otherwise():
+    model = read(*TWO_LINKS, link("tip"), joint("k", "arm", "tip", inside='<mimic joint="hinge"/>'))
+    (mimic,) = model.report.mimic_joints
+    assert (mimic.multiplier, mimic.offset) == (1, 0)
+
+
 def test_mimic_of_a_fixed_joint_has_no_effect():
     model = read(*TWO_LINKS, link("tip"), joint("k", "arm", "tip", "fixed", '<mimic joint="hinge"/>'))
     assert model.report.mimic_joints == []

@@ -86,11 +86,11 @@ class Reference:
         self.nq = sum(joint.num_positions for joint in self.model.joints)
         self.nv = sum(joint.num_velocities for joint in self.model.joints)
         self.gravity = np.zeros(3) if model.gravity is None else np.asarray(model.gravity, float)
-        self._outward = self._joints_outward()
+        self.outward = self._joints_from_world()
 
     # -- structure -----------------------------------------------------------------------------------------
 
-    def _joints_outward(self) -> list[tuple[Joint, bool]]:
+    def _joints_from_world(self) -> list[tuple[Joint, bool]]:
         """Joints from World outwards, with whether the joint is reversed (its child is nearer World)."""
         reached, waiting, outward = {WORLD}, list(self.model.joints), []
         while waiting:
@@ -105,12 +105,12 @@ class Reference:
 
     def inboard_joint(self, body: str) -> tuple[Joint, bool]:
         """The joint between a body and its inboard body, and whether it is reversed."""
-        return next((j, rev) for j, rev in self._outward if (j.parent if rev else j.child) == body)
+        return next((j, rev) for j, rev in self.outward if (j.parent if rev else j.child) == body)
 
     def subtree(self, body: str) -> set[str]:
         """The body and all bodies outboard of it."""
         found = {body}
-        for joint, is_reversed in self._outward:
+        for joint, is_reversed in self.outward:
             inboard, outboard = (joint.child, joint.parent) if is_reversed else (joint.parent, joint.child)
             if inboard in found:
                 found.add(outboard)
@@ -196,7 +196,7 @@ class Reference:
     def poses(self, q: AnyArray) -> AnyArray:
         """X_WB of all bodies, (nb, 4, 4)."""
         X_WB = np.tile(np.eye(4, dtype=np.result_type(q, float)), (self.nb, 1, 1))
-        for joint, is_reversed in self._outward:
+        for joint, is_reversed in self.outward:
             X_PB = _or_identity(joint.X_PF) @ self.X_FM(joint, q) @ inverse(_or_identity(joint.X_BM))
             parent, child = self.row(joint.parent), self.row(joint.child)
             if is_reversed:
@@ -209,7 +209,7 @@ class Reference:
         """J with V_WB = J v of all bodies, (nb, 6, nv): rotational rows first, at Bo, in World."""
         X_WB = self.poses(q)
         J = np.zeros((self.nb, 6, self.nv), dtype=X_WB.dtype)
-        for joint, is_reversed in self._outward:
+        for joint, is_reversed in self.outward:
             parent, child = self.row(joint.parent), self.row(joint.child)
             X_WF = X_WB[parent] @ _or_identity(joint.X_PF)
             X_WM = X_WB[child] @ _or_identity(joint.X_BM)
@@ -444,28 +444,25 @@ class Reference:
         """F_BMo_W, (nb, 6): spatial force on each body from its inboard joint, at the outboard frame, in
         World.
 
-        For every body the force balance of the whole subtree beyond the joint. World's row is left NaN:
-        there is no joint inboard of World.
+        For every body the force balance of the whole subtree beyond the joint. World's row is what holds
+        World: the same balance for everything, at the World origin.
         """
         X_WB, p_cm = self.poses(q), self.com_positions(q)
         F_cm = self.inertial_forces(q, v, vdot)
-        F = np.full((self.nb, 6), np.nan)
-        for body in self.model.bodies:
-            joint, is_reversed = self.inboard_joint(body.name)
-            X_BO = _or_identity(joint.X_PF if is_reversed else joint.X_BM)
-            p_WO = (X_WB[self.row(body.name)] @ X_BO)[:3, 3]
-            total = np.zeros(6)
-            for other in self.subtree(body.name):
+        F = np.zeros((self.nb, 6))
+        for name in self.layout.body_row:
+            p_WO = np.zeros(3)
+            if name != WORLD:
+                joint, is_reversed = self.inboard_joint(name)
+                X_BO = _or_identity(joint.X_PF if is_reversed else joint.X_BM)
+                p_WO = (X_WB[self.row(name)] @ X_BO)[:3, 3]
+            for other in self.subtree(name):
                 i = self.row(other)
-                total += [*(F_cm[i, :3] + np.cross(p_cm[i] - p_WO, F_cm[i, 3:])), *F_cm[i, 3:]]
+                F[self.row(name)] += [*(F_cm[i, :3] + np.cross(p_cm[i] - p_WO, F_cm[i, 3:])), *F_cm[i, 3:]]
                 if body_forces is not None:
                     t, f = body_forces[i, :3], body_forces[i, 3:]
-                    total -= [*(t + np.cross(X_WB[i, :3, 3] - p_WO, f)), *f]
-            F[self.row(body.name)] = total
+                    F[self.row(name)] -= [*(t + np.cross(X_WB[i, :3, 3] - p_WO, f)), *f]
         return F
-
-    def power_of_gravity(self, q: Array, v: Array) -> float:
-        return float(self.gravity_forces(q) @ v)
 
     # -- sizes of the terms, for tolerances ----------------------------------------------------------------
 
@@ -484,7 +481,7 @@ class Reference:
     def length_scale(self, q: Array) -> float:
         """The offsets that add up to a position: the longest way from World to a body, at least 1 m."""
         reach = {WORLD: 1.0}
-        for joint, is_reversed in self._outward:
+        for joint, is_reversed in self.outward:
             inboard, outboard = (joint.child, joint.parent) if is_reversed else (joint.parent, joint.child)
             offsets = (joint.X_PF, self.X_FM(joint, q), joint.X_BM)
             length = sum(float(np.linalg.norm(X[:3, 3])) for X in offsets if X is not None)

@@ -1,7 +1,7 @@
 """State, parameters and caches of one Context."""
 
 cimport numpy as cnp
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport PyObject
 from libc.string cimport memcpy
 
@@ -37,7 +37,7 @@ cdef class PositionKinematicsCache:
         cdef Py_ssize_t nb = compiled.model.num_bodies
         cdef Py_ssize_t nv = compiled.model.num_velocities
         self.compiled = compiled
-        self.X_FM_data = <double*>PyMem_Malloc((48*nb + 12*nv)*sizeof(double))
+        self.X_FM_data = <double*>PyMem_Calloc(48*nb + 12*nv, sizeof(double))
         if self.X_FM_data == NULL:
             raise MemoryError
         self.X_PB_data = self.X_FM_data + 16*nb
@@ -122,7 +122,7 @@ cdef class VelocityKinematicsCache:
     def __cinit__(self, CompiledModel compiled not None):
         cdef Py_ssize_t nb = compiled.model.num_bodies
         self.compiled = compiled
-        self.V_PB_W_data = <double*>PyMem_Malloc(18*nb*sizeof(double))
+        self.V_PB_W_data = <double*>PyMem_Calloc(18*nb, sizeof(double))
         if self.V_PB_W_data == NULL:
             raise MemoryError
         self.V_PB_data = self.V_PB_W_data + 6*nb
@@ -192,9 +192,13 @@ cdef _rows6(object owner, cnp.npy_intp count, double* memory):
 cdef class ContextCore:
     """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
 
-    def __init__(self, tree not None):
+    def __cinit__(self, tree):
+        # Not in __init__: an object that exists must have its arrays.
+        self.compiled = getattr(tree, "_compiled", None)
+        if self.compiled is None:
+            from mbt.context.checks import raise_not_finalized
+            raise_not_finalized(tree)
         self.tree = tree
-        self.compiled = tree._compiled
         self._reset()
 
     cdef _reset(self):

@@ -242,7 +242,7 @@ cdef inline void set_effective_constants(int type, int reversed, const double* d
 
 cdef inline int needs_reversal(int type, int reversed) noexcept nogil:
     """1 if the effective constants do not already express the reversal."""
-    return 1 if reversed and type == QUATERNION_FLOATING else 0
+    return 1 if reversed and type != WELD and type != REVOLUTE and type != PRISMATIC else 0
 
 
 # How the hot kernels treat it ----------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // Sine and cosine of one angle, or of one angle per lane: a single source for double and Lanes.
 //
-// Near zero (|x| <= SINCOS_NEAR): |x| = k pi/2 + y, |y| <= pi/4, with pi/2 in three parts of 33, 33
-// and 53 bits. The products of k with the first two parts are exact (k < 2^20), so the steps that
-// recover a rounding error hold with and without contraction to fused multiply-adds.
+// Near zero (|x| <= SINCOS_NEAR): |x| = k pi/2 + y, |y| <= pi/4, pi/2 in parts of 31, 16, 33 and 53 bits.
+// The products of k < 2^20 with the first three parts and the first two differences are exact, with and
+// without contraction to fused multiply-adds; so y is off by little more than one rounding.
 // Beyond, and for inf and NaN: the C library, lane by lane, in a function that is never inlined.
 //
 // A type V used here has + - *, construction from double and the functions that follow for
@@ -38,19 +38,17 @@ static constexpr double SINCOS_NEAR = 1e6;
 template <class V>
 static MBT_INLINE void sincos_near(const V& x, V* s, V* c) {
   constexpr double TWO_OVER_PI = 0x1.45f306dc9c883p-1;
-  constexpr double PIO2_HIGH = 0x1.921fb54400000p+0;
-  constexpr double PIO2_MID = 0x1.0b4611a600000p-34;
-  constexpr double PIO2_LOW = 0x1.3198a2e037073p-69;
+  constexpr double PIO2_1 = 0x1.921fb544p+0;
+  constexpr double PIO2_2 = 0x1.0b46p-34;
+  constexpr double PIO2_3 = 0x1.1a626331p-54;
+  constexpr double PIO2_4 = 0x1.1701b839a252p-88;
   const V to_integer(0x1.8p+52);  // added, it leaves an integer in the low bits of the sum
 
   // y = |x| - k pi/2
   const V a = abs_(x);
   const V shifted = a * TWO_OVER_PI + to_integer;
   const V k = shifted - to_integer;
-  const V y1 = a - k * PIO2_HIGH;  // exact
-  const V y2 = y1 - k * PIO2_MID;
-  const V lost = (y1 - y2) - k * PIO2_MID;
-  const V y = y2 - (k * PIO2_LOW - lost);
+  const V y = a - k * PIO2_1 - k * PIO2_2 - k * PIO2_3 - k * PIO2_4;
 
   // sin y = y + y z P(z), cos y = 1 - z (1/2 - z Q(z)), z = y^2: minimax on |y| <= pi/4, relative
   // errors 2^-57 and 2^-63 with these (rounded) coefficients.

@@ -1,0 +1,161 @@
+"""Contexts and forces: what they hold, refuse, and keep apart."""
+
+import numpy as np
+import pytest
+
+import mbt
+
+
+@pytest.fixture
+def tree() -> mbt.MultibodyTree:
+    """A hinged rod with a motor, and a free ball, under gravity."""
+    tree = mbt.MultibodyTree()
+    rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.01]))))
+    hinge = tree.add_joint(
+        mbt.RevoluteJoint, "hinge", tree.world_body, None, rod, None, axis=[0, 1, 0], damping=0.1
+    )
+    tree.add_joint_actuator("motor", hinge)
+    tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    return tree
+
+
+@pytest.mark.parametrize("what", [None, "tree", 3, mbt.SpatialInertia.zero()])
+def test_a_context_needs_a_tree(what: object) -> None:
+    with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree"):
+        mbt.Context(what)  # type: ignore[arg-type]
+
+
+def test_a_context_needs_a_finalized_tree() -> None:
+    tree = mbt.MultibodyTree()
+    for make in (mbt.Context, mbt.MultibodyForces, mbt.MultibodyTree.create_default_context):
+        with pytest.raises(mbt.NotFinalizedError, match="finalize"):
+            make(tree)
+
+
+def test_a_context_cannot_exist_without_its_tree() -> None:
+    with pytest.raises(TypeError):
+        mbt.Context.__new__(mbt.Context)
+
+
+def test_a_clone_is_independent(tree: mbt.MultibodyTree) -> None:
+    context = tree.create_default_context()
+    context.v = np.arange(7.0)
+    context.time = 2.0
+    context.applied_forces.generalized_forces[0] = 5.0
+    tree.get_body_by_name("rod").set_mass(context, 3.0)
+    clone = context.clone()
+    context.v = np.zeros(7)
+    context.applied_forces.set_zero()
+    tree.get_body_by_name("rod").set_mass(context, 9.0)
+    np.testing.assert_array_equal(clone.v, np.arange(7.0))
+    assert clone.time == 2.0
+    assert clone.applied_forces.generalized_forces[0] == 5.0
+    assert tree.calc_total_mass(clone) == 4.0
+
+
+def test_actuation_and_applied_forces_drive_forward_dynamics(tree: mbt.MultibodyTree) -> None:
+    context = tree.create_default_context()
+    passive = tree.calc_forward_dynamics(context)
+    context.actuation = [0.6]
+    # Inertia about the hinge: 2 kg times 0.3 m^2.
+    np.testing.assert_allclose(tree.calc_forward_dynamics(context) - passive, [1, 0, 0, 0, 0, 0, 0], atol=1e-15)
+    context.actuation = [0.0]
+    ball = tree.get_body_by_name("ball")
+    context.applied_forces.body_forces[ball.node_index, 5] = 9.81
+    np.testing.assert_allclose(tree.calc_forward_dynamics(context)[1:], 0.0, atol=1e-15)
+    external = mbt.MultibodyForces(tree)
+    external.body_forces[ball.node_index, 3] = 2.0
+    np.testing.assert_allclose(tree.calc_forward_dynamics(context, None, external)[4], 2.0, rtol=1e-15)
+
+
+def test_validate_lists_what_is_not_finite(tree: mbt.MultibodyTree) -> None:
+    context = tree.create_default_context()
+    context.validate()
+    context.v = [np.nan, 0, 0, 0, 0, 0, np.inf]
+    with pytest.raises(mbt.ArgumentValueError, match=r"v\[0\] = nan, v\[6\] = inf"):
+        context.validate()
+
+
+def test_zero_quaternion_is_refused_and_changes_nothing(tree: mbt.MultibodyTree) -> None:
+    context = tree.create_default_context()
+    before = context.q
+    with pytest.raises(mbt.SingularityError, match="quaternion of joint 'ball'"):
+        context.q = np.zeros(8)
+    assert context.q is before
+
+
+def test_quaternions_are_read_back_as_set(tree: mbt.MultibodyTree) -> None:
+    context = tree.create_default_context()
+    q = np.array([0.0, 2.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3])
+    context.q = q
+    np.testing.assert_array_equal(context.q, q)
+    np.testing.assert_array_equal(tree.eval_position_kinematics(context).X_WB[2][:3, :3], np.eye(3))
+
+
+def test_no_mass_no_centre_of_mass() -> None:
+    tree = mbt.MultibodyTree()
+    tree.finalize()
+    context = tree.create_default_context()
+    assert tree.calc_total_mass(context) == 0.0
+    with pytest.raises(mbt.SingularityError, match="no mass"):
+        tree.calc_center_of_mass_position_in_world(context)
+
+
+def test_a_massless_link_has_no_acceleration() -> None:
+    tree = mbt.MultibodyTree()
+    link = tree.add_body(mbt.RigidBody("feather", mbt.SpatialInertia.zero()))
+    tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, axis=[0, 0, 1])
+    tree.finalize()
+    context = tree.create_default_context()
+    out = np.full(1, 7.0)
+    for call in (
+        lambda: tree.calc_forward_dynamics(context, out=out),
+        lambda: mbt.functional.forward_dynamics(tree, np.zeros(1), np.zeros(1), np.ones(1), out=out),
+        lambda: mbt.functional.forward_dynamics(tree, [0.0], [0.0], [1.0], out=out),
+    ):
+        with pytest.raises(mbt.SingularityError, match="joint 'hinge'.*'feather'"):
+            call()
+        assert out[0] == 7.0
+    batch = mbt.functional.forward_dynamics(tree, np.zeros((2, 1)), np.zeros(1), np.ones(1))
+    assert np.isnan(batch).all()
+
+
+class TestMultibodyForces:
+    def test_arrays_are_written_or_assigned(self, tree: mbt.MultibodyTree) -> None:
+        forces = mbt.MultibodyForces(tree)
+        array = forces.body_forces
+        forces.body_forces = np.ones((3, 6))
+        forces.generalized_forces = range(7)
+        np.testing.assert_array_equal(array, 1.0)
+        np.testing.assert_array_equal(forces.generalized_forces, np.arange(7.0))
+        with pytest.raises(mbt.ShapeError, match=r"body_forces: expected shape \(3, 6\), got \(2, 6\)"):
+            forces.body_forces = np.ones((2, 6))
+
+    def test_sums(self, tree: mbt.MultibodyTree) -> None:
+        a, b = mbt.MultibodyForces(tree), mbt.MultibodyForces(tree)
+        a.generalized_forces[:] = 1.0
+        b.generalized_forces[:] = 2.0
+        b.body_forces[1] = 3.0
+        assert a.add_in_forces(b) is a
+        np.testing.assert_array_equal(a.generalized_forces, 3.0)
+        np.testing.assert_array_equal(a.body_forces[1], 3.0)
+        a.set_zero()
+        assert not a.body_forces.any()
+        assert not a.generalized_forces.any()
+
+    def test_refusals(self, tree: mbt.MultibodyTree) -> None:
+        other = mbt.MultibodyTree()
+        other.finalize()
+        forces = mbt.MultibodyForces(tree)
+        with pytest.raises(mbt.ContextMismatchError, match="same tree"):
+            forces.add_in_forces(mbt.MultibodyForces(other))
+        with pytest.raises(mbt.ArgumentTypeError, match="MultibodyForces"):
+            forces.add_in_forces(np.zeros(7))  # type: ignore[arg-type]
+        with pytest.raises(mbt.ShapeError, match="batch shape"):
+            forces.add_in_forces(mbt.MultibodyForces(tree, 4))
+        with pytest.raises(mbt.MbtError, match="batch_shape"):
+            mbt.MultibodyForces(tree, (-1,))
+        with pytest.raises(mbt.ArgumentTypeError, match="batch_shape"):
+            mbt.MultibodyForces(tree, "3")  # type: ignore[arg-type]

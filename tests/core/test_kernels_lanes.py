@@ -1,0 +1,215 @@
+"""Lanes: every kernel gives each state what it gives that state alone, whatever is in the other lanes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mbt
+from core.kernel_calls import (
+    FUNCTIONS,
+    TREES,
+    Inputs,
+    W,
+    assert_same_to_rounding,
+    call_double,
+    call_with_bounds,
+    get_tree,
+    quaternion_starts,
+    random_inputs,
+)
+from mbt._core.evaluation import Function, evaluate_lanes
+from support.description import Array
+
+F = Function
+every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
+every_tree = pytest.mark.parametrize("name", TREES)
+# All joint types, directions and branching in one.
+RICH = "mixed4"
+
+
+def lanes(tree: mbt.MultibodyTree, function: Function, inputs: Inputs) -> Array:
+    return evaluate_lanes(tree, function, *inputs.arguments(function))
+
+
+def with_nan(array: Array, lane: int) -> Array:
+    result = array.copy()
+    result[lane] = np.nan
+    return result
+
+
+def others(lane: int) -> list[int]:
+    return [i for i in range(W) if i != lane]
+
+
+@every_function
+@every_tree
+def test_lanes_vs_loop_over_states(name: str, function: Function) -> None:
+    """States and parameters are different in every lane."""
+    tree = get_tree(name)
+    inputs = random_inputs(tree, W)
+    got = lanes(tree, function, inputs)
+    for i in range(W):
+        state = inputs.state(i)
+        _, bounds = call_with_bounds(tree, function, state.arguments(function))
+        assert_same_to_rounding(got[i], call_double(tree, function, state), bounds, f"lane {i}")
+
+
+@every_function
+@pytest.mark.parametrize("count", range(1, W + 1))
+def test_part_of_a_block_vs_whole_block(function: Function, count: int) -> None:
+    tree = get_tree(RICH)
+    inputs = random_inputs(tree, W, seed=1)
+    part = lanes(tree, function, inputs.state(slice(count)))
+    np.testing.assert_array_equal(part, lanes(tree, function, inputs)[:count])
+
+
+@every_function
+def test_order_of_lanes_does_not_matter(function: Function) -> None:
+    tree = get_tree(RICH)
+    inputs = random_inputs(tree, W, seed=2)
+    order = np.roll(np.arange(W)[::-1], 1)
+    reordered = Inputs(*(array[order] for array in vars(inputs).values()))
+    np.testing.assert_array_equal(
+        lanes(tree, function, reordered), lanes(tree, function, inputs)[order]
+    )
+
+
+@every_function
+@pytest.mark.parametrize("what", ["parameters", "q", "v", "x", "qdot"])
+@pytest.mark.parametrize("lane", range(W))
+def test_nan_stays_in_its_lane(function: Function, what: str, lane: int) -> None:
+    tree = get_tree(RICH)
+    inputs = random_inputs(tree, W, seed=3)
+    clean = lanes(tree, function, inputs)
+    assert np.isfinite(clean).all()
+    got = lanes(tree, function, inputs.changed(**{what: with_nan(getattr(inputs, what), lane)}))
+    np.testing.assert_array_equal(got[others(lane)], clean[others(lane)])
+    if reads(function, what):
+        assert np.isnan(got[lane]).any(), f"NaN in {what} is lost"
+    else:
+        np.testing.assert_array_equal(got[lane], clean[lane])
+
+
+def reads(function: Function, what: str) -> bool:
+    """Whether a function depends on an input."""
+    readers = {
+        "parameters": set(FUNCTIONS) - {F.QDOT, F.VELOCITY},
+        "q": set(FUNCTIONS),
+        "v": {
+            F.INVERSE_DYNAMICS,
+            F.FORWARD_DYNAMICS,
+            F.CORIOLIS_MATRIX,
+            F.KINETIC_ENERGY,
+            F.MOMENTUM,
+            F.QDOT,
+            F.VELOCITY_KINEMATICS,
+            F.ACCELERATION_KINEMATICS,
+            F.REACTION_FORCES,
+        },
+        "x": {F.INVERSE_DYNAMICS, F.FORWARD_DYNAMICS, F.ACCELERATION_KINEMATICS, F.REACTION_FORCES},
+        "qdot": {F.VELOCITY},
+    }
+    return function in readers[what]
+
+
+@every_function
+@pytest.mark.parametrize("lane", range(W))
+def test_a_zero_quaternion_stays_in_its_lane(function: Function, lane: int) -> None:
+    tree = get_tree("one_floating_reversed")
+    inputs = random_inputs(tree, W, seed=4)
+    clean = lanes(tree, function, inputs)
+    q = inputs.q.copy()
+    (start,) = quaternion_starts(tree)
+    q[lane, start : start + 4] = 0.0
+    got = lanes(tree, function, inputs.changed(q=q))
+    np.testing.assert_array_equal(got[others(lane)], clean[others(lane)])
+    if function == F.QDOT:
+        # N(0) = 0 is a number.
+        np.testing.assert_array_equal(got[lane, start : start + 4], np.zeros(4))
+    elif function == F.SPATIAL_INERTIAS:
+        # World's rows stay what they are.
+        assert np.isnan(got[lane, 3:6]).all()
+    else:
+        assert np.isnan(got[lane]).any()
+
+
+@every_function
+@pytest.mark.parametrize("lane", range(W))
+def test_a_huge_angle_stays_in_its_lane(function: Function, lane: int) -> None:
+    """Beyond 1e6 rad sine and cosine are computed in another way, one lane at a time."""
+    tree = get_tree("arm7")
+    inputs = random_inputs(tree, W, seed=5)
+    clean = lanes(tree, function, inputs)
+    q = inputs.q.copy()
+    q[lane] *= 1e7
+    huge = inputs.changed(q=q)
+    got = lanes(tree, function, huge)
+    np.testing.assert_array_equal(got[others(lane)], clean[others(lane)])
+    state = huge.state(lane)
+    _, bounds = call_with_bounds(tree, function, state.arguments(function))
+    assert_same_to_rounding(got[lane], call_double(tree, function, state), bounds)
+
+
+@every_function
+def test_nothing_is_left_over_from_the_call_before(function: Function) -> None:
+    """Working memory comes as it is: after NaN everywhere, numbers are the same as before."""
+    tree = get_tree(RICH)
+    inputs = random_inputs(tree, W, seed=6)
+    clean = lanes(tree, function, inputs)
+    for _ in range(3):
+        lanes(tree, function, Inputs(*(np.full_like(array, np.nan) for array in vars(inputs).values())))
+        np.testing.assert_array_equal(lanes(tree, function, inputs), clean)
+
+
+# --- The door ---------------------------------------------------------------------------------------------
+
+
+def test_any_array_that_holds_the_numbers_will_do() -> None:
+    tree = get_tree(RICH)
+    # Multiples of 1/8 are the same numbers in float32.
+    inputs = Inputs(*(np.round(8 * array) / 8 for array in vars(random_inputs(tree, W)).values()))
+    expected = lanes(tree, F.POSITION_KINEMATICS, inputs)
+    for convert in (
+        lambda a: a.astype(np.float32),
+        np.asfortranarray,
+        lambda a: np.repeat(a, 2, axis=0)[::2],
+        lambda a: a.astype(">f8"),
+        np.ndarray.tolist,
+    ):
+        arguments = [convert(array) for array in inputs.arguments(F.POSITION_KINEMATICS)]
+        np.testing.assert_array_equal(evaluate_lanes(tree, F.POSITION_KINEMATICS, *arguments), expected)
+
+
+@pytest.mark.parametrize("count", [0, W + 1])
+def test_number_of_states_is_checked(count: int) -> None:
+    tree = get_tree(RICH)
+    arguments = random_inputs(tree, count).arguments(F.MASS_MATRIX)
+    with pytest.raises(ValueError, match=f"q: expected 1 to {W} states, got {count}"):
+        evaluate_lanes(tree, F.MASS_MATRIX, *arguments)
+
+
+@pytest.mark.parametrize("i", range(4))
+@pytest.mark.parametrize("axis", [0, 1])
+def test_shapes_are_checked(i: int, axis: int) -> None:
+    tree = get_tree(RICH)
+    arguments = list(random_inputs(tree, 1).arguments(F.MASS_MATRIX))
+    arguments[i] = np.repeat(arguments[i], 2, axis=axis)
+    # The number of states is that of q.
+    blamed = ("parameters", "q", "v", "x")[i] if (axis, i) != (0, 1) else "parameters"
+    if W == 1 and (axis, i) == (0, 1):
+        blamed = "q"
+    with pytest.raises(ValueError, match=f"^{blamed}: expected"):
+        evaluate_lanes(tree, F.MASS_MATRIX, *arguments)
+
+
+def test_a_tree_must_be_finalized() -> None:
+    with pytest.raises(mbt.NotFinalizedError):
+        evaluate_lanes(mbt.MultibodyTree(), F.MASS_MATRIX, [[]], [[]], [[]], [[]])
+
+
+@pytest.mark.parametrize("number", [-1, len(FUNCTIONS)])
+def test_an_unknown_function_is_refused(number: int) -> None:
+    tree = get_tree(RICH)
+    with pytest.raises(ValueError, match="function"):
+        evaluate_lanes(tree, number, *random_inputs(tree, 1).arguments(F.MASS_MATRIX))

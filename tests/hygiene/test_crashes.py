@@ -1,0 +1,174 @@
+"""Strange but legal Python must end in an answer or an exception, never take the interpreter down.
+
+Each case runs in a process of its own: a crash is then one failed test.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PRELUDE = """
+import copy, pickle, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import mbt
+from support.case import get_case
+case = get_case("mixed8")
+tree, context = case.tree, case.context(case.state())
+q, v, ones = case.state().q, case.state().v, np.ones(case.tree.num_velocities)
+desired = tree.calc_mass_matrix(context).copy()
+def refused(f):
+    try:
+        f()
+    except Exception:
+        return
+    raise AssertionError("not refused")
+"""
+
+CASES = {
+    "context of an unfinished tree": """
+refused(lambda: mbt.Context(mbt.MultibodyTree()))
+""",
+    "context of something else": """
+for thing in (None, 3, "tree", object()):
+    refused(lambda: mbt.Context(thing))
+""",
+    "context without constructor": """
+empty = mbt.Context.__new__(mbt.Context)
+refused(lambda: tree.calc_mass_matrix(empty))
+refused(lambda: setattr(empty, "q", q))
+""",
+    "context constructed twice": """
+for name in ("mixed40", "one_floating", "mixed8"):
+    other = get_case(name)
+    try:
+        context.__init__(other.tree)
+    except Exception:
+        continue
+    for _ in range(50):
+        context.q, context.v = other.state().q, other.state().v
+        V_WB = other.tree.eval_velocity_kinematics(context).V_WB
+        fresh = other.context(other.state())
+        np.testing.assert_array_equal(V_WB, other.tree.eval_velocity_kinematics(fresh).V_WB)
+        del V_WB
+        other.tree.calc_coriolis_matrix(context)
+""",
+    "resized state": """
+for size in (1, 10**6):
+    for name in ("q", "v", "actuation"):
+        # Nobody else holds the array now, so that NumPy allows it.
+        try:
+            getattr(context, name).resize(size)
+        except ValueError:
+            pass
+        for _ in range(50):
+            context.q, context.v = q, v
+            junk = [np.full(n, np.nan) for n in range(1, 30)]
+        np.testing.assert_array_equal(context.q, q)
+        np.testing.assert_array_equal(tree.calc_mass_matrix(context), desired)
+""",
+    "reshaped state": """
+try:
+    context.q.shape = (1, -1)
+except (ValueError, AttributeError):
+    pass
+assert context.q.shape == q.shape
+try:
+    context.q.dtype = np.int64
+except (ValueError, AttributeError):
+    pass
+np.testing.assert_array_equal(context.q, q)
+""",
+    "state written by force": """
+try:
+    context.q.flags.writeable = True
+    context.q[0] = 100.0
+except ValueError:
+    pass
+np.testing.assert_array_equal(context.q, q)
+""",
+    "resized forces": """
+forces = mbt.MultibodyForces(tree)
+for name in ("body_forces", "generalized_forces"):
+    try:
+        getattr(forces, name).resize(1)
+    except ValueError:
+        pass
+for _ in range(50):
+    try:
+        tree.calc_force_elements_contribution(context, forces)
+        tree.calc_inverse_dynamics(context, ones, forces)
+        tree.calc_forward_dynamics(context, ones, forces)
+    except ValueError:
+        pass
+    junk = [np.full(n, np.nan) for n in range(1, 30)]
+""",
+    "copies": """
+for thing in (tree, context, tree.eval_position_kinematics(context), tree.eval_velocity_kinematics(context)):
+    for copier in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+        try:
+            twin = copier(thing)
+        except Exception:
+            continue
+        if thing is context:
+            np.testing.assert_array_equal(twin.tree.calc_mass_matrix(twin), desired)
+        elif thing is tree:
+            fresh = twin.create_default_context()
+            fresh.q = q
+            np.testing.assert_array_equal(twin.calc_mass_matrix(fresh), desired)
+            assert twin.world_body.parent_tree is twin
+        else:
+            raise AssertionError("a cache was copied")
+""",
+    "tree constructed twice": """
+try:
+    tree.__init__()
+except Exception:
+    pass
+np.testing.assert_array_equal(tree.calc_mass_matrix(context), desired)
+assert tree.num_bodies == len(case.model.bodies) + 1
+""",
+    "garbage": """
+import gc
+X_WB = tree.eval_position_kinematics(context).X_WB
+kept = X_WB.copy()
+fresh = mbt.MultibodyTree()
+fresh.finalize()
+x = fresh.create_default_context()
+x.q
+del case, tree, context, fresh, x
+get_case.cache_clear()
+gc.collect()
+junk = [np.full(n, np.nan) for n in range(1, 300)]
+np.testing.assert_array_equal(X_WB, kept)
+""",
+    "nothing but World": """
+world = mbt.MultibodyTree()
+world.finalize()
+x = world.create_default_context()
+x.q, x.v = [], []
+assert world.calc_mass_matrix(x).shape == (0, 0)
+assert world.calc_forward_dynamics(x, []).shape == (0,)
+assert world.calc_coriolis_matrix(x).shape == (0, 0)
+none = np.zeros((3, 0))
+assert mbt.functional.inverse_dynamics(world, none, none, none).shape == (3, 0)
+refused(lambda: world.calc_center_of_mass_position_in_world(x))
+""",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_survives(name: str) -> None:
+    tests = str(Path(__file__).parents[1])
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PRELUDE + CASES[name], tests],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert run.returncode == 0, f"exit code {run.returncode}\n{run.stderr}"
