@@ -218,7 +218,9 @@ def call_double(tree: mbt.MultibodyTree, function: Function, inputs: Inputs) -> 
     """The same quantity of one state in double, by the public methods, flat."""
     context = tree.create_default_context()
     for section in parameter_sections(tree):
-        numbers = inputs.parameters[parameter_slices(tree)[section.name]].reshape(section.count, section.width)
+        numbers = inputs.parameters[parameter_slices(tree)[section.name]].reshape(
+            section.count, section.width
+        )
         for i, row in enumerate(numbers):
             context._set_parameter(section.name, i, row)
     context.q = inputs.q

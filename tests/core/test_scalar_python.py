@@ -251,6 +251,24 @@ def test_object_arrays_are_storage() -> None:
     assert log.alive == 0
 
 
+def test_an_operation_may_overwrite_its_own_operands() -> None:
+    operands = np.empty((1, 2), dtype=object)
+
+    class Vanishing:
+        def __add__(self, other: object) -> object:
+            operands[:] = None
+            return NotImplemented
+
+    class Right:
+        def __radd__(self, left: object) -> str:
+            return type(left).__name__
+
+    operands[0] = Vanishing(), Right()
+    out = np.empty(1, dtype=object)
+    apply_python_arrays("add", operands, out)
+    assert out[0] == "Vanishing"
+
+
 # --- Errors -----------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +37,12 @@ def _new_state(context: mbt.Context) -> None:
     state = get_case(MODEL).state(1)
     context.q = state.q
     context.v = state.v
+
+
+def _move_wrist(tree: mbt.MultibodyTree, context: mbt.Context) -> None:
+    wrist = tree.get_frame_by_name("wrist")
+    assert isinstance(wrist, mbt.FixedOffsetFrame)
+    wrist.set_pose_in_parent_frame(context, np.eye(4))
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -152,8 +159,7 @@ def test_stale_velocities() -> None:
 def test_stale_after_a_parameter() -> None:
     tree, context = _case()
     pc = tree.eval_position_kinematics(context)
-    frame = tree.get_frame_by_name("wrist")
-    frame.set_pose_in_parent_frame(context, np.eye(4))
+    _move_wrist(tree, context)
     with pytest.raises(mbt.StaleCacheError):
         tree.calc_inverse_dynamics(context, np.ones(tree.num_velocities), pc=pc)
 
@@ -173,7 +179,7 @@ def test_cache_of_another_context() -> None:
 
 
 @pytest.mark.parametrize("thing", [0, "pc", np.zeros(3)])
-def test_no_cache(thing: object) -> None:
+def test_no_cache(thing: Any) -> None:
     tree, context = _case()
     with pytest.raises(TypeError, match="pc"):
         tree.calc_inverse_dynamics(context, np.ones(tree.num_velocities), pc=thing)
@@ -183,7 +189,7 @@ def test_clone_is_independent() -> None:
     tree, context = _case()
     context.time = 2.0
     context.actuation = np.ones(tree.num_actuators)
-    tree.get_frame_by_name("wrist").set_pose_in_parent_frame(context, np.eye(4))
+    _move_wrist(tree, context)
     clone = context.clone()
     assert clone.tree is tree
     assert clone.time == 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def _misaligned(x: np.ndarray) -> np.ndarray:
     return raw
 
 
-GOOD = {
+GOOD: dict[str, Callable[[np.ndarray], Any]] = {
     "list": lambda x: x.tolist(),
     "tuple": lambda x: tuple(x.tolist()),
     "float32": lambda x: x.astype(np.float32),
@@ -60,7 +61,7 @@ GOOD = {
     "subclass": lambda x: x.view(_Subclass),
 }
 
-BAD = {
+BAD: dict[str, Callable[[np.ndarray], Any]] = {
     "complex": lambda x: x.astype(complex),
     "complex list": lambda x: [1j] * len(x),
     "strings": lambda x: x.astype(str),
@@ -230,8 +231,9 @@ def test_no_context(name: str, thing: Any) -> None:
 @pytest.mark.parametrize("thing", [None, "tree", 3])
 def test_no_tree(name: str, thing: Any) -> None:
     case, call = get_case(MODEL), CALLS[name]
-    with pytest.raises((TypeError, AttributeError)):
-        call.run(thing, None, *call.values(case.tree))
+    _, *operands = call.positional(case.tree, _context(), *call.values(case.tree))
+    with pytest.raises(mbt.MbtError, match="tree"):
+        call.function(case.tree)(thing, *operands)
 
 
 @pytest.mark.parametrize("name", METHODS | SCALARS)
@@ -292,8 +294,9 @@ def test_forces_of_another_tree() -> None:
         case.tree.calc_forward_dynamics(_context(), vdot, forces)
     with pytest.raises(mbt.MbtError):
         case.tree.calc_force_elements_contribution(_context(), forces)
-    with pytest.raises(TypeError):
-        case.tree.calc_inverse_dynamics(_context(), vdot, np.zeros((case.tree.num_bodies, 6)))
+    array: Any = np.zeros((case.tree.num_bodies, 6))
+    with pytest.raises(mbt.MbtError, match="external_forces"):
+        case.tree.calc_inverse_dynamics(_context(), vdot, array)
 
 
 def test_one_point_is_one_dimensional() -> None:

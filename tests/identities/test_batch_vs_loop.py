@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mbt
 from mbt import functional
 from support.case import FEW, Case, get_case
 from support.random_trees import CATALOGUE
@@ -93,6 +94,25 @@ def test_broadcasting_axes_against_each_other(model: str) -> None:
     assert result.shape == (4, 3, case.tree.num_velocities)
     for i, j in np.ndindex(4, 3):
         np.testing.assert_array_equal(result[i, j], functional.bias_term(case.tree, q[i, 0], v[j]))
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("model", FEW)
+@pytest.mark.parametrize("shape", [(5,), (2, 3)])
+def test_batches_of_forces(model: str, function: str, shape: tuple[int, ...]) -> None:
+    """External forces have leading axes of their own."""
+    case = get_case(model)
+    f, names = FUNCTIONS[function]
+    state, rng = case.state(), np.random.default_rng(0)
+    forces = mbt.MultibodyForces(case.tree, shape)
+    forces.body_forces[:] = rng.normal(size=forces.body_forces.shape)
+    forces.generalized_forces[:] = rng.normal(size=forces.generalized_forces.shape)
+    operands = [getattr(state, name) for name in names]
+    result = f(case.tree, *operands, external_forces=forces)
+    assert result.shape == (*shape, case.tree.num_velocities)
+    for index in np.ndindex(shape):
+        one = case.subject().forces(forces.body_forces[index], forces.generalized_forces[index])
+        np.testing.assert_array_equal(result[index], f(case.tree, *operands, external_forces=one))
 
 
 @pytest.mark.parametrize("model", FEW)

@@ -11,13 +11,13 @@ import pytest
 import mbt
 from support.build import build_tree
 from support.case import get_case
-from support.description import JOINT_SIZES, Model
+from support.description import JOINT_SIZES, Array, Model
 from support.quantities import QUANTITIES, assert_close
 from support.random_trees import random_body, random_pose
 from support.reference import Reference
 from support.subject import Subject
 
-MODEL = "mixed20"
+MODEL = "every_joint"
 Setter = Callable[[mbt.MultibodyTree, mbt.Context, Model], Model]
 
 
@@ -30,7 +30,9 @@ def _set_inertia(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) ->
 
 def _set_gravity(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
     g = np.array([1.0, -2.0, 3.0])
-    tree.force_elements[0].set_gravity_vector(context, g)
+    (gravity,) = tree.force_elements
+    assert isinstance(gravity, mbt.UniformGravityFieldElement)
+    gravity.set_gravity_vector(context, g)
     return replace(model, gravity=g)
 
 
@@ -49,9 +51,14 @@ def _set_rotor(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> M
     return replace(model, actuators=(actuator, *model.actuators[1:]))
 
 
+def _set_pose(frame: mbt.Frame, context: mbt.Context, X: Array) -> None:
+    assert isinstance(frame, mbt.FixedOffsetFrame)
+    frame.set_pose_in_parent_frame(context, X)
+
+
 def _set_frame(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
     X = random_pose(np.random.default_rng(2))
-    tree.get_frame_by_name("wrist").set_pose_in_parent_frame(context, X)
+    _set_pose(tree.get_frame_by_name("wrist"), context, X)
     frames = tuple(replace(f, X_PF=X) if f.name == "wrist" else f for f in model.frames)
     return replace(model, frames=frames)
 
@@ -62,14 +69,10 @@ def _joint_frame_setter(kind: str, reverse: bool) -> Setter:
     def set_joint_frame(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
         X_PF, X_BM = (random_pose(np.random.default_rng(k)) for k in (3, 4))
         directions = {joint.name: is_reversed for joint, is_reversed in Reference(model).outward}
-        i = next(
-            i
-            for i, j in enumerate(model.joints)
-            if j.kind == kind and directions[j.name] == reverse and j.X_PF is not None and j.X_BM is not None
-        )
+        i = next(i for i, j in enumerate(model.joints) if j.kind == kind and directions[j.name] == reverse)
         joint = tree.get_joint_by_name(model.joints[i].name)
-        joint.frame_on_parent.set_pose_in_parent_frame(context, X_PF)
-        joint.frame_on_child.set_pose_in_parent_frame(context, X_BM)
+        _set_pose(joint.frame_on_parent, context, X_PF)
+        _set_pose(joint.frame_on_child, context, X_BM)
         changed = replace(model.joints[i], X_PF=X_PF, X_BM=X_BM)
         return replace(model, joints=(*model.joints[:i], changed, *model.joints[i + 1 :]))
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.build import tree_and_reference
-from support.description import JOINT_SIZES
+from support.description import JOINT_SIZES, Array
 from support.quantities import QUANTITIES, assert_same_quantity, random_state
 from support.random_trees import random_model
 from support.subject import Subject
@@ -35,10 +35,8 @@ def test_units(scale: float) -> None:
     model = random_model(77, 8)
     bodies = tuple(replace(b, com=scale * b.com, I_BBcm_B=scale**2 * b.I_BBcm_B) for b in model.bodies)
 
-    def scaled(X: np.ndarray | None) -> np.ndarray | None:
-        if X is None:
-            return None
-        X = X.copy()
+    def scaled(X: Array | None) -> Array:
+        X = np.eye(4) if X is None else X.copy()
         X[:3, 3] *= scale
         return X
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def _urdf(name: str, base: str) -> tuple[Model, str]:
 
 
 @cache
-def _sources(library: str, name: str, base: str) -> tuple[Source, Source, Reference]:
+def _sources(library: str, name: str, base: Literal["fixed", "floating"]) -> tuple[Source, Source, Reference]:
     pytest.importorskip(library, reason="needs the `oracle` extra")
     module, peer, _ = PEERS[library]
     model, urdf = _urdf(name, base)
@@ -59,7 +60,7 @@ def _sources(library: str, name: str, base: str) -> tuple[Source, Source, Refere
 @pytest.mark.parametrize("quantity", QUANTITIES)
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize(("library", "name"), COMBINATIONS)
-def test_same(library: str, name: str, base: str, quantity: str) -> None:
+def test_same(library: str, name: str, base: Literal["fixed", "floating"], quantity: str) -> None:
     subject, other, reference = _sources(library, name, base)
     for k in range(2):
         state = random_state(reference, np.random.default_rng(k))

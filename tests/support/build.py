@@ -16,7 +16,7 @@ def build_tree(model: Model, *, finalize: bool = True) -> mbt.MultibodyTree:
         bodies[body.name] = tree.add_body(mbt.RigidBody(body.name, inertia))
     for joint in model.joints:
         add_joint(tree, joint, bodies[joint.parent], bodies[joint.child])
-    frames = {name: body.body_frame for name, body in bodies.items()}
+    frames: dict[str, mbt.Frame] = {name: body.body_frame for name, body in bodies.items()}
     for frame in model.frames:
         offset = mbt.FixedOffsetFrame(frame.name, frames[frame.parent], frame.X_PF)
         frames[frame.name] = tree.add_frame(offset)
@@ -39,7 +39,7 @@ def add_joint(
 ) -> mbt.Joint:
     ends = (joint.name, parent, joint.X_PF, child, joint.X_BM)
     if joint.kind == "weld":
-        return tree.add_joint(mbt.WeldJoint, *ends, **({} if joint.X_FM is None else {"X_FM": joint.X_FM}))
+        return tree.add_joint(mbt.WeldJoint, *ends, X_FM=joint.X_FM)
     damping = joint.damping or (0.0,) * joint.num_velocities
     if joint.kind == "floating":
         return tree.add_joint(

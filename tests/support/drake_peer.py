@@ -2,6 +2,9 @@
 same.
 """
 
+# mypy: disable-error-code="arg-type"
+# (the stubs of pydrake take a type of array that no array has)
+
 from __future__ import annotations
 
 from typing import Any
@@ -54,9 +57,10 @@ class DrakePeer:
 
     def _forces(self, body_forces: Array | None, tau: Array | None = None) -> Any:
         forces = MultibodyForces(self.plant)
-        for row, body in self._bodies() if body_forces is not None else []:
-            F = SpatialForce(tau=body_forces[row, :3], f=body_forces[row, 3:])
-            body.AddInForceInWorld(self.context, F, forces)
+        if body_forces is not None:
+            for row, body in self._bodies():
+                F = SpatialForce(tau=body_forces[row, :3], f=body_forces[row, 3:])
+                body.AddInForceInWorld(self.context, F, forces)
         if tau is not None:
             forces.mutable_generalized_forces()[:] += tau[self.v_order]
         return forces

@@ -82,7 +82,7 @@ def random_frames(rng: np.random.Generator, bodies: Sequence[Body]) -> tuple[Off
     """Two frames, the second fixed to the first, on a random body; and one on World."""
     frames = [OffsetFrame("camera_post", WORLD, random_pose(rng))]
     if bodies:
-        body = bodies[rng.integers(len(bodies))]
+        body = bodies[int(rng.integers(len(bodies)))]
         frames.append(OffsetFrame("wrist", body.name, random_pose(rng)))
         frames.append(OffsetFrame("tool", "wrist", random_pose(rng)))
     return tuple(frames)
@@ -158,6 +158,27 @@ def humanoid(seed: int) -> Model:
     )
 
 
+def every_joint(seed: int) -> Model:
+    """Each joint type in each direction, twice, with offset frames; all motors have rotors."""
+    rng = np.random.default_rng(seed)
+    kinds = [(kind, is_reversed) for kind in ALL_KINDS for is_reversed in (False, True)] * 2
+    bodies = tuple(random_body(rng, f"body{i}") for i in range(len(kinds)))
+    joints = []
+    for i, (kind, is_reversed) in enumerate(kinds):
+        inboard = bodies[int(rng.integers(max(0, i - 3), i))].name if i else WORLD
+        joint = random_joint(rng, f"joint{i}", kind, inboard, bodies[i].name, may_reverse=False)
+        joint = replace(joint, X_PF=random_pose(rng), X_BM=random_pose(rng))
+        joints.append(_reversed(joint) if is_reversed else joint)
+    return Model(
+        "every_joint",
+        bodies,
+        tuple(joints),
+        random_actuators(rng, joints, 1.0),
+        random_frames(rng, bodies),
+        gravity=9.81 * random_unit(rng),
+    )
+
+
 def all_weld(seed: int) -> Model:
     """Six bodies, no degree of freedom."""
     return random_model(seed, 6, kinds=("weld",))
@@ -185,6 +206,7 @@ CATALOGUE: dict[str, Callable[[], Model]] = {
     "mixed3": lambda: random_model(9, 3, kinds=ALL_KINDS),
     "mixed8": lambda: random_model(10, 8, kinds=ALL_KINDS),
     "mixed8_reversed": lambda: _all_reversed(random_model(11, 8, kinds=ALL_KINDS, may_reverse=False)),
+    "every_joint": lambda: every_joint(20),
     "mixed20": lambda: random_model(12, 20),
     "mixed40": lambda: random_model(13, 40),
     "free_forest": lambda: random_model(14, 12, free_bases=True),
@@ -196,8 +218,15 @@ CATALOGUE: dict[str, Callable[[], Model]] = {
 }
 
 
+def _reversed(joint: Joint) -> Joint:
+    """The same frames and axis, declared from child to parent: another joint, with its coordinate measured
+    back.
+    """
+    return replace(joint, parent=joint.child, child=joint.parent)
+
+
 def _all_reversed(model: Model) -> Model:
-    return replace(model, joints=tuple(replace(j, parent=j.child, child=j.parent) for j in model.joints))
+    return replace(model, joints=tuple(_reversed(joint) for joint in model.joints))
 
 
 def _without_gravity(model: Model) -> Model:

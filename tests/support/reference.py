@@ -321,11 +321,13 @@ class Reference:
 
     def center_of_mass(self, q: AnyArray) -> AnyArray:
         p = self.com_positions(q)
-        return sum(b.mass * p[self.row(b.name)] for b in self.model.bodies) / self.total_mass()
+        return np.sum([b.mass * p[self.row(b.name)] for b in self.model.bodies], axis=0) / self.total_mass()
 
     def center_of_mass_jacobian(self, q: AnyArray) -> AnyArray:
         J = self.com_jacobians(q)
-        return sum(b.mass * J[self.row(b.name), 3:] for b in self.model.bodies) / self.total_mass()
+        return (
+            np.sum([b.mass * J[self.row(b.name), 3:] for b in self.model.bodies], axis=0) / self.total_mass()
+        )
 
     def center_of_mass_velocity(self, q: Array, v: Array) -> Array:
         return np.asarray(self.center_of_mass_jacobian(q) @ v)
@@ -438,7 +440,7 @@ class Reference:
         rhs = tau + self.gravity_forces(q) + self.damping_forces(v) - self.bias_term(q, v)
         if body_forces is not None:
             rhs = rhs + self.applied_forces(q, body_forces)
-        return np.linalg.solve(self.mass_matrix(q), rhs) if self.nv else np.zeros(0)
+        return np.asarray(np.linalg.solve(self.mass_matrix(q), rhs)) if self.nv else np.zeros(0)
 
     def inboard_reactions(self, q: Array, v: Array, vdot: Array, body_forces: Array | None = None) -> Array:
         """F_BMo_W, (nb, 6): spatial force on each body from its inboard joint, at the outboard frame, in

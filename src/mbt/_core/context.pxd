@@ -3,6 +3,12 @@
 from mbt._core.model cimport CompiledModel, Derived
 
 
+cdef class Memory:
+    """Doubles that arrays handed out share. No array owns them, so none can resize or unlock them."""
+    cdef double* data
+    cdef Py_ssize_t size
+
+
 cdef class PositionKinematicsCache:
     cdef CompiledModel compiled
     cdef Derived derived
@@ -32,10 +38,10 @@ cdef class AccelerationKinematicsCache:
 cdef class ContextCore:
     cdef readonly object tree
     cdef CompiledModel compiled
-    cdef object _q, _v, _actuation, _parameters
-    cdef double* q_data
+    cdef Memory _q, _v, _actuation
+    cdef double* q_data                      # what _q and _v hold
     cdef double* v_data
-    cdef double* actuation_data
+    cdef object _parameters                  # (layout.size,) read-only array, never written in place
     cdef double _time
     cdef object _applied_forces              # None until somebody asks for them
     cdef Derived _derived                    # of the parameters; None after one has changed
@@ -46,9 +52,9 @@ cdef class ContextCore:
     cdef Derived derived(self)
     cdef PositionKinematicsCache position(self)
     cdef VelocityKinematicsCache velocity(self)
-    cdef _store_q(self, value)
-    cdef _store_v(self, value)
-    cdef _store_actuation(self, value)
+    cdef _store_q(self, const double* values)
+    cdef _store_v(self, const double* values)
+    cdef _store_actuation(self, const double* values)
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q)

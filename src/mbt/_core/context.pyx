@@ -22,9 +22,22 @@ cdef extern from "serial.hpp" namespace "MBT_NS" nogil:
     unsigned long long next_serial()
 
 
+cdef class Memory:
+
+    def __cinit__(self, Py_ssize_t size):
+        self.size = size
+        self.data = <double*>PyMem_Calloc(size, sizeof(double))
+        if self.data == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        PyMem_Free(self.data)
+
+
+# An array handed out keeps the memory it shows alive, and counts as a reference to it. A Context writes into memory,
+# or computes into a cache, only while nobody else holds it: what was handed out never changes.
+
 # Caches ---------------------------------------------------------------------------------------------------------
-# An array handed out keeps its cache alive. A Context computes into a cache again only while nobody else holds it, so
-# what was handed out never changes.
 
 cdef class PositionKinematicsCache:
     """Kinematics that depend on positions only. Arrays are read-only.
@@ -177,6 +190,11 @@ cdef _view(object owner, int ndim, cnp.npy_intp* shape, double* memory):
     return array
 
 
+cdef _vector(Memory memory):
+    cdef cnp.npy_intp[1] shape = [memory.size]
+    return _view(memory, 1, shape, memory.data)
+
+
 cdef _poses(object owner, cnp.npy_intp count, double* memory):
     cdef cnp.npy_intp[3] shape = [count, 4, 4]
     return _view(owner, 3, shape, memory)
@@ -204,10 +222,13 @@ cdef class ContextCore:
     cdef _reset(self):
         """Everything to its default."""
         cdef const Model* m = &self.compiled.model
-        self._q = self._v = self._actuation = None
-        self._store_q(self.compiled.default_q)
-        self._store_v(np.zeros(m.num_velocities))
-        self._store_actuation(np.zeros(m.num_actuators))
+        # Fresh memory is zero, and leaves what was handed out to its holders.
+        self._q = Memory(m.num_positions)
+        self._v = Memory(m.num_velocities)
+        self._actuation = Memory(m.num_actuators)
+        self.v_data = self._v.data
+        self.v_serial = next_serial()
+        self._store_q(data(self.compiled.default_q))
         self._time = 0.0
         self._parameters = self.compiled.default_parameters
         self._derived = self.compiled.defaults
@@ -218,22 +239,23 @@ cdef class ContextCore:
     @property
     def q(self):
         """Generalized positions, (num_positions,); read-only, write with ``context.q = ...``."""
-        return self._q
+        return _vector(self._q)
 
     @q.setter
     def q(self, value):
         value = in1(value, "q", self.compiled.model.num_positions)
         check_positions(self.tree, self.compiled, data(value))
-        self._store_q(value)
+        self._store_q(data(value))
 
     @property
     def v(self):
         """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
-        return self._v
+        return _vector(self._v)
 
     @v.setter
     def v(self, value):
-        self._store_v(in1(value, "v", self.compiled.model.num_velocities))
+        value = in1(value, "v", self.compiled.model.num_velocities)
+        self._store_v(data(value))
 
     @property
     def time(self):
@@ -248,11 +270,12 @@ cdef class ContextCore:
     @property
     def actuation(self):
         """Force or torque of each actuator, (num_actuators,); read-only, write with ``context.actuation = ...``."""
-        return self._actuation
+        return _vector(self._actuation)
 
     @actuation.setter
     def actuation(self, value):
-        self._store_actuation(in1(value, "actuation", self.compiled.model.num_actuators))
+        value = in1(value, "actuation", self.compiled.model.num_actuators)
+        self._store_actuation(data(value))
 
     @property
     def applied_forces(self):
@@ -262,19 +285,24 @@ cdef class ContextCore:
             self._applied_forces = MultibodyForces(self.tree)
         return self._applied_forces
 
-    cdef _store_q(self, value):
-        self._q = _stored(<PyObject*>self._q, value)
-        self.q_data = data(self._q)
+    cdef _store_q(self, const double* values):
+        if Py_REFCNT(<PyObject*>self._q) > 1:
+            self._q = Memory(self._q.size)
+        self.q_data = self._q.data
+        memcpy(self.q_data, values, self._q.size*sizeof(double))
         self.q_serial = next_serial()
 
-    cdef _store_v(self, value):
-        self._v = _stored(<PyObject*>self._v, value)
-        self.v_data = data(self._v)
+    cdef _store_v(self, const double* values):
+        if Py_REFCNT(<PyObject*>self._v) > 1:
+            self._v = Memory(self._v.size)
+        self.v_data = self._v.data
+        memcpy(self.v_data, values, self._v.size*sizeof(double))
         self.v_serial = next_serial()
 
-    cdef _store_actuation(self, value):
-        self._actuation = _stored(<PyObject*>self._actuation, value)
-        self.actuation_data = data(self._actuation)
+    cdef _store_actuation(self, const double* values):
+        if Py_REFCNT(<PyObject*>self._actuation) > 1:
+            self._actuation = Memory(self._actuation.size)
+        memcpy(self._actuation.data, values, self._actuation.size*sizeof(double))
 
     def _get_parameter(self, str section, int index):
         """Copy of the numbers that one element has in a section of the parameters."""
@@ -291,9 +319,9 @@ cdef class ContextCore:
 
     def _copy_from(self, ContextCore other not None):
         """Take over state, inputs and parameters of another Context of this tree."""
-        self._store_q(other._q)
-        self._store_v(other._v)
-        self._store_actuation(other._actuation)
+        self._store_q(other.q_data)
+        self._store_v(other.v_data)
+        self._store_actuation(other._actuation.data)
         self._time = other._time
         self._parameters = other._parameters
         self._derived = other._derived
@@ -338,19 +366,6 @@ cdef class ContextCore:
         vc = self._vc
         vc.compute(self, self.position())
         return vc
-
-
-cdef object _stored(PyObject* current, object value):
-    """The array `current` with the values of `value`; a new one while somebody else holds `current`."""
-    cdef object array
-    cdef cnp.npy_intp n = cnp.PyArray_SIZE(value)
-    if <object>current is None or Py_REFCNT(current) > 1:
-        array = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
-        cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
-    else:
-        array = <object>current
-    memcpy(data(array), data(value), n*sizeof(double))
-    return array
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q):

@@ -22,6 +22,10 @@ cnp.import_array()
 cdef class TreeCore:
     """Base class of `MultibodyTree`."""
 
+    def __reduce_ex__(self, protocol):
+        from mbt.context.checks import raise_not_copyable
+        raise_not_copyable(self)
+
     def _compile(self, **arrays):
         """Become a finalized tree; see `CompiledModel` for the arrays."""
         self._compiled = CompiledModel(**arrays)
@@ -241,9 +245,10 @@ cdef class TreeCore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import mbt
         >>> tree = mbt.MultibodyTree()
-        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], 0.3*np.eye(3))))
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
         >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
         >>> tree.finalize()
         >>> tree.calc_inverse_dynamics(tree.create_default_context(), [1.0])
@@ -502,7 +507,7 @@ cdef class TreeCore:
             memset(tau, 0, nv*sizeof(double))
         kernels.add_damping(m, &derived.parameters, c.v_data, -1.0, tau)
         for k in range(m.num_actuators):
-            tau[m.actuator_dof[k]] += c.actuation_data[k]
+            tau[m.actuator_dof[k]] += c._actuation.data[k]
         if tau_of_forces is not None:
             for k in range(nv):
                 tau[k] += data(tau_of_forces)[k]
@@ -549,6 +554,8 @@ cdef class TreeCore:
         cdef const Model* m = &c.compiled.model
         from mbt.context.checks import forces_of
         body_forces, generalized_forces = forces_of(self, forces, "forces")
+        body_forces = out2(body_forces, "forces.body_forces", m.num_bodies, 6)
+        generalized_forces = out1(generalized_forces, "forces.generalized_forces", m.num_velocities)
         cdef Derived derived = c.derived()
         cdef PositionKinematicsCache pc = c.position()
         forces.set_zero()

@@ -117,8 +117,12 @@ cdef inline int has_singular_positions(int type) noexcept nogil:
 
 
 cdef inline int position_is_singular(int type, const double* q) noexcept nogil:
-    """1 where X_FM(q) is undefined. NaN is not singular: it propagates."""
-    return 1 if type == QUATERNION_FLOATING and q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3] < 1e-280 else 0
+    """1 where X_FM(q) is undefined, or out of the range of doubles. NaN is not singular: it propagates."""
+    cdef double norm_squared
+    if type == QUATERNION_FLOATING:
+        norm_squared = q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3]
+        return 1 if norm_squared < 1e-280 or norm_squared > 1e280 else 0
+    return 0
 
 
 cdef inline void set_identity(T* R) noexcept nogil:
@@ -442,6 +446,7 @@ cdef inline void calc_articulated_dof(
         dof.U[4] = x.B[7]
         dof.U[5] = x.B[8]
         dof.D = x.A[5] + reflected_inertia
+        dof.scale = x.A[0] + x.A[3] + x.A[5]
         dof.u = tau - x.Z[2]
     elif joint.kind == PRISMATIC_Z:
         dof.U[0] = x.B[2]
@@ -451,6 +456,7 @@ cdef inline void calc_articulated_dof(
         dof.U[4] = x.C[4]
         dof.U[5] = x.C[5]
         dof.D = x.C[5] + reflected_inertia
+        dof.scale = x.C[0] + x.C[3] + x.C[5]
         dof.u = tau - x.Z[5]
     else:
         e = H_N + 6*k
@@ -464,6 +470,7 @@ cdef inline void calc_articulated_dof(
         dof.U[4] = dof.U[4] + x.C[1]*e[3] + x.C[3]*e[4] + x.C[4]*e[5]
         dof.U[5] = dof.U[5] + x.C[2]*e[3] + x.C[4]*e[4] + x.C[5]*e[5]
         dof.D = dot6(e, dof.U) + reflected_inertia
+        dof.scale = x.A[0] + x.A[3] + x.A[5] + x.C[0] + x.C[3] + x.C[5]
         dof.u = tau - dot6(e, x.Z)
     dof.D_inverse = <T>1.0 / dof.D
 

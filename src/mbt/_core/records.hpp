@@ -79,6 +79,7 @@ struct ArticulatedDof {
   T U[6];      // articulated inertia times the motion axis
   T D;         // pivot: H' U + reflected inertia
   T D_inverse;
+  T scale;     // size of the inertia that D is a part of: D / scale is zero, to rounding, where no mass resists
   T u;         // tau - H' Z
 };
 

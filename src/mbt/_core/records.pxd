@@ -51,6 +51,7 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S U[6]
         S D
         S D_inverse
+        S scale
         S u
 
     cdef cppclass Composite6[S]:

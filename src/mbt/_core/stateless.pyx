@@ -11,6 +11,7 @@ from mbt._core cimport kernels
 from mbt._core.context cimport check_positions
 from mbt._core.door cimport apart, data, is_array1, new1, out1, out2, out3
 from mbt._core.engine cimport TreeCore
+from mbt._core.mobilizers cimport position_is_singular
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
 
@@ -40,9 +41,10 @@ cdef class Batch:
     cdef tuple shape
     cdef Py_ssize_t count
     cdef Operand[5] operands
+    cdef const double* no_q          # NaN, in place of positions in which a mobilizer has no pose
 
     def __init__(self, names, values, cores):
-        """`cores` are the shapes behind the leading axes."""
+        """`cores` are the shapes behind the leading axes; the first operand is q."""
         from mbt.math.arrays import as_float_array
         from mbt.errors import ShapeError
         self.arrays = [
@@ -65,10 +67,14 @@ cdef class Batch:
             self.operands[i].data = data(self.arrays[i])
             self.operands[i].stride = int(np.prod(core)) if lead == self.shape and self.shape else 0
 
+        nans = np.full(cores[0], np.nan)
+        self.arrays.append(nans)
+        self.no_q = data(nans)
+
     cdef keep_apart_from(self, object out):
         """Copy operands whose memory `out` would overwrite."""
         cdef int i
-        for i in range(len(self.arrays)):
+        for i in range(len(self.arrays) - 1):
             self.arrays[i] = apart(self.arrays[i], out)
             self.operands[i].data = data(self.arrays[i])
 
@@ -89,6 +95,16 @@ cdef class Batch:
 
 cdef inline const double* sample(const Operand* operand, Py_ssize_t i) noexcept nogil:
     return operand.data + operand.stride*i
+
+
+cdef inline const double* sample_q(const Model* m, const Operand* q, Py_ssize_t i, const double* no_q) noexcept nogil:
+    cdef const double* x = sample(q, i)
+    cdef int k, b
+    for k in range(m.num_checked):
+        b = m.checked[k]
+        if position_is_singular(m.type[b], x + m.q_start[b]):
+            return no_q
+    return x
 
 
 cdef forces_operands(tree, external_forces, list names, list values, list cores, const Model* m):
@@ -135,9 +151,10 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import mbt
     >>> tree = mbt.MultibodyTree()
-    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], 0.3*np.eye(3))))
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
     >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
     >>> tree.finalize()
     >>> mbt.functional.inverse_dynamics(tree, [[0.0], [1.0]], [0.0], [1.0])
@@ -183,14 +200,14 @@ cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_f
     cdef double* memory = kernels.get_work(m, nv)
     cdef double* tau_of_bodies = memory + kernels.work_size(m)
     cdef const Operand* x = batch.operands
+    cdef const double* q_i
     with nogil:
         for i in range(batch.count):
-            kernels.inverse_dynamics(
-                m, p, p.gravity, sample(&x[0], i), sample(&x[1], i), sample(&x[2], i), memory, tau + nv*i
-            )
+            q_i = sample_q(m, &x[0], i, batch.no_q)
+            kernels.inverse_dynamics(m, p, p.gravity, q_i, sample(&x[1], i), sample(&x[2], i), memory, tau + nv*i)
             kernels.add_damping(m, p, sample(&x[1], i), 1.0, tau + nv*i)
             if with_forces:
-                kernels.stateless_generalized_forces(m, p, sample(&x[0], i), sample(&x[3], i), memory, tau_of_bodies)
+                kernels.stateless_generalized_forces(m, p, q_i, sample(&x[3], i), memory, tau_of_bodies)
                 for k in range(nv):
                     tau[nv*i + k] -= tau_of_bodies[k] + sample(&x[4], i)[k]
     return out
@@ -271,15 +288,17 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
     cdef double* memory = kernels.get_work(m, nv)
     cdef double* total = memory + kernels.work_size(m)
     cdef const Operand* x = batch.operands
+    cdef const double* q_i
     with nogil:
         for i in range(batch.count):
+            q_i = sample_q(m, &x[0], i, batch.no_q)
             if with_forces:
-                kernels.stateless_generalized_forces(m, p, sample(&x[0], i), sample(&x[3], i), memory, total)
+                kernels.stateless_generalized_forces(m, p, q_i, sample(&x[3], i), memory, total)
             for k in range(nv):
                 total[k] = sample(&x[2], i)[k] + (total[k] + sample(&x[4], i)[k] if with_forces else 0.0)
             kernels.add_damping(m, p, sample(&x[1], i), -1.0, total)
             singular = kernels.forward_dynamics(
-                m, p, sample(&x[0], i), sample(&x[1], i), total, memory, vdot + nv*i
+                m, p, q_i, sample(&x[1], i), total, memory, vdot + nv*i
             )
             if singular >= 0:
                 for k in range(nv):
@@ -335,7 +354,7 @@ def mass_matrix(tree, q, *, out=None):
     memory = kernels.get_work(m, 0)
     with nogil:
         for i in range(batch.count):
-            kernels.mass_matrix(m, p, sample(&batch.operands[0], i), memory, M + nv*nv*i)
+            kernels.mass_matrix(m, p, sample_q(m, &batch.operands[0], i, batch.no_q), memory, M + nv*nv*i)
     return out
 
 
@@ -369,6 +388,7 @@ def bias_term(tree, q, v, *, out=None):
     cdef double* tau
     cdef Batch batch
     cdef const Operand* x
+    cdef const double* q_i
     if is_array1(q, m.num_positions) and is_array1(v, nv):
         if m.num_checked:
             check_positions(tree, compiled, data(q))
@@ -390,7 +410,8 @@ def bias_term(tree, q, v, *, out=None):
     x = batch.operands
     with nogil:
         for i in range(batch.count):
-            kernels.inverse_dynamics(m, p, g, sample(&x[0], i), sample(&x[1], i), zeros, memory, tau + nv*i)
+            q_i = sample_q(m, &x[0], i, batch.no_q)
+            kernels.inverse_dynamics(m, p, g, q_i, sample(&x[1], i), zeros, memory, tau + nv*i)
     return out
 
 
@@ -433,7 +454,7 @@ def gravity_generalized_forces(tree, q, *, out=None):
     memory = kernels.get_work(m, nv)
     with nogil:
         for i in range(batch.count):
-            kernels.gravity_generalized_forces(m, p, sample(&batch.operands[0], i), memory, tau + nv*i)
+            kernels.gravity_generalized_forces(m, p, sample_q(m, &batch.operands[0], i, batch.no_q), memory, tau + nv*i)
     return out
 
 
@@ -476,7 +497,7 @@ def body_poses(tree, q, *, out=None):
     memory = kernels.get_work(m, 0)
     with nogil:
         for i in range(batch.count):
-            kernels.body_poses(m, p, sample(&batch.operands[0], i), memory, X_WB + 16*nb*i)
+            kernels.body_poses(m, p, sample_q(m, &batch.operands[0], i, batch.no_q), memory, X_WB + 16*nb*i)
     return out
 
 
@@ -522,5 +543,5 @@ def frame_jacobian(tree, frame, q, *, out=None):
     memory = kernels.get_work(m, 0)
     with nogil:
         for i in range(batch.count):
-            kernels.frame_jacobian(m, p, f, sample(&batch.operands[0], i), memory, J + 6*nv*i)
+            kernels.frame_jacobian(m, p, f, sample_q(m, &batch.operands[0], i, batch.no_q), memory, J + 6*nv*i)
     return out

@@ -31,6 +31,7 @@ __all__ = [
     "raise_context_mismatch",
     "raise_massless_dof",
     "raise_no_mass",
+    "raise_not_copyable",
     "raise_not_finalized",
     "raise_singular_position",
     "raise_stale_cache",
@@ -122,8 +123,8 @@ def raise_singular_position(tree: MultibodyTree, node: int) -> NoReturn:
     mobilizer = _mobilizer_of_node(tree, node)
     start = mobilizer.position_start
     raise SingularityError(
-        f"q: the quaternion of {_describe(mobilizer)}, q[{start}:{start + 4}], is zero and stands for no rotation; "
-        "the identity is [1, 0, 0, 0]."
+        f"q: the quaternion of {_describe(mobilizer)}, q[{start}:{start + 4}], is zero, or too small or too large to "
+        "normalize, and stands for no rotation; the identity is [1, 0, 0, 0]."
     )
 
 
@@ -138,6 +139,13 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
                 "Give it a mass, weld the joint, or add a rotor inertia."
             )
     raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
+
+
+def raise_not_copyable(tree: object) -> NoReturn:
+    """Refuse to copy or pickle a tree."""
+    raise ArgumentTypeError(
+        f"{tree!r} cannot be copied or pickled. Threads may share a finalized tree; in another process, build it again."
+    )
 
 
 def raise_no_mass(tree: MultibodyTree) -> NoReturn:

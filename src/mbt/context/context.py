@@ -19,6 +19,11 @@ class Context(ContextCore):
 
     Made by ``tree.create_default_context()``. Use one Context per thread; the tree may be shared.
 
+    Attributes
+    ----------
+    tree : MultibodyTree
+        The tree it was made by.
+
     Examples
     --------
     >>> import mbt
@@ -41,6 +46,14 @@ class Context(ContextCore):
         other = Context(self.tree)
         other._copy_from(self)
         return other
+
+    def __copy__(self) -> Context:
+        """Return a clone."""
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Context:
+        """Return a clone: the tree is shared."""
+        return self.clone()
 
     def validate(self) -> None:
         """Check that the state and the inputs are numbers that a computation can use.

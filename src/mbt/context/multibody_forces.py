@@ -66,7 +66,8 @@ class MultibodyForces:
     @property
     def body_forces(self) -> FloatArray:
         """Force on each body at its origin, in World: [torque; force], (..., num_bodies, 6) [N m, N]."""
-        return self._body_forces
+        # A view: nobody can resize the memory that kernels write to.
+        return self._body_forces[...]
 
     @body_forces.setter
     def body_forces(self, value: object) -> None:
@@ -75,7 +76,7 @@ class MultibodyForces:
     @property
     def generalized_forces(self) -> FloatArray:
         """Force along each velocity, (..., num_velocities) [N m or N]."""
-        return self._generalized_forces
+        return self._generalized_forces[...]
 
     @generalized_forces.setter
     def generalized_forces(self, value: object) -> None:

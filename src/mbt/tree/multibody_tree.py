@@ -63,6 +63,8 @@ class MultibodyTree(StateLayout, TreeCore):
     """
 
     def __init__(self) -> None:
+        if self._compiled is not None:
+            raise AlreadyFinalizedError("This tree is finalized: it cannot be constructed again.")
         super().__init__()
         self._plan: FinalizationPlan | None = None
         self._elements = ElementRegistry(self)

@@ -27,7 +27,9 @@ struct Dual {
 
 static MBT_INLINE Dual operator+(const Dual& a, const Dual& b) { return Dual(a.x + b.x, a.d + b.d); }
 static MBT_INLINE Dual operator-(const Dual& a, const Dual& b) { return Dual(a.x - b.x, a.d - b.d); }
-static MBT_INLINE Dual operator*(const Dual& a, const Dual& b) { return Dual(a.x * b.x, a.d * b.x + b.d * a.x); }
+static MBT_INLINE Dual operator*(const Dual& a, const Dual& b) {
+  return Dual(a.x * b.x, a.d * b.x + b.d * a.x);
+}
 static MBT_INLINE Dual operator*(const Dual& a, double b) { return Dual(a.x * b, a.d * b); }
 static MBT_INLINE Dual operator*(double a, const Dual& b) { return Dual(a * b.x, b.d * a); }
 static MBT_INLINE Dual operator-(const Dual& a) { return Dual(-a.x, -a.d); }

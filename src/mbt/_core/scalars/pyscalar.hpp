@@ -1,7 +1,8 @@
 // The scalar `PyScalar`: any Python object with arithmetic (SymPy, CasADi, mpmath, Fraction, ...).
 //
 // Layout-equal to PyObject*, so the storage of a NumPy object array is an array of PyScalar.
-// Kernels are declared nogil but must hold the GIL when they run with PyScalar.
+// Kernels are declared nogil but must hold the GIL when they run with PyScalar; without it, only null
+// may be made, copied and destroyed.
 //
 // Errors: a failing operation leaves its exception set and yields null; every later operation
 // sees the exception, makes no Python call and yields null too. The caller of a kernel checks
@@ -12,6 +13,8 @@
 #pragma once
 
 #include <Python.h>
+
+#include <utility>
 
 #include "config.hpp"
 
@@ -28,20 +31,8 @@ struct PyScalar {
   ~PyScalar() { Py_XDECREF(p); }
 
   // The old object is released last: its finalizer may run Python code that looks at this slot.
-  PyScalar& operator=(const PyScalar& other) noexcept {
-    PyObject* old = p;
-    Py_XINCREF(other.p);
-    p = other.p;
-    Py_XDECREF(old);
-    return *this;
-  }
-  PyScalar& operator=(PyScalar&& other) noexcept {
-    PyObject* old = p;
-    p = other.p;
-    if (this != &other) {
-      other.p = nullptr;
-      Py_XDECREF(old);
-    }
+  PyScalar& operator=(PyScalar other) noexcept {
+    std::swap(p, other.p);
     return *this;
   }
 };
@@ -120,36 +111,42 @@ static inline bool is_float(const PyScalar& a, double value) {
   return PyFloat_CheckExact(a.p) && PyFloat_AS_DOUBLE(a.p) == value;
 }
 
+// Operands are held during the call: they may be slots of an array that the called code changes.
+static inline PyScalar operate(PyObject* (*function)(PyObject*, PyObject*), PyScalar a, PyScalar b) {
+  return pyscalar_steal(function(a.p, b.p));
+}
+
 [[maybe_unused]] MBT_NOINLINE static PyScalar operator-(const PyScalar& a) {
   if (!usable(a)) return PyScalar();
-  return pyscalar_steal(PyNumber_Negative(a.p));
+  const PyScalar held = a;
+  return pyscalar_steal(PyNumber_Negative(held.p));
 }
 
 [[maybe_unused]] MBT_NOINLINE static PyScalar operator+(const PyScalar& a, const PyScalar& b) {
   if (!usable(a, b)) return PyScalar();
   if (is_float(a, 0.0)) return b;
   if (is_float(b, 0.0)) return a;
-  return pyscalar_steal(PyNumber_Add(a.p, b.p));
+  return operate(PyNumber_Add, a, b);
 }
 
 [[maybe_unused]] MBT_NOINLINE static PyScalar operator-(const PyScalar& a, const PyScalar& b) {
   if (!usable(a, b)) return PyScalar();
   if (is_float(b, 0.0)) return a;
   if (is_float(a, 0.0)) return -b;
-  return pyscalar_steal(PyNumber_Subtract(a.p, b.p));
+  return operate(PyNumber_Subtract, a, b);
 }
 
 [[maybe_unused]] MBT_NOINLINE static PyScalar operator*(const PyScalar& a, const PyScalar& b) {
   if (!usable(a, b)) return PyScalar();
   if (is_float(a, 0.0) || is_float(b, 1.0)) return a;
   if (is_float(b, 0.0) || is_float(a, 1.0)) return b;
-  return pyscalar_steal(PyNumber_Multiply(a.p, b.p));
+  return operate(PyNumber_Multiply, a, b);
 }
 
 [[maybe_unused]] MBT_NOINLINE static PyScalar operator/(const PyScalar& a, const PyScalar& b) {
   if (!usable(a, b)) return PyScalar();
   if (is_float(b, 1.0)) return a;
-  return pyscalar_steal(PyNumber_TrueDivide(a.p, b.p));
+  return operate(PyNumber_TrueDivide, a, b);
 }
 
 static inline PyScalar operator*(const PyScalar& a, double b) { return a * PyScalar(b); }
@@ -160,26 +157,25 @@ static inline PyScalar& operator-=(PyScalar& a, const PyScalar& b) { return a = 
 static inline PyScalar& operator*=(PyScalar& a, const PyScalar& b) { return a = a * b; }
 static inline PyScalar& operator/=(PyScalar& a, const PyScalar& b) { return a = a / b; }
 
-// function(arguments[0], ..., arguments[count - 1]); all are known to be usable.
-[[maybe_unused]] MBT_NOINLINE static PyScalar call(PyObject* function, PyObject* const* arguments, size_t count) {
+// function(arguments[0], ..., arguments[count - 1]); the arguments are usable and held by the caller.
+[[maybe_unused]] MBT_NOINLINE static PyScalar call(
+    PyObject* function, PyObject* const* arguments, size_t count) {
   if (function) return pyscalar_steal(PyObject_Vectorcall(function, arguments, count, nullptr));
   PyErr_SetString(PyExc_SystemError, "no functions are installed for Python scalars");
   return PyScalar();
 }
 
-static inline PyScalar sqrt_(const PyScalar& a) {
-  if (!usable(a)) return PyScalar();
-  return call(current_py_functions.sqrt, &a.p, 1);
+static inline PyScalar sqrt_(PyScalar a) {
+  return usable(a) ? call(current_py_functions.sqrt, &a.p, 1) : PyScalar();
 }
 
-static inline void sincos_(const PyScalar& a, PyScalar* s, PyScalar* c) {
-  const PyScalar angle = a;  // a may be *s or *c
-  *s = usable(angle) ? call(current_py_functions.sin, &angle.p, 1) : PyScalar();
-  *c = usable(angle) ? call(current_py_functions.cos, &angle.p, 1) : PyScalar();
+static inline void sincos_(PyScalar a, PyScalar* s, PyScalar* c) {
+  *s = usable(a) ? call(current_py_functions.sin, &a.p, 1) : PyScalar();
+  *c = usable(a) ? call(current_py_functions.cos, &a.p, 1) : PyScalar();
 }
 
-// select_lt(a, b, x, y) decides; it may also build a conditional expression.
-static inline PyScalar select_lt(const PyScalar& a, const PyScalar& b, const PyScalar& x, const PyScalar& y) {
+// The function decides; it may also build a conditional expression.
+static inline PyScalar select_lt(PyScalar a, PyScalar b, PyScalar x, PyScalar y) {
   if (!usable(a, b) || !usable(x, y)) return PyScalar();
   PyObject* arguments[] = {a.p, b.p, x.p, y.p};
   return call(current_py_functions.select_lt, arguments, 4);

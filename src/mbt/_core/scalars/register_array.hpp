@@ -17,23 +17,37 @@ struct RegisterBits {
   std::uint64_t lane[MBT_W];
 };
 
-// Fill every lane i of a result of the given type.
-#define MBT_EACH_LANE(Type, expression)                    \
-  Type r;                                                  \
+// Return a Type with the expression in every lane i.
+#define MBT_EACH_LANE(Type, expression)                   \
+  Type r;                                                 \
   for (int i = 0; i < MBT_W; ++i) r.lane[i] = expression; \
   return r
 
-static MBT_INLINE Register operator+(const Register& a, const Register& b) { MBT_EACH_LANE(Register, a.lane[i] + b.lane[i]); }
-static MBT_INLINE Register operator-(const Register& a, const Register& b) { MBT_EACH_LANE(Register, a.lane[i] - b.lane[i]); }
-static MBT_INLINE Register operator*(const Register& a, const Register& b) { MBT_EACH_LANE(Register, a.lane[i] * b.lane[i]); }
-static MBT_INLINE Register operator/(const Register& a, const Register& b) { MBT_EACH_LANE(Register, a.lane[i] / b.lane[i]); }
+#define MBT_BINARY(Type, op)                                               \
+  static MBT_INLINE Type operator op(const Type& a, const Type& b) {       \
+    MBT_EACH_LANE(Type, a.lane[i] op b.lane[i]);                           \
+  }
+
+MBT_BINARY(Register, +)
+MBT_BINARY(Register, -)
+MBT_BINARY(Register, *)
+MBT_BINARY(Register, /)
+MBT_BINARY(RegisterBits, ^)
+MBT_BINARY(RegisterBits, &)
+
 static MBT_INLINE Register operator-(const Register& a) { MBT_EACH_LANE(Register, -a.lane[i]); }
 
-static MBT_INLINE RegisterBits operator^(const RegisterBits& a, const RegisterBits& b) { MBT_EACH_LANE(RegisterBits, a.lane[i] ^ b.lane[i]); }
-static MBT_INLINE RegisterBits operator&(const RegisterBits& a, const RegisterBits& b) { MBT_EACH_LANE(RegisterBits, a.lane[i] & b.lane[i]); }
-static MBT_INLINE RegisterBits operator&(const RegisterBits& a, std::uint64_t b) { MBT_EACH_LANE(RegisterBits, a.lane[i] & b); }
-static MBT_INLINE RegisterBits operator<<(const RegisterBits& a, int n) { MBT_EACH_LANE(RegisterBits, a.lane[i] << n); }
-static MBT_INLINE RegisterBits operator-(std::uint64_t a, const RegisterBits& b) { MBT_EACH_LANE(RegisterBits, a - b.lane[i]); }
+static MBT_INLINE RegisterBits operator&(const RegisterBits& a, std::uint64_t b) {
+  MBT_EACH_LANE(RegisterBits, a.lane[i] & b);
+}
+
+static MBT_INLINE RegisterBits operator-(std::uint64_t a, const RegisterBits& b) {
+  MBT_EACH_LANE(RegisterBits, a - b.lane[i]);
+}
+
+static MBT_INLINE RegisterBits operator<<(const RegisterBits& a, int n) {
+  MBT_EACH_LANE(RegisterBits, a.lane[i] << n);
+}
 
 static MBT_INLINE Register broadcast(double a) { MBT_EACH_LANE(Register, a); }
 
@@ -60,12 +74,14 @@ static MBT_INLINE Register from_bits(const RegisterBits& b) {
 }
 
 // x where a < b, else y (also where a or b is NaN).
-static MBT_INLINE Register select_less(const Register& a, const Register& b, const Register& x, const Register& y) {
+static MBT_INLINE Register select_less(
+    const Register& a, const Register& b, const Register& x, const Register& y) {
   MBT_EACH_LANE(Register, a.lane[i] < b.lane[i] ? x.lane[i] : y.lane[i]);
 }
 
 // x where a == b, else y (also where a or b is NaN).
-static MBT_INLINE Register select_equal(const Register& a, const Register& b, const Register& x, const Register& y) {
+static MBT_INLINE Register select_equal(
+    const Register& a, const Register& b, const Register& x, const Register& y) {
   MBT_EACH_LANE(Register, a.lane[i] == b.lane[i] ? x.lane[i] : y.lane[i]);
 }
 
@@ -76,16 +92,21 @@ static MBT_INLINE bool any_not_within(const Register& a, double limit) {
   return any;
 }
 
-static MBT_INLINE Register square_root(const Register& a) { MBT_EACH_LANE(Register, std::sqrt(a.lane[i])); }
+static MBT_INLINE Register square_root(const Register& a) {
+  MBT_EACH_LANE(Register, std::sqrt(a.lane[i]));
+}
 
 // The first n < MBT_W numbers at p; other lanes are zero. Memory behind them is not read.
-static MBT_INLINE Register load_first(const double* p, int n) { MBT_EACH_LANE(Register, i < n ? p[i] : 0.0); }
+static MBT_INLINE Register load_first(const double* p, int n) {
+  MBT_EACH_LANE(Register, i < n ? p[i] : 0.0);
+}
 
 // Store the first n < MBT_W lanes at p. Memory behind them is not written.
 static MBT_INLINE void store_first(double* p, int n, const Register& r) {
   for (int i = 0; i < n; ++i) p[i] = r.lane[i];
 }
 
+#undef MBT_BINARY
 #undef MBT_EACH_LANE
 
 }  // namespace MBT_NS

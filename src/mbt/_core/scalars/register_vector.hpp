@@ -38,12 +38,14 @@ static MBT_INLINE RegisterBits bits_of(const Register& r) { return (RegisterBits
 static MBT_INLINE Register from_bits(const RegisterBits& b) { return (Register)b; }
 
 // x where a < b, else y (also where a or b is NaN).
-static MBT_INLINE Register select_less(const Register& a, const Register& b, const Register& x, const Register& y) {
+static MBT_INLINE Register select_less(
+    const Register& a, const Register& b, const Register& x, const Register& y) {
   return a < b ? x : y;
 }
 
 // x where a == b, else y (also where a or b is NaN).
-static MBT_INLINE Register select_equal(const Register& a, const Register& b, const Register& x, const Register& y) {
+static MBT_INLINE Register select_equal(
+    const Register& a, const Register& b, const Register& x, const Register& y) {
   return a == b ? x : y;
 }
 

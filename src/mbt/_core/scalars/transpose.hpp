@@ -86,7 +86,8 @@ static MBT_INLINE void store_block(const Lanes* in, double* row, std::ptrdiff_t 
 }
 
 // The same for n < W numbers of each state.
-static MBT_INLINE void load_narrow_block(const double* row, std::ptrdiff_t stride, int n, int count, Lanes* out) {
+static MBT_INLINE void load_narrow_block(
+    const double* row, std::ptrdiff_t stride, int n, int count, Lanes* out) {
   Lanes state[MBT_W], column[MBT_W];
   for (int l = 0; l < MBT_W; ++l) {
     state[l] = Lanes(load_first(row, n));
@@ -97,7 +98,8 @@ static MBT_INLINE void load_narrow_block(const double* row, std::ptrdiff_t strid
     if (k < n) out[k].r = column[k].r;
 }
 
-static MBT_INLINE void store_narrow_block(const Lanes* in, double* row, std::ptrdiff_t stride, int n, int count) {
+static MBT_INLINE void store_narrow_block(
+    const Lanes* in, double* row, std::ptrdiff_t stride, int n, int count) {
   Lanes state[MBT_W], column[MBT_W];
   for (int k = 0; k < MBT_W; ++k) column[k].r = k < n ? in[k].r : broadcast(0.0);
   transpose(column, state);
@@ -107,14 +109,16 @@ static MBT_INLINE void store_narrow_block(const Lanes* in, double* row, std::ptr
 
 // `count` states, 1 <= count <= W; out[k] gets number k of every state, and in the lanes behind
 // them the last state again.
-static MBT_INLINE void load_rows_partial(const double* rows, std::ptrdiff_t stride, int n, int count, Lanes* out) {
+static MBT_INLINE void load_rows_partial(
+    const double* rows, std::ptrdiff_t stride, int n, int count, Lanes* out) {
   if (n < MBT_W) return load_narrow_block(rows, stride, n, count, out);
   for (int k = 0; k + MBT_W <= n; k += MBT_W) load_block(rows + k, stride, count, out + k);
   if (n % MBT_W) load_block(rows + n - MBT_W, stride, count, out + n - MBT_W);
 }
 
 // Lanes l >= count are left out.
-static MBT_INLINE void store_rows_partial(const Lanes* in, double* rows, std::ptrdiff_t stride, int n, int count) {
+static MBT_INLINE void store_rows_partial(
+    const Lanes* in, double* rows, std::ptrdiff_t stride, int n, int count) {
   if (n < MBT_W) return store_narrow_block(in, rows, stride, n, count);
   for (int k = 0; k + MBT_W <= n; k += MBT_W) store_block(in + k, rows + k, stride, count);
   if (n % MBT_W) store_block(in + n - MBT_W, rows + n - MBT_W, stride, count);

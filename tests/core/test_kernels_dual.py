@@ -1,0 +1,271 @@
+"""Dual: the values are those of double, the partial derivatives those of the function.
+
+Derivatives are held against two others: central differences of the kernel in Lanes, and the complex step,
+which runs the kernel in Python's complex numbers and is exact to rounding. Every number that a kernel reads
+takes part, the entries of a pose one by one: off the rotations too, a kernel is a function with derivatives.
+"""
+
+from __future__ import annotations
+
+import cmath
+
+import numpy as np
+import pytest
+
+import mbt
+from core.kernel_calls import (
+    FUNCTIONS,
+    SMALL_TREES,
+    TREES,
+    Inputs,
+    W,
+    assert_same_to_rounding,
+    assert_within,
+    call_double,
+    call_lanes_in_blocks,
+    call_python,
+    call_with_bounds,
+    get_tree,
+    parameter_slices,
+    random_inputs,
+)
+from core.kernel_scalars import refuse
+from mbt._core.evaluation import Function, evaluate_dual
+from support.description import Array
+from support.quantities import EPS
+
+F = Function
+every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
+every_tree = pytest.mark.parametrize("name", TREES)
+every_small_tree = pytest.mark.parametrize("name", SMALL_TREES)
+RICH = "mixed4"
+
+# Any step whose square vanishes beside 1: nothing is subtracted.
+COMPLEX_STEP = 1e-30
+COMPLEX_FUNCTIONS = (cmath.sin, cmath.cos, refuse, refuse)
+
+# Largest steps of the central differences, about a fiftieth of the size of each number.
+STEPS = {
+    "gravity": 0.2,
+    "mass": 0.02,
+    "com": 0.005,
+    "unit_inertia": 0.0005,
+    "frame_pose": 0.02,
+    "damping": 0.01,
+    "rotor_inertia": 2e-5,
+    "gear_ratio": 0.02,
+    "q": 0.02,
+    "v": 0.02,
+    "x": 0.02,
+}
+
+
+def one_state(name: str, seed: int = 0) -> tuple[mbt.MultibodyTree, Inputs]:
+    tree = get_tree(name)
+    return tree, random_inputs(tree, 1, seed).state(0)
+
+
+def input_slices(tree: mbt.MultibodyTree, arguments: tuple[Array, ...]) -> dict[str, slice]:
+    """Where each kind of number is in the inputs laid end to end: parameters, q, v, x."""
+    slices = parameter_slices(tree)
+    start = arguments[0].size
+    for name, array in zip("qvx", arguments[1:], strict=True):
+        slices[name] = slice(start, start + array.size)
+        start += array.size
+    return slices
+
+
+def split(flat: Array, arguments: tuple[Array, ...]) -> list[Array]:
+    """The inputs again, from their last axis laid end to end."""
+    return np.split(flat, np.cumsum([array.size for array in arguments])[:-1], axis=-1)
+
+
+def jacobian_by_dual(tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...]) -> Array:
+    """(outputs, inputs), `lane_count()` columns at a time."""
+    size = sum(array.size for array in arguments)
+    seeds = np.eye(size)
+    blocks = [evaluate_dual(tree, function, *arguments, seeds[:, i : i + W])[1] for i in range(0, size, W)]
+    return np.concatenate(blocks, axis=1)
+
+
+def derivatives_by_complex_step(
+    tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...], seeds: Array
+) -> Array:
+    """(outputs, directions)."""
+    inputs = np.concatenate(arguments)
+    columns = []
+    for direction in seeds.T:
+        moved = split(inputs + 1j * COMPLEX_STEP * direction, arguments)
+        out = call_python(tree, function, moved, COMPLEX_FUNCTIONS)
+        columns.append([complex(a).imag / COMPLEX_STEP for a in out])
+    return np.array(columns).T
+
+
+def jacobians_by_differences(
+    tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...], steps: Array
+) -> tuple[Array, float]:
+    """(outputs, inputs) by central differences with steps h, h/2, h/4, extrapolated twice (Richardson).
+
+    Also returns the size of the outputs that were subtracted.
+    """
+    inputs = np.concatenate(arguments)
+    fractions = np.array([1.0, -1.0, 0.5, -0.5, 0.25, -0.25])
+    # (input, fraction, inputs): each input on its own is moved by six fractions of its step.
+    moved = inputs + np.einsum("i,f,ij->ifj", steps, fractions, np.eye(inputs.size))
+    blocks = [np.ascontiguousarray(array) for array in split(moved.reshape(-1, inputs.size), arguments)]
+    y = call_lanes_in_blocks(tree, function, tuple(blocks)).reshape(inputs.size, 6, -1)
+    h = steps[:, None]
+    D = [(y[:, 2 * j] - y[:, 2 * j + 1]) / (2 * h / 2**j) for j in range(3)]
+    once = [(4 * D[1] - D[0]) / 3, (4 * D[2] - D[1]) / 3]
+    return ((16 * once[1] - once[0]) / 15).T, float(np.max(np.abs(y), initial=0.0))
+
+
+# --- Values -----------------------------------------------------------------------------------------------
+
+
+@every_function
+@every_tree
+def test_values_vs_double(name: str, function: Function) -> None:
+    tree, state = one_state(name)
+    arguments = state.arguments(function)
+    seeds = np.random.default_rng(0).normal(size=(sum(a.size for a in arguments), W))
+    values, derivatives = evaluate_dual(tree, function, *arguments, seeds)
+    _, bounds = call_with_bounds(tree, function, arguments)
+    assert_same_to_rounding(values, call_double(tree, function, state), bounds)
+    assert derivatives.shape == (values.size, W)
+
+
+@every_function
+def test_values_do_not_depend_on_directions(function: Function) -> None:
+    tree, state = one_state(RICH)
+    arguments = state.arguments(function)
+    size = sum(array.size for array in arguments)
+    values, _ = evaluate_dual(tree, function, *arguments, np.zeros((size, 1)))
+    for seeds in (np.ones((size, W)), np.full((size, W), np.nan), np.full((size, W), np.inf)):
+        np.testing.assert_array_equal(evaluate_dual(tree, function, *arguments, seeds)[0], values)
+
+
+# --- Derivatives ------------------------------------------------------------------------------------------
+
+
+@every_function
+@every_small_tree
+def test_every_derivative_vs_complex_step_and_differences(name: str, function: Function) -> None:
+    tree, state = one_state(name, seed=7)
+    arguments = state.arguments(function)
+    got = jacobian_by_dual(tree, function, arguments)
+    exact = derivatives_by_complex_step(tree, function, arguments, np.eye(got.shape[1]))
+    slices = input_slices(tree, arguments)
+
+    # To rounding of the largest derivative with respect to the same kind of number. (All numbers are of order
+    # 1, and so are the terms of a derivative that is zero.)
+    for section, where in slices.items():
+        size = np.max(np.abs(exact[:, where]), initial=1.0)
+        assert_within(got[:, where], exact[:, where], 1e-12 * size, section)
+
+    # A step sweep: truncation falls with h^6 and rounding grows with 1/h, so one of the steps does.
+    missing = np.ones(got.shape, dtype=bool)
+    for shrink in (1.0, 1 / 8, 1 / 64):
+        steps = np.empty(got.shape[1])
+        for section, where in slices.items():
+            steps[where] = STEPS[section] * shrink
+        differences, scale = jacobians_by_differences(tree, function, arguments, steps)
+        # 100 roundings of the outputs over the smallest difference, 2 h/4.
+        missing &= ~(np.abs(got - differences) <= 100 * EPS * scale / (steps / 2))
+    for section, where in slices.items():
+        assert not missing[:, where].any(), f"{section}: {np.argwhere(missing[:, where])[:5]}"
+
+
+@every_function
+@every_tree
+def test_random_directions_vs_complex_step(name: str, function: Function) -> None:
+    """Trees of every shape, a whole block of directions at once."""
+    tree, state = one_state(name, seed=8)
+    arguments = state.arguments(function)
+    seeds = np.random.default_rng(8).normal(size=(sum(array.size for array in arguments), W))
+    _, got = evaluate_dual(tree, function, *arguments, seeds)
+    exact = derivatives_by_complex_step(tree, function, arguments, seeds).reshape(got.shape)
+    # Rounding, amplified as in the values: by the inverse of a mass matrix in forward dynamics.
+    tolerance = 1e-9 if function == F.FORWARD_DYNAMICS else 1e-12
+    assert_within(got, exact, tolerance * np.max(np.abs(exact), initial=1.0))
+
+
+@every_function
+def test_derivatives_are_zero_exactly_where_nothing_depends(function: Function) -> None:
+    """World's own mass properties, and the sections that a function does not read."""
+    tree, state = one_state(RICH)
+    arguments = state.arguments(function)
+    J = jacobian_by_dual(tree, function, arguments)
+    slices = input_slices(tree, arguments)
+    kinematic = {F.BODY_POSES, F.FRAME_JACOBIAN, F.POSITION_KINEMATICS, F.VELOCITY_KINEMATICS, F.QDOT}
+    if function in kinematic | {F.VELOCITY, F.ACCELERATION_KINEMATICS}:
+        for section in ("gravity", "mass", "com", "unit_inertia", "rotor_inertia", "gear_ratio", "damping"):
+            np.testing.assert_array_equal(J[:, slices[section]], 0.0, err_msg=section)
+    elif function != F.SPATIAL_INERTIAS:
+        np.testing.assert_array_equal(J[:, slices["mass"]][:, 0], 0.0)
+
+
+@every_function
+def test_fewer_directions_vs_whole_block(function: Function) -> None:
+    tree, state = one_state(RICH)
+    arguments = state.arguments(function)
+    seeds = np.random.default_rng(9).normal(size=(sum(array.size for array in arguments), W))
+    values, derivatives = evaluate_dual(tree, function, *arguments, seeds)
+    for count in range(1, W + 1):
+        some_values, some = evaluate_dual(tree, function, *arguments, seeds[:, :count])
+        np.testing.assert_array_equal(some_values, values)
+        np.testing.assert_array_equal(some, derivatives[:, :count])
+
+
+@every_function
+def test_nan_stays_in_its_direction(function: Function) -> None:
+    tree, state = one_state(RICH)
+    arguments = state.arguments(function)
+    seeds = np.random.default_rng(10).normal(size=(sum(array.size for array in arguments), W))
+    _, clean = evaluate_dual(tree, function, *arguments, seeds)
+    for direction in range(W):
+        moved = seeds.copy()
+        moved[:, direction] = np.nan
+        _, got = evaluate_dual(tree, function, *arguments, moved)
+        assert np.isnan(got[:, direction]).any()
+        rest = np.arange(W) != direction
+        np.testing.assert_array_equal(got[:, rest], clean[:, rest])
+
+
+# --- The door ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, W + 1])
+def test_number_of_directions_is_checked(count: int) -> None:
+    tree, state = one_state(RICH)
+    arguments = state.arguments(F.MASS_MATRIX)
+    size = sum(array.size for array in arguments)
+    with pytest.raises(ValueError, match=f"seeds: expected 1 to {W} directions, got {count}"):
+        evaluate_dual(tree, F.MASS_MATRIX, *arguments, np.zeros((size, count)))
+
+
+@pytest.mark.parametrize("i", range(5))
+def test_shapes_are_checked(i: int) -> None:
+    tree, state = one_state(RICH)
+    arguments = list(state.arguments(F.MASS_MATRIX))
+    arguments.append(np.zeros((sum(array.size for array in arguments), 1)))
+    arguments[i] = arguments[i][:-1]
+    with pytest.raises(ValueError, match=f"^{('parameters', 'q', 'v', 'x', 'seeds')[i]}: expected"):
+        evaluate_dual(tree, F.MASS_MATRIX, *arguments)
+
+
+@pytest.mark.xfail(run=False, reason="reads the second axis of an array that has none, and crashes")
+def test_seeds_need_two_axes() -> None:
+    tree, state = one_state(RICH)
+    arguments = state.arguments(F.MASS_MATRIX)
+    with pytest.raises(ValueError, match=r"^seeds: expected"):
+        evaluate_dual(tree, F.MASS_MATRIX, *arguments, np.zeros(sum(array.size for array in arguments)))
+
+
+@pytest.mark.xfail(reason="the number of the function is not checked: the outputs are whatever was in memory")
+@pytest.mark.parametrize("number", [-1, len(FUNCTIONS)])
+def test_an_unknown_function_is_refused(number: int) -> None:
+    tree, state = one_state(RICH)
+    arguments = state.arguments(F.MASS_MATRIX)
+    with pytest.raises(ValueError, match="function"):
+        evaluate_dual(tree, number, *arguments, np.zeros((sum(a.size for a in arguments), 1)))

@@ -1,0 +1,151 @@
+"""What is installed: metadata, types, documented names, examples that run, an import with nothing but NumPy."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from importlib.resources import files
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import mbt
+
+MODULES = sorted(module.name for module in pkgutil.walk_packages(mbt.__path__, "mbt."))
+COMPILED = sorted(name for name in MODULES if name.startswith("mbt._core.") and name != "mbt._core.cpu")
+PUBLIC_MODULES = [mbt, mbt.functional, mbt.math, mbt.parsing]
+PUBLIC_NAMES = [(module, name) for module in PUBLIC_MODULES for name in module.__all__]
+PUBLIC_THINGS = [getattr(module, name) for module, name in PUBLIC_NAMES]
+CLASSES = list(dict.fromkeys(thing for thing in PUBLIC_THINGS if inspect.isclass(thing)))
+FUNCTIONS = list(dict.fromkeys(thing for thing in PUBLIC_THINGS if inspect.isroutine(thing)))
+
+
+# Metadata -------------------------------------------------------------------------------------------------
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert mbt.__version__ == metadata.version("mbt")
+
+
+def test_needs_numpy_and_nothing_else() -> None:
+    required = [entry for entry in metadata.requires("mbt") or [] if "extra ==" not in entry]
+    assert [re.split(r"[<>=!~ ;\[]", entry)[0] for entry in required] == ["numpy"]
+
+
+def test_is_marked_as_typed() -> None:
+    assert files("mbt").joinpath("py.typed").is_file()
+
+
+@pytest.mark.parametrize("name", [*COMPILED, "mbt._core.cpu"])
+def test_compiled_module_has_a_stub(name: str) -> None:
+    assert files("mbt").joinpath("_core", f"{name.rpartition('.')[2]}.pyi").is_file()
+
+
+# Names and docstrings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC_NAMES, ids=lambda value: getattr(value, "__name__", value))
+def test_public_name_exists_and_is_documented(module: ModuleType, name: str) -> None:
+    thing = getattr(module, name)
+    if inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing):
+        assert inspect.getdoc(thing)
+
+
+def test_public_names_are_listed_once_and_completely() -> None:
+    assert len(mbt.__all__) == len(set(mbt.__all__))
+    defined = {name for name, thing in vars(mbt).items() if name[0] != "_" and not inspect.ismodule(thing)}
+    assert defined <= set(mbt.__all__)
+
+
+def _public_members(cls: type) -> list[inspect.Attribute]:
+    """Methods and properties that mbt defines, those of compiled base classes included."""
+    return [
+        member
+        for member in inspect.classify_class_attrs(cls)
+        if member.name[0] != "_"
+        and member.defining_class.__module__.startswith("mbt.")
+        and (inspect.isroutine(member.object) or inspect.isdatadescriptor(member.object))
+    ]
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_public_members_are_documented(cls: type) -> None:
+    doc = inspect.getdoc(cls) or ""
+    undocumented = {member.name for member in _public_members(cls) if not inspect.getdoc(member.object)}
+    # Read-only attributes of compiled classes cannot have docstrings: they are in that of the class.
+    assert {name for name in undocumented if not re.search(rf"^{name} : ", doc, flags=re.MULTILINE)} == set()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_have_signatures(function: Callable[..., object]) -> None:
+    assert inspect.signature(function)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_methods_have_signatures(cls: type) -> None:
+    for member in _public_members(cls):
+        if inspect.isroutine(member.object):
+            assert inspect.signature(getattr(cls, member.name)), member.name
+
+
+# Examples -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name: str) -> None:
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner()
+    report: list[str] = []
+    for example in doctest.DocTestFinder().find(module):
+        runner.run(example, out=report.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("name", ["mbt._core.engine", "mbt._core.stateless", "mbt.context.context"])
+def test_examples_are_found(name: str) -> None:
+    module = importlib.import_module(name)
+    assert any(test.examples for test in doctest.DocTestFinder().find(module))
+
+
+# Import ---------------------------------------------------------------------------------------------------
+
+
+def _run(code: str, folder: Path) -> list[str]:
+    """Run Python code in an empty folder, without bytecode; return the words it prints."""
+    command = [sys.executable, "-B", "-c", code]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.split()
+
+
+def test_import_brings_numpy_and_nothing_else(tmp_path: Path) -> None:
+    code = "import sys; before = set(sys.modules); import mbt; print(*(set(sys.modules) - before))"
+    packages = {module.partition(".")[0] for module in _run(code, tmp_path)}
+    # Cython's own modules exist in memory only.
+    cython = {package for package in packages if re.fullmatch(r"_cython_\w+|cython_runtime", package)}
+    assert packages - cython - sys.stdlib_module_names == {"mbt", "numpy"}
+
+
+def test_import_and_use_write_no_file(tmp_path: Path) -> None:
+    code = """
+import os, sys
+def watch(event, args):
+    if event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        print("open", args[0])
+    if event in ("os.mkdir", "os.rename", "os.remove", "os.symlink", "os.link", "shutil.copyfile"):
+        print(event, *args)
+sys.addaudithook(watch)
+import mbt, mbt.models
+tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+mbt.functional.mass_matrix(tree, tree.default_positions)
+"""
+    assert _run(code, tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
