@@ -109,7 +109,7 @@ def test_examples_run(name: str) -> None:
     assert runner.summarize(verbose=False).failed == 0, "".join(report)
 
 
-@pytest.mark.parametrize("name", ["mbt._core.engine", "mbt._core.stateless", "mbt.context.context"])
+@pytest.mark.parametrize("name", ["mbt._core.tree_dynamics", "mbt._core.stateless", "mbt.context.context"])
 def test_examples_are_found(name: str) -> None:
     module = importlib.import_module(name)
     assert any(test.examples for test in doctest.DocTestFinder().find(module))

@@ -202,7 +202,6 @@ def test_a_tree_must_be_finalized() -> None:
         evaluate_lanes(mbt.MultibodyTree(), F.MASS_MATRIX, [[]], [[]], [[]], [[]])
 
 
-@pytest.mark.xfail(reason="the number of the function is not checked: the outputs are whatever was in memory")
 @pytest.mark.parametrize("number", [-1, len(FUNCTIONS)])
 def test_an_unknown_function_is_refused(number: int) -> None:
     tree = get_tree(RICH)

@@ -280,7 +280,6 @@ def test_arrays_are_numbers_too() -> None:
 # --- The door ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="only the sum of the four lengths is checked: numbers move to the neighbour")
 @pytest.mark.parametrize(("longer", "shorter"), [(0, 1), (1, 2), (2, 3), (3, 0)])
 def test_every_length_is_checked(longer: int, shorter: int) -> None:
     tree, state = one_state(RICH)
@@ -290,7 +289,6 @@ def test_every_length_is_checked(longer: int, shorter: int) -> None:
         evaluate_python(tree, F.INVERSE_DYNAMICS, *arguments, *MATH)
 
 
-@pytest.mark.xfail(reason="a single number is broadcast to all inputs")
 def test_a_single_number_is_not_enough() -> None:
     tree = get_tree(RICH)
     with pytest.raises(ValueError, match="expected"):
@@ -307,7 +305,6 @@ def test_lengths_together_are_checked() -> None:
             evaluate_python(tree, F.INVERSE_DYNAMICS, *short, *MATH)
 
 
-@pytest.mark.xfail(reason="the number of the function is not checked: the outputs are int 0")
 @pytest.mark.parametrize("number", [-1, len(FUNCTIONS)])
 def test_an_unknown_function_is_refused(number: int) -> None:
     tree, state = one_state(RICH)

@@ -44,6 +44,8 @@ cdef struct Sizes:
 cdef CompiledModel compiled_of(TreeCore tree, int function, Sizes* n):
     cdef CompiledModel compiled = tree.ready()
     cdef const Model* m = &compiled.model
+    if not 0 <= function <= VELOCITY:
+        raise ValueError(f"function: expected 0 to {<int>VELOCITY}, got {function}")
     n.parameters = compiled.layout.size
     n.q = m.num_positions
     n.v = m.num_velocities
@@ -100,8 +102,11 @@ def evaluate_dual(TreeCore tree not None, int function, parameters, q, v, x, see
     cdef Sizes n
     cdef CompiledModel compiled = compiled_of(tree, function, &n)
     cdef Py_ssize_t num_inputs = n.parameters + n.q + n.v + n.x
-    cdef Py_ssize_t i, directions = np.shape(seeds)[1]
+    cdef Py_ssize_t i, directions
     cdef int j
+    if np.ndim(seeds) != 2:
+        raise ValueError(f"seeds: expected two axes, got {np.ndim(seeds)}")
+    _, directions = np.shape(seeds)
     if not 1 <= directions <= MBT_W:
         raise ValueError(f"seeds: expected 1 to {MBT_W} directions, got {directions}")
     inputs = np.concatenate([
@@ -153,8 +158,12 @@ def evaluate_python(TreeCore tree not None, int function, parameters, q, v, x, s
     """
     cdef Sizes n
     cdef CompiledModel compiled = compiled_of(tree, function, &n)
+    for name, values, count in (("parameters", parameters, n.parameters), ("q", q, n.q), ("v", v, n.v), ("x", x, n.x)):
+        if len(values) != count:
+            raise ValueError(f"{name}: expected {count} objects, got {len(values)}")
     inputs = np.empty(n.parameters + n.q + n.v + n.x, dtype=object)
-    inputs[:] = [*parameters, *q, *v, *x]
+    for i, value in enumerate([*parameters, *q, *v, *x]):
+        inputs[i] = value
     # A PyScalar is laid out as a PyObject*: object arrays are its storage, and own the references.
     work = np.zeros(n.memory, dtype=object)
     out = np.zeros(n.out, dtype=object)

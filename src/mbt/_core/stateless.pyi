@@ -1,17 +1,8 @@
-from collections.abc import Sequence
-
 import numpy.typing as npt
-from typing_extensions import disjoint_base
 
 from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
 from mbt.tree import Frame, MultibodyTree, RigidBody
-
-@disjoint_base
-class Batch:
-    def __init__(
-        self, names: Sequence[str], values: Sequence[npt.ArrayLike], cores: Sequence[tuple[int, ...]]
-    ) -> None: ...
 
 def inverse_dynamics(
     tree: MultibodyTree,

@@ -8,14 +8,12 @@ from libc.math cimport NAN
 from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
+from mbt._core.batch cimport Batch, Operand, add_forces_operands, sample, sample_q
 from mbt._core.context cimport check_positions
 from mbt._core.door cimport apart, data, is_array1, new1, out1, out2, out3
 from mbt._core.engine cimport TreeCore
-from mbt._core.mobilizers cimport position_is_singular
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
-
-import numpy as np
 
 cnp.import_array()
 
@@ -25,96 +23,6 @@ cdef CompiledModel compiled_of(object tree):
         return (<TreeCore>tree)._compiled
     from mbt.context.checks import raise_not_finalized
     raise_not_finalized(tree)
-
-
-# Several states -------------------------------------------------------------------------------------------------
-
-cdef struct Operand:
-    # Sample i starts at data + stride*i; a stride of zero repeats one sample.
-    const double* data
-    Py_ssize_t stride
-
-
-cdef class Batch:
-    """Operands of a function, converted and broadcast over their leading axes."""
-    cdef list arrays                 # keeps the memory of the operands alive
-    cdef tuple shape
-    cdef Py_ssize_t count
-    cdef Operand[5] operands
-    cdef const double* no_q          # NaN, in place of positions in which a mobilizer has no pose
-
-    def __init__(self, names, values, cores):
-        """`cores` are the shapes behind the leading axes; the first operand is q."""
-        from mbt.math.arrays import as_float_array
-        from mbt.errors import ShapeError
-        self.arrays = [
-            as_float_array(value, name, (..., *core)) for name, value, core in zip(names, values, cores)
-        ]
-        leads = [array.shape[:array.ndim - len(core)] for array, core in zip(self.arrays, cores)]
-        try:
-            self.shape = np.broadcast_shapes(*leads)
-        except ValueError:
-            described = ", ".join(f"{name} {lead}" for name, lead in zip(names, leads))
-            raise ShapeError(f"leading axes do not broadcast: {described}") from None
-        self.count = 1
-        for extent in self.shape:
-            self.count *= extent
-        cdef int i
-        for i, (lead, core) in enumerate(zip(leads, cores)):
-            if lead != self.shape and any(extent != 1 for extent in lead):
-                self.arrays[i] = np.ascontiguousarray(np.broadcast_to(self.arrays[i], self.shape + tuple(core)))
-                lead = self.shape
-            self.operands[i].data = data(self.arrays[i])
-            self.operands[i].stride = int(np.prod(core)) if lead == self.shape and self.shape else 0
-
-        nans = np.full(cores[0], np.nan)
-        self.arrays.append(nans)
-        self.no_q = data(nans)
-
-    cdef keep_apart_from(self, object out):
-        """Copy operands whose memory `out` would overwrite."""
-        cdef int i
-        for i in range(len(self.arrays) - 1):
-            self.arrays[i] = apart(self.arrays[i], out)
-            self.operands[i].data = data(self.arrays[i])
-
-    cdef object output(self, object out, tuple core):
-        shape = self.shape + core
-        if out is None:
-            return np.empty(shape)
-        from mbt.math.arrays import check_out
-        check_out(out, "out", shape)
-        self.keep_apart_from(out)
-        return out
-
-    cdef check_single(self, object tree, CompiledModel compiled):
-        """One state without leading axes gets an error where a batch gets NaN."""
-        if not self.shape:
-            check_positions(tree, compiled, self.operands[0].data)
-
-
-cdef inline const double* sample(const Operand* operand, Py_ssize_t i) noexcept nogil:
-    return operand.data + operand.stride*i
-
-
-cdef inline const double* sample_q(const Model* m, const Operand* q, Py_ssize_t i, const double* no_q) noexcept nogil:
-    cdef const double* x = sample(q, i)
-    cdef int k, b
-    for k in range(m.num_checked):
-        b = m.checked[k]
-        if position_is_singular(m.type[b], x + m.q_start[b]):
-            return no_q
-    return x
-
-
-cdef forces_operands(tree, external_forces, list names, list values, list cores, const Model* m):
-    """Append body and generalized forces to the operands."""
-    if external_forces is not None:
-        from mbt.context.checks import forces_of
-        body_forces, generalized_forces = forces_of(tree, external_forces, "external_forces", single=False)
-        names += ["external_forces.body_forces", "external_forces.generalized_forces"]
-        values += [body_forces, generalized_forces]
-        cores += [(m.num_bodies, 6), (m.num_velocities,)]
 
 
 # Inverse dynamics -----------------------------------------------------------------------------------------------
@@ -191,7 +99,7 @@ cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_f
     cdef Py_ssize_t i, nv = m.num_velocities
     cdef int k
     names, values, cores = ["q", "v", "vdot"], [q, v, vdot], [(m.num_positions,), (nv,), (nv,)]
-    forces_operands(tree, external_forces, names, values, cores, m)
+    add_forces_operands(tree, external_forces, names, values, cores, m)
     cdef bint with_forces = external_forces is not None
     cdef Batch batch = Batch(names, values, cores)
     batch.check_single(tree, compiled)
@@ -277,7 +185,7 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
     cdef Py_ssize_t i, nv = m.num_velocities
     cdef int k, singular = -1
     names, values, cores = ["q", "v", "tau"], [q, v, tau], [(m.num_positions,), (nv,), (nv,)]
-    forces_operands(tree, external_forces, names, values, cores, m)
+    add_forces_operands(tree, external_forces, names, values, cores, m)
     cdef bint with_forces = external_forces is not None
     cdef Batch batch = Batch(names, values, cores)
     batch.check_single(tree, compiled)
@@ -315,6 +223,46 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
 
 # Functions of q, and of q and v ---------------------------------------------------------------------------------
 
+ctypedef void (*KernelOfQ)(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* out) noexcept nogil
+
+
+cdef object of_q(
+    tree, CompiledModel compiled, KernelOfQ kernel, q, out,
+    int ndim, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2
+):
+    """Run a kernel of q; its result has `ndim` axes of n0, n1, n2."""
+    cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
+    cdef Py_ssize_t i, count
+    cdef double* memory
+    cdef double* result
+    cdef Batch batch
+    if is_array1(q, m.num_positions):
+        if m.num_checked:
+            check_positions(tree, compiled, data(q))
+        if ndim == 1:
+            out = out1(out, "out", n0)
+        elif ndim == 2:
+            out = out2(out, "out", n0, n1)
+        else:
+            out = out3(out, "out", n0, n1, n2)
+        q = apart(q, out)
+        memory = kernels.get_work(m, m.num_velocities)
+        kernel(m, p, data(q), memory, data(out))
+        return out
+    batch = Batch(["q"], [q], [(m.num_positions,)])
+    batch.check_single(tree, compiled)
+    out = batch.output(out, (n0, n1, n2)[:ndim])
+    result = data(out)
+    count = n0 * (n1 if ndim > 1 else 1) * (n2 if ndim > 2 else 1)
+    memory = kernels.get_work(m, m.num_velocities)
+    with nogil:
+        for i in range(batch.count):
+            kernel(m, p, sample_q(m, &batch.operands[0], i, batch.no_q), memory, result + count*i)
+    return out
+
+
 def mass_matrix(tree, q, *, out=None):
     """Return the mass matrix M(q), symmetric, reflected inertia of the rotors included.
 
@@ -334,28 +282,7 @@ def mass_matrix(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, nv = m.num_velocities
-    cdef double* memory
-    cdef double* M
-    cdef Batch batch
-    if is_array1(q, m.num_positions):
-        if m.num_checked:
-            check_positions(tree, compiled, data(q))
-        out = out2(out, "out", nv, nv)
-        q = apart(q, out)
-        memory = kernels.get_work(m, 0)
-        kernels.mass_matrix(m, p, data(q), memory, data(out))
-        return out
-    batch = Batch(["q"], [q], [(m.num_positions,)])
-    batch.check_single(tree, compiled)
-    out = batch.output(out, (nv, nv))
-    M = data(out)
-    memory = kernels.get_work(m, 0)
-    with nogil:
-        for i in range(batch.count):
-            kernels.mass_matrix(m, p, sample_q(m, &batch.operands[0], i, batch.no_q), memory, M + nv*nv*i)
-    return out
+    return of_q(tree, compiled, kernels.mass_matrix, q, out, 2, m.num_velocities, m.num_velocities, 0)
 
 
 def bias_term(tree, q, v, *, out=None):
@@ -434,28 +361,7 @@ def gravity_generalized_forces(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, nv = m.num_velocities
-    cdef double* memory
-    cdef double* tau
-    cdef Batch batch
-    if is_array1(q, m.num_positions):
-        if m.num_checked:
-            check_positions(tree, compiled, data(q))
-        out = out1(out, "out", nv)
-        q = apart(q, out)
-        memory = kernels.get_work(m, nv)
-        kernels.gravity_generalized_forces(m, p, data(q), memory, data(out))
-        return out
-    batch = Batch(["q"], [q], [(m.num_positions,)])
-    batch.check_single(tree, compiled)
-    out = batch.output(out, (nv,))
-    tau = data(out)
-    memory = kernels.get_work(m, nv)
-    with nogil:
-        for i in range(batch.count):
-            kernels.gravity_generalized_forces(m, p, sample_q(m, &batch.operands[0], i, batch.no_q), memory, tau + nv*i)
-    return out
+    return of_q(tree, compiled, kernels.gravity_generalized_forces, q, out, 1, m.num_velocities, 0, 0)
 
 
 def body_poses(tree, q, *, out=None):
@@ -477,28 +383,7 @@ def body_poses(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, nb = m.num_bodies
-    cdef double* memory
-    cdef double* X_WB
-    cdef Batch batch
-    if is_array1(q, m.num_positions):
-        if m.num_checked:
-            check_positions(tree, compiled, data(q))
-        out = out3(out, "out", nb, 4, 4)
-        q = apart(q, out)
-        memory = kernels.get_work(m, 0)
-        kernels.body_poses(m, p, data(q), memory, data(out))
-        return out
-    batch = Batch(["q"], [q], [(m.num_positions,)])
-    batch.check_single(tree, compiled)
-    out = batch.output(out, (nb, 4, 4))
-    X_WB = data(out)
-    memory = kernels.get_work(m, 0)
-    with nogil:
-        for i in range(batch.count):
-            kernels.body_poses(m, p, sample_q(m, &batch.operands[0], i, batch.no_q), memory, X_WB + 16*nb*i)
-    return out
+    return of_q(tree, compiled, kernels.body_poses, q, out, 3, m.num_bodies, 4, 4)
 
 
 def frame_jacobian(tree, frame, q, *, out=None):

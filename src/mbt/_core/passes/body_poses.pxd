@@ -1,6 +1,6 @@
 """All body poses in World, straight from q."""
 
-from mbt._core.mobilizers cimport calc_X_PN
+from mbt._core.node_joints cimport calc_X_PN
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Mobod, Pose
 from mbt._core.scalars cimport T

@@ -1,6 +1,6 @@
 """Forward dynamics: articulated bodies in node frames, O(n), straight from q, v, tau to vdot."""
 
-from mbt._core.mobilizers cimport (
+from mbt._core.node_joints cimport (
     add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN,
 )
 from mbt._core.model cimport Joint, Model

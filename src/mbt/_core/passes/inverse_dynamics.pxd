@@ -1,6 +1,6 @@
 """Inverse dynamics: recursive Newton-Euler in node frames, O(n), straight from q, v, vdot to tau."""
 
-from mbt._core.mobilizers cimport (
+from mbt._core.node_joints cimport (
     add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_X_PN, project_force,
 )
 from mbt._core.model cimport Joint, Model

@@ -1,6 +1,6 @@
 """Mass matrix: composite rigid bodies in node frames, O(n depth)."""
 
-from mbt._core.mobilizers cimport calc_X_PN, calc_rigid_momentum, project_force
+from mbt._core.node_joints cimport calc_rigid_momentum, calc_X_PN, project_force
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Composite, Mobod
 from mbt._core.scalars cimport T

@@ -1,0 +1,75 @@
+"""Operands with leading axes: converted, broadcast, and handed out sample by sample."""
+
+cimport numpy as cnp
+
+from mbt._core.batch cimport Batch
+from mbt._core.context cimport check_positions
+from mbt._core.door cimport apart, data
+from mbt._core.model cimport CompiledModel, Model
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef class Batch:
+    """Operands of a function, converted and broadcast over their leading axes."""
+
+    def __init__(self, names, values, cores):
+        """`cores` are the shapes behind the leading axes; the first operand is q."""
+        from mbt.math.arrays import as_float_array
+        from mbt.errors import ShapeError
+        self.arrays = [
+            as_float_array(value, name, (..., *core)) for name, value, core in zip(names, values, cores)
+        ]
+        leads = [array.shape[:array.ndim - len(core)] for array, core in zip(self.arrays, cores)]
+        try:
+            self.shape = np.broadcast_shapes(*leads)
+        except ValueError:
+            described = ", ".join(f"{name} {lead}" for name, lead in zip(names, leads))
+            raise ShapeError(f"leading axes do not broadcast: {described}") from None
+        self.count = 1
+        for extent in self.shape:
+            self.count *= extent
+        cdef int i
+        for i, (lead, core) in enumerate(zip(leads, cores)):
+            if lead != self.shape and any(extent != 1 for extent in lead):
+                self.arrays[i] = np.ascontiguousarray(np.broadcast_to(self.arrays[i], self.shape + tuple(core)))
+                lead = self.shape
+            self.operands[i].data = data(self.arrays[i])
+            self.operands[i].stride = int(np.prod(core)) if lead == self.shape and self.shape else 0
+
+        nans = np.full(cores[0], np.nan)
+        self.arrays.append(nans)
+        self.no_q = data(nans)
+
+    cdef keep_apart_from(self, object out):
+        """Copy operands whose memory `out` would overwrite."""
+        cdef int i
+        for i in range(len(self.arrays) - 1):
+            self.arrays[i] = apart(self.arrays[i], out)
+            self.operands[i].data = data(self.arrays[i])
+
+    cdef object output(self, object out, tuple core):
+        shape = self.shape + core
+        if out is None:
+            return np.empty(shape)
+        from mbt.math.arrays import check_out
+        check_out(out, "out", shape)
+        self.keep_apart_from(out)
+        return out
+
+    cdef check_single(self, object tree, CompiledModel compiled):
+        """One state without leading axes gets an error where a batch gets NaN."""
+        if not self.shape:
+            check_positions(tree, compiled, self.operands[0].data)
+
+
+cdef add_forces_operands(tree, external_forces, list names, list values, list cores, const Model* m):
+    """Append body and generalized forces to the operands."""
+    if external_forces is not None:
+        from mbt.context.checks import forces_of
+        body_forces, generalized_forces = forces_of(tree, external_forces, "external_forces", single=False)
+        names += ["external_forces.body_forces", "external_forces.generalized_forces"]
+        values += [body_forces, generalized_forces]
+        cores += [(m.num_bodies, 6), (m.num_velocities,)]

@@ -1,0 +1,13 @@
+"""The compiled model of a tree, its Contexts and their caches."""
+
+from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.model cimport CompiledModel
+
+
+cdef class TreeCaches:
+    cdef readonly CompiledModel _compiled    # None before finalize()
+    cdef CompiledModel ready(self)
+    cdef ContextCore own(self, object context)
+    cdef PositionKinematicsCache position_of(self, ContextCore c, object pc)
+    cdef VelocityKinematicsCache velocity_of(self, ContextCore c, object vc)
+    cdef int frame(self, object frame, str name) except -1

@@ -1,0 +1,158 @@
+"""What every computation on a Context begins with: is it ours, and are the caches fresh?"""
+
+from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.model cimport CompiledModel
+from mbt._core.tree_caches cimport TreeCaches
+
+
+cdef class TreeCaches:
+    """The compiled model of a tree, its Contexts and their caches."""
+
+    def __reduce_ex__(self, protocol):
+        from mbt.context.checks import raise_not_copyable
+        raise_not_copyable(self)
+
+    def _compile(self, **arrays):
+        """Become a finalized tree; see `CompiledModel` for the arrays."""
+        self._compiled = CompiledModel(**arrays)
+
+    cdef CompiledModel ready(self):
+        if self._compiled is None:
+            from mbt.context.checks import raise_not_finalized
+            raise_not_finalized(self)
+        return self._compiled
+
+    cdef ContextCore own(self, object context):
+        """The Context, if it is one of this tree."""
+        if not isinstance(context, ContextCore) or (<ContextCore>context).tree is not self:
+            self.ready()
+            from mbt.context.checks import raise_context_mismatch
+            raise_context_mismatch(self, context)
+        return <ContextCore>context
+
+    cdef PositionKinematicsCache position_of(self, ContextCore c, object pc):
+        """The cache given, if it belongs to the present state; that of the Context by default."""
+        cdef PositionKinematicsCache cache
+        if pc is None:
+            return c.position()
+        if isinstance(pc, PositionKinematicsCache):
+            cache = pc
+            if (
+                cache.compiled is c.compiled and cache.q_serial == c.q_serial
+                and cache.parameter_serial == c.parameter_serial
+            ):
+                return cache
+        from mbt.context.checks import raise_stale_cache
+        raise_stale_cache("pc", pc, "PositionKinematicsCache")
+
+    cdef VelocityKinematicsCache velocity_of(self, ContextCore c, object vc):
+        cdef VelocityKinematicsCache cache
+        if vc is None:
+            return c.velocity()
+        if isinstance(vc, VelocityKinematicsCache):
+            cache = vc
+            if (
+                cache.compiled is c.compiled and cache.q_serial == c.q_serial and cache.v_serial == c.v_serial
+                and cache.parameter_serial == c.parameter_serial
+            ):
+                return cache
+        from mbt.context.checks import raise_stale_cache
+        raise_stale_cache("vc", vc, "VelocityKinematicsCache")
+
+    cdef int frame(self, object frame, str name) except -1:
+        """FrameIndex of a frame of this tree."""
+        from mbt.context.checks import frame_index
+        return frame_index(self, frame, name)
+
+    def create_default_context(self):
+        """Return a new Context: default positions, zero velocities, default parameters.
+
+        Raises
+        ------
+        NotFinalizedError
+            Before ``finalize()``.
+        """
+        self.ready()
+        from mbt.context import Context
+        return Context(self)
+
+    def set_default_context(self, context):
+        """Reset time, state, inputs and parameters of a Context to their defaults."""
+        self.own(context)._reset()
+
+    def calc_position_kinematics_cache(self, context, pc=None):
+        """Return the kinematics that depend on positions only, computed now.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        pc : PositionKinematicsCache, optional
+            Filled and returned instead of a new one. It must be of this tree.
+
+        Returns
+        -------
+        PositionKinematicsCache
+            It is stale, and refused, once q or a parameter of the Context has changed.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef PositionKinematicsCache cache
+        if pc is None:
+            cache = PositionKinematicsCache(c.compiled)
+        elif isinstance(pc, PositionKinematicsCache) and (<PositionKinematicsCache>pc).compiled is c.compiled:
+            cache = pc
+        else:
+            from mbt.context.checks import raise_stale_cache
+            raise_stale_cache("pc", pc, "PositionKinematicsCache")
+        cache.compute(c)
+        return cache
+
+    def calc_velocity_kinematics_cache(self, context, pc=None, vc=None):
+        """Return the kinematics that depend on positions and velocities, computed now.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        pc : PositionKinematicsCache, optional
+            Position kinematics of the same state; those of the Context by default.
+        vc : VelocityKinematicsCache, optional
+            Filled and returned instead of a new one. It must be of this tree.
+
+        Raises
+        ------
+        StaleCacheError
+            When `pc` is not of the present state.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef PositionKinematicsCache position = self.position_of(c, pc)
+        cdef VelocityKinematicsCache cache
+        if vc is None:
+            cache = VelocityKinematicsCache(c.compiled)
+        elif isinstance(vc, VelocityKinematicsCache) and (<VelocityKinematicsCache>vc).compiled is c.compiled:
+            cache = vc
+        else:
+            from mbt.context.checks import raise_stale_cache
+            raise_stale_cache("vc", vc, "VelocityKinematicsCache")
+        cache.compute(c, position)
+        return cache
+
+    def eval_position_kinematics(self, context):
+        """Return the position kinematics of a Context, cached; see `calc_position_kinematics_cache`."""
+        return self.own(context).position()
+
+    def eval_velocity_kinematics(self, context):
+        """Return the velocity kinematics of a Context, cached; see `calc_velocity_kinematics_cache`."""
+        return self.own(context).velocity()
+
+    def eval_body_pose_in_world(self, context, body):
+        """Return the pose X_WB of a body, (4, 4), cached and read-only."""
+        cdef ContextCore c = self.own(context)
+        from mbt.context.checks import body_node_index
+        return c.position().X_WB[body_node_index(self, body)]
+
+    def eval_body_spatial_velocity_in_world(self, context, body):
+        """Return the spatial velocity V_WB of a body, (6,) [rad/s, m/s], cached and read-only."""
+        cdef ContextCore c = self.own(context)
+        from mbt.context.checks import body_node_index
+        return c.velocity().V_WB[body_node_index(self, body)]
