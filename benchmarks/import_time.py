@@ -2,7 +2,8 @@
 
     python benchmarks/import_time.py [--runs 20] [--limit-ms 30]
 
-Each import runs in a process of its own, the two in turns; the fastest of each counts. Exits with 1 above the limit.
+Each import runs in a process of its own, the two in turns; the fastest of each counts. Exits with 1 above
+the limit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Check what the compiler does not: that kernels are free of Python, and that their signatures explain themselves.
+"""Check what the compiler does not: kernels are free of Python, and their signatures explain themselves.
 
-A kernel is a ``cdef`` function in a ``.pxd`` file of the core. Each one is ``noexcept nogil`` and touches no Python
-object. One in ``passes/`` with more than `MAX_PLAIN` pointers has its arguments in the sections `SECTIONS`, in that
-order; inputs are const, what is written is not, and every array has its shape behind it.
+A kernel is a ``cdef`` function in a ``.pxd`` file of the core. Each is ``noexcept nogil`` and touches no
+Python object. One in ``passes/`` with more than `MAX_PLAIN` pointers has its arguments in the sections
+`SECTIONS`, in that order; inputs are const, what is written is not, and every array has its shape behind it.
 """
 
 from __future__ import annotations
@@ -13,16 +13,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CORE = Path(__file__).parents[1] / "src" / "mbt" / "_core"
-FILES = [*sorted((CORE / "passes").glob("*.pxd")), *(CORE / f"{n}.pxd" for n in ("algorithms", "mobilizers", "spatial"))]
+FILES = [
+    *sorted((CORE / "passes").glob("*.pxd")),
+    *(CORE / f"{name}.pxd" for name in ("algorithms", "mobilizers", "node_joints", "spatial")),
+]
 
 SECTIONS = ["Topology", "Parameters", "In", "In, destroyed", "Work", "Out"]
 READ_ONLY = {"Topology", "Parameters", "In"}
 MAX_PLAIN = 5
 
-FUNCTION = re.compile(r"^cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>.*?)\)(?P<suffix>[^()\n]*):\n", re.S | re.M)
+FUNCTION = re.compile(
+    r"^cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>.*?)\)(?P<suffix>[^()\n]*):\n", re.S | re.M
+)
 POINTER = re.compile(r"(?P<const>const )?(?P<type>\w+(?:\[T\])?)\* ?(?P<name>\w+)")
 ARRAYS_OF = {"T", "double", "int"}
-PYTHON = re.compile(r"\b(object|list|dict|tuple|str|bytes|cpdef(?! enum)|def|class|raise|try|lambda|with gil|print)\b|^import ", re.M)
+PYTHON = re.compile(
+    r"\b(object|list|dict|tuple|str|bytes|cpdef(?! enum)|def|class|raise|try|lambda|with gil)\b|^import ",
+    re.M,
+)
 TEXT = re.compile(r'""".*?"""|#[^\n]*', re.S)
 
 
@@ -54,7 +62,7 @@ def lint_signature(arguments: str) -> Iterator[str]:
             seen.append(section)
         for pointer in POINTER.finditer(code) if section else ():
             if bool(pointer["const"]) != (section in READ_ONLY):
-                yield f"{pointer['name']} in section {section!r}: {'not const' if section in READ_ONLY else 'const'}"
+                yield f"{pointer['name']}: {pointer['const'] or 'not const '}in section {section!r}"
             if pointer["type"] in ARRAYS_OF and not comment.startswith("("):
                 yield f"{pointer['name']}: no shape behind it"
     if pointers > MAX_PLAIN and not seen:

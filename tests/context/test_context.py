@@ -1,5 +1,8 @@
 """Contexts and forces: what they hold, refuse, and keep apart."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -159,3 +162,42 @@ class TestMultibodyForces:
             mbt.MultibodyForces(tree, (-1,))
         with pytest.raises(mbt.ArgumentTypeError, match="batch_shape"):
             mbt.MultibodyForces(tree, "3")  # type: ignore[arg-type]
+
+
+class TestReadOnlyArrays:
+    """What a Context hands out: read-only, and otherwise as ordinary as can be."""
+
+    @pytest.mark.parametrize(
+        "get",
+        [
+            lambda context: context.q,
+            lambda context: context.actuation,
+            lambda context: context.tree.eval_position_kinematics(context).X_WB,
+            lambda context: context.tree.eval_position_kinematics(context).com_W,
+            lambda context: context.tree.calc_acceleration_kinematics_cache(context, np.zeros(7)).A_WB,
+            lambda context: context.q[1:],
+        ],
+    )
+    def test_writing_names_the_way_to_write(self, tree: mbt.MultibodyTree, get: object) -> None:
+        array = get(tree.create_default_context())  # type: ignore[operator]
+        for write in (
+            lambda a: a.__setitem__(0, 1.0),
+            lambda a: a.__setitem__(slice(None), 1.0),
+            lambda a: a.__iadd__(1.0),
+            lambda a: a.__imul__(2.0),
+        ):
+            with pytest.raises(mbt.ArgumentValueError, match=r"context\.q = "):
+                write(array)
+        with pytest.raises(ValueError, match="read-only"):
+            np.add(array, 1.0, out=array)
+        with pytest.raises(ValueError, match=r"cannot|own"):
+            array.flags.writeable = True
+
+    def test_results_and_copies_are_ordinary(self, tree: mbt.MultibodyTree) -> None:
+        q = tree.create_default_context().q
+        for array in (2.0 * q, np.sin(q), q.copy(), copy.copy(q), copy.deepcopy(q), pickle.loads(pickle.dumps(q))):
+            assert type(array) is np.ndarray
+            array[0] = 7.0
+        assert isinstance(q.sum(), float)
+        assert isinstance(q @ q, float)
+        assert repr(q) == "array([0., 1., 0., 0., 0., 0., 0., 0.])"

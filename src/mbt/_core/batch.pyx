@@ -4,12 +4,15 @@ cimport numpy as cnp
 
 from mbt._core.batch cimport Batch
 from mbt._core.context cimport check_positions
-from mbt._core.door cimport apart, data
+from mbt._core.door cimport adopt, apart, data
 from mbt._core.model cimport CompiledModel, Model
 
 import numpy as np
 
+from mbt.math.read_only import ReadOnlyArray
+
 cnp.import_array()
+adopt(ReadOnlyArray)
 
 
 cdef class Batch:

@@ -7,13 +7,16 @@ from libc.string cimport memcpy
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport data, in1
+from mbt._core.door cimport adopt, data, in1, new_read_only
 from mbt._core.mobilizers cimport position_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 
 import numpy as np
 
+from mbt.math.read_only import ReadOnlyArray
+
 cnp.import_array()
+adopt(ReadOnlyArray)
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o) nogil
@@ -124,9 +127,7 @@ cdef class PositionKinematicsCache:
         kernels.spatial_inertias(
             &self.compiled.model, &self.derived.parameters, self.X_WB_data, data(com), data(M)
         )
-        com.flags.writeable = False
-        M.flags.writeable = False
-        return com, M
+        return _frozen(com), _frozen(M)
 
 
 cdef class VelocityKinematicsCache:
@@ -177,17 +178,19 @@ cdef class AccelerationKinematicsCache:
     """
 
     def __init__(self, A_WB, vdot):
-        A_WB.flags.writeable = False
-        vdot.flags.writeable = False
-        self.A_WB = A_WB
-        self.vdot = vdot
+        self.A_WB = _frozen(A_WB)
+        self.vdot = _frozen(vdot)
 
 
 cdef _view(object owner, int ndim, cnp.npy_intp* shape, double* memory):
-    array = cnp.PyArray_SimpleNewFromData(ndim, shape, cnp.NPY_DOUBLE, memory)
+    array = new_read_only(ndim, shape, memory)
     cnp.set_array_base(array, owner)
-    cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
     return array
+
+
+cdef _frozen(array):
+    array.flags.writeable = False
+    return array.view(ReadOnlyArray)
 
 
 cdef _vector(Memory memory):
@@ -284,6 +287,13 @@ cdef class ContextCore:
             from mbt.context.multibody_forces import MultibodyForces
             self._applied_forces = MultibodyForces(self.tree)
         return self._applied_forces
+
+    @applied_forces.setter
+    def applied_forces(self, value):
+        from mbt.context.checks import forces_of
+        forces_of(self.tree, value, "applied_forces")
+        if value is not self._applied_forces:
+            self.applied_forces.set_zero().add_in_forces(value)
 
     cdef _store_q(self, const double* values):
         if Py_REFCNT(<PyObject*>self._q) > 1:

@@ -3,22 +3,29 @@
 #include <Python.h>
 #include <numpy/arrayobject.h>
 
-// float64, native, aligned, C-contiguous, of this shape; exact ndarray, no subclass.
+// The one subclass of ndarray that is as good as an ndarray: what a Context hands out. Set by `adopt`, once a module.
+static PyTypeObject* mbt_read_only_type = nullptr;
+
+static inline void mbt_adopt(PyObject* type) { mbt_read_only_type = (PyTypeObject*)type; }
+
+static inline int mbt_is_plain(PyObject* o) { return PyArray_CheckExact(o) || Py_TYPE(o) == mbt_read_only_type; }
+
+// float64, native, aligned, C-contiguous, of this shape; no subclass that could mean something else.
 static inline int mbt_is_array1(PyObject* o, npy_intp n) {
-  if (!PyArray_CheckExact(o)) return 0;
+  if (!mbt_is_plain(o)) return 0;
   PyArrayObject* a = (PyArrayObject*)o;
   return PyArray_NDIM(a) == 1 && PyArray_DIM(a, 0) == n && PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
 }
 
 static inline int mbt_is_array2(PyObject* o, npy_intp n0, npy_intp n1) {
-  if (!PyArray_CheckExact(o)) return 0;
+  if (!mbt_is_plain(o)) return 0;
   PyArrayObject* a = (PyArrayObject*)o;
   return PyArray_NDIM(a) == 2 && PyArray_DIM(a, 0) == n0 && PyArray_DIM(a, 1) == n1 &&
          PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
 }
 
 static inline int mbt_is_array3(PyObject* o, npy_intp n0, npy_intp n1, npy_intp n2) {
-  if (!PyArray_CheckExact(o)) return 0;
+  if (!mbt_is_plain(o)) return 0;
   PyArrayObject* a = (PyArrayObject*)o;
   return PyArray_NDIM(a) == 3 && PyArray_DIM(a, 0) == n0 && PyArray_DIM(a, 1) == n1 && PyArray_DIM(a, 2) == n2 &&
          PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
@@ -26,7 +33,7 @@ static inline int mbt_is_array3(PyObject* o, npy_intp n0, npy_intp n1, npy_intp 
 
 // (3, n): one point a column.
 static inline int mbt_is_points(PyObject* o) {
-  return PyArray_CheckExact(o) && PyArray_NDIM((PyArrayObject*)o) == 2 &&
+  return mbt_is_plain(o) && PyArray_NDIM((PyArrayObject*)o) == 2 &&
          mbt_is_array2(o, 3, PyArray_DIM((PyArrayObject*)o, 1));
 }
 
@@ -53,4 +60,9 @@ static inline PyObject* mbt_new2(npy_intp n0, npy_intp n1) {
 static inline PyObject* mbt_new3(npy_intp n0, npy_intp n1, npy_intp n2) {
   npy_intp dims[3] = {n0, n1, n2};
   return PyArray_EMPTY(3, dims, NPY_DOUBLE, 0);
+}
+
+// A read-only array over memory that belongs to somebody else.
+static inline PyObject* mbt_new_read_only(int ndim, npy_intp* shape, double* memory) {
+  return PyArray_New(mbt_read_only_type, ndim, shape, NPY_DOUBLE, NULL, memory, 0, NPY_ARRAY_CARRAY_RO, NULL);
 }

@@ -1,13 +1,14 @@
 """Arguments at the door: an array a kernel can read passes at once, anything else goes to `mbt.math.arrays`.
 
 `in*` functions return the argument, or a conversion of it; `out*` functions the argument, or a fresh array.
-Every check happens before anything is computed or written.
+Every check happens before anything is computed or written. A module that uses this adopts `ReadOnlyArray` at import.
 """
 
 cimport numpy as cnp
 
 
 cdef extern from "door.hpp":
+    void adopt "mbt_adopt"(object type)
     bint is_array1 "mbt_is_array1"(object o, cnp.npy_intp n)
     bint is_array2 "mbt_is_array2"(object o, cnp.npy_intp n0, cnp.npy_intp n1)
     bint is_array3 "mbt_is_array3"(object o, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
@@ -18,6 +19,7 @@ cdef extern from "door.hpp":
     bint overlap "mbt_overlap"(object a, object b)
     object new1 "mbt_new1"(cnp.npy_intp n)
     object new2 "mbt_new2"(cnp.npy_intp n0, cnp.npy_intp n1)
+    object new_read_only "mbt_new_read_only"(int ndim, cnp.npy_intp* shape, double* memory)
     object new3 "mbt_new3"(cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
 
 

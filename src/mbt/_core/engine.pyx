@@ -7,12 +7,15 @@ cimport numpy as cnp
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore
-from mbt._core.door cimport data, in1, new1
+from mbt._core.door cimport adopt, data, in1, new1
 from mbt._core.engine cimport TreeCore
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_dynamics cimport TreeDynamics
 
+from mbt.math.read_only import ReadOnlyArray
+
 cnp.import_array()
+adopt(ReadOnlyArray)
 
 
 cdef class TreeCore(TreeDynamics):

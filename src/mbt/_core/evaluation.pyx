@@ -6,7 +6,7 @@ Inputs are flat: `parameters` as in a Context, q, v, and a third input `x` (vdot
 cimport numpy as cnp
 from cpython.ref cimport PyObject
 
-from mbt._core.door cimport data, in1, in2
+from mbt._core.door cimport adopt, data, in1, in2
 from mbt._core.engine cimport TreeCore
 from mbt._core.evaluation cimport VELOCITY, count_memory, count_output, evaluate
 from mbt._core.model cimport CompiledModel, Model
@@ -17,7 +17,10 @@ from mbt._core.scalars cimport (
 
 import numpy as np
 
+from mbt.math.read_only import ReadOnlyArray
+
 cnp.import_array()
+adopt(ReadOnlyArray)
 
 cdef extern from "aligned.hpp" namespace "MBT_NS" nogil:
     void* allocate_aligned(size_t size)

@@ -10,12 +10,15 @@ from libc.string cimport memcpy, memset
 from mbt._core cimport kernels
 from mbt._core.batch cimport Batch, Operand, add_forces_operands, sample, sample_q
 from mbt._core.context cimport check_positions
-from mbt._core.door cimport apart, data, is_array1, new1, out1, out2, out3
+from mbt._core.door cimport adopt, apart, data, is_array1, new1, out1, out2, out3
 from mbt._core.engine cimport TreeCore
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
 
+from mbt.math.read_only import ReadOnlyArray
+
 cnp.import_array()
+adopt(ReadOnlyArray)
 
 
 cdef CompiledModel compiled_of(object tree):
@@ -60,6 +63,8 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
     Examples
     --------
     >>> import numpy as np
+
+from mbt.math.read_only import ReadOnlyArray
     >>> import mbt
     >>> tree = mbt.MultibodyTree()
     >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))

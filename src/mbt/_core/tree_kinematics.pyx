@@ -7,13 +7,16 @@ from mbt._core cimport kernels
 from mbt._core.context cimport (
     AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
 )
-from mbt._core.door cimport apart, data, in1, is_array1, is_points, out1, out2, size
+from mbt._core.door cimport adopt, apart, data, in1, is_array1, is_points, out1, out2, size
 from mbt._core.model cimport Derived, Model
 from mbt._core.spatial cimport invert_pose4, multiply_poses4
 from mbt._core.tree_caches cimport TreeCaches
 from mbt._core.tree_kinematics cimport TreeKinematics
 
+from mbt.math.read_only import ReadOnlyArray
+
 cnp.import_array()
+adopt(ReadOnlyArray)
 
 
 cdef class TreeKinematics(TreeCaches):

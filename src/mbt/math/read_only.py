@@ -1,0 +1,57 @@
+"""Arrays that show the inside of a Context."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from mbt.errors import ArgumentValueError
+
+__all__ = ["ReadOnlyArray"]
+
+
+class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
+    """A read-only array of a Context, with an error that tells how to write.
+
+    Whatever is computed from it is an ordinary array, and so is a copy.
+    """
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise ArgumentValueError(
+            "This array shows the inside of a Context and is read-only: assign as a whole, as in context.q = ..., "
+            "or write into a copy()."
+        )
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Refuse."""
+        self._refuse()
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __ipow__ = __imod__ = __imatmul__ = _refuse  # type: ignore[assignment]
+
+    def __array_wrap__(  # type: ignore[override]
+        self, array: npt.NDArray[Any], context: object = None, return_scalar: bool = False
+    ) -> Any:
+        """Leave results of ufuncs as they are: ordinary."""
+        return array[()] if array.ndim == 0 else array
+
+    def copy(self, order: Any = "C") -> npt.NDArray[np.float64]:  # type: ignore[override]
+        """Return an ordinary array with the same values."""
+        return np.array(self, order=order)
+
+    def __copy__(self) -> npt.NDArray[np.float64]:  # type: ignore[override]
+        """Return an ordinary array with the same values."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> npt.NDArray[np.float64]:  # type: ignore[override]
+        """Return an ordinary array with the same values."""
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        """Pickle as an ordinary array."""
+        return self.copy().__reduce__()
+
+    def __repr__(self) -> str:
+        """Read as an ordinary array does."""
+        return repr(self.view(np.ndarray))

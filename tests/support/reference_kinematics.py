@@ -1,0 +1,295 @@
+"""Kinematics of the independent NumPy reference; see `support.reference`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from support.description import WORLD, Array, Joint, Model, with_free_joints
+
+AnyArray = npt.NDArray[Any]
+
+# Any step whose square vanishes beside 1 gives an exact complex-step derivative; there is no subtraction.
+COMPLEX_STEP = 1e-30
+
+
+def cross_matrix(p: AnyArray) -> AnyArray:
+    """The matrix of p x ()."""
+    return np.array([[0 * p[0], -p[2], p[1]], [p[2], 0 * p[0], -p[0]], [-p[1], p[0], 0 * p[0]]])
+
+
+def rotation_about(axis: Array, angle: Any) -> AnyArray:
+    """Rodrigues' formula."""
+    K = cross_matrix(axis)
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * (K @ K)
+
+
+def rotation_of_quaternion(quaternion: AnyArray) -> AnyArray:
+    """R of (w, x, y, z), which is normalised first."""
+    # sqrt(q.q) and not a norm: it must be analytic for the complex step.
+    w, x, y, z = quaternion / np.sqrt(quaternion @ quaternion)
+    r = np.array([x, y, z])
+    K = cross_matrix(r)
+    return np.eye(3) + 2 * w * K + 2 * (K @ K)
+
+
+def pose(R: AnyArray, p: AnyArray) -> AnyArray:
+    X = np.eye(4, dtype=np.result_type(R, p))
+    X[:3, :3] = R
+    X[:3, 3] = p
+    return X
+
+
+def inverse(X: AnyArray) -> AnyArray:
+    R, p = X[:3, :3], X[:3, 3]
+    return pose(R.T, -R.T @ p)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each body, position and velocity lives in the arrays."""
+
+    body_row: dict[str, int]
+    position_start: dict[str, int]
+    velocity_start: dict[str, int]
+
+
+def declaration_layout(model: Model) -> Layout:
+    """Rows in the order of the bodies, coordinates in the order of the joints."""
+    body_row = {WORLD: 0} | {body.name: i + 1 for i, body in enumerate(model.bodies)}
+    position_start, velocity_start = {}, {}
+    nq = nv = 0
+    for joint in model.joints:
+        position_start[joint.name], velocity_start[joint.name] = nq, nv
+        nq += joint.num_positions
+        nv += joint.num_velocities
+    return Layout(body_row, position_start, velocity_start)
+
+
+class ReferenceKinematics:
+    """Poses, velocities and accelerations of a `Model`, in the order of a `Layout`."""
+
+    def __init__(self, model: Model, layout: Layout | None = None) -> None:
+        self.model = with_free_joints(model)
+        self.layout = layout or declaration_layout(self.model)
+        self.nb = len(self.model.bodies) + 1
+        self.nq = sum(joint.num_positions for joint in self.model.joints)
+        self.nv = sum(joint.num_velocities for joint in self.model.joints)
+        self.gravity = np.zeros(3) if model.gravity is None else np.asarray(model.gravity, float)
+        self.outward = self._joints_from_world()
+
+    # -- structure -----------------------------------------------------------------------------------------
+
+    def _joints_from_world(self) -> list[tuple[Joint, bool]]:
+        """Joints from World outwards, with whether the joint is reversed (its child is nearer World)."""
+        reached, waiting, outward = {WORLD}, list(self.model.joints), []
+        while waiting:
+            ready = [j for j in waiting if (j.parent in reached) != (j.child in reached)]
+            assert ready, "the joints do not form a tree"
+            for joint in ready:
+                is_reversed = joint.child in reached
+                reached.add(joint.parent if is_reversed else joint.child)
+                outward.append((joint, is_reversed))
+            waiting = [j for j in waiting if all(j is not r for r in ready)]
+        return outward
+
+    def inboard_joint(self, body: str) -> tuple[Joint, bool]:
+        """The joint between a body and its inboard body, and whether it is reversed."""
+        return next((j, rev) for j, rev in self.outward if (j.parent if rev else j.child) == body)
+
+    def subtree(self, body: str) -> set[str]:
+        """The body and all bodies outboard of it."""
+        found = {body}
+        for joint, is_reversed in self.outward:
+            inboard, outboard = (joint.child, joint.parent) if is_reversed else (joint.parent, joint.child)
+            if inboard in found:
+                found.add(outboard)
+        return found
+
+    def row(self, body: str) -> int:
+        return self.layout.body_row[body]
+
+    def q_slice(self, joint: Joint) -> slice:
+        # A weld has no coordinates, and need not be known to the layout.
+        start = self.layout.position_start[joint.name] if joint.num_positions else 0
+        return slice(start, start + joint.num_positions)
+
+    def v_slice(self, joint: Joint) -> slice:
+        start = self.layout.velocity_start[joint.name] if joint.num_velocities else 0
+        return slice(start, start + joint.num_velocities)
+
+    def per_dof(self, values: dict[str, Any]) -> Array:
+        """Gather per-joint values into one array of length nv."""
+        result = np.zeros(self.nv)
+        for joint in self.model.joints:
+            if joint.name in values and joint.num_velocities:
+                result[self.v_slice(joint)] = values[joint.name]
+        return result
+
+    @property
+    def damping(self) -> Array:
+        return self.per_dof({j.name: j.damping for j in self.model.joints if j.damping})
+
+    @property
+    def reflected_inertia(self) -> Array:
+        result = np.zeros(self.nv)
+        for actuator in self.model.actuators:
+            result[self.v_slice(self.model.joint(actuator.joint))] += actuator.reflected_inertia
+        return result
+
+    # -- states --------------------------------------------------------------------------------------------
+
+    def random_q(self, rng: np.random.Generator) -> Array:
+        """Random positions; quaternions are unit."""
+        q = rng.uniform(-2.0, 2.0, self.nq)
+        for joint in self.model.joints:
+            if joint.kind == "floating":
+                start = self.q_slice(joint).start
+                quaternion = rng.normal(size=4)
+                q[start : start + 4] = quaternion / np.linalg.norm(quaternion)
+        return q
+
+    def random_state(self, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        """q, v and vdot."""
+        return self.random_q(rng), rng.uniform(-2.0, 2.0, self.nv), rng.uniform(-5.0, 5.0, self.nv)
+
+    def quaternion_starts(self) -> list[int]:
+        return [self.q_slice(j).start for j in self.model.joints if j.kind == "floating"]
+
+    # -- kinematics ----------------------------------------------------------------------------------------
+
+    def X_FM(self, joint: Joint, q: AnyArray) -> AnyArray:
+        qj = q[self.q_slice(joint)]
+        if joint.kind == "weld":
+            return np.eye(4) if joint.X_FM is None else joint.X_FM
+        if joint.kind == "floating":
+            return pose(rotation_of_quaternion(qj[:4]), qj[4:])
+        assert joint.axis is not None
+        axis = joint.axis / np.linalg.norm(joint.axis)
+        if joint.kind == "revolute":
+            return pose(rotation_about(axis, qj[0]), np.zeros(3))
+        return pose(np.eye(3), axis * qj[0])
+
+    def motion_axes(self, joint: Joint) -> tuple[Array, Array]:
+        """(3, n) each: w_FM and v_FMo in F per unit of each velocity, constant in F for these joints."""
+        n = joint.num_velocities
+        H_w, H_v = np.zeros((3, n)), np.zeros((3, n))
+        if joint.kind == "floating":
+            H_w[:, :3] = np.eye(3)
+            H_v[:, 3:] = np.eye(3)
+        elif n:
+            assert joint.axis is not None
+            axis = joint.axis / np.linalg.norm(joint.axis)
+            (H_w if joint.kind == "revolute" else H_v)[:, 0] = axis
+        return H_w, H_v
+
+    def poses(self, q: AnyArray) -> AnyArray:
+        """X_WB of all bodies, (nb, 4, 4)."""
+        X_WB = np.tile(np.eye(4, dtype=np.result_type(q, float)), (self.nb, 1, 1))
+        for joint, is_reversed in self.outward:
+            X_PB = or_identity(joint.X_PF) @ self.X_FM(joint, q) @ inverse(or_identity(joint.X_BM))
+            parent, child = self.row(joint.parent), self.row(joint.child)
+            if is_reversed:
+                X_WB[parent] = X_WB[child] @ inverse(X_PB)
+            else:
+                X_WB[child] = X_WB[parent] @ X_PB
+        return X_WB
+
+    def jacobians(self, q: AnyArray) -> AnyArray:
+        """J with V_WB = J v of all bodies, (nb, 6, nv): rotational rows first, at Bo, in World."""
+        X_WB = self.poses(q)
+        J = np.zeros((self.nb, 6, self.nv), dtype=X_WB.dtype)
+        for joint, is_reversed in self.outward:
+            parent, child = self.row(joint.parent), self.row(joint.child)
+            X_WF = X_WB[parent] @ or_identity(joint.X_PF)
+            X_WM = X_WB[child] @ or_identity(joint.X_BM)
+            p_PoMo = X_WM[:3, 3] - X_WB[parent, :3, 3]
+            p_CoMo = X_WM[:3, 3] - X_WB[child, :3, 3]
+
+            # w_FM and v_FMo, expressed in World.
+            H_w, H_v = self.motion_axes(joint)
+            J_rel = np.zeros((6, self.nv), dtype=X_WB.dtype)
+            J_rel[:3, self.v_slice(joint)] = X_WF[:3, :3] @ H_w
+            J_rel[3:, self.v_slice(joint)] = X_WF[:3, :3] @ H_v
+
+            # Seen from either body: w_WC = w_WP + w_FM and
+            # v_WMo = v_WPo + w_WP x p_PoMo + v_FMo = v_WCo + w_WC x p_CoMo.
+            if is_reversed:
+                J[parent, :3] = J[child, :3] - J_rel[:3]
+                v_WMo = J[child, 3:] - cross_matrix(p_CoMo) @ J[child, :3]
+                J[parent, 3:] = v_WMo - J_rel[3:] + cross_matrix(p_PoMo) @ J[parent, :3]
+            else:
+                J[child, :3] = J[parent, :3] + J_rel[:3]
+                v_WMo = J[parent, 3:] - cross_matrix(p_PoMo) @ J[parent, :3] + J_rel[3:]
+                J[child, 3:] = v_WMo + cross_matrix(p_CoMo) @ J[child, :3]
+        return J
+
+    def jacobian_rates(self, q: Array, v: Array) -> Array:
+        """dJ/dt along the motion, (nb, 6, nv), by complex step: exact to rounding."""
+        return np.imag(self.jacobians(q + 1j * COMPLEX_STEP * self.qdot(q, v))) / COMPLEX_STEP
+
+    def velocities(self, q: Array, v: Array) -> Array:
+        """V_WB, (nb, 6)."""
+        return self.jacobians(q) @ v
+
+    def accelerations(self, q: Array, v: Array, vdot: Array) -> Array:
+        """A_WB = J vdot + Jdot v, (nb, 6): the classical acceleration, of Bo, in World."""
+        return self.jacobians(q) @ vdot + self.jacobian_rates(q, v) @ v
+
+    def N(self, q: AnyArray) -> AnyArray:
+        """qdot = N v, (nq, nv). Proportional to the quaternion as given, which keeps its norm."""
+        N = np.zeros((self.nq, self.nv), dtype=np.result_type(q, float))
+        for joint in self.model.joints:
+            qs, vs = self.q_slice(joint), self.v_slice(joint)
+            if joint.kind == "floating":
+                w, r = q[qs][0], q[qs][1:4]
+                # qdot = (0, w_FM_F) * q / 2, the quaternion product.
+                N[qs.start, vs.start : vs.start + 3] = -r / 2
+                N[qs.start + 1 : qs.start + 4, vs.start : vs.start + 3] = (
+                    w * np.eye(3) - cross_matrix(r)
+                ) / 2
+                N[qs.start + 4 : qs.stop, vs.start + 3 : vs.stop] = np.eye(3)
+            else:
+                N[qs, vs] = np.eye(joint.num_positions)
+        return N
+
+    def Nplus(self, q: Array) -> Array:
+        """v = Nplus qdot, (nv, nq): the left inverse of N that ignores a change of the quaternion's norm."""
+        return np.asarray(np.linalg.pinv(self.N(q)))
+
+    def qdot(self, q: AnyArray, v: AnyArray) -> AnyArray:
+        return self.N(q) @ v
+
+    def frame(self, name: str) -> tuple[str, Array]:
+        """The body and the pose in it of a frame, or of a body's own frame."""
+        if name == WORLD or any(body.name == name for body in self.model.bodies):
+            return name, np.eye(4)
+        offset = next(frame for frame in self.model.frames if frame.name == name)
+        body, X_BP = self.frame(offset.parent)
+        return body, X_BP @ offset.X_PF
+
+    def frame_pose(self, q: AnyArray, name: str) -> AnyArray:
+        body, X_BF = self.frame(name)
+        return self.poses(q)[self.row(body)] @ X_BF
+
+    def point_jacobian(self, q: AnyArray, frame_B: str, p_BP: Array, frame_A: str, frame_E: str) -> AnyArray:
+        """J with [w_AB; v_ABp] = J v, (6, nv), in E; v_ABp is the velocity in A of the point P fixed in B."""
+        X_WB, J = self.poses(q), self.jacobians(q)
+        (b, X_bB), (a, _) = self.frame(frame_B), self.frame(frame_A)
+        e, X_eE = self.frame(frame_E)
+        p_WP = (X_WB[self.row(b)] @ X_bB @ np.append(p_BP, 1.0))[:3]
+
+        def at_P(body: str) -> AnyArray:
+            J_body, p = J[self.row(body)], p_WP - X_WB[self.row(body), :3, 3]
+            return np.vstack([J_body[:3], J_body[3:] - cross_matrix(p) @ J_body[:3]])
+
+        R_WE = (X_WB[self.row(e)] @ X_eE)[:3, :3]
+        J_W = at_P(b) - at_P(a)
+        return np.vstack([R_WE.T @ J_W[:3], R_WE.T @ J_W[3:]])
+
+
+def or_identity(X: AnyArray | None) -> AnyArray:
+    return np.eye(4) if X is None else X
