@@ -1,7 +1,7 @@
 """Rigid multibody kinematics and dynamics for NumPy users.
 
-Build a `MultibodyTree` from bodies, joints and forces, or read one with `load_model`; `finalize` it; then compute
-with a `Context`, or with the stateless functions of `mbt.functional`.
+Build a `MultibodyTree` from bodies, joints and forces, or read one with `load_model`; `finalize` it; then
+compute with a `Context`, or with the stateless functions of `mbt.functional`.
 """
 
 from mbt import functional, math, parsing

@@ -190,6 +190,89 @@ def test_random_directions_vs_complex_step(name: str, function: Function) -> Non
     assert_within(got, exact, tolerance * np.max(np.abs(exact), initial=1.0))
 
 
+# --- Along the motion -------------------------------------------------------------------------------------
+# q moves with qdot = N v, and v with vdot. What is a rate by definition is a kernel of its own.
+
+
+def rates_along_the_motion(tree: mbt.MultibodyTree, state: Inputs, function: Function) -> tuple[Array, Array]:
+    """Values, and their rates in time."""
+    arguments = state.arguments(function)
+    qdot = np.array(call_python(tree, F.QDOT, state.arguments(F.QDOT)))
+    direction = np.concatenate([np.zeros(arguments[0].size), qdot, state.x, np.zeros(arguments[3].size)])
+    values, rates = evaluate_dual(tree, function, *arguments, direction[:, None])
+    return values, rates[:, 0]
+
+
+def evaluate(tree: mbt.MultibodyTree, state: Inputs, function: Function) -> Array:
+    return np.array(call_python(tree, function, state.arguments(function)))
+
+
+def assert_close(actual: Array, desired: Array) -> None:
+    """To rounding of the largest; numbers are of order 1 to 1000."""
+    assert_within(actual, desired, 1e-12 * np.max(np.abs(desired), initial=1.0))
+
+
+@every_tree
+def test_rate_of_velocities_vs_accelerations(name: str) -> None:
+    tree, state = one_state(name, seed=9)
+    _, rates = rates_along_the_motion(tree, state, F.VELOCITY_KINEMATICS)
+    assert_close(rates.reshape(3, -1)[2], evaluate(tree, state, F.ACCELERATION_KINEMATICS))
+
+
+@every_tree
+def test_rate_of_poses_vs_velocities(name: str) -> None:
+    tree, state = one_state(name, seed=10)
+    X_WB, rates = (a.reshape(-1, 4, 4) for a in rates_along_the_motion(tree, state, F.BODY_POSES))
+    V_WB = evaluate(tree, state, F.VELOCITY_KINEMATICS).reshape(3, -1, 6)[2]
+    assert_close(rates[:, :3, 3], V_WB[:, 3:])
+    # Rdot = w x R, column by column.
+    assert_close(rates[:, :3, :3], np.cross(V_WB[:, None, :3], X_WB[:, :3, :3].swapaxes(1, 2)).swapaxes(1, 2))
+
+
+@every_tree
+def test_rate_of_mass_matrix_vs_coriolis_matrix(name: str) -> None:
+    """Mdot = C + C', and C v is what is left of inverse dynamics."""
+    tree, state = one_state(name, seed=11)
+    nv = tree.num_velocities
+    _, Mdot = (a.reshape(nv, nv) for a in rates_along_the_motion(tree, state, F.MASS_MATRIX))
+    C = evaluate(tree, state, F.CORIOLIS_MATRIX).reshape(nv, nv)
+    assert_close(C + C.T, Mdot)
+
+
+@every_tree
+def test_rate_of_kinetic_energy_vs_power(name: str) -> None:
+    tree, state = one_state(name, seed=12)
+    _, rate = rates_along_the_motion(tree, state, F.KINETIC_ENERGY)
+    damping = state.parameters[parameter_slices(tree)["damping"]]
+    forces = evaluate(tree, state, F.INVERSE_DYNAMICS) + evaluate(tree, state, F.GENERALIZED_FORCES)
+    forces -= damping * state.v
+    # Powers of the dofs may cancel in the sum.
+    assert_within(rate, np.array([forces @ state.v]), 1e-12 * max(1.0, np.abs(forces) @ np.abs(state.v)))
+
+
+@every_tree
+def test_rate_of_potential_energy_vs_gravity_forces(name: str) -> None:
+    tree, state = one_state(name, seed=13)
+    _, rate = rates_along_the_motion(tree, state, F.POTENTIAL_ENERGY)
+    forces = evaluate(tree, state, F.GRAVITY_GENERALIZED_FORCES)
+    assert_within(rate, np.array([-forces @ state.v]), 1e-12 * max(1.0, np.abs(forces) @ np.abs(state.v)))
+
+
+@every_tree
+def test_rate_of_momentum_vs_reactions(name: str) -> None:
+    """What holds World, and gravity, change the momentum of all bodies."""
+    tree, state = one_state(name, seed=14)
+    _, rate = rates_along_the_motion(tree, state, F.MOMENTUM)
+    reaction = evaluate(tree, state, F.REACTION_FORCES)[:6]
+    mass, *moment = evaluate(tree, state, F.MASS_MOMENT)
+    g = state.parameters[parameter_slices(tree)["gravity"]]
+    gravity = np.concatenate([np.cross(moment, g), mass * g])
+    assert_close(rate, reaction + gravity)
+
+
+# --- Nothing where nothing belongs ------------------------------------------------------------------------
+
+
 @every_function
 def test_derivatives_are_zero_exactly_where_nothing_depends(function: Function) -> None:
     """World's own mass properties, and the sections that a function does not read."""

@@ -16,7 +16,8 @@ def _find_built() -> dict[str, str]:
     for root in __path__:
         for isa in cpu.supported():
             directory = os.path.join(root, isa)
-            if any(os.path.isfile(os.path.join(directory, f"engine{suffix}")) for suffix in EXTENSION_SUFFIXES):
+            engines = (os.path.join(directory, f"engine{suffix}") for suffix in EXTENSION_SUFFIXES)
+            if any(os.path.isfile(engine) for engine in engines):
                 found.setdefault(isa, directory)
     return found
 
@@ -24,9 +25,13 @@ def _find_built() -> dict[str, str]:
 def _choose(usable: list[str]) -> str:
     forced = os.environ.get("MBT_ISA")
     if forced is not None and forced not in usable:
-        raise ImportError(f"MBT_ISA={forced!r}: expected one of {usable} (built, and supported by this processor)")
+        raise ImportError(
+            f"MBT_ISA={forced!r}: expected one of {usable}, built and supported by this processor"
+        )
     if not usable:
-        raise ImportError(f"mbt: no kernels were built for this processor, which supports {list(cpu.supported())}")
+        raise ImportError(
+            f"mbt: no kernels were built for this processor, which runs {list(cpu.supported())}"
+        )
     return forced or usable[0]
 
 

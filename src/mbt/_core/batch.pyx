@@ -2,7 +2,6 @@
 
 cimport numpy as cnp
 
-from mbt._core.batch cimport Batch
 from mbt._core.context cimport check_positions
 from mbt._core.door cimport adopt, apart, data
 from mbt._core.model cimport CompiledModel, Model

@@ -7,6 +7,10 @@ from mbt.math.arrays import FloatArray
 from mbt.tree.multibody_tree import MultibodyTree
 
 @disjoint_base
+class Memory:
+    def __new__(cls, size: int) -> Self: ...
+
+@disjoint_base
 class PositionKinematicsCache:
     def __new__(cls, compiled: CompiledModel) -> Self: ...
     @property

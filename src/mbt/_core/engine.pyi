@@ -1,11 +1,9 @@
 import numpy.typing as npt
-from typing_extensions import disjoint_base
 
 from mbt._core.context import ContextCore
 from mbt._core.tree_dynamics import TreeDynamics
 from mbt.math.arrays import FloatArray
 
-@disjoint_base
 class TreeCore(TreeDynamics):
     def calc_potential_energy(self, context: ContextCore) -> float: ...
     def calc_kinetic_energy(self, context: ContextCore) -> float: ...

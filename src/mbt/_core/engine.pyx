@@ -8,7 +8,6 @@ cimport numpy as cnp
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore
 from mbt._core.door cimport adopt, data, in1, new1
-from mbt._core.engine cimport TreeCore
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_dynamics cimport TreeDynamics
 

@@ -10,7 +10,9 @@ from mbt._core.mobilizers cimport (
 from mbt._core.model cimport Joint
 from mbt._core.records cimport Articulated, ArticulatedDof, Pose
 from mbt._core.scalars cimport T, sincos_
-from mbt._core.spatial cimport add_cross, cross, dot6, multiply_rotations, rotate, rotate_inverse, set_zero, symmetric_multiply
+from mbt._core.spatial cimport (
+    add_cross, cross, dot6, multiply_rotations, rotate, rotate_inverse, set_zero, symmetric_multiply,
+)
 
 
 cdef inline void calc_X_PN(

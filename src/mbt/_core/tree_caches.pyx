@@ -2,7 +2,6 @@
 
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.model cimport CompiledModel
-from mbt._core.tree_caches cimport TreeCaches
 
 
 cdef class TreeCaches:

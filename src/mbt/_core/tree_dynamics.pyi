@@ -1,12 +1,10 @@
 import numpy.typing as npt
-from typing_extensions import disjoint_base
 
 from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.tree_kinematics import TreeKinematics
 from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
 
-@disjoint_base
 class TreeDynamics(TreeKinematics):
     def calc_inverse_dynamics(
         self,

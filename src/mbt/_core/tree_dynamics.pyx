@@ -7,7 +7,6 @@ from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.door cimport adopt, apart, data, in1, out1, out2
 from mbt._core.model cimport Derived, Model
-from mbt._core.tree_dynamics cimport TreeDynamics
 from mbt._core.tree_kinematics cimport TreeKinematics
 
 import numpy as np

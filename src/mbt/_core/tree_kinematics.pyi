@@ -1,7 +1,6 @@
 from typing import Literal
 
 import numpy.typing as npt
-from typing_extensions import disjoint_base
 
 from mbt._core.context import (
     AccelerationKinematicsCache,
@@ -13,7 +12,6 @@ from mbt._core.tree_caches import TreeCaches
 from mbt.math.arrays import FloatArray
 from mbt.tree import Frame, RigidBody
 
-@disjoint_base
 class TreeKinematics(TreeCaches):
     def calc_relative_transform(
         self,

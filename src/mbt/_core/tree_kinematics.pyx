@@ -11,7 +11,6 @@ from mbt._core.door cimport adopt, apart, data, in1, is_array1, is_points, out1,
 from mbt._core.model cimport Derived, Model
 from mbt._core.spatial cimport invert_pose4, multiply_poses4
 from mbt._core.tree_caches cimport TreeCaches
-from mbt._core.tree_kinematics cimport TreeKinematics
 
 from mbt.math.read_only import ReadOnlyArray
 

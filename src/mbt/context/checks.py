@@ -1,9 +1,10 @@
-"""What the compiled methods ask for when an argument is not what they can use at once: checks and their messages."""
+"""What compiled methods ask for when they cannot use an argument at once: checks, and their messages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from mbt.context.multibody_forces import MultibodyForces
 from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -16,8 +17,6 @@ from mbt.errors import (
 )
 from mbt.math.arrays import FloatArray, as_float_array
 from mbt.tree import Frame, MultibodyTree, RigidBody
-
-from mbt.context.multibody_forces import MultibodyForces
 
 if TYPE_CHECKING:
     from mbt.tree.mobilizer import Mobilizer
@@ -75,7 +74,9 @@ def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
     if not isinstance(frame, Frame):
         raise ArgumentTypeError(f"{name}: expected a Frame, got {type(frame).__name__}")
     if frame.parent_tree is not tree:
-        raise ForeignElementError(f"{name}: expected a frame of this tree, got {frame._label} of another tree")
+        raise ForeignElementError(
+            f"{name}: expected a frame of this tree, got {frame._label} of another tree"
+        )
     return frame.index
 
 
@@ -88,7 +89,9 @@ def body_node_index(tree: MultibodyTree, body: object) -> int:
     return body.node_index
 
 
-def forces_of(tree: MultibodyTree, forces: object, name: str, *, single: bool = True) -> tuple[FloatArray, FloatArray]:
+def forces_of(
+    tree: MultibodyTree, forces: object, name: str, *, single: bool = True
+) -> tuple[FloatArray, FloatArray]:
     """Return body forces and generalized forces of an argument.
 
     Parameters
@@ -123,8 +126,8 @@ def raise_singular_position(tree: MultibodyTree, node: int) -> NoReturn:
     mobilizer = _mobilizer_of_node(tree, node)
     start = mobilizer.position_start
     raise SingularityError(
-        f"q: the quaternion of {_describe(mobilizer)}, q[{start}:{start + 4}], is zero, or too small or too large to "
-        "normalize, and stands for no rotation; the identity is [1, 0, 0, 0]."
+        f"q: the quaternion of {_describe(mobilizer)}, q[{start}:{start + 4}], is zero, or too small or too "
+        "large to normalize, and stands for no rotation; the identity is [1, 0, 0, 0]."
     )
 
 
@@ -135,8 +138,8 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
         if mobilizer.velocity_start <= dof < mobilizer.velocity_start + mobilizer.num_velocities:
             raise SingularityError(
                 f"forward dynamics: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
-                f"{mobilizer.outboard_body._label} and what it carries have no mass, or no inertia about the axis. "
-                "Give it a mass, weld the joint, or add a rotor inertia."
+                f"{mobilizer.outboard_body._label} and what it carries have no mass, or no inertia about the "
+                "axis. Give it a mass, weld the joint, or add a rotor inertia."
             )
     raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
 
@@ -144,7 +147,8 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
 def raise_not_copyable(tree: object) -> NoReturn:
     """Refuse to copy or pickle a tree."""
     raise ArgumentTypeError(
-        f"{tree!r} cannot be copied or pickled. Threads may share a finalized tree; in another process, build it again."
+        f"{tree!r} cannot be copied or pickled. Threads may share a finalized tree; in another process, build "
+        "it again."
     )
 
 
@@ -158,7 +162,9 @@ def _mobilizer_of_node(tree: MultibodyTree, node: int) -> Mobilizer:
 
 
 def _describe(mobilizer: Mobilizer) -> str:
-    return mobilizer.joint._label if mobilizer.joint is not None else f"the mobilizer of {mobilizer.outboard_body._label}"
+    if mobilizer.joint is None:
+        return f"the mobilizer of {mobilizer.outboard_body._label}"
+    return mobilizer.joint._label
 
 
 def as_points(value: object, name: str) -> FloatArray:

@@ -15,7 +15,7 @@ __all__ = ["Context"]
 
 
 class Context(ContextCore):
-    """Time, positions, velocities, inputs and parameters of one tree, with caches of what was computed from them.
+    """Time, positions, velocities, inputs and parameters of one tree, and caches of what follows from them.
 
     Made by ``tree.create_default_context()``. Use one Context per thread; the tree may be shared.
 

@@ -20,17 +20,18 @@ class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
 
     def _refuse(self, *_: object) -> NoReturn:
         raise ArgumentValueError(
-            "This array shows the inside of a Context and is read-only: assign as a whole, as in context.q = ..., "
-            "or write into a copy()."
+            "This array shows the inside of a Context and is read-only: assign as a whole, as in "
+            "context.q = ..., or write into a copy()."
         )
 
     def __setitem__(self, key: object, value: object) -> None:
         """Refuse."""
         self._refuse()
 
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __ipow__ = __imod__ = __imatmul__ = _refuse  # type: ignore[assignment]
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = _refuse
+    __ifloordiv__ = __ipow__ = __imod__ = __imatmul__ = _refuse
 
-    def __array_wrap__(  # type: ignore[override]
+    def __array_wrap__(
         self, array: npt.NDArray[Any], context: object = None, return_scalar: bool = False
     ) -> Any:
         """Leave results of ufuncs as they are: ordinary."""
