@@ -25,13 +25,9 @@ def _find_built() -> dict[str, str]:
 def _choose(usable: list[str]) -> str:
     forced = os.environ.get("MBT_ISA")
     if forced is not None and forced not in usable:
-        raise ImportError(
-            f"MBT_ISA={forced!r}: expected one of {usable}, built and supported by this processor"
-        )
+        raise ImportError(f"MBT_ISA={forced!r}: expected one of {usable}, built and supported here")
     if not usable:
-        raise ImportError(
-            f"mbt: no kernels were built for this processor, which runs {list(cpu.supported())}"
-        )
+        raise ImportError(f"mbt: no kernels were built for this processor, one of {list(cpu.supported())}")
     return forced or usable[0]
 
 

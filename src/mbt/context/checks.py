@@ -147,8 +147,8 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
 def raise_not_copyable(tree: object) -> NoReturn:
     """Refuse to copy or pickle a tree."""
     raise ArgumentTypeError(
-        f"{tree!r} cannot be copied or pickled. Threads may share a finalized tree; in another process, build "
-        "it again."
+        f"{tree!r} cannot be copied or pickled. Threads may share a finalized tree; in another process, "
+        "build it again."
     )
 
 
