@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import mbt
-from core.kernel_scalars import BOUNDED_FUNCTIONS, Bounded, select
+from core.kernel_scalars import BOUNDED_FUNCTIONS, Bounded, Functions, select
 from mbt._core.evaluation import Function, evaluate_lanes, evaluate_python, lane_count
 from support.build import build_tree
 from support.description import Array, Model
@@ -23,6 +23,9 @@ from support.random_trees import (
     random_pose,
     random_unit,
 )
+
+# Parameters, q, v and the third input, as the door takes them.
+Arguments: TypeAlias = tuple[Array, Array, Array, Array]
 
 W = lane_count()
 FUNCTIONS = tuple(Function)
@@ -72,7 +75,7 @@ class Inputs:
     x: Array
     qdot: Array
 
-    def arguments(self, function: Function) -> tuple[Array, Array, Array, Array]:
+    def arguments(self, function: Function) -> Arguments:
         return (self.parameters, self.q, self.v, self.qdot if function == Function.VELOCITY else self.x)
 
     def state(self, i: int | slice) -> Inputs:
@@ -115,7 +118,9 @@ def parameter_slices(tree: mbt.MultibodyTree) -> dict[str, slice]:
 
 
 def default_parameters(tree: mbt.MultibodyTree) -> Array:
-    return np.array(tree._compiled.default_parameters)
+    compiled = tree._compiled
+    assert compiled is not None
+    return np.array(compiled.default_parameters)
 
 
 def random_parameters(tree: mbt.MultibodyTree, rng: np.random.Generator) -> Array:
@@ -163,24 +168,25 @@ def quaternion_starts(tree: mbt.MultibodyTree) -> list[int]:
 
 
 def call_python(
-    tree: mbt.MultibodyTree, function: Function, arguments: Any, functions: tuple[Any, Any, Any, Any] = MATH
+    tree: mbt.MultibodyTree, function: Function, arguments: Any, functions: Functions = MATH
 ) -> list[Any]:
     """The outputs on Python objects. `arguments` are arrays, or sequences of objects."""
-    objects = [list(a.tolist() if isinstance(a, np.ndarray) else a) for a in arguments]
-    return list(evaluate_python(tree, function, *objects, *functions))
+    parameters, q, v, x = (list(a.tolist() if isinstance(a, np.ndarray) else a) for a in arguments)
+    return list(evaluate_python(tree, function, parameters, q, v, x, *functions))
 
 
-def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...]) -> Array:
+def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Function, arguments: Arguments) -> Array:
     """Any number of states, `lane_count()` at a time."""
+    p, q, v, x = arguments
     blocks = [
-        evaluate_lanes(tree, function, *(array[i : i + W] for array in arguments))
-        for i in range(0, len(arguments[0]), W)
+        evaluate_lanes(tree, function, p[i : i + W], q[i : i + W], v[i : i + W], x[i : i + W])
+        for i in range(0, len(p), W)
     ]
     return np.concatenate(blocks)
 
 
 def call_with_bounds(
-    tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...]
+    tree: mbt.MultibodyTree, function: Function, arguments: Arguments
 ) -> tuple[Array, Array]:
     """The outputs of one state, and how far any evaluation of this kernel in double may be from the truth."""
     out = call_python(
@@ -191,7 +197,7 @@ def call_with_bounds(
     return np.array([a.value for a in known]), np.array([a.bound for a in known])
 
 
-def assert_within(actual: Array, desired: Array, tolerance: Array, what: object = "") -> None:
+def assert_within(actual: Array, desired: Array, tolerance: Array | float, what: object = "") -> None:
     """Entry by entry; NaN is never within anything."""
     assert actual.shape == desired.shape, f"{what}: shape {actual.shape}, wanted {desired.shape}"
     error = np.abs(actual - desired)

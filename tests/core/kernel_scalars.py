@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 # Unit roundoff: an operation on doubles errs by at most this, relative to its result.
 U = float(np.finfo(float).eps) / 2
+
+
+# Sine, cosine, square root, selection.
+Functions: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]
 
 
 def select(a: Any, b: Any, x: Any, y: Any) -> Any:
@@ -102,7 +106,7 @@ class Rational:
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
-        self.value = value.value if isinstance(value, Rational) else Fraction(value)
+        self.value: Fraction = value.value if isinstance(value, Rational) else Fraction(value)
 
     def __add__(self, other: Any) -> Rational:
         return Rational(self.value + Rational(other).value)
@@ -153,7 +157,7 @@ class Log:
         return Term(self)
 
     @property
-    def functions(self) -> tuple[Callable[..., Term], ...]:
+    def functions(self) -> Functions:
         return (self.call, self.call, self.call, self.call)
 
 

@@ -17,6 +17,7 @@ from core.kernel_calls import (
     FUNCTIONS,
     SMALL_TREES,
     TREES,
+    Arguments,
     Inputs,
     W,
     assert_same_to_rounding,
@@ -65,7 +66,7 @@ def one_state(name: str, seed: int = 0) -> tuple[mbt.MultibodyTree, Inputs]:
     return tree, random_inputs(tree, 1, seed).state(0)
 
 
-def input_slices(tree: mbt.MultibodyTree, arguments: tuple[Array, ...]) -> dict[str, slice]:
+def input_slices(tree: mbt.MultibodyTree, arguments: Arguments) -> dict[str, slice]:
     """Where each kind of number is in the inputs laid end to end: parameters, q, v, x."""
     slices = parameter_slices(tree)
     start = arguments[0].size
@@ -75,12 +76,12 @@ def input_slices(tree: mbt.MultibodyTree, arguments: tuple[Array, ...]) -> dict[
     return slices
 
 
-def split(flat: Array, arguments: tuple[Array, ...]) -> list[Array]:
+def split(flat: Array, arguments: Arguments) -> list[Array]:
     """The inputs again, from their last axis laid end to end."""
     return np.split(flat, np.cumsum([array.size for array in arguments])[:-1], axis=-1)
 
 
-def jacobian_by_dual(tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...]) -> Array:
+def jacobian_by_dual(tree: mbt.MultibodyTree, function: Function, arguments: Arguments) -> Array:
     """(outputs, inputs), `lane_count()` columns at a time."""
     size = sum(array.size for array in arguments)
     seeds = np.eye(size)
@@ -89,7 +90,7 @@ def jacobian_by_dual(tree: mbt.MultibodyTree, function: Function, arguments: tup
 
 
 def derivatives_by_complex_step(
-    tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...], seeds: Array
+    tree: mbt.MultibodyTree, function: Function, arguments: Arguments, seeds: Array
 ) -> Array:
     """(outputs, directions)."""
     inputs = np.concatenate(arguments)
@@ -102,7 +103,7 @@ def derivatives_by_complex_step(
 
 
 def jacobians_by_differences(
-    tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...], steps: Array
+    tree: mbt.MultibodyTree, function: Function, arguments: Arguments, steps: Array
 ) -> tuple[Array, float]:
     """(outputs, inputs) by central differences with steps h, h/2, h/4, extrapolated twice (Richardson).
 
@@ -112,8 +113,8 @@ def jacobians_by_differences(
     fractions = np.array([1.0, -1.0, 0.5, -0.5, 0.25, -0.25])
     # (input, fraction, inputs): each input on its own is moved by six fractions of its step.
     moved = inputs + np.einsum("i,f,ij->ifj", steps, fractions, np.eye(inputs.size))
-    blocks = [np.ascontiguousarray(array) for array in split(moved.reshape(-1, inputs.size), arguments)]
-    y = call_lanes_in_blocks(tree, function, tuple(blocks)).reshape(inputs.size, 6, -1)
+    p, q, v, x = (np.ascontiguousarray(a) for a in split(moved.reshape(-1, inputs.size), arguments))
+    y = call_lanes_in_blocks(tree, function, (p, q, v, x)).reshape(inputs.size, 6, -1)
     h = steps[:, None]
     D = [(y[:, 2 * j] - y[:, 2 * j + 1]) / (2 * h / 2**j) for j in range(3)]
     once = [(4 * D[1] - D[0]) / 3, (4 * D[2] - D[1]) / 3]
@@ -247,7 +248,8 @@ def test_rate_of_kinetic_energy_vs_power(name: str) -> None:
     forces = evaluate(tree, state, F.INVERSE_DYNAMICS) + evaluate(tree, state, F.GENERALIZED_FORCES)
     forces -= damping * state.v
     # Powers of the dofs may cancel in the sum.
-    assert_within(rate, np.array([forces @ state.v]), 1e-12 * max(1.0, np.abs(forces) @ np.abs(state.v)))
+    size = float(np.abs(forces) @ np.abs(state.v))
+    assert_within(rate, np.array([forces @ state.v]), 1e-12 * (1.0 + size))
 
 
 @every_tree
@@ -255,7 +257,9 @@ def test_rate_of_potential_energy_vs_gravity_forces(name: str) -> None:
     tree, state = one_state(name, seed=13)
     _, rate = rates_along_the_motion(tree, state, F.POTENTIAL_ENERGY)
     forces = evaluate(tree, state, F.GRAVITY_GENERALIZED_FORCES)
-    assert_within(rate, np.array([-forces @ state.v]), 1e-12 * max(1.0, np.abs(forces) @ np.abs(state.v)))
+    assert_within(
+        rate, np.array([-forces @ state.v]), 1e-12 * (1.0 + float(np.abs(forces) @ np.abs(state.v)))
+    )
 
 
 @every_tree

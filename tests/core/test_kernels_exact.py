@@ -332,7 +332,7 @@ def joints_by_velocity(tree: mbt.MultibodyTree) -> list[mbt.Joint]:
 def outboard(tree: mbt.MultibodyTree, joint: mbt.Joint) -> set[int]:
     """Nodes that a joint carries; nodes are numbered outwards."""
     pairs = [sorted((j.parent_body.node_index, j.child_body.node_index)) for j in tree.joints]
-    carried = {max(joint.parent_body.node_index, joint.child_body.node_index)}
+    carried: set[int] = {max(joint.parent_body.node_index, joint.child_body.node_index)}
     for inner, outer in sorted(pairs):
         if inner in carried:
             carried.add(outer)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
@@ -19,6 +19,7 @@ from core.kernel_calls import (
     FUNCTIONS,
     MATH,
     TREES,
+    Arguments,
     Inputs,
     assert_same_to_rounding,
     assert_within,
@@ -111,7 +112,7 @@ def test_forward_dynamics_inverts_inverse_dynamics_to_all_digits(name: str) -> N
 # --- Objects ----------------------------------------------------------------------------------------------
 
 
-def terms(log: Log, arguments: tuple[Array, ...]) -> list[list[Term]]:
+def terms(log: Log, arguments: Arguments) -> list[list[Term]]:
     return [[Term(log) for _ in range(array.size)] for array in arguments]
 
 
@@ -147,7 +148,7 @@ def test_references_all_come_back(function: Function) -> None:
     assert log.alive == 0
 
 
-def count_operations(tree: mbt.MultibodyTree, function: Function, arguments: tuple[Array, ...]) -> int:
+def count_operations(tree: mbt.MultibodyTree, function: Function, arguments: Arguments) -> int:
     log = Log()
     call_python(tree, function, terms(log, arguments), log.functions)
     return log.calls
@@ -286,7 +287,7 @@ def test_every_length_is_checked(longer: int, shorter: int) -> None:
     arguments = [array.tolist() for array in state.arguments(F.INVERSE_DYNAMICS)]
     arguments[longer].append(arguments[shorter].pop())
     with pytest.raises(ValueError, match=r"(parameters|q|v|x): expected"):
-        evaluate_python(tree, F.INVERSE_DYNAMICS, *arguments, *MATH)
+        call_python(tree, F.INVERSE_DYNAMICS, arguments)
 
 
 def test_a_single_number_is_not_enough() -> None:
@@ -295,18 +296,17 @@ def test_a_single_number_is_not_enough() -> None:
         evaluate_python(tree, F.INVERSE_DYNAMICS, [], [], [], [1.0], *MATH)
 
 
-def test_lengths_together_are_checked() -> None:
+@pytest.mark.parametrize("i", range(4))
+def test_lengths_are_checked(i: int) -> None:
     tree, state = one_state(RICH)
     arguments = [array.tolist() for array in state.arguments(F.INVERSE_DYNAMICS)]
-    for i in range(4):
-        short = [*arguments]
-        short[i] = short[i][:-1]
-        with pytest.raises(ValueError):  # noqa: PT011
-            evaluate_python(tree, F.INVERSE_DYNAMICS, *short, *MATH)
+    arguments[i].pop()
+    with pytest.raises(ValueError, match=f"^{('parameters', 'q', 'v', 'x')[i]}: expected"):
+        call_python(tree, F.INVERSE_DYNAMICS, arguments)
 
 
 @pytest.mark.parametrize("number", [-1, len(FUNCTIONS)])
 def test_an_unknown_function_is_refused(number: int) -> None:
     tree, state = one_state(RICH)
     with pytest.raises(ValueError, match="function"):
-        call_python(tree, number, state.arguments(F.MASS_MATRIX))
+        call_python(tree, cast("Function", number), state.arguments(F.MASS_MATRIX))

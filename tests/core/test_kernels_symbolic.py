@@ -45,13 +45,13 @@ class DoublePendulum:
     """
 
     def __init__(self) -> None:
-        body = {"mass": 1.0, "com": np.zeros(3), "I_BBcm_B": np.eye(3)}
         z = np.array([0.0, 0.0, 1.0])
         joints = (
             Joint("shoulder", "revolute", WORLD, "upper", axis=z),
             Joint("elbow", "revolute", "upper", "lower", X_PF=np.eye(4), axis=z),
         )
-        self.tree = build_tree(Model("pendulum", (Body("upper", **body), Body("lower", **body)), joints))
+        bodies = tuple(Body(name, 1.0, np.zeros(3), np.eye(3)) for name in ("upper", "lower"))
+        self.tree = build_tree(Model("pendulum", bodies, joints))
         self.m1, self.m2, self.l1, self.c1, self.c2, self.I1, self.I2, self.g = sp.symbols(
             "m1 m2 l1 c1 c2 I1 I2 g", positive=True
         )
@@ -108,7 +108,7 @@ def pendulum() -> DoublePendulum:
 
 def is_zero(expression: Any) -> bool:
     """Trigonometry expanded; rational numbers for the kernels' floats."""
-    return sp.simplify(sp.expand_trig(sp.nsimplify(expression))) == 0
+    return bool(sp.simplify(sp.expand_trig(sp.nsimplify(expression))) == 0)
 
 
 def test_mass_matrix_of_the_double_pendulum() -> None:
