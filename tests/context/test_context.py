@@ -43,6 +43,14 @@ def test_a_context_cannot_exist_without_its_tree() -> None:
         mbt.Context.__new__(mbt.Context)
 
 
+def test_only_a_context_is_a_context(tree: mbt.MultibodyTree) -> None:
+    """Something else that knows the tree, as forces do, is none."""
+    rod = tree.get_body_by_name("rod")
+    for call in (tree.calc_mass_matrix, tree.eval_position_kinematics, rod.get_mass, rod.eval_pose_in_world):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"create_default_context\(\), got MultibodyForces"):
+            call(mbt.MultibodyForces(tree))
+
+
 def test_a_clone_is_independent(tree: mbt.MultibodyTree) -> None:
     context = tree.create_default_context()
     context.v = np.arange(7.0)
@@ -127,6 +135,32 @@ def test_a_massless_link_has_no_acceleration() -> None:
     assert np.isnan(batch).all()
 
 
+def test_a_massless_dof_is_found_in_a_long_chain_at_once() -> None:
+    """Each mobilizer is looked at once."""
+    tree = mbt.MultibodyTree()
+    parent = tree.world_body
+    for i in range(30):
+        # Hinges are parallel, and all mass is in the first link.
+        M_BBo_B = mbt.SpatialInertia.zero() if i else mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+        link = tree.add_body(mbt.RigidBody(f"link_{i}", M_BBo_B))
+        tree.add_joint(mbt.RevoluteJoint, f"joint_{i}", parent, None, link, None, axis=[0, 0, 1])
+        parent = link
+    tree.finalize()
+    looked_up = 0
+    node_index = mbt.RigidBody.node_index.fget
+
+    def count(body: mbt.RigidBody) -> int:
+        nonlocal looked_up
+        looked_up += 1
+        return node_index(body)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mbt.RigidBody, "node_index", property(count))
+        with pytest.raises(mbt.SingularityError, match=r"of joint 'joint_29'.*'link_29'"):
+            tree.calc_forward_dynamics(tree.create_default_context())
+    assert looked_up <= tree.num_bodies
+
+
 class TestMultibodyForces:
     def test_arrays_are_written_or_assigned(self, tree: mbt.MultibodyTree) -> None:
         forces = mbt.MultibodyForces(tree)
@@ -149,6 +183,18 @@ class TestMultibodyForces:
         a.set_zero()
         assert not a.body_forces.any()
         assert not a.generalized_forces.any()
+
+    @pytest.mark.parametrize("make_copy", [mbt.MultibodyForces.clone, copy.copy, copy.deepcopy])
+    def test_copies_are_independent(self, tree: mbt.MultibodyTree, make_copy: object) -> None:
+        forces = mbt.MultibodyForces(tree, (2,))
+        forces.generalized_forces[:] = 1.0
+        forces.body_forces[:] = -0.0
+        copied = make_copy(forces)  # type: ignore[operator]
+        forces.set_zero()
+        assert copied.tree is tree
+        assert copied.batch_shape == (2,)
+        np.testing.assert_array_equal(copied.generalized_forces, 1.0)
+        assert np.signbit(copied.body_forces).all()
 
     def test_refusals(self, tree: mbt.MultibodyTree) -> None:
         other = mbt.MultibodyTree()

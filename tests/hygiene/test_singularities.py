@@ -66,6 +66,26 @@ def test_no_mass_to_move(name: str) -> None:
     assert np.isnan(batch).any(axis=-1).all()
 
 
+def _free(masses: list[tuple[float, np.ndarray]]) -> Model:
+    """Return one free body of point masses."""
+    mass = sum(m for m, _ in masses)
+    com = sum(m * p for m, p in masses) / mass
+    arms = [(m, p - com) for m, p in masses]
+    inertia = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in arms)
+    return _one(Body("ghost", mass, com, inertia), "floating")
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("count", [1, 2])
+def test_points_have_no_inertia_about_themselves(count: int, seed: int) -> None:
+    """Nor has a dumbbell about its line; off the origin, rounding hides the zero."""
+    rng = np.random.default_rng(seed)
+    tree = build_tree(_free([(rng.uniform(0.1, 3.0), rng.normal(size=3)) for _ in range(count)]))
+    q = np.concatenate([rng.normal(size=4), rng.normal(size=3)])
+    with pytest.raises(mbt.SingularityError, match="hinge"):
+        functional.forward_dynamics(tree, q, np.full(6, 0.5), np.ones(6))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_inverse_dynamics_does_not_mind(name: str) -> None:
     tree = build_tree(MODELS[name])

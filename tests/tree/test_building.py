@@ -306,6 +306,75 @@ def test_wrong_kind_of_element(tree: MultibodyTree, link: RigidBody) -> None:
         tree.add_joint(WeldJoint, "j", tree.world_frame, None, link, None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("call", "messages"),
+    [
+        (
+            lambda t: RigidBody("x", mass=1),  # type: ignore[call-overload]
+            ("RigidBody(name, M_BBo_B, model_instance=None)", "'M_BBo_B'"),
+        ),
+        (
+            lambda t: RigidBody("x", SpatialInertia.zero(), mass=1),  # type: ignore[call-overload]
+            ("RigidBody(name, M_BBo_B, model_instance=None)", "'mass'"),
+        ),
+        (lambda t: RigidBody(), ("RigidBody(name, M_BBo_B", "'M_BBo_B'")),  # type: ignore[call-overload]
+        (
+            lambda t: FixedOffsetFrame("x", t.world_body, pose=1),  # type: ignore[call-overload]
+            ("FixedOffsetFrame(name, P, X_PF=None, model_instance=None)", "'pose'"),
+        ),
+        (
+            lambda t: t.add_frame(FixedOffsetFrame, X_PF=np.eye(4)),
+            ("FixedOffsetFrame(name, P, X_PF=None, model_instance=None)", "'P'"),
+        ),
+        (
+            lambda t: t.add_joint(RevoluteJoint, "j", t.world_body, None, t.bodies[1], None),
+            (
+                "RevoluteJoint(name, frame_on_parent, frame_on_child, axis, pos_lower_limit=-inf, ",
+                "'axis'",
+            ),
+        ),
+        (
+            lambda t: t.add_joint(WeldJoint, "j", t.world_body, None, t.bodies[1], None, damping=1),
+            ("WeldJoint(name, frame_on_parent, frame_on_child, ", "'damping'"),
+        ),
+        (
+            lambda t: t.add_mobilizer(RevoluteMobilizer, t.world_frame, t.bodies[1].body_frame),
+            ("RevoluteMobilizer(inboard_frame_F, ", "'axis_F'"),
+        ),
+        (
+            lambda t: t.add_force_element(UniformGravityFieldElement, g=9.81),
+            ("UniformGravityFieldElement(g_W=", "'g'"),
+        ),
+        (lambda t: t.add_joint_actuator("a"), ("JointActuator(name, joint, ", "'joint'")),
+    ],
+)
+def test_arguments_that_a_constructor_does_not_take(
+    tree: MultibodyTree, link: RigidBody, call: Any, messages: tuple[str, ...]
+) -> None:
+    with pytest.raises(ArgumentTypeError) as raised:
+        call(tree)
+    for message in messages:
+        assert message in str(raised.value)
+    assert "_construct" not in str(raised.value)
+    assert tree.num_joints == 0
+
+
+def test_names_are_optional_as_keywords_too(link: RigidBody, M_BBo_B: SpatialInertia) -> None:
+    assert RigidBody(name="x", M_BBo_B=M_BBo_B).name == "x"
+    assert RigidBody(M_BBo_B=M_BBo_B).name == "unnamed body"  # type: ignore[call-overload]
+    assert FixedOffsetFrame(name="x", P=link).name == "x"
+    assert FixedOffsetFrame(P=link).parent_frame is link.body_frame
+
+
+def test_a_type_error_inside_a_constructor_passes(tree: MultibodyTree, M_BBo_B: SpatialInertia) -> None:
+    class Faulty(RigidBody):
+        def __init__(self) -> None:
+            raise TypeError("mine")
+
+    with pytest.raises(TypeError, match=r"^mine$"):
+        tree.add_body(Faulty)
+
+
 def test_types_without_a_kernel(tree: MultibodyTree, link: RigidBody) -> None:
     with pytest.raises(ArgumentTypeError, match="Mobilizer: no compiled kernel knows this type"):
         tree.add_mobilizer(Mobilizer, tree.world_frame, link.body_frame)

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, MbtError, ShapeError
+from mbt.context import MultibodyForces
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContextMismatchError,
+    MbtError,
+    ShapeError,
+    SingularityError,
+)
 from mbt.math import SpatialInertia, make_pose
 from mbt.tree import (
     Mobilizer,
@@ -181,12 +189,12 @@ class TestState:
             (
                 lambda m: m.free.set_positions(m.context, [1]),
                 ShapeError,
-                "joint 'free': q: expected shape (..., 7)",
+                "joint 'free': q: expected shape (7,)",
             ),
             (
                 lambda m: m.free.set_velocities(m.context, 1.0),
                 ShapeError,
-                "joint 'free': v: expected shape (..., 6)",
+                "joint 'free': v: expected shape (6,)",
             ),
             (
                 lambda m: m.free.set_quaternion(m.context, [1]),
@@ -198,7 +206,18 @@ class TestState:
                 ArgumentValueError,
                 "joint 'free': X_FM",
             ),
+            (
+                lambda m: m.free.set_positions(m.context, np.ones((1, 7))),
+                ShapeError,
+                "joint 'free': q: expected shape (7,), got (1, 7)",
+            ),
+            (lambda m: m.hinge.set_angle(m.context, [1.0]), ShapeError, "joint 'hinge': angle"),
             (lambda m: m.hinge.set_angle(None, 1), ArgumentTypeError, "context: expected a Context"),
+            (
+                lambda m: m.hinge.get_angle(MultibodyForces(m.tree)),
+                ArgumentTypeError,
+                "context: expected a Context made by tree.create_default_context(), got MultibodyForces",
+            ),
             (lambda m: m.hinge.get_angle(Model().context), ContextMismatchError, "the tree of joint 'hinge'"),
             (
                 lambda m: m.hinge.mobilizer.get_angle(Model().context),
@@ -293,7 +312,27 @@ def test_default_pose(tree: MultibodyTree, link: RigidBody) -> None:
     free = tree.add_joint(QuaternionFloatingJoint, "free", tree.world_body, None, link, None)
     X_FM = make_pose([1, 2, 3], rpy=[0.1, 0.2, 0.3])
     assert np.allclose(free.set_default_pose(X_FM).default_pose, X_FM, atol=1e-15)
+
+
+@pytest.mark.parametrize("w", [0.0, 1e-200, 0.9e-140, 1.1e140, 1e200])
+def test_default_quaternions_are_refused_where_a_context_refuses_them(
+    tree: MultibodyTree, link: RigidBody, w: float
+) -> None:
+    free = tree.add_joint(QuaternionFloatingJoint, "free", tree.world_body, None, link, None)
     with pytest.raises(
         ArgumentValueError, match="joint 'free': default positions: expected a quaternion that is not"
     ):
-        free.set_default_positions(np.zeros(7))
+        free.set_default_positions([0, 0, w, 0, 0, 0, 0])
+    tree.finalize()
+    context = tree.create_default_context()
+    with pytest.raises(SingularityError, match="joint 'free'"):
+        context.q = [0, 0, w, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("w", [1.1e-140, 0.9e140])
+def test_default_quaternions_of_any_other_length(tree: MultibodyTree, link: RigidBody, w: float) -> None:
+    free = tree.add_joint(QuaternionFloatingJoint, "free", tree.world_body, None, link, None)
+    free.set_default_positions([0, 0, w, 0, 0, 0, 0])
+    tree.finalize()
+    X_FM = free.get_pose(tree.create_default_context())
+    assert np.allclose(X_FM, np.diag([-1, 1, -1, 1]), atol=1e-15)

@@ -13,20 +13,24 @@ cdef class PositionKinematicsCache:
     cdef CompiledModel compiled
     cdef Derived derived
     cdef unsigned long long q_serial, parameter_serial
-    cdef double* X_FM_data       # (num_bodies, 4, 4), and owner of the memory of all that follow
+    cdef Memory memory           # of all that follow
+    cdef double* X_FM_data       # (num_bodies, 4, 4)
     cdef double* X_PB_data       # (num_bodies, 4, 4)
     cdef double* X_WB_data       # (num_bodies, 4, 4)
     cdef double* H_FM_data       # (nv, 6)
     cdef double* H_PB_W_data     # (nv, 6)
+    cdef take_memory(self)
     cdef compute(self, ContextCore context)
 
 
 cdef class VelocityKinematicsCache:
     cdef CompiledModel compiled
     cdef unsigned long long q_serial, v_serial, parameter_serial
-    cdef double* V_PB_W_data     # (num_bodies, 6), and owner of the memory of all that follow
+    cdef Memory memory           # of all that follow
+    cdef double* V_PB_W_data     # (num_bodies, 6)
     cdef double* V_PB_data       # (num_bodies, 6)
     cdef double* V_WB_data       # (num_bodies, 6)
+    cdef take_memory(self)
     cdef compute(self, ContextCore context, PositionKinematicsCache pc)
 
 

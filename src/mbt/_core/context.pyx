@@ -37,8 +37,9 @@ cdef class Memory:
         PyMem_Free(self.data)
 
 
-# An array handed out keeps the memory it shows alive, and counts as a reference to it. A Context writes into memory,
-# or computes into a cache, only while nobody else holds it: what was handed out never changes.
+# An array handed out keeps the memory it shows alive, and counts as a reference to it. Memory is written only while
+# nobody else holds it, and a Context computes into its cache only while nobody else holds that: what was handed out
+# never changes.
 
 # Caches ---------------------------------------------------------------------------------------------------------
 
@@ -50,21 +51,22 @@ cdef class PositionKinematicsCache:
     """
 
     def __cinit__(self, CompiledModel compiled not None):
-        cdef Py_ssize_t nb = compiled.model.num_bodies
-        cdef Py_ssize_t nv = compiled.model.num_velocities
         self.compiled = compiled
-        self.X_FM_data = <double*>PyMem_Calloc(48*nb + 12*nv, sizeof(double))
-        if self.X_FM_data == NULL:
-            raise MemoryError
+        self.take_memory()
+
+    cdef take_memory(self):
+        cdef Py_ssize_t nb = self.compiled.model.num_bodies
+        cdef Py_ssize_t nv = self.compiled.model.num_velocities
+        self.memory = Memory(48*nb + 12*nv)
+        self.X_FM_data = self.memory.data
         self.X_PB_data = self.X_FM_data + 16*nb
         self.X_WB_data = self.X_PB_data + 16*nb
         self.H_FM_data = self.X_WB_data + 16*nb
         self.H_PB_W_data = self.H_FM_data + 6*nv
 
-    def __dealloc__(self):
-        PyMem_Free(self.X_FM_data)
-
     cdef compute(self, ContextCore context):
+        if Py_REFCNT(<PyObject*>self.memory) > 1:
+            self.take_memory()
         self.derived = context.derived()
         kernels.position_kinematics(
             &self.compiled.model, &self.derived.parameters, context.q_data,
@@ -76,32 +78,33 @@ cdef class PositionKinematicsCache:
     @property
     def X_WB(self):
         """Pose of each body in World, (num_bodies, 4, 4)."""
-        return _poses(self, self.compiled.model.num_bodies, self.X_WB_data)
+        return _poses(self.memory, self.compiled.model.num_bodies, self.X_WB_data)
 
     @property
     def X_PB(self):
         """Pose of each body in its parent body, (num_bodies, 4, 4)."""
-        return _poses(self, self.compiled.model.num_bodies, self.X_PB_data)
+        return _poses(self.memory, self.compiled.model.num_bodies, self.X_PB_data)
 
     @property
     def X_FM(self):
         """Pose of each body's outboard frame in its inboard frame, (num_bodies, 4, 4)."""
-        return _poses(self, self.compiled.model.num_bodies, self.X_FM_data)
+        return _poses(self.memory, self.compiled.model.num_bodies, self.X_FM_data)
 
     @property
     def X_BF(self):
         """Pose of each frame in its body, (num_frames, 4, 4)."""
-        return _poses(self._computed(), self.compiled.model.num_frames, <double*>self.derived.parameters.X_BF)
+        self._computed()
+        return _poses(self.derived, self.compiled.model.num_frames, <double*>self.derived.parameters.X_BF)
 
     @property
     def H_FM(self):
         """Motion axes: velocity of M in F, in F, per unit of each velocity; (num_velocities, 6)."""
-        return _rows6(self, self.compiled.model.num_velocities, self.H_FM_data)
+        return _rows6(self.memory, self.compiled.model.num_velocities, self.H_FM_data)
 
     @property
     def H_PB_W(self):
         """Motion axes: velocity of Bo in P, in World, per unit of each velocity; (num_velocities, 6)."""
-        return _rows6(self, self.compiled.model.num_velocities, self.H_PB_W_data)
+        return _rows6(self.memory, self.compiled.model.num_velocities, self.H_PB_W_data)
 
     @property
     def com_W(self):
@@ -134,18 +137,19 @@ cdef class VelocityKinematicsCache:
     """Kinematics that depend on positions and velocities. Arrays are read-only, rows in BodyNodeIndex order."""
 
     def __cinit__(self, CompiledModel compiled not None):
-        cdef Py_ssize_t nb = compiled.model.num_bodies
         self.compiled = compiled
-        self.V_PB_W_data = <double*>PyMem_Calloc(18*nb, sizeof(double))
-        if self.V_PB_W_data == NULL:
-            raise MemoryError
+        self.take_memory()
+
+    cdef take_memory(self):
+        cdef Py_ssize_t nb = self.compiled.model.num_bodies
+        self.memory = Memory(18*nb)
+        self.V_PB_W_data = self.memory.data
         self.V_PB_data = self.V_PB_W_data + 6*nb
         self.V_WB_data = self.V_PB_data + 6*nb
 
-    def __dealloc__(self):
-        PyMem_Free(self.V_PB_W_data)
-
     cdef compute(self, ContextCore context, PositionKinematicsCache pc):
+        if Py_REFCNT(<PyObject*>self.memory) > 1:
+            self.take_memory()
         kernels.velocity_kinematics(
             &self.compiled.model, pc.X_WB_data, pc.H_PB_W_data, context.v_data,
             self.V_PB_W_data, self.V_PB_data, self.V_WB_data
@@ -157,17 +161,17 @@ cdef class VelocityKinematicsCache:
     @property
     def V_WB(self):
         """Spatial velocity of each body in World, (num_bodies, 6) [rad/s, m/s]."""
-        return _rows6(self, self.compiled.model.num_bodies, self.V_WB_data)
+        return _rows6(self.memory, self.compiled.model.num_bodies, self.V_WB_data)
 
     @property
     def V_PB(self):
         """Spatial velocity of each body in its parent body, expressed in the parent, (num_bodies, 6)."""
-        return _rows6(self, self.compiled.model.num_bodies, self.V_PB_data)
+        return _rows6(self.memory, self.compiled.model.num_bodies, self.V_PB_data)
 
     @property
     def V_PB_W(self):
         """Spatial velocity of each body in its parent body, expressed in World, (num_bodies, 6)."""
-        return _rows6(self, self.compiled.model.num_bodies, self.V_PB_W_data)
+        return _rows6(self.memory, self.compiled.model.num_bodies, self.V_PB_W_data)
 
 
 cdef class AccelerationKinematicsCache:
@@ -221,6 +225,10 @@ cdef class ContextCore:
             raise_not_finalized(tree)
         self.tree = tree
         self._reset()
+
+    def __reduce_ex__(self, protocol):
+        from mbt.context.checks import raise_not_copyable
+        raise_not_copyable(self)
 
     cdef _reset(self):
         """Everything to its default."""
@@ -294,6 +302,11 @@ cdef class ContextCore:
         forces_of(self.tree, value, "applied_forces")
         if value is not self._applied_forces:
             self.applied_forces.set_zero().add_in_forces(value)
+
+    @property
+    def _has_applied_forces(self):
+        """Whether anybody has asked for the applied forces. Until then they are zero, and cost nothing."""
+        return self._applied_forces is not None
 
     cdef _store_q(self, const double* values):
         if Py_REFCNT(<PyObject*>self._q) > 1:

@@ -1,4 +1,4 @@
-"""The compiled half of a MultibodyTree: every computation on a Context.
+"""The compiled half of a MultibodyTree: energy, mass and momentum, on top of its dynamics and kinematics.
 
 A method checks its arguments at the door, and then makes one call into a kernel.
 """

@@ -60,8 +60,8 @@ cdef int forward_dynamics(
     cdef ArticulatedDof[double]* dofs = algorithms.run_forward_dynamics[double](model, p, q, v, tau, memory, vdot)
     cdef int k
     for k in range(model.num_velocities):
-        # Sixteen roundings. NaN is not singular: it propagates.
-        if dofs[k].D <= 3.6e-15*dofs[k].scale:
+        # 64 roundings. NaN is not singular: it propagates.
+        if dofs[k].D <= 1.4e-14*dofs[k].scale:
             return k
     return -1
 

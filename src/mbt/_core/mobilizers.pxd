@@ -1,10 +1,12 @@
 """The mobilizers, and the only place that knows one type from another.
 
 A type is its pose X_FM, its motion axes H_FM with their rate, and the map between v and qdot. A new one needs a number
-in `MobilizerType`, its case in the functions from `num_positions_of` to `position_is_singular`, and one Python file.
+in `MobilizerType`, its case in the functions from `num_velocities_of` to `position_is_singular`, and one Python file.
 
 `c` are the constants of the mobilizer, (16,). H has one row per dof: [angular; linear], velocity of M in F, in F.
 """
+
+from libc.math cimport isfinite
 
 from mbt._core.scalars cimport T, sincos_
 from mbt._core.spatial cimport add_cross, copy, cross, rotate, rotate_inverse, set_zero, transpose3
@@ -18,10 +20,6 @@ cpdef enum MobilizerType:
 
 
 # What a type is ------------------------------------------------------------------------------------------------
-
-cdef inline int num_positions_of(int type) noexcept nogil:
-    return 0 if type == WELD else 7 if type == QUATERNION_FLOATING else 1
-
 
 cdef inline int num_velocities_of(int type) noexcept nogil:
     return 0 if type == WELD else 6 if type == QUATERNION_FLOATING else 1
@@ -112,11 +110,13 @@ cdef inline int has_singular_positions(int type) noexcept nogil:
 
 
 cdef inline int position_is_singular(int type, const double* q) noexcept nogil:
-    """1 where X_FM(q) is undefined, or out of the range of doubles. NaN is not singular: it propagates."""
+    """1 where X_FM(q) is undefined, or out of the range of doubles. NaN and infinity are not: they propagate."""
     cdef double norm_squared
     if type == QUATERNION_FLOATING:
         norm_squared = q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3]
-        return 1 if norm_squared < 1e-280 or norm_squared > 1e280 else 0
+        if norm_squared > 1e280:
+            return 1 if isfinite(q[0]) and isfinite(q[1]) and isfinite(q[2]) and isfinite(q[3]) else 0
+        return 1 if norm_squared < 1e-280 else 0
     return 0
 
 

@@ -11,7 +11,7 @@ from mbt._core.model cimport Joint
 from mbt._core.records cimport Articulated, ArticulatedDof, Pose
 from mbt._core.scalars cimport T, sincos_
 from mbt._core.spatial cimport (
-    add_cross, cross, dot6, multiply_rotations, rotate, rotate_inverse, set_zero, symmetric_multiply,
+    add_cross, cross, dot3, dot6, multiply_rotations, rotate, rotate_inverse, set_zero, symmetric_multiply,
 )
 
 
@@ -184,6 +184,13 @@ cdef inline void calc_rigid_momentum(
         f[2] = f[2] + H_N[6*k + 5]*mass
 
 
+cdef inline void set_size(const Joint* joint, Articulated[T]* x) noexcept nogil:
+    """Remember how large I_A is, before the first dof of a general joint is eliminated."""
+    if joint.kind == GENERAL:
+        x.size[0] = x.A[0] + x.A[3] + x.A[5]
+        x.size[1] = x.C[0] + x.C[3] + x.C[5]
+
+
 cdef inline void calc_articulated_dof(
     const Joint* joint, int k, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia, ArticulatedDof[T]* dof
 ) noexcept nogil:
@@ -222,7 +229,7 @@ cdef inline void calc_articulated_dof(
         dof.U[4] = dof.U[4] + x.C[1]*e[3] + x.C[3]*e[4] + x.C[4]*e[5]
         dof.U[5] = dof.U[5] + x.C[2]*e[3] + x.C[4]*e[4] + x.C[5]*e[5]
         dof.D = dot6(e, dof.U) + reflected_inertia
-        dof.scale = x.A[0] + x.A[3] + x.A[5] + x.C[0] + x.C[3] + x.C[5]
+        dof.scale = x.size[0]*dot3(e, e) + x.size[1]*dot3(e + 3, e + 3)
         dof.u = tau - dot6(e, x.Z)
     dof.D_inverse = <T>1.0 / dof.D
 

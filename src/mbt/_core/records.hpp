@@ -71,6 +71,7 @@ struct Articulated {
   T C[6];
   T Z[6];      // [torque; force]
   T acc[6];    // [alpha; a], less gravity
+  T size[2];   // traces of A and C before any dof is eliminated; only of general joints
 };
 
 // One degree of freedom in forward dynamics.

@@ -46,6 +46,7 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S C[6]
         S Z[6]
         S acc[6]
+        S size[2]
 
     cdef cppclass ArticulatedDof[S]:
         S U[6]

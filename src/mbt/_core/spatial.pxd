@@ -6,14 +6,14 @@ Results never alias arguments unless a function says so.
 from mbt._core.scalars cimport T
 
 
-cdef inline void set_zero(T* y, int n) noexcept nogil:
-    cdef int i
+cdef inline void set_zero(T* y, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
     for i in range(n):
         y[i] = <T>0.0
 
 
-cdef inline void copy(const T* x, int n, T* y) noexcept nogil:
-    cdef int i
+cdef inline void copy(const T* x, Py_ssize_t n, T* y) noexcept nogil:
+    cdef Py_ssize_t i
     for i in range(n):
         y[i] = x[i]
 

@@ -63,8 +63,6 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
     Examples
     --------
     >>> import numpy as np
-
-from mbt.math.read_only import ReadOnlyArray
     >>> import mbt
     >>> tree = mbt.MultibodyTree()
     >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))

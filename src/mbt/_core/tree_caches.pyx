@@ -101,8 +101,8 @@ cdef class TreeCaches:
         elif isinstance(pc, PositionKinematicsCache) and (<PositionKinematicsCache>pc).compiled is c.compiled:
             cache = pc
         else:
-            from mbt.context.checks import raise_stale_cache
-            raise_stale_cache("pc", pc, "PositionKinematicsCache")
+            from mbt.context.checks import raise_foreign_cache
+            raise_foreign_cache("pc", pc, "PositionKinematicsCache")
         cache.compute(c)
         return cache
 
@@ -131,8 +131,8 @@ cdef class TreeCaches:
         elif isinstance(vc, VelocityKinematicsCache) and (<VelocityKinematicsCache>vc).compiled is c.compiled:
             cache = vc
         else:
-            from mbt.context.checks import raise_stale_cache
-            raise_stale_cache("vc", vc, "VelocityKinematicsCache")
+            from mbt.context.checks import raise_foreign_cache
+            raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
         cache.compute(c, position)
         return cache
 

@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, apart, data, in1, out1, out2
+from mbt._core.door cimport adopt, apart, data, in1, out1, out2, size
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_kinematics cimport TreeKinematics
 
@@ -82,13 +82,13 @@ cdef class TreeDynamics(TreeKinematics):
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
         cdef bint with_elements = include_force_elements
         if pc is not None:
-            self.position_of(c, pc)
+            pc = self.position_of(c, pc)
         if vc is not None:
-            self.velocity_of(c, vc)
+            vc = self.velocity_of(c, vc)
         vdot = in1(known_vdot, "known_vdot", m.num_velocities)
         if external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None:
-            return self._calc_inverse_dynamics_in_world(
-                c, vdot, external_forces, with_elements, A_WB_array, F_BMo_W_array, out
+            return self.calc_inverse_dynamics_in_world(
+                c, pc, vc, vdot, external_forces, with_elements, A_WB_array, F_BMo_W_array, out
             )
         tau = out1(out, "out", m.num_velocities)
         vdot = apart(vdot, tau)
@@ -102,53 +102,74 @@ cdef class TreeDynamics(TreeKinematics):
             kernels.add_damping(m, &derived.parameters, c.v_data, 1.0, data(tau))
         return tau
 
-    def _calc_inverse_dynamics_in_world(
-        self, ContextCore c, vdot, external_forces, bint with_elements, A_WB_array, F_BMo_W_array, out
+    cdef calc_inverse_dynamics_in_world(
+        self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc, vdot, external_forces,
+        bint with_elements, A_WB_array, F_BMo_W_array, out
     ):
         """Inverse dynamics with applied forces, and with what else its passes in World can tell."""
         cdef const Model* m = &c.compiled.model
-        cdef Derived derived = c.derived()
-        cdef PositionKinematicsCache pc = c.position()
-        cdef double* memory
-        tau = out1(out, "out", m.num_velocities)
-        A_WB = out2(A_WB_array, "A_WB_array", m.num_bodies, 6)
-        F_BMo_W = out2(F_BMo_W_array, "F_BMo_W_array", m.num_bodies, 6)
-        # Inputs may be outputs: work on copies.
-        vdot = vdot.copy()
-        F_applied = np.zeros((m.num_bodies, 6))
-        tau_applied = np.zeros(m.num_velocities)
-        if external_forces is not None:
-            from mbt.context.checks import forces_of
-            body_forces, generalized_forces = forces_of(self, external_forces, "external_forces")
-            F_applied += body_forces
-            tau_applied += generalized_forces
-        if with_elements:
-            kernels.gravity_forces(m, &derived.parameters, pc.X_WB_data, data(F_applied))
-            kernels.add_damping(m, &derived.parameters, c.v_data, -1.0, data(tau_applied))
-        tau_of_bodies = np.empty(m.num_velocities)
-        memory = kernels.get_work(m, 0)
-        kernels.generalized_forces(
-            m, pc.X_WB_data, pc.H_PB_W_data, data(F_applied), memory, data(tau_of_bodies)
-        )
-        if A_WB_array is not None or F_BMo_W_array is not None:
-            accelerations = np.empty((m.num_bodies, 6))
-            self.fill_accelerations(c, vdot, accelerations)
-            if F_BMo_W_array is not None:
-                memory = kernels.get_work(m, 0)
-                kernels.reaction_forces(
-                    m, &derived.parameters, pc.X_WB_data, c.velocity().V_WB_data, data(accelerations),
-                    data(F_applied), memory, data(F_BMo_W)
-                )
-            if A_WB_array is not None:
-                A_WB[...] = accelerations
+        cdef Py_ssize_t nb = m.num_bodies
+        cdef Py_ssize_t nv = m.num_velocities
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-        memory = kernels.get_work(m, 0)
+        cdef bint with_accelerations = A_WB_array is not None or F_BMo_W_array is not None
+        cdef Py_ssize_t k
+        tau = out1(out, "out", nv)
+        if A_WB_array is not None:
+            out2(A_WB_array, "A_WB_array", nb, 6)
+        if F_BMo_W_array is not None:
+            out2(F_BMo_W_array, "F_BMo_W_array", nb, 6)
+        body_forces = generalized_forces = None
+        if external_forces is not None:
+            body_forces, generalized_forces = self.arrays_of(m, external_forces, "external_forces")
+        if pc is None:
+            pc = c.position()
+        if vc is None and with_accelerations:
+            vc = c.velocity()
+        cdef Derived derived = c.derived()
+
+        # Outputs may be inputs: everything is computed in working memory first.
+        cdef double* memory = kernels.get_work(m, 12*nb + 3*nv)
+        cdef double* F_applied = memory + kernels.work_size(m)
+        cdef double* A_WB = F_applied + 6*nb
+        cdef double* tau_applied = A_WB + 6*nb
+        cdef double* tau_of_bodies = tau_applied + nv
+        cdef double* result = tau_of_bodies + nv
+        memset(F_applied, 0, 6*nb*sizeof(double))
+        memset(tau_applied, 0, nv*sizeof(double))
+        if external_forces is not None:
+            memcpy(F_applied, data(body_forces), 6*nb*sizeof(double))
+            memcpy(tau_applied, data(generalized_forces), nv*sizeof(double))
+        if with_elements:
+            kernels.gravity_forces(m, &derived.parameters, pc.X_WB_data, F_applied)
+            kernels.add_damping(m, &derived.parameters, c.v_data, -1.0, tau_applied)
+        kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F_applied, memory, tau_of_bodies)
         kernels.inverse_dynamics(
-            m, &derived.parameters, no_gravity, c.q_data, c.v_data, data(vdot), memory, data(tau)
+            m, &derived.parameters, no_gravity, c.q_data, c.v_data, data(vdot), memory, result
         )
-        tau -= tau_applied
-        tau -= tau_of_bodies
+        for k in range(nv):
+            result[k] -= tau_applied[k] + tau_of_bodies[k]
+        if with_accelerations:
+            kernels.acceleration_kinematics(
+                m, &derived.parameters, c.q_data, c.v_data, data(vdot), pc.X_WB_data, pc.H_PB_W_data,
+                vc.V_PB_W_data, vc.V_WB_data, A_WB
+            )
+        if F_BMo_W_array is not None:
+            kernels.reaction_forces(
+                m, &derived.parameters, pc.X_WB_data, vc.V_WB_data, A_WB, F_applied, memory, data(F_BMo_W_array)
+            )
+        if A_WB_array is not None:
+            memcpy(data(A_WB_array), A_WB, 6*nb*sizeof(double))
+        memcpy(data(tau), result, nv*sizeof(double))
         return tau
+
+    cdef tuple arrays_of(self, const Model* m, forces, str name):
+        """Body forces and generalized forces of an argument, as kernels can read and write them."""
+        from mbt.context.checks import forces_of
+        body_forces, generalized_forces = forces_of(self, forces, name)
+        return (
+            out2(body_forces, name + ".body_forces", m.num_bodies, 6),
+            out1(generalized_forces, name + ".generalized_forces", m.num_velocities),
+        )
 
     def calc_bias_term(self, context, *, out=None):
         """Return the bias term ``C(q, v) v``: inverse dynamics at vdot = 0, without any applied force.
@@ -309,52 +330,48 @@ cdef class TreeDynamics(TreeKinematics):
         """
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
+        cdef Py_ssize_t nb = m.num_bodies
         cdef Py_ssize_t nv = m.num_velocities
         cdef int k, singular
         if tau_applied is not None:
             tau_applied = in1(tau_applied, "tau_applied", nv)
         vdot = out1(out, "out", nv)
-        tau_of_forces = None
-        if external_forces is not None or c._applied_forces is not None:
-            tau_of_forces = self._generalized_forces_of(c, external_forces)
-
+        F_external = tau_external = F_context = tau_context = None
+        if external_forces is not None:
+            F_external, tau_external = self.arrays_of(m, external_forces, "external_forces")
+        if c._applied_forces is not None:
+            F_context, tau_context = self.arrays_of(m, c._applied_forces, "context.applied_forces")
+        cdef bint with_forces = F_external is not None or F_context is not None
+        cdef PositionKinematicsCache pc = c.position() if with_forces else None
         cdef Derived derived = c.derived()
-        cdef double* memory = kernels.get_work(m, 2*nv)
+
+        cdef double* memory = kernels.get_work(m, 6*nb + 3*nv)
         cdef double* tau = memory + kernels.work_size(m)
         cdef double* result = tau + nv
+        cdef double* F = result + nv
+        memset(tau, 0, nv*sizeof(double))
         if tau_applied is not None:
             memcpy(tau, data(tau_applied), nv*sizeof(double))
-        else:
-            memset(tau, 0, nv*sizeof(double))
         kernels.add_damping(m, &derived.parameters, c.v_data, -1.0, tau)
         for k in range(m.num_actuators):
             tau[m.actuator_dof[k]] += c._actuation.data[k]
-        if tau_of_forces is not None:
+        if with_forces:
+            memset(F, 0, 6*nb*sizeof(double))
+            if F_external is not None:
+                add_array(F_external, F)
+                add_array(tau_external, tau)
+            if F_context is not None:
+                add_array(F_context, F)
+                add_array(tau_context, tau)
+            kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F, memory, result)
             for k in range(nv):
-                tau[k] += data(tau_of_forces)[k]
+                tau[k] += result[k]
         singular = kernels.forward_dynamics(m, &derived.parameters, c.q_data, c.v_data, tau, memory, result)
         if singular >= 0:
             from mbt.context.checks import raise_massless_dof
             raise_massless_dof(self, singular)
         memcpy(data(vdot), result, nv*sizeof(double))
         return vdot
-
-    def _generalized_forces_of(self, ContextCore c, external_forces):
-        """Generalized forces of `external_forces` and of the applied forces of the Context."""
-        cdef const Model* m = &c.compiled.model
-        cdef PositionKinematicsCache pc = c.position()
-        from mbt.context.checks import forces_of
-        F = np.zeros((m.num_bodies, 6))
-        tau = np.zeros(m.num_velocities)
-        for forces, name in ((external_forces, "external_forces"), (c._applied_forces, "context.applied_forces")):
-            if forces is not None:
-                body_forces, generalized_forces = forces_of(self, forces, name)
-                F += body_forces
-                tau += generalized_forces
-        tau_of_bodies = np.empty(m.num_velocities)
-        cdef double* memory = kernels.get_work(m, 0)
-        kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, data(F), memory, data(tau_of_bodies))
-        return tau + tau_of_bodies
 
     def calc_force_elements_contribution(self, context, forces):
         """Overwrite `forces` with those of all force elements and of joint damping, without actuation.
@@ -373,13 +390,17 @@ cdef class TreeDynamics(TreeKinematics):
         """
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
-        from mbt.context.checks import forces_of
-        body_forces, generalized_forces = forces_of(self, forces, "forces")
-        body_forces = out2(body_forces, "forces.body_forces", m.num_bodies, 6)
-        generalized_forces = out1(generalized_forces, "forces.generalized_forces", m.num_velocities)
+        body_forces, generalized_forces = self.arrays_of(m, forces, "forces")
         cdef Derived derived = c.derived()
         cdef PositionKinematicsCache pc = c.position()
         forces.set_zero()
         kernels.gravity_forces(m, &derived.parameters, pc.X_WB_data, data(body_forces))
         kernels.add_damping(m, &derived.parameters, c.v_data, -1.0, data(generalized_forces))
         return forces
+
+
+cdef void add_array(object array, double* total) noexcept:
+    cdef const double* x = data(array)
+    cdef Py_ssize_t i
+    for i in range(size(array)):
+        total[i] += x[i]

@@ -249,21 +249,15 @@ cdef class TreeKinematics(TreeCaches):
             ``[alpha; a]`` in BodyNodeIndex order, `a` the classical acceleration of Bo [rad/s^2, m/s^2].
         """
         cdef ContextCore c = self.own(context)
-        if pc is not None:
-            self.position_of(c, pc)
-        if vc is not None:
-            self.velocity_of(c, vc)
-        vdot = in1(known_vdot, "known_vdot", c.compiled.model.num_velocities)
-        A_WB = out2(out, "out", c.compiled.model.num_bodies, 6)
-        self.fill_accelerations(c, apart(vdot, A_WB), A_WB)
-        return A_WB
-
-    cdef fill_accelerations(self, ContextCore c, object vdot, object A_WB):
         cdef const Model* m = &c.compiled.model
+        cdef PositionKinematicsCache position = self.position_of(c, pc)
+        cdef VelocityKinematicsCache velocity = self.velocity_of(c, vc)
         cdef Derived derived = c.derived()
-        cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
+        vdot = in1(known_vdot, "known_vdot", m.num_velocities)
+        A_WB = out2(out, "out", m.num_bodies, 6)
+        vdot = apart(vdot, A_WB)
         kernels.acceleration_kinematics(
-            m, &derived.parameters, c.q_data, c.v_data, data(vdot), pc.X_WB_data, pc.H_PB_W_data, vc.V_PB_W_data,
-            vc.V_WB_data, data(A_WB)
+            m, &derived.parameters, c.q_data, c.v_data, data(vdot), position.X_WB_data, position.H_PB_W_data,
+            velocity.V_PB_W_data, velocity.V_WB_data, data(A_WB)
         )
+        return A_WB

@@ -17,6 +17,7 @@ from mbt.errors import (
 )
 from mbt.math.arrays import FloatArray, as_float_array
 from mbt.tree import Frame, MultibodyTree, RigidBody
+from mbt.tree.context_access import raise_context_mismatch
 
 if TYPE_CHECKING:
     from mbt.tree.mobilizer import Mobilizer
@@ -28,6 +29,7 @@ __all__ = [
     "forces_of",
     "frame_index",
     "raise_context_mismatch",
+    "raise_foreign_cache",
     "raise_massless_dof",
     "raise_no_mass",
     "raise_not_copyable",
@@ -44,18 +46,6 @@ def raise_not_finalized(tree: object) -> NoReturn:
     raise NotFinalizedError("The tree computes only after tree.finalize(); call it once everything is added.")
 
 
-def raise_context_mismatch(tree: MultibodyTree, context: object) -> NoReturn:
-    """Refuse what is no Context of this tree."""
-    if not hasattr(context, "tree"):
-        raise ArgumentTypeError(
-            f"context: expected a Context made by tree.create_default_context(), got {type(context).__name__}"
-        )
-    raise ContextMismatchError(
-        "context: expected a Context of this tree, got one of another tree; "
-        "make it with create_default_context() of the tree that you call."
-    )
-
-
 def raise_stale_cache(name: str, cache: object, expected: str) -> NoReturn:
     """Refuse a cache that is not of this state."""
     if type(cache).__name__ != expected:
@@ -65,6 +55,13 @@ def raise_stale_cache(name: str, cache: object, expected: str) -> NoReturn:
         f"q, v or a parameter has changed since, or it belongs to another Context. "
         f"Compute it again, or leave {name} out to use the caches of the Context."
     )
+
+
+def raise_foreign_cache(name: str, cache: object, expected: str) -> NoReturn:
+    """Refuse a cache to compute into that is not of this tree."""
+    if type(cache).__name__ != expected:
+        raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
+    raise ContextMismatchError(f"{name}: expected a {expected} of this tree, got one of another tree")
 
 
 def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
@@ -133,8 +130,7 @@ def raise_singular_position(tree: MultibodyTree, node: int) -> NoReturn:
 
 def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
     """Refuse forward dynamics where no mass resists a degree of freedom."""
-    for node in range(1, tree.num_bodies):
-        mobilizer = _mobilizer_of_node(tree, node)
+    for mobilizer in tree.mobilizers:
         if mobilizer.velocity_start <= dof < mobilizer.velocity_start + mobilizer.num_velocities:
             raise SingularityError(
                 f"forward dynamics: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
@@ -144,12 +140,14 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
     raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
 
 
-def raise_not_copyable(tree: object) -> NoReturn:
-    """Refuse to copy or pickle a tree."""
-    raise ArgumentTypeError(
-        f"{tree!r} cannot be copied or pickled. Threads may share a finalized tree; in another process, "
-        "build it again."
-    )
+def raise_not_copyable(thing: object) -> NoReturn:
+    """Refuse to copy a tree, and to pickle a tree or a Context."""
+    if isinstance(thing, MultibodyTree):
+        raise ArgumentTypeError(
+            f"{thing!r} cannot be copied or pickled. Threads may share a finalized tree; in another process, "
+            "build it again."
+        )
+    raise ArgumentTypeError(f"{thing!r} cannot be pickled. A copy in this process is made by clone().")
 
 
 def raise_no_mass(tree: MultibodyTree) -> NoReturn:
@@ -158,7 +156,8 @@ def raise_no_mass(tree: MultibodyTree) -> NoReturn:
 
 
 def _mobilizer_of_node(tree: MultibodyTree, node: int) -> Mobilizer:
-    return next(m for m in tree.mobilizers if m.outboard_body.node_index == node)
+    assert tree._plan is not None
+    return tree._plan.mobilizer_of_node[node - 1]
 
 
 def _describe(mobilizer: Mobilizer) -> str:

@@ -72,11 +72,13 @@ class Context(ContextCore):
                 ("v", self.v),
                 ("time", np.array([self.time])),
                 ("actuation", self.actuation),
-                ("applied_forces.body_forces", self.applied_forces.body_forces.ravel()),
-                ("applied_forces.generalized_forces", self.applied_forces.generalized_forces),
             )
             for problem in _not_finite(name, array)
         ]
+        if self._has_applied_forces:
+            forces = self.applied_forces
+            problems += _not_finite("applied_forces.body_forces", forces.body_forces.ravel())
+            problems += _not_finite("applied_forces.generalized_forces", forces.generalized_forces)
         if problems:
             raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
 

@@ -112,6 +112,21 @@ class MultibodyForces:
         self._generalized_forces += addend._generalized_forces
         return self
 
+    def clone(self) -> MultibodyForces:
+        """Return independent forces for the same tree with the same values."""
+        other = MultibodyForces(self._tree, self.batch_shape)
+        other._body_forces[...] = self._body_forces
+        other._generalized_forces[...] = self._generalized_forces
+        return other
+
+    def __copy__(self) -> MultibodyForces:
+        """Return a clone."""
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, object]) -> MultibodyForces:
+        """Return a clone: the tree is shared."""
+        return self.clone()
+
     def __repr__(self) -> str:
         """Tell the shapes."""
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,21 +15,46 @@ __all__ = ["ReadOnlyArray"]
 class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
     """A read-only array of a Context, with an error that tells how to write.
 
-    Whatever is computed from it is an ordinary array, and so is a copy.
+    Whatever is computed from it is an ordinary array, and so is a copy. What NumPy makes in its likeness
+    (``np.zeros_like``) may be written as usual.
     """
 
-    def _refuse(self, *_: object) -> NoReturn:
-        raise ArgumentValueError(
-            "This array shows the inside of a Context and is read-only: assign as a whole, as in "
-            "context.q = ..., or write into a copy()."
-        )
+    def _check_writeable(self) -> None:
+        if not self.flags.writeable:
+            raise ArgumentValueError(
+                "This array shows the inside of a Context and is read-only: assign as a whole, as in "
+                "context.q = ..., or write into a copy()."
+            )
 
-    def __setitem__(self, key: object, value: object) -> None:
-        """Refuse."""
-        self._refuse()
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Write, or tell how to."""
+        self._check_writeable()
+        super().__setitem__(key, value)
 
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = _refuse
-    __ifloordiv__ = __ipow__ = __imod__ = __imatmul__ = _refuse
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
+        """Add in place, or tell how to."""
+        self._check_writeable()
+        return super().__iadd__(other)
+
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
+        """Subtract in place, or tell how to."""
+        self._check_writeable()
+        return super().__isub__(other)
+
+    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]
+        """Multiply in place, or tell how to."""
+        self._check_writeable()
+        return super().__imul__(other)
+
+    def __itruediv__(self, other: Any) -> Any:  # type: ignore[misc]
+        """Divide in place, or tell how to."""
+        self._check_writeable()
+        return super().__itruediv__(other)
+
+    def fill(self, value: Any) -> None:
+        """Fill, or tell how to write."""
+        self._check_writeable()
+        super().fill(value)
 
     def __array_wrap__(
         self, array: npt.NDArray[Any], context: object = None, return_scalar: bool = False

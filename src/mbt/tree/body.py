@@ -10,7 +10,7 @@ from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 from mbt.tree.context_access import get_parameter, get_scalar_parameter, set_parameter
-from mbt.tree.element import MultibodyElement
+from mbt.tree.element import MultibodyElement, call_constructor
 from mbt.tree.frame import BodyFrame
 from mbt.tree.indices import BodyIndex, BodyNodeIndex, world_index
 
@@ -58,14 +58,14 @@ class RigidBody(MultibodyElement):
     def __init__(self, M_BBo_B: SpatialInertia, model_instance: int | None = None) -> None: ...
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        if args and not isinstance(args[0], (str, NoneType)):
+        if "name" not in kwargs and not (args and isinstance(args[0], (str, NoneType))):
             args = (None, *args)
-        self._construct(*args, **kwargs)  # type: ignore[arg-type]
+        call_constructor(type(self).__name__, self._construct, args, kwargs)
 
     def _construct(
         self,
-        name: str | None = None,
-        M_BBo_B: SpatialInertia | None = None,
+        name: str | None,
+        M_BBo_B: SpatialInertia,
         model_instance: int | None = None,
     ) -> None:
         super().__init__(name, model_instance)
@@ -218,14 +218,14 @@ class RigidBody(MultibodyElement):
     # Motion in World.
 
     def eval_pose_in_world(self, context: ContextCore) -> FloatArray:
-        """Return the pose X_WB of this body, shape (4, 4); in a batch (..., 4, 4)."""
-        X_WB = self.parent_tree.eval_position_kinematics(context).X_WB
-        return X_WB[..., self.node_index, :, :]
+        """Return the pose X_WB of this body, shape (4, 4)."""
+        X_WB: FloatArray = self.parent_tree.eval_position_kinematics(context).X_WB[self.node_index]
+        return X_WB
 
     def eval_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
-        """Return the velocity V_WB of this body in World [rad/s, m/s], shape (6,); in a batch (..., 6)."""
-        V_WB = self.parent_tree.eval_velocity_kinematics(context).V_WB
-        return V_WB[..., self.node_index, :]
+        """Return the velocity V_WB of this body in World [rad/s, m/s], shape (6,)."""
+        V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[self.node_index]
+        return V_WB
 
     def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:
         """Return the row of this body in an array of shape (..., num_bodies, 6): a view."""
@@ -239,8 +239,3 @@ class RigidBody(MultibodyElement):
         reason = M_BBo_B.criticize_not_physically_valid()
         if reason is not None:
             raise InvalidInertiaError(f"{self._label}: {reason}")
-
-
-def make_world_body(model_instance: int) -> RigidBody:
-    """Return the body 0 of every tree. It does not move, so its mass has no meaning."""
-    return RigidBody("world", SpatialInertia.zero(), model_instance)

@@ -7,7 +7,7 @@ from typing import Any
 from mbt.errors import ArgumentTypeError
 from mbt.math.poses import as_pose
 from mbt.tree.body import RigidBody
-from mbt.tree.element import MultibodyElement
+from mbt.tree.element import MultibodyElement, call_constructor
 from mbt.tree.frame import FixedOffsetFrame, Frame
 
 __all__ = ["make_element", "make_joint_frames"]
@@ -22,7 +22,7 @@ def make_element(
             raise ArgumentTypeError(
                 f"{method}: expected a class derived from {base.__name__}, got {element.__name__}"
             )
-        return element(*args, **kwargs)
+        return call_constructor(element.__name__, element, args, kwargs)
     if not isinstance(element, base):
         got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
         raise ArgumentTypeError(

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ContextMismatchError, shape_error
+from mbt._core.context import ContextCore
+from mbt.errors import ArgumentTypeError, ContextMismatchError
 from mbt.math.arrays import FloatArray, as_float_array
 
 if TYPE_CHECKING:
-    from mbt._core.context import ContextCore
     from mbt.tree.element import MultibodyElement
+    from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["check_context", "get_parameter", "get_scalar_parameter", "replace_slice", "set_parameter"]
+__all__ = [
+    "check_context",
+    "get_parameter",
+    "get_scalar_parameter",
+    "raise_context_mismatch",
+    "replace_slice",
+    "set_parameter",
+]
 
-_MISSING = object()
 
-
-def check_context(element: MultibodyElement, context: ContextCore) -> None:
+def check_context(element: MultibodyElement, context: object) -> None:
     """Check that `context` belongs to the tree that owns `element`.
 
     Raises
@@ -29,15 +35,19 @@ def check_context(element: MultibodyElement, context: ContextCore) -> None:
         When it belongs to another tree.
     """
     tree = element.parent_tree
-    context_tree = getattr(context, "tree", _MISSING)
-    if context_tree is tree:
-        return
-    if context_tree is _MISSING:
+    if not isinstance(context, ContextCore) or context.tree is not tree:
+        raise_context_mismatch(tree, context, f"the tree of {element._label}")
+
+
+def raise_context_mismatch(tree: MultibodyTree, context: object, wanted: str = "this tree") -> NoReturn:
+    """Refuse what is no Context of `tree`, which messages call `wanted`."""
+    if not isinstance(context, ContextCore):
         raise ArgumentTypeError(
-            f"context: expected a Context (see tree.create_default_context()), got {type(context).__name__}"
+            f"context: expected a Context made by tree.create_default_context(), got {type(context).__name__}"
         )
     raise ContextMismatchError(
-        f"context: expected a Context of the tree of {element._label}, got one of another tree"
+        f"context: expected a Context of {wanted}, got one of another tree; "
+        "make it with create_default_context() of the tree that you call."
     )
 
 
@@ -61,22 +71,19 @@ def set_parameter(
 
 
 def replace_slice(array: FloatArray, start: int, stop: int, values: object, argument: str) -> FloatArray:
-    """Return a copy of `array` with other values in ``[..., start:stop]``.
+    """Return a copy of `array` with other values in ``[start:stop]``.
 
     Parameters
     ----------
-    array : ndarray, shape (..., n)
-        Positions or velocities of a Context, batch axes in front.
+    array : ndarray, shape (n,)
+        Positions or velocities of a Context.
     start, stop : int
         Where the values go.
-    values : array_like, shape (stop - start,) or (..., stop - start)
-        One set of values for all samples of a batch, or one for each.
+    values : array_like, shape (stop - start,)
+        The new values.
     argument : str
         Name of `values` in error messages.
     """
-    new = as_float_array(values, argument, (..., stop - start))
-    if new.ndim > 1 and new.shape[:-1] != array.shape[:-1]:
-        raise shape_error(argument, (*array.shape[:-1], stop - start), new.shape)
     changed = array.copy()
-    changed[..., start:stop] = new
+    changed[start:stop] = as_float_array(values, argument, (stop - start,))
     return changed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbt.errors import NotFinalizedError, shape_error
-from mbt.math.arrays import FloatArray, as_float_array, check_out
+from mbt.errors import NotFinalizedError
+from mbt.math.arrays import FloatArray, as_float, as_float_array, check_out
 from mbt.tree.context_access import check_context, replace_slice
 from mbt.tree.element import MultibodyElement
 
@@ -45,23 +45,23 @@ class CoordinateOwner(MultibodyElement):
         return self._known_start(self._velocity_start, "velocity_start")
 
     def get_positions(self, context: ContextCore) -> FloatArray:
-        """Return the positions, shape (..., num_positions), as read-only view of those of the Context."""
+        """Return the positions, shape (num_positions,), as read-only view of those of the Context."""
         check_context(self, context)
         start = self.position_start
-        return context.q[..., start : start + self.num_positions]
+        return context.q[start : start + self.num_positions]
 
     def set_positions(self, context: ContextCore, q: object) -> Self:
-        """Set the positions: shape (num_positions,), in a batch also (..., num_positions)."""
+        """Set the positions, shape (num_positions,)."""
         return self._set_position_part(context, slice(0, self.num_positions), q, "q")
 
     def get_velocities(self, context: ContextCore) -> FloatArray:
-        """Return the velocities, shape (..., num_velocities), as read-only view of those of the Context."""
+        """Return the velocities, shape (num_velocities,), as read-only view of those of the Context."""
         check_context(self, context)
         start = self.velocity_start
-        return context.v[..., start : start + self.num_velocities]
+        return context.v[start : start + self.num_velocities]
 
     def set_velocities(self, context: ContextCore, v: object) -> Self:
-        """Set the velocities: shape (num_velocities,), in a batch also (..., num_velocities)."""
+        """Set the velocities, shape (num_velocities,)."""
         return self._set_velocity_part(context, slice(0, self.num_velocities), v, "v")
 
     def get_positions_from_array(self, q_array: object) -> FloatArray:
@@ -98,23 +98,21 @@ class CoordinateOwner(MultibodyElement):
         """Return a view, to write into, of this element's part of `tau_array`."""
         return self._velocity_slice(_writeable(tau_array, "tau_array"), "tau_array")
 
-    # The coordinate of a joint that has only one: a float, in a batch an array of the batch shape.
+    # The coordinate of a joint that has only one.
 
-    def _get_position(self, context: ContextCore) -> float | FloatArray:
-        return _without_last_axis(self.get_positions(context))
+    def _get_position(self, context: ContextCore) -> float:
+        return float(self.get_positions(context)[0])
 
     def _set_position(self, context: ContextCore, value: object, argument: str) -> Self:
         check_context(self, context)
-        column = _column(value, f"{self._label}: {argument}", context.q.shape[:-1])
-        return self.set_positions(context, column)
+        return self.set_positions(context, [as_float(value, f"{self._label}: {argument}")])
 
-    def _get_velocity(self, context: ContextCore) -> float | FloatArray:
-        return _without_last_axis(self.get_velocities(context))
+    def _get_velocity(self, context: ContextCore) -> float:
+        return float(self.get_velocities(context)[0])
 
     def _set_velocity(self, context: ContextCore, value: object, argument: str) -> Self:
         check_context(self, context)
-        column = _column(value, f"{self._label}: {argument}", context.v.shape[:-1])
-        return self.set_velocities(context, column)
+        return self.set_velocities(context, [as_float(value, f"{self._label}: {argument}")])
 
     # A part of the coordinates, counted from the first one of this element.
 
@@ -154,18 +152,6 @@ class CoordinateOwner(MultibodyElement):
         """Take the place in q and v that ``finalize()`` assigned."""
         self._position_start = position_start
         self._velocity_start = velocity_start
-
-
-def _without_last_axis(values: FloatArray) -> float | FloatArray:
-    return float(values[0]) if values.ndim == 1 else values[..., 0]
-
-
-def _column(value: object, argument: str, batch_shape: tuple[int, ...]) -> FloatArray:
-    """Return one number for all samples of a batch, or one for each, as an array with an axis more."""
-    array = as_float_array(value, argument)
-    if array.ndim and array.shape != batch_shape:
-        raise shape_error(argument, batch_shape, array.shape)
-    return array[..., None]
 
 
 def _writeable(array: FloatArray, argument: str) -> FloatArray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mbt.errors import AlreadyFinalizedError, ArgumentTypeError, ArgumentValueError, ForeignElementError
 from mbt.math.arrays import as_index
@@ -11,7 +12,9 @@ from mbt.tree.indices import ModelInstanceIndex, default_model_instance, world_m
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["MultibodyElement", "as_model_instance", "as_name", "check_element"]
+__all__ = ["MultibodyElement", "as_model_instance", "as_name", "call_constructor", "check_element"]
+
+ResultT = TypeVar("ResultT")
 
 
 class MultibodyElement:
@@ -135,6 +138,41 @@ def as_name(value: object, argument: str) -> str:
 def as_model_instance(value: object, argument: str, count: int | None = None) -> ModelInstanceIndex:
     """Return the index of a model instance; of any tree, unless their `count` is given."""
     return ModelInstanceIndex(as_index(value, argument, 2**31 if count is None else count, "model instance"))
+
+
+def call_constructor(
+    class_name: str, constructor: Callable[..., ResultT], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> ResultT:
+    """Call a class, or what constructs its elements.
+
+    Parameters
+    ----------
+    class_name : str
+        The class, as its user knows it.
+    constructor : callable
+        What takes the arguments.
+    args, kwargs : tuple, dict
+        The arguments.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When they are not those that `constructor` takes; the message lists the latter. What the constructor
+        raises itself passes.
+    """
+    try:
+        return constructor(*args, **kwargs)
+    except TypeError:
+        import inspect  # Here, because most programs never need it.
+
+        signature = inspect.signature(constructor)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            accepted = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+            form = inspect.Signature(accepted)
+            raise ArgumentTypeError(f"{class_name}: expected {class_name}{form}, but {error}") from None
+        raise
 
 
 def check_element(element: object, element_type: type[Any], argument: str) -> None:

@@ -11,6 +11,7 @@ from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, set_parameter
+from mbt.tree.element import call_constructor
 from mbt.tree.frame_velocity import FrameVelocity
 from mbt.tree.indices import FrameIndex
 
@@ -107,7 +108,7 @@ class Frame(FrameVelocity):
 
     def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
         """Return the rotation R_BF of this frame F in its body frame B, with the parameters of `context`."""
-        return self.calc_pose_in_body_frame(context)[..., :3, :3]
+        return self.calc_pose_in_body_frame(context)[:3, :3]
 
     def calc_offset_pose_in_body(self, context: ContextCore, X_FQ: object) -> FloatArray:
         """Return the pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
@@ -136,7 +137,6 @@ class Frame(FrameVelocity):
         Returns
         -------
         ndarray, shape (4, 4)
-            In a batch (..., 4, 4).
 
         Raises
         ------
@@ -149,11 +149,11 @@ class Frame(FrameVelocity):
 
     def calc_rotation_matrix_in_world(self, context: ContextCore) -> FloatArray:
         """Return the rotation R_WF of this frame in World, shape (3, 3)."""
-        return self.calc_pose_in_world(context)[..., :3, :3]
+        return self.calc_pose_in_world(context)[:3, :3]
 
     def calc_rotation_matrix(self, context: ContextCore, frame_M: Frame) -> FloatArray:
         """Return the rotation R_MF of this frame in another one, shape (3, 3)."""
-        return self.calc_pose(context, frame_M)[..., :3, :3]
+        return self.calc_pose(context, frame_M)[:3, :3]
 
     def _offsets_to_body(self) -> list[FixedOffsetFrame]:
         """Return the frames with an offset between this one, which comes first, and the body frame."""
@@ -231,14 +231,14 @@ class FixedOffsetFrame(Frame):
     ) -> None: ...
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        if args and not isinstance(args[0], (str, NoneType)):
+        if "name" not in kwargs and not (args and isinstance(args[0], (str, NoneType))):
             args = (None, *args)
-        self._construct(*args, **kwargs)  # type: ignore[arg-type]
+        call_constructor(type(self).__name__, self._construct, args, kwargs)
 
     def _construct(
         self,
-        name: str | None = None,
-        P: Frame | RigidBody | None = None,
+        name: str | None,
+        P: Frame | RigidBody,
         X_PF: object = None,
         model_instance: int | None = None,
     ) -> None:

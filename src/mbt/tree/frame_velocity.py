@@ -18,7 +18,7 @@ __all__ = ["FrameVelocity"]
 
 
 class FrameVelocity(MultibodyElement):
-    """The part of `Frame` that knows velocities. In a batch, results have the batch axes in front.
+    """The part of `Frame` that knows velocities.
 
     A spatial velocity is ``[angular; translational]`` [rad/s, m/s]. A Context of another tree raises
     `ContextMismatchError`, a frame of another tree `ForeignElementError`.
@@ -32,7 +32,7 @@ class FrameVelocity(MultibodyElement):
 
     def eval_angular_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the angular velocity w_WF of this frame F in World [rad/s], shape (3,)."""
-        return self._body.eval_spatial_velocity_in_world(context)[..., :3]
+        return self._body.eval_spatial_velocity_in_world(context)[:3]
 
     def calc_angular_velocity(
         self, context: ContextCore, measured_in_frame: Frame, expressed_in_frame: Frame
@@ -47,9 +47,9 @@ class FrameVelocity(MultibodyElement):
     def calc_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the spatial velocity V_WF of this frame F in World, shape (6,)."""
         V_WB = self._body.eval_spatial_velocity_in_world(context)
-        p_BoFo_W = self._origin(context) - self._body.eval_pose_in_world(context)[..., :3, 3]
+        p_BoFo_W = self._origin(context) - self._body.eval_pose_in_world(context)[:3, 3]
         # V_WF = shift(V_WB, p_BoFo_W)
-        return _spatial(V_WB[..., :3], V_WB[..., 3:] + np.cross(V_WB[..., :3], p_BoFo_W))
+        return _spatial(V_WB[:3], V_WB[3:] + np.cross(V_WB[:3], p_BoFo_W))
 
     def calc_spatial_velocity(self, context: ContextCore, frame_M: Frame, frame_E: Frame) -> FloatArray:
         """Return the spatial velocity V_MF_E of this frame F in a frame M, expressed in a frame E.
@@ -73,8 +73,8 @@ class FrameVelocity(MultibodyElement):
         V_WM = frame_M.calc_spatial_velocity_in_world(context)
         p_MoFo_W = self._origin(context) - frame_M._origin(context)
         # V_MF = V_WF - shift(V_WM, p_MoFo)
-        w_MF = V_WF[..., :3] - V_WM[..., :3]
-        v_MFo = V_WF[..., 3:] - V_WM[..., 3:] - np.cross(V_WM[..., :3], p_MoFo_W)
+        w_MF = V_WF[:3] - V_WM[:3]
+        v_MFo = V_WF[3:] - V_WM[3:] - np.cross(V_WM[:3], p_MoFo_W)
         return _spatial(_re_express(frame_E, context, w_MF), _re_express(frame_E, context, v_MFo))
 
     def calc_relative_spatial_velocity_in_world(self, context: ContextCore, other_frame: Frame) -> FloatArray:
@@ -97,15 +97,15 @@ class FrameVelocity(MultibodyElement):
         self.parent_tree._elements.check_is_owned(frame, argument)
 
     def _origin(self, context: ContextCore) -> FloatArray:
-        return self.calc_pose_in_world(context)[..., :3, 3]
+        return self.calc_pose_in_world(context)[:3, 3]
 
 
 def _spatial(w: FloatArray, v: FloatArray) -> FloatArray:
-    return np.concatenate([w, v], axis=-1)
+    return np.concatenate([w, v])
 
 
 def _re_express(frame_E: Frame, context: ContextCore, a_W: FloatArray) -> FloatArray:
     """Return the vector a_E = R_WE^T a_W."""
-    R_EW = frame_E.calc_rotation_matrix_in_world(context).swapaxes(-1, -2)
-    a_E: FloatArray = (R_EW @ a_W[..., None])[..., 0]
+    R_EW = frame_E.calc_rotation_matrix_in_world(context).T
+    a_E: FloatArray = R_EW @ a_W
     return a_E

@@ -380,10 +380,9 @@ class MultibodyTree(StateLayout, TreeCore):
             When the joint does not belong to this tree, or the actuator belongs to a tree already.
         """
         self._check_can_change("add_joint_actuator")
-        if isinstance(name, str) or "name" in kwargs:
-            actuator = JointActuator(name, *args, **kwargs)
-        else:
-            actuator = make_element("add_joint_actuator", JointActuator, name, args, kwargs)
+        if isinstance(name, str):
+            name, args = JointActuator, (name, *args)
+        actuator: JointActuator = make_element("add_joint_actuator", JointActuator, name, args, kwargs)
         self._elements.add_joint_actuator(actuator)
         return actuator
 

@@ -52,6 +52,7 @@ class ElementRegistry:
 
         for name in ("WorldModelInstance", "DefaultModelInstance"):
             self.add_model_instance(ModelInstance(name))
+        # World does not move, so its mass has no meaning.
         world = RigidBody("world", SpatialInertia.zero(), world_model_instance())
         self._own(world, self.bodies)
         self._own(world.body_frame, self.frames)

@@ -43,7 +43,7 @@ cdef inline void calc_coriolis_matrix(
     T* C,                  # (nv, nv)
 ) noexcept nogil:
     cdef int b, j, k, l
-    cdef int nv = model.num_velocities
+    cdef Py_ssize_t nv = model.num_velocities
     cdef T Mhdot_Bh[6]
     cdef T Mh[6]
     cdef T Bth[6]

@@ -1,7 +1,7 @@
 """Forward dynamics: articulated bodies in node frames, O(n), straight from q, v, tau to vdot."""
 
 from mbt._core.node_joints cimport (
-    add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN,
+    add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN, set_size,
 )
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Articulated, ArticulatedDof, Mobod
@@ -50,6 +50,7 @@ cdef inline void calc_forward_dynamics(
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         x = &work[i]
+        set_size(joint, x)
         for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
             calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
             if joint.parent != 0 or k > joint.v:

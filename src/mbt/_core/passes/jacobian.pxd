@@ -20,7 +20,7 @@ cdef inline void add_spatial_velocity_jacobian(
 ) noexcept nogil:
     """J[:, k] += sign shift(H_PB_W[k], p_BoBp): inboard of the body, each dof moves it rigidly."""
     cdef int b = node
-    cdef int nv = model.num_velocities
+    cdef Py_ssize_t nv = model.num_velocities
     cdef int i, k
     cdef T p[3]
     cdef T u[3]

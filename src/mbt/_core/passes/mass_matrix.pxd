@@ -24,7 +24,7 @@ cdef inline void calc_mass_matrix(
 ) noexcept nogil:
     """M[k, l] = H_k' M_c H_l, with M_c the composite inertia outboard of both."""
     cdef int i, j, k, l
-    cdef int nv = model.num_velocities
+    cdef Py_ssize_t nv = model.num_velocities
     cdef const Joint* joint
     cdef const Joint* ancestor
     cdef T t[3]

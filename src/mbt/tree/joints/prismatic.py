@@ -21,20 +21,20 @@ __all__ = ["PrismaticJoint", "PrismaticMobilizer"]
 class _Translation(CoordinateOwner):
     """The coordinate of both classes below."""
 
-    def get_translation(self, context: ContextCore) -> float | FloatArray:
-        """Return the translation [m]; in a batch an array of the batch shape."""
+    def get_translation(self, context: ContextCore) -> float:
+        """Return the translation [m]."""
         return self._get_position(context)
 
     def set_translation(self, context: ContextCore, translation: object) -> Self:
-        """Set the translation [m]; in a batch one for all samples, or an array of the batch shape."""
+        """Set the translation [m]."""
         return self._set_position(context, translation, "translation")
 
-    def get_translation_rate(self, context: ContextCore) -> float | FloatArray:
-        """Return the rate of the translation [m/s]; in a batch an array of the batch shape."""
+    def get_translation_rate(self, context: ContextCore) -> float:
+        """Return the rate of the translation [m/s]."""
         return self._get_velocity(context)
 
     def set_translation_rate(self, context: ContextCore, translation_dot: object) -> Self:
-        """Set the rate of the translation [m/s]; in a batch one for all, or an array of its shape."""
+        """Set the rate of the translation [m/s]."""
         return self._set_velocity(context, translation_dot, "translation_dot")
 
 

@@ -22,37 +22,41 @@ if TYPE_CHECKING:
 
 __all__ = ["QuaternionFloatingJoint", "QuaternionFloatingMobilizer"]
 
+# Outside of these a quaternion stands for no rotation: the bounds of the compiled core.
+_MIN_NORM_SQUARED = 1e-280
+_MAX_NORM_SQUARED = 1e280
+
 
 class _FloatingCoordinates(CoordinateOwner):
     """The coordinates of both classes below: ``q = [qw qx qy qz x y z]``, ``v = [w_FM_F; v_FM_F]``."""
 
     def get_quaternion(self, context: ContextCore) -> FloatArray:
-        """Return the quaternion ``(w, x, y, z)`` of R_FM as it was set, shape (4,); in a batch (..., 4)."""
-        return self.get_positions(context)[..., :4]
+        """Return the quaternion ``(w, x, y, z)`` of R_FM as it was set, shape (4,)."""
+        return self.get_positions(context)[:4]
 
     def set_quaternion(self, context: ContextCore, q_FM: object) -> Self:
-        """Set the quaternion ``(w, x, y, z)`` of R_FM, shape (4,). Any length but zero will do."""
+        """Set the quaternion ``(w, x, y, z)`` of R_FM, shape (4,). It need not be of unit length."""
         return self._set_position_part(context, slice(0, 4), q_FM, "q_FM")
 
     def get_translation(self, context: ContextCore) -> FloatArray:
-        """Return the position p_FoMo_F [m], shape (3,); in a batch (..., 3)."""
-        return self.get_positions(context)[..., 4:]
+        """Return the position p_FoMo_F [m], shape (3,)."""
+        return self.get_positions(context)[4:]
 
     def set_translation(self, context: ContextCore, p_FM: object) -> Self:
         """Set the position p_FoMo_F [m], shape (3,)."""
         return self._set_position_part(context, slice(4, 7), p_FM, "p_FM")
 
     def get_angular_velocity(self, context: ContextCore) -> FloatArray:
-        """Return the angular velocity w_FM_F [rad/s], shape (3,); in a batch (..., 3)."""
-        return self.get_velocities(context)[..., :3]
+        """Return the angular velocity w_FM_F [rad/s], shape (3,)."""
+        return self.get_velocities(context)[:3]
 
     def set_angular_velocity(self, context: ContextCore, w_FM: object) -> Self:
         """Set the angular velocity w_FM_F [rad/s], shape (3,)."""
         return self._set_velocity_part(context, slice(0, 3), w_FM, "w_FM")
 
     def get_translational_velocity(self, context: ContextCore) -> FloatArray:
-        """Return the velocity v_FMo_F [m/s], shape (3,); in a batch (..., 3)."""
-        return self.get_velocities(context)[..., 3:]
+        """Return the velocity v_FMo_F [m/s], shape (3,)."""
+        return self.get_velocities(context)[3:]
 
     def set_translational_velocity(self, context: ContextCore, v_FM: object) -> Self:
         """Set the velocity v_FMo_F [m/s], shape (3,)."""
@@ -156,18 +160,20 @@ class QuaternionFloatingJoint(_FloatingCoordinates, Joint):
         return self.set_default_positions(_positions_of_pose(X_FM, f"{self._label}: X_FM"))
 
     def get_pose(self, context: ContextCore) -> FloatArray:
-        """Return the pose X_FM, shape (4, 4); in a batch (..., 4, 4)."""
+        """Return the pose X_FM, shape (4, 4)."""
         return self.parent_tree.calc_relative_transform(context, self.frame_on_parent, self.frame_on_child)
 
     def set_pose(self, context: ContextCore, X_FM: object) -> Self:
-        """Set the pose X_FM, shape (4, 4); in a batch all samples are given the same."""
+        """Set the pose X_FM, shape (4, 4)."""
         return self.set_positions(context, _positions_of_pose(X_FM, f"{self._label}: X_FM"))
 
     def _checked_default_positions(self, q: object) -> FloatArray:
         positions = as_finite_array(q, f"{self._label}: default positions", (7,))
-        if not positions[:4].any():
+        norm_squared = sum(x * x for x in positions[:4].tolist())
+        if not _MIN_NORM_SQUARED <= norm_squared <= _MAX_NORM_SQUARED:
             raise ArgumentValueError(
-                f"{self._label}: default positions: expected a quaternion that is not zero"
+                f"{self._label}: default positions: expected a quaternion that is not zero, and neither too "
+                f"small nor too large to normalize, got {positions[:4].tolist()}"
             )
         return positions
 

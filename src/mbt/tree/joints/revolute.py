@@ -21,20 +21,20 @@ __all__ = ["RevoluteJoint", "RevoluteMobilizer"]
 class _Angle(CoordinateOwner):
     """The coordinate of both classes below."""
 
-    def get_angle(self, context: ContextCore) -> float | FloatArray:
-        """Return the angle [rad]; in a batch an array of the batch shape."""
+    def get_angle(self, context: ContextCore) -> float:
+        """Return the angle [rad]."""
         return self._get_position(context)
 
     def set_angle(self, context: ContextCore, angle: object) -> Self:
-        """Set the angle [rad]; in a batch one for all samples, or an array of the batch shape."""
+        """Set the angle [rad]."""
         return self._set_position(context, angle, "angle")
 
-    def get_angular_rate(self, context: ContextCore) -> float | FloatArray:
-        """Return the rate of the angle [rad/s]; in a batch an array of the batch shape."""
+    def get_angular_rate(self, context: ContextCore) -> float:
+        """Return the rate of the angle [rad/s]."""
         return self._get_velocity(context)
 
     def set_angular_rate(self, context: ContextCore, theta_dot: object) -> Self:
-        """Set the rate of the angle [rad/s]; in a batch one for all, or an array of its shape."""
+        """Set the rate of the angle [rad/s]."""
         return self._set_velocity(context, theta_dot, "theta_dot")
 
 
