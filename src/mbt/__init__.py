@@ -4,7 +4,9 @@ Build a `MultibodyTree` from bodies, joints and forces, or read one with `load_m
 compute with a `Context`, or with the stateless functions of `mbt.functional`.
 """
 
-from mbt import functional, math, parsing
+from typing import TYPE_CHECKING, Any
+
+from mbt import functional, math
 from mbt.context import Context, MultibodyForces
 from mbt.errors import (
     AlreadyFinalizedError,
@@ -26,7 +28,6 @@ from mbt.errors import (
     UnknownNameError,
 )
 from mbt.math import SpatialInertia, UnitInertia
-from mbt.parsing import load_model
 from mbt.tree import (
     BodyFrame,
     BodyIndex,
@@ -59,6 +60,10 @@ from mbt.tree import (
     world_index,
     world_model_instance,
 )
+
+if TYPE_CHECKING:
+    from mbt import parsing
+    from mbt.parsing import load_model
 
 __version__ = "0.1.0"
 
@@ -127,3 +132,19 @@ __all__ = [
     "TopologyError",
     "UnknownNameError",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the parsers when they are first asked for: they are half of the time that an import takes."""
+    if name in ("parsing", "load_model"):
+        from importlib import import_module
+
+        parsing = import_module("mbt.parsing")
+        globals().update(parsing=parsing, load_model=parsing.load_model)
+        return globals()[name]
+    raise AttributeError(f"module 'mbt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

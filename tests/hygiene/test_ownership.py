@@ -44,7 +44,7 @@ def test_a_cache_that_is_computed_again_leaves_its_arrays_to_their_holders() -> 
 def test_a_cache_of_another_tree_is_not_computed_into() -> None:
     case, other = get_case("mixed8"), get_case("arm7")
     pc = other.tree.calc_position_kinematics_cache(other.context(other.state()))
-    with pytest.raises(mbt.ContextMismatchError, match="pc: .* another tree"):
+    with pytest.raises(mbt.ContextMismatchError, match=r"pc: .* another tree"):
         case.tree.calc_position_kinematics_cache(case.context(case.state()), pc)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -361,7 +363,7 @@ def test_arguments_that_a_constructor_does_not_take(
 
 def test_names_are_optional_as_keywords_too(link: RigidBody, M_BBo_B: SpatialInertia) -> None:
     assert RigidBody(name="x", M_BBo_B=M_BBo_B).name == "x"
-    assert RigidBody(M_BBo_B=M_BBo_B).name == "unnamed body"  # type: ignore[call-overload]
+    assert RigidBody(M_BBo_B=M_BBo_B).name == "unnamed body"
     assert FixedOffsetFrame(name="x", P=link).name == "x"
     assert FixedOffsetFrame(P=link).parent_frame is link.body_frame
 
