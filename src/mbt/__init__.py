@@ -4,7 +4,7 @@ Build a `MultibodyTree` from bodies, joints and forces, or read one with `load_m
 compute with a `Context`, or with the stateless functions of `mbt.functional`.
 """
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 from mbt import functional, math
 from mbt.context import Context, MultibodyForces
@@ -61,7 +61,7 @@ from mbt.tree import (
     world_model_instance,
 )
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from mbt import parsing
     from mbt.parsing import load_model
 
@@ -134,7 +134,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     """Import the parsers when they are first asked for: they are half of the time that an import takes."""
     if name in ("parsing", "load_model"):
         from importlib import import_module

@@ -11,19 +11,22 @@ from mbt._core.passes.body_poses cimport calc_body_poses
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix
 from mbt._core.passes.energy cimport calc_gravity_potential_energy, calc_kinetic_energy
 from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
+from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.jacobian cimport add_spatial_velocity_jacobian
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.records cimport Articulated, ArticulatedDof, Composite, Composite6, MotionForce, Parameters, Pose
+from mbt._core.records cimport (
+    Articulated, ArticulatedDof, Composite, Composite6, MotionForce, Parameters, Weight,
+)
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport copy, rotate4, set_zero
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
     """Scalars of working memory that any of the algorithms needs: O(n)."""
-    return 160*<Py_ssize_t>model.num_bodies + 40*<Py_ssize_t>model.num_velocities
+    return 160*<Py_ssize_t>model.num_bodies + 40*<Py_ssize_t>model.num_velocities + 2*model.angle_stride
 
 
 cdef inline void run_inverse_dynamics(
@@ -33,18 +36,21 @@ cdef inline void run_inverse_dynamics(
     """tau = M vdot + C v - tau_g."""
     cdef MotionForce[T]* work = <MotionForce[T]*>memory
     cdef T* H_N = <T*>(work + model.num_mobods)
-    calc_inverse_dynamics(model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, work, H_N, tau)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_inverse_dynamics(
+        model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, work, H_N, sin_q, cos_q, tau
+    )
 
 
 cdef inline void run_gravity_generalized_forces(
-    const Model* model, const Parameters[T]* p, const T* q, T* zeros, T* memory, T* tau
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* tau_g
 ) noexcept nogil:
-    """tau_g: minus inverse dynamics at rest. `zeros` is (nv,), overwritten."""
-    cdef int k
-    set_zero(zeros, model.num_velocities)
-    run_inverse_dynamics(model, p, p.gravity, q, zeros, zeros, memory, tau)
-    for k in range(model.num_velocities):
-        tau[k] = -tau[k]
+    cdef Weight[T]* work = <Weight[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_gravity_generalized_forces(model, p.mobods, p.gravity, q, work, H_N, sin_q, cos_q, tau_g)
 
 
 cdef inline void add_damping(
@@ -61,8 +67,11 @@ cdef inline void run_mass_matrix(
 ) noexcept nogil:
     cdef Composite[T]* work = <Composite[T]*>memory
     cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef T* column = H_N + 6*model.num_velocities
-    calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, column, M)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef T* momenta = cos_q + model.angle_stride
+    cdef T* row = momenta + 6*model.num_velocities
+    calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, momenta, row, M)
 
 
 cdef inline ArticulatedDof[T]* run_forward_dynamics(
@@ -71,17 +80,23 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics(
     """vdot = M^-1 (tau + tau_g - C v). Returns the pivots, in `memory`."""
     cdef Articulated[T]* work = <Articulated[T]*>memory
     cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(H_N + 6*model.num_velocities)
-    calc_forward_dynamics(model, p.mobods, p.reflected_inertia, p.gravity, q, v, tau, work, H_N, dofs, vdot)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
+    calc_forward_dynamics(
+        model, p.mobods, p.reflected_inertia, p.gravity, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
+    )
     return dofs
 
 
 cdef inline void run_body_poses(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, T* X_WB
 ) noexcept nogil:
-    cdef Pose[T]* X_WN = <Pose[T]*>memory
-    cdef T* H_N = <T*>(X_WN + model.num_mobods)
-    calc_body_poses(model, p.mobods, p.X_NB, q, X_WN, H_N, X_WB)
+    cdef T* X_WN = memory
+    cdef T* H_N = X_WN + 16*model.num_mobods
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_body_poses(model, p.mobods, p.X_NB, q, X_WN, H_N, sin_q, cos_q, X_WB)
 
 
 cdef inline void run_frame_jacobian(
@@ -93,11 +108,12 @@ cdef inline void run_frame_jacobian(
     cdef T* X_WB = X_PB + 16*model.num_bodies
     cdef T* H_FM = X_WB + 16*model.num_bodies
     cdef T* H_PB_W = H_FM + 6*model.num_velocities
+    cdef T* sin_q = H_PB_W + 6*model.num_velocities
     cdef int node = model.frame_node[frame]
     cdef T p_BoFo_B[3]
     cdef T p_WoFo[3]
     cdef int i
-    calc_position_kinematics(model, p.X_BF, q, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+    calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
     for i in range(3):
         p_BoFo_B[i] = p.X_BF[16*frame + 4*i + 3]
     rotate4(X_WB + 16*node, p_BoFo_B, p_WoFo)
@@ -125,7 +141,8 @@ cdef inline void run_stateless_generalized_forces(
     cdef T* F = X_WB + 16*model.num_bodies
     cdef T* H_FM = F + 6*model.num_bodies
     cdef T* H_PB_W = H_FM + 6*model.num_velocities
-    calc_position_kinematics(model, p.X_BF, q, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+    cdef T* sin_q = H_PB_W + 6*model.num_velocities
+    calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
     copy(F_Bo_W, 6*model.num_bodies, F)
     calc_generalized_forces(model, X_WB, H_PB_W, F, tau)
 

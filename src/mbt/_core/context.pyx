@@ -69,7 +69,7 @@ cdef class PositionKinematicsCache:
             self.take_memory()
         self.derived = context.derived()
         kernels.position_kinematics(
-            &self.compiled.model, &self.derived.parameters, context.q_data,
+            &self.compiled.model, &self.derived.parameters, context.q_data, kernels.get_work(&self.compiled.model, 0),
             self.X_FM_data, self.X_PB_data, self.X_WB_data, self.H_FM_data, self.H_PB_W_data
         )
         self.q_serial = context.q_serial

@@ -43,11 +43,18 @@ static inline double* mbt_data(PyObject* o) { return (double*)PyArray_DATA((PyAr
 
 static inline npy_intp mbt_size(PyObject* o) { return PyArray_SIZE((PyArrayObject*)o); }
 
+// Behind the last byte of a contiguous array. (PyArray_NBYTES is a call into NumPy.)
+static inline const char* mbt_end(PyArrayObject* a) {
+  npy_intp size = PyArray_ITEMSIZE(a);
+  for (int i = 0; i < PyArray_NDIM(a); ++i) size *= PyArray_DIM(a, i);
+  return (const char*)PyArray_DATA(a) + size;
+}
+
 // Do the memories of two contiguous arrays meet?
 static inline int mbt_overlap(PyObject* a, PyObject* b) {
-  const char* x = (const char*)PyArray_DATA((PyArrayObject*)a);
-  const char* y = (const char*)PyArray_DATA((PyArrayObject*)b);
-  return x < y + PyArray_NBYTES((PyArrayObject*)b) && y < x + PyArray_NBYTES((PyArrayObject*)a);
+  PyArrayObject* x = (PyArrayObject*)a;
+  PyArrayObject* y = (PyArrayObject*)b;
+  return (const char*)PyArray_DATA(x) < mbt_end(y) && (const char*)PyArray_DATA(y) < mbt_end(x);
 }
 
 static inline PyObject* mbt_new1(npy_intp n) { return PyArray_EMPTY(1, &n, NPY_DOUBLE, 0); }

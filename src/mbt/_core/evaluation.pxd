@@ -131,7 +131,7 @@ cdef inline void evaluate(
     elif function == MASS_MATRIX:
         algorithms.run_mass_matrix(model, &p, q, rest, out)
     elif function == GRAVITY_GENERALIZED_FORCES:
-        algorithms.run_gravity_generalized_forces(model, &p, q, rest, rest + model.num_velocities, out)
+        algorithms.run_gravity_generalized_forces(model, &p, q, rest, out)
     elif function == BODY_POSES:
         algorithms.run_body_poses(model, &p, q, rest, out)
     elif function == FRAME_JACOBIAN:
@@ -163,7 +163,7 @@ cdef inline void evaluate_in_world(
     cdef T* F = A_WB + 6*nb
     cdef T* rest = F + 6*nb
     cdef int i
-    calc_position_kinematics(model, p.X_BF, q, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+    calc_position_kinematics(model, p.X_BF, q, rest, rest + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
     calc_velocity_kinematics(model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
     if function == POSITION_KINEMATICS:
         for i in range(48*nb + 12*nv):

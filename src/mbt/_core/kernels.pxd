@@ -30,7 +30,7 @@ cdef void express_jacobian(int nv, const double* X_WE, double* J) noexcept nogil
 cdef void multiply_by_Nplus(
     const Model* model, const double* q, const double* J_v, double* J_qdot) noexcept nogil
 cdef void position_kinematics(
-    const Model* model, const Parameters[double]* p, const double* q,
+    const Model* model, const Parameters[double]* p, const double* q, double* memory,
     double* X_FM, double* X_PB, double* X_WB, double* H_FM, double* H_PB_W) noexcept nogil
 cdef void spatial_inertias(
     const Model* model, const Parameters[double]* p, const double* X_WB, double* p_BoBcm_W, double* M_Bo_W

@@ -42,8 +42,7 @@ cdef void inverse_dynamics(
 cdef void gravity_generalized_forces(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* tau
 ) noexcept nogil:
-    """tau_g = -inverse dynamics at rest; takes num_velocities doubles behind the work."""
-    algorithms.run_gravity_generalized_forces[double](model, p, q, memory + algorithms.count_work(model), memory, tau)
+    algorithms.run_gravity_generalized_forces[double](model, p, q, memory, tau)
 
 
 cdef void add_damping(
@@ -100,10 +99,12 @@ cdef void multiply_by_Nplus(const Model* model, const double* q, const double* J
 
 
 cdef void position_kinematics(
-    const Model* model, const Parameters[double]* p, const double* q,
+    const Model* model, const Parameters[double]* p, const double* q, double* memory,
     double* X_FM, double* X_PB, double* X_WB, double* H_FM, double* H_PB_W
 ) noexcept nogil:
-    calc_position_kinematics[double](model, p.X_BF, q, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+    calc_position_kinematics[double](
+        model, p.X_BF, q, memory, memory + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W
+    )
 
 
 cdef void spatial_inertias(

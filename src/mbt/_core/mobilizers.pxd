@@ -27,21 +27,10 @@ cdef inline int num_velocities_of(int type) noexcept nogil:
 
 cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) noexcept nogil:
     cdef int i, j
-    cdef T s, cos_q, versine
+    cdef T s, cos_q
     if type == REVOLUTE:
-        # R = cos 1 + sin [axis]x + (1 - cos) axis axis'
         sincos_(q[0], &s, &cos_q)
-        versine = <T>1.0 - cos_q
-        for i in range(3):
-            for j in range(3):
-                R[3*i + j] = versine*(c[i]*c[j])
-            R[4*i] = R[4*i] + cos_q
-        R[1] = R[1] - s*c[2]
-        R[2] = R[2] + s*c[1]
-        R[3] = R[3] + s*c[2]
-        R[5] = R[5] - s*c[0]
-        R[6] = R[6] - s*c[1]
-        R[7] = R[7] + s*c[0]
+        set_rotation_about_axis(c, s, cos_q, R)
         set_zero(p, 3)
     elif type == PRISMATIC:
         set_identity(R)
@@ -55,6 +44,22 @@ cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) no
             for j in range(3):
                 R[3*i + j] = <T>c[4*i + j]
             p[i] = <T>c[4*i + 3]
+
+
+cdef inline void set_rotation_about_axis(const double* axis, T s, T cos_q, T* R) noexcept nogil:
+    """R = cos 1 + sin [axis]x + (1 - cos) axis axis'."""
+    cdef T versine = <T>1.0 - cos_q
+    cdef int i, j
+    for i in range(3):
+        for j in range(3):
+            R[3*i + j] = versine*(axis[i]*axis[j])
+        R[4*i] = R[4*i] + cos_q
+    R[1] = R[1] - s*axis[2]
+    R[2] = R[2] + s*axis[1]
+    R[3] = R[3] + s*axis[2]
+    R[5] = R[5] - s*axis[0]
+    R[6] = R[6] - s*axis[1]
+    R[7] = R[7] + s*axis[0]
 
 
 cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept nogil:
@@ -161,6 +166,11 @@ cdef inline void calc_across_pose(
         rotate(R, p_FM, p)
         for i in range(3):
             p[i] = -p[i]
+
+
+cdef inline int has_axis(int type) noexcept nogil:
+    """1 for one dof about or along an axis, the same in F and in M, that the effective constants hold."""
+    return 1 if type == REVOLUTE or type == PRISMATIC else 0
 
 
 cdef inline void calc_across_H(int type, int reversed, const double* c, const T* q, T* H) noexcept nogil:

@@ -13,6 +13,8 @@ cdef struct Joint:
     int q           # first position
     int v           # first velocity
     int nv
+    int v_end       # behind the last velocity outboard: mobods are in depth-first order
+    int angle       # of kind REVOLUTE_Z: which of the angles
 
 
 cdef struct Model:
@@ -43,6 +45,10 @@ cdef struct Model:
     const int* checked
     # By mobod, (num_mobods,)
     const Joint* joints
+    # Positions of the joints of kind REVOLUTE_Z, (num_angles,); padded to angle_stride, a multiple of every MBT_W
+    int num_angles
+    int angle_stride
+    const int* angles
     const double* R_MN           # (num_mobods, 9), turns the axis of a one-dof mobilizer into z
 
 

@@ -4,7 +4,7 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 from mbt._core.mobilizers cimport (
-    GENERAL, WELD, has_singular_positions, kind_of, needs_reversal, set_effective_constants,
+    GENERAL, REVOLUTE_Z, WELD, has_singular_positions, kind_of, needs_reversal, set_effective_constants,
 )
 from mbt._core.model cimport Joint, Model, ParameterLayout
 from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
@@ -85,6 +85,7 @@ cdef class CompiledModel:
                 nodes.append(b)
         m.mobod = _keep_ints(self._arrays, "mobod", mobod)
         m.num_mobods = len(nodes)
+        cdef list angles = []
         R_MN = np.zeros((m.num_mobods, 3, 3))
         joints = np.zeros(m.num_mobods*sizeof(Joint), dtype=np.uint8)
         self._arrays["joints"] = joints
@@ -98,11 +99,21 @@ cdef class CompiledModel:
             joint[j].q = m.q_start[b]
             joint[j].v = m.v_start[b]
             joint[j].nv = m.v_start[b + 1] - m.v_start[b]
+            joint[j].angle = len(angles)
+            if joint[j].kind == REVOLUTE_Z:
+                angles.append(joint[j].q)
             if joint[j].kind == GENERAL:
                 R_MN[j] = np.eye(3)
             else:
                 R_MN[j] = _rotation_of_z_to([m.constants[16*b + i] for i in range(3)])
+        for j in range(m.num_mobods):
+            joint[j].v_end = joint[j].v + joint[j].nv
+        for j in range(m.num_mobods - 1, 0, -1):
+            joint[joint[j].parent].v_end = max(joint[joint[j].parent].v_end, joint[j].v_end)
         m.joints = joint
+        m.num_angles = len(angles)
+        m.angle_stride = (m.num_angles + 7)//8*8
+        m.angles = _keep_ints(self._arrays, "angles", angles + angles[:1]*(m.angle_stride - m.num_angles))
         m.R_MN = _keep_doubles(self._arrays, "R_MN", R_MN)
         m.body_is_node = _keep_ints(self._arrays, "body_is_node", [
             m.type[b] != WELD and m.frame_parent[m.outboard_frame[b]] < 0

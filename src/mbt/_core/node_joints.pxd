@@ -9,7 +9,7 @@ from mbt._core.mobilizers cimport (
 )
 from mbt._core.model cimport Joint
 from mbt._core.records cimport Articulated, ArticulatedDof, Pose
-from mbt._core.scalars cimport T, sincos_
+from mbt._core.scalars cimport T
 from mbt._core.spatial cimport (
     add_cross, cross, dot3, dot6, multiply_rotations, rotate, rotate_inverse, set_zero, symmetric_multiply,
 )
@@ -23,20 +23,23 @@ cdef inline void calc_X_PN(
     const Pose[T]* X_PF,
     # In:
     const T* q,            # (nq,) of the tree
+    const T* sin_q,        # (num_angles,) of the tree
+    const T* cos_q,        # (num_angles,)
     # Out:
     Pose[T]* X_PN,
     T* H_N,                # (nv, 6) of the tree; rows of this joint, only where it is general
 ) noexcept nogil:
-    cdef T s, cos_q
+    cdef T s, c_q
     cdef T R_FM[9]
     cdef T p_FM[3]
     cdef T H[36]
     cdef int i, k
     if joint.kind == REVOLUTE_Z:
-        sincos_(q[joint.q], &s, &cos_q)
+        s = sin_q[joint.angle]
+        c_q = cos_q[joint.angle]
         for i in range(3):
-            X_PN.R[3*i] = cos_q*X_PF.R[3*i] + s*X_PF.R[3*i + 1]
-            X_PN.R[3*i + 1] = cos_q*X_PF.R[3*i + 1] - s*X_PF.R[3*i]
+            X_PN.R[3*i] = c_q*X_PF.R[3*i] + s*X_PF.R[3*i + 1]
+            X_PN.R[3*i + 1] = c_q*X_PF.R[3*i + 1] - s*X_PF.R[3*i]
             X_PN.R[3*i + 2] = X_PF.R[3*i + 2]
             X_PN.p[i] = X_PF.p[i]
     elif joint.kind == PRISMATIC_Z:
@@ -187,8 +190,8 @@ cdef inline void calc_rigid_momentum(
 cdef inline void set_size(const Joint* joint, Articulated[T]* x) noexcept nogil:
     """Remember how large I_A is, before the first dof of a general joint is eliminated."""
     if joint.kind == GENERAL:
-        x.size[0] = x.A[0] + x.A[3] + x.A[5]
-        x.size[1] = x.C[0] + x.C[3] + x.C[5]
+        x.size[0] = x.A[0] + x.A[5] + x.A[10]
+        x.size[1] = x.C[0] + x.C[5] + x.C[10]
 
 
 cdef inline void calc_articulated_dof(
@@ -199,35 +202,35 @@ cdef inline void calc_articulated_dof(
     cdef int i
     if joint.kind == REVOLUTE_Z:
         dof.U[0] = x.A[2]
-        dof.U[1] = x.A[4]
-        dof.U[2] = x.A[5]
-        dof.U[3] = x.B[6]
-        dof.U[4] = x.B[7]
-        dof.U[5] = x.B[8]
-        dof.D = x.A[5] + reflected_inertia
-        dof.scale = x.A[0] + x.A[3] + x.A[5]
+        dof.U[1] = x.A[6]
+        dof.U[2] = x.A[10]
+        dof.U[3] = x.B[8]
+        dof.U[4] = x.B[9]
+        dof.U[5] = x.B[10]
+        dof.D = x.A[10] + reflected_inertia
+        dof.scale = x.A[0] + x.A[5] + x.A[10]
         dof.u = tau - x.Z[2]
     elif joint.kind == PRISMATIC_Z:
         dof.U[0] = x.B[2]
-        dof.U[1] = x.B[5]
-        dof.U[2] = x.B[8]
+        dof.U[1] = x.B[6]
+        dof.U[2] = x.B[10]
         dof.U[3] = x.C[2]
-        dof.U[4] = x.C[4]
-        dof.U[5] = x.C[5]
-        dof.D = x.C[5] + reflected_inertia
-        dof.scale = x.C[0] + x.C[3] + x.C[5]
+        dof.U[4] = x.C[6]
+        dof.U[5] = x.C[10]
+        dof.D = x.C[10] + reflected_inertia
+        dof.scale = x.C[0] + x.C[5] + x.C[10]
         dof.u = tau - x.Z[5]
     else:
         e = H_N + 6*k
         for i in range(3):
-            dof.U[i] = x.B[3*i]*e[3] + x.B[3*i + 1]*e[4] + x.B[3*i + 2]*e[5]
-            dof.U[3 + i] = x.B[i]*e[0] + x.B[3 + i]*e[1] + x.B[6 + i]*e[2]
+            dof.U[i] = x.B[4*i]*e[3] + x.B[4*i + 1]*e[4] + x.B[4*i + 2]*e[5]
+            dof.U[3 + i] = x.B[i]*e[0] + x.B[4 + i]*e[1] + x.B[8 + i]*e[2]
         dof.U[0] = dof.U[0] + x.A[0]*e[0] + x.A[1]*e[1] + x.A[2]*e[2]
-        dof.U[1] = dof.U[1] + x.A[1]*e[0] + x.A[3]*e[1] + x.A[4]*e[2]
-        dof.U[2] = dof.U[2] + x.A[2]*e[0] + x.A[4]*e[1] + x.A[5]*e[2]
+        dof.U[1] = dof.U[1] + x.A[1]*e[0] + x.A[5]*e[1] + x.A[6]*e[2]
+        dof.U[2] = dof.U[2] + x.A[2]*e[0] + x.A[6]*e[1] + x.A[10]*e[2]
         dof.U[3] = dof.U[3] + x.C[0]*e[3] + x.C[1]*e[4] + x.C[2]*e[5]
-        dof.U[4] = dof.U[4] + x.C[1]*e[3] + x.C[3]*e[4] + x.C[4]*e[5]
-        dof.U[5] = dof.U[5] + x.C[2]*e[3] + x.C[4]*e[4] + x.C[5]*e[5]
+        dof.U[4] = dof.U[4] + x.C[1]*e[3] + x.C[5]*e[4] + x.C[6]*e[5]
+        dof.U[5] = dof.U[5] + x.C[2]*e[3] + x.C[6]*e[4] + x.C[10]*e[5]
         dof.D = dot6(e, dof.U) + reflected_inertia
         dof.scale = x.size[0]*dot3(e, e) + x.size[1]*dot3(e + 3, e + 3)
         dof.u = tau - dot6(e, x.Z)

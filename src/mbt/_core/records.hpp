@@ -60,15 +60,25 @@ struct Composite {
   T inertia[6];
 };
 
-// Forward dynamics: articulated body inertia [A, B; B', C] and force Z at No, in N.
+// Gravity: mass of a mobod and everything outboard of it, about No in N.
+template <class T>
+struct Weight {
+  Pose<T> X_PN;
+  T mass;
+  T h[3];
+  T g[3];      // gravity
+};
+
+// Forward dynamics: articulated body inertia [A, B; B', C] and force Z at No, in N. A, B and C have rows of four, so
+// that one row of doubles is one vector; only doubles have the lower triangles of A and C, nobody the fourth column.
 template <class T>
 struct Articulated {
   Pose<T> X_PN;
   T w[3];      // angular velocity
   T bias[6];   // acceleration of N in World when vdot and the acceleration of P are zero
-  T A[6];      // xx xy xz yy yz zz
-  T B[9];
-  T C[6];
+  T A[12];
+  T B[12];
+  T C[12];
   T Z[6];      // [torque; force]
   T acc[6];    // [alpha; a], less gravity
   T size[2];   // traces of A and C before any dof is eliminated; only of general joints
@@ -77,7 +87,7 @@ struct Articulated {
 // One degree of freedom in forward dynamics.
 template <class T>
 struct ArticulatedDof {
-  T U[6];      // articulated inertia times the motion axis
+  T U[6];      // articulated inertia times the motion axis; of the first dof of a joint at Po in P
   T D;         // pivot: H' U + reflected inertia
   T D_inverse;
   T scale;     // size of the inertia that D is a part of: D / scale is zero, to rounding, where no mass resists

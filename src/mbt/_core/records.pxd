@@ -37,13 +37,19 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S h[3]
         S inertia[6]
 
+    cdef cppclass Weight[S]:
+        Pose[S] X_PN
+        S mass
+        S h[3]
+        S g[3]
+
     cdef cppclass Articulated[S]:
         Pose[S] X_PN
         S w[3]
         S bias[6]
-        S A[6]
-        S B[9]
-        S C[6]
+        S A[12]
+        S B[12]
+        S C[12]
         S Z[6]
         S acc[6]
         S size[2]
@@ -58,3 +64,8 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
     cdef cppclass Composite6[S]:
         S M[36]
         S B[36]
+
+
+cdef extern from "columns.hpp" namespace "MBT_NS" nogil:
+    void carry_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, S* F)
+    void project_columns[S](const S* h, int n, Py_ssize_t stride, const S* F, S* y)

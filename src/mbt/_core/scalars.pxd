@@ -93,6 +93,25 @@ cdef extern from "scalars/transpose.hpp" namespace "MBT_NS" nogil:
     void store_rows_partial(const Lanes* lanes, double* rows, Py_ssize_t stride, int n, int count)
 
 
+cdef extern from "scalars/angles.hpp" namespace "MBT_NS" nogil:
+    # Of q[index[k]], k < n; index, s and c are padded to a multiple of MBT_W.
+    void sincos_of_angles(const double* q, const int* index, int n, double* s, double* c)
+    void sincos_of_angles(const Lanes* q, const int* index, int n, Lanes* s, Lanes* c)
+    void sincos_of_angles(const Dual* q, const int* index, int n, Dual* s, Dual* c)
+    void sincos_of_angles(const PyScalar* q, const int* index, int n, PyScalar* s, PyScalar* c)
+
+
+cdef extern from "scalars/rows.hpp" namespace "MBT_NS" nogil:
+    void multiply_pose_rows(const double* X_AB, const double* X_BC, double* X_AC)  # (4, 4) each
+    void set_pose_rows(const double* R, const double* p, double* X)  # (3, 3), (3,), (4, 4)
+    void compose_pose_rows(const double* X_AB, const double* R, const double* p, double* X_AC)
+    void compose_turned_rows(const double* X_AB, const double* R, const double* p, double s, double c, double* X_AC)
+    void copy_pose_rows(const double* X, double* Y)
+    void add_articulation_rows(
+        const double* R, const double* p, const double* A, const double* B, const double* C, const double* U,
+        double D_inverse, double* A_P, double* B_P, double* C_P)
+
+
 ctypedef fused T:
     double
     Lanes

@@ -3,7 +3,9 @@
 Results never alias arguments unless a function says so.
 """
 
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport (
+    T, compose_pose_rows, compose_turned_rows, copy_pose_rows, multiply_pose_rows, set_pose_rows,
+)
 
 
 cdef inline void set_zero(T* y, Py_ssize_t n) noexcept nogil:
@@ -136,13 +138,16 @@ cdef inline void add_shifted_inertia(
 
 cdef inline void set_pose4(const T* R, const T* p, T* X) noexcept nogil:
     cdef int i, j
-    for i in range(3):
+    if T is double:
+        set_pose_rows(R, p, X)
+    else:
+        for i in range(3):
+            for j in range(3):
+                X[4*i + j] = R[3*i + j]
+            X[4*i + 3] = p[i]
         for j in range(3):
-            X[4*i + j] = R[3*i + j]
-        X[4*i + 3] = p[i]
-    for j in range(3):
-        X[12 + j] = <T>0.0
-    X[15] = <T>1.0
+            X[12 + j] = <T>0.0
+        X[15] = <T>1.0
 
 
 cdef inline void get_pose4(const T* X, T* R, T* p) noexcept nogil:
@@ -156,14 +161,52 @@ cdef inline void get_pose4(const T* X, T* R, T* p) noexcept nogil:
 cdef inline void multiply_poses4(const T* X_AB, const T* X_BC, T* X_AC) noexcept nogil:
     """X_AC = X_AB X_BC."""
     cdef int i, j
-    for i in range(3):
-        for j in range(3):
-            X_AC[4*i + j] = X_AB[4*i]*X_BC[j] + X_AB[4*i + 1]*X_BC[4 + j] + X_AB[4*i + 2]*X_BC[8 + j]
-        X_AC[4*i + 3] = (
-            X_AB[4*i + 3] + X_AB[4*i]*X_BC[3] + X_AB[4*i + 1]*X_BC[7] + X_AB[4*i + 2]*X_BC[11]
-        )
-        X_AC[12 + i] = <T>0.0
-    X_AC[15] = <T>1.0
+    if T is double:
+        multiply_pose_rows(X_AB, X_BC, X_AC)
+    else:
+        for i in range(3):
+            for j in range(3):
+                X_AC[4*i + j] = X_AB[4*i]*X_BC[j] + X_AB[4*i + 1]*X_BC[4 + j] + X_AB[4*i + 2]*X_BC[8 + j]
+            X_AC[4*i + 3] = (
+                X_AB[4*i + 3] + X_AB[4*i]*X_BC[3] + X_AB[4*i + 1]*X_BC[7] + X_AB[4*i + 2]*X_BC[11]
+            )
+            X_AC[12 + i] = <T>0.0
+        X_AC[15] = <T>1.0
+
+
+cdef inline void compose_pose4(const T* X_AB, const T* R_BC, const T* p_BC, T* X_AC) noexcept nogil:
+    """X_AC = X_AB X_BC."""
+    cdef int i, j
+    if T is double:
+        compose_pose_rows(X_AB, R_BC, p_BC, X_AC)
+    else:
+        for i in range(3):
+            for j in range(3):
+                X_AC[4*i + j] = X_AB[4*i]*R_BC[j] + X_AB[4*i + 1]*R_BC[3 + j] + X_AB[4*i + 2]*R_BC[6 + j]
+            X_AC[4*i + 3] = X_AB[4*i + 3] + X_AB[4*i]*p_BC[0] + X_AB[4*i + 1]*p_BC[1] + X_AB[4*i + 2]*p_BC[2]
+            X_AC[12 + i] = <T>0.0
+        X_AC[15] = <T>1.0
+
+
+cdef inline void compose_turned_pose4(const T* X_AB, const T* R_BC, const T* p_BC, T s, T c, T* X_AC) noexcept nogil:
+    """X_AC = X_AB X_BC, turned about the z axis of C by an angle of sine s and cosine c."""
+    cdef int i
+    cdef T x
+    if T is double:
+        compose_turned_rows(X_AB, R_BC, p_BC, s, c, X_AC)
+    else:
+        compose_pose4(X_AB, R_BC, p_BC, X_AC)
+        for i in range(3):
+            x = X_AC[4*i]
+            X_AC[4*i] = c*x + s*X_AC[4*i + 1]
+            X_AC[4*i + 1] = c*X_AC[4*i + 1] - s*x
+
+
+cdef inline void copy_pose4(const T* X, T* Y) noexcept nogil:
+    if T is double:
+        copy_pose_rows(X, Y)
+    else:
+        copy(X, 16, Y)
 
 
 cdef inline void invert_pose4(const T* X_AB, T* X_BA) noexcept nogil:

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from mbt._core cimport kernels
 from mbt._core.batch cimport Batch, Operand, add_forces_operands, sample, sample_q
 from mbt._core.context cimport check_positions
-from mbt._core.door cimport adopt, apart, data, is_array1, new1, out1, out2, out3
+from mbt._core.door cimport adopt, apart, data, is_array1, new1, out1, out2, out3, overlap
 from mbt._core.engine cimport TreeCore
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
@@ -87,9 +87,8 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
         out = new1(m.num_velocities)
     else:
         out = out1(out, "out", m.num_velocities)
-        q = apart(q, out)
-        v = apart(v, out)
-        vdot = apart(vdot, out)
+        if overlap(q, out) or overlap(v, out) or overlap(vdot, out):
+            q, v, vdot = apart(q, out), apart(v, out), apart(vdot, out)
     memory = kernels.get_work(m, 0)
     kernels.inverse_dynamics(m, p, p.gravity, data(q), data(v), data(vdot), memory, data(out))
     kernels.add_damping(m, p, data(v), 1.0, data(out))

@@ -9,8 +9,6 @@ from mbt._core.door cimport adopt, apart, data, in1, out1, out2, size
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_kinematics cimport TreeKinematics
 
-import numpy as np
-
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()

@@ -5,7 +5,7 @@ from mbt._core.node_joints cimport (
 )
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Articulated, ArticulatedDof, Mobod
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport T, add_articulation_rows, sincos_of_angles
 from mbt._core.spatial cimport (
     add_cross, copy, cross, dot6, rotate, rotate_inverse, rotate_symmetric, set_zero, symmetric_multiply,
 )
@@ -25,6 +25,8 @@ cdef inline void calc_forward_dynamics(
     # Work:
     Articulated[T]* work,          # (num_mobods,)
     T* H_N,                        # (nv, 6)
+    T* sin_q,                      # (angle_stride,)
+    T* cos_q,                      # (angle_stride,)
     # Out:
     ArticulatedDof[T]* dofs,       # (nv,)   pivots D: zero where no mass resists a dof
     T* vdot,                       # (nv,)
@@ -39,31 +41,41 @@ cdef inline void calc_forward_dynamics(
     for i in range(3):
         work[0].acc[3 + i] = -gravity[i]
 
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+
     # Base to tip: velocities, and what they do to acceleration and force.
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
-        calc_X_PN(joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, &work[i].X_PN, H_N)
+        calc_X_PN(
+            joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
+        )
         calc_velocity_and_bias(joint, model.constants + 16*joint.node, q, v, H_N, &work[joint.parent], &work[i])
         start_articulation(&mobods[i], &work[i])
 
-    # Tip to base: take out one dof after the other, hand the rest to the parent.
+    # Tip to base: take out one dof after the other, hand the rest to the parent. The first dof is taken out in P:
+    # its 1 / D is needed only there, and the way there does not wait for it.
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         x = &work[i]
         set_size(joint, x)
-        for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
+        for k in range(joint.v + joint.nv - 1, joint.v, -1):
             calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
-            if joint.parent != 0 or k > joint.v:
-                eliminate_dof(&dofs[k], x)
+            eliminate_dof(&dofs[k], x)
+        k = joint.v
+        calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
+        carry_dof_to_parent(x, &dofs[k])
         if joint.parent != 0:
-            add_articulation_to_parent(x, &work[joint.parent])
+            add_articulation_to_parent(x, &dofs[k], &work[joint.parent])
 
     # Base to tip: accelerations.
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &work[i]
+        k = joint.v
+        vdot[k] = dofs[k].u - dot6(dofs[k].U, work[joint.parent].acc)*dofs[k].D_inverse
         carry_acceleration(&work[joint.parent], x)
-        for k in range(joint.v, joint.v + joint.nv):
+        add_dof_acceleration(joint, k, H_N, vdot[k], x.acc)
+        for k in range(joint.v + 1, joint.v + joint.nv):
             vdot[k] = (dofs[k].u - dot6(dofs[k].U, x.acc))*dofs[k].D_inverse
             add_dof_acceleration(joint, k, H_N, vdot[k], x.acc)
 
@@ -96,32 +108,60 @@ cdef inline void calc_velocity_and_bias(
 cdef inline void start_articulation(const Mobod[T]* mobod, Articulated[T]* x) noexcept nogil:
     """I_A = [I, [h]x; -[h]x, m], Z = [w × (I w); w × (w × h)]."""
     cdef T y[3]
+    cdef T C[6]
     cdef const T* h = &mobod.h[0]
-    copy(mobod.inertia, 6, x.A)
+    set_symmetric(mobod.inertia, x.A)
     x.B[0] = <T>0.0
     x.B[1] = -h[2]
     x.B[2] = h[1]
-    x.B[3] = h[2]
-    x.B[4] = <T>0.0
-    x.B[5] = -h[0]
-    x.B[6] = -h[1]
-    x.B[7] = h[0]
-    x.B[8] = <T>0.0
-    x.C[0] = mobod.mass
-    x.C[1] = <T>0.0
-    x.C[2] = <T>0.0
-    x.C[3] = mobod.mass
-    x.C[4] = <T>0.0
-    x.C[5] = mobod.mass
+    x.B[4] = h[2]
+    x.B[5] = <T>0.0
+    x.B[6] = -h[0]
+    x.B[8] = -h[1]
+    x.B[9] = h[0]
+    x.B[10] = <T>0.0
+    C[0] = mobod.mass
+    C[1] = <T>0.0
+    C[2] = <T>0.0
+    C[3] = mobod.mass
+    C[4] = <T>0.0
+    C[5] = mobod.mass
+    set_symmetric(C, x.C)
     symmetric_multiply(mobod.inertia, x.w, y)
     cross(x.w, y, x.Z)
     cross(x.w, h, y)
     cross(x.w, y, x.Z + 3)
 
 
+cdef inline void set_symmetric(const T* S, T* A) noexcept nogil:
+    """A, in rows of four, from S = [xx xy xz yy yz zz]."""
+    A[0] = S[0]
+    A[1] = S[1]
+    A[2] = S[2]
+    A[5] = S[3]
+    A[6] = S[4]
+    A[10] = S[5]
+    if T is double:
+        A[4] = S[1]
+        A[8] = S[2]
+        A[9] = S[4]
+
+
+cdef inline void get_symmetric(const T* A, T* S) noexcept nogil:
+    """S = [xx xy xz yy yz zz] of A in rows of four."""
+    S[0] = A[0]
+    S[1] = A[1]
+    S[2] = A[2]
+    S[3] = A[5]
+    S[4] = A[6]
+    S[5] = A[10]
+
+
 cdef inline void eliminate_dof(const ArticulatedDof[T]* dof, Articulated[T]* x) noexcept nogil:
     """I_A -= U U' / D, Z += U u / D."""
     cdef T e[6]
+    cdef T A[6]
+    cdef T C[6]
     cdef T s
     cdef int i, j
     cdef const T* U = &dof.U[0]
@@ -129,28 +169,47 @@ cdef inline void eliminate_dof(const ArticulatedDof[T]* dof, Articulated[T]* x) 
     for i in range(6):
         e[i] = U[i]*dof.D_inverse
         x.Z[i] = x.Z[i] + U[i]*s
-    x.A[0] = x.A[0] - e[0]*U[0]
-    x.A[1] = x.A[1] - e[0]*U[1]
-    x.A[2] = x.A[2] - e[0]*U[2]
-    x.A[3] = x.A[3] - e[1]*U[1]
-    x.A[4] = x.A[4] - e[1]*U[2]
-    x.A[5] = x.A[5] - e[2]*U[2]
+    get_symmetric(x.A, A)
+    get_symmetric(x.C, C)
+    A[0] = A[0] - e[0]*U[0]
+    A[1] = A[1] - e[0]*U[1]
+    A[2] = A[2] - e[0]*U[2]
+    A[3] = A[3] - e[1]*U[1]
+    A[4] = A[4] - e[1]*U[2]
+    A[5] = A[5] - e[2]*U[2]
     for i in range(3):
         for j in range(3):
-            x.B[3*i + j] = x.B[3*i + j] - e[i]*U[3 + j]
-    x.C[0] = x.C[0] - e[3]*U[3]
-    x.C[1] = x.C[1] - e[3]*U[4]
-    x.C[2] = x.C[2] - e[3]*U[5]
-    x.C[3] = x.C[3] - e[4]*U[4]
-    x.C[4] = x.C[4] - e[4]*U[5]
-    x.C[5] = x.C[5] - e[5]*U[5]
+            x.B[4*i + j] = x.B[4*i + j] - e[i]*U[3 + j]
+    C[0] = C[0] - e[3]*U[3]
+    C[1] = C[1] - e[3]*U[4]
+    C[2] = C[2] - e[3]*U[5]
+    C[3] = C[3] - e[4]*U[4]
+    C[4] = C[4] - e[4]*U[5]
+    C[5] = C[5] - e[5]*U[5]
+    set_symmetric(A, x.A)
+    set_symmetric(C, x.C)
 
 
-cdef inline void add_articulation_to_parent(const Articulated[T]* x, Articulated[T]* parent) noexcept nogil:
-    """Add I_A and Z + I_A bias to the parent's, rotated into P and shifted to its origin."""
+cdef inline void carry_dof_to_parent(const Articulated[T]* x, ArticulatedDof[T]* dof) noexcept nogil:
+    """u = (u - U' bias) / D, U rotated into P and shifted to its origin."""
+    cdef T t[3]
+    cdef T f[3]
+    dof.u = (dof.u - dot6(dof.U, x.bias))*dof.D_inverse
+    rotate(x.X_PN.R, dof.U, t)
+    rotate(x.X_PN.R, dof.U + 3, f)
+    add_cross(x.X_PN.p, f, t)
+    copy(t, 3, dof.U)
+    copy(f, 3, dof.U + 3)
+
+
+cdef inline void add_articulation_to_parent(
+    const Articulated[T]* x, const ArticulatedDof[T]* dof, Articulated[T]* parent
+) noexcept nogil:
+    """Add I_A and Z + I_A bias to the parent's, rotated into P and shifted to its origin; less U U' / D, plus U u."""
     cdef T Z[6]
     cdef T t[3]
     cdef T f[3]
+    cdef T S[6]
     cdef T A[6]
     cdef T B[9]
     cdef T C[6]
@@ -160,17 +219,24 @@ cdef inline void add_articulation_to_parent(const Articulated[T]* x, Articulated
     calc_I_A_times(x, x.bias, Z)
     rotate(x.X_PN.R, Z, t)
     rotate(x.X_PN.R, Z + 3, f)
-    parent.Z[0] = parent.Z[0] + t[0] + p[1]*f[2] - p[2]*f[1]
-    parent.Z[1] = parent.Z[1] + t[1] + p[2]*f[0] - p[0]*f[2]
-    parent.Z[2] = parent.Z[2] + t[2] + p[0]*f[1] - p[1]*f[0]
-    parent.Z[3] = parent.Z[3] + f[0]
-    parent.Z[4] = parent.Z[4] + f[1]
-    parent.Z[5] = parent.Z[5] + f[2]
+    parent.Z[0] = parent.Z[0] + t[0] + p[1]*f[2] - p[2]*f[1] + dof.U[0]*dof.u
+    parent.Z[1] = parent.Z[1] + t[1] + p[2]*f[0] - p[0]*f[2] + dof.U[1]*dof.u
+    parent.Z[2] = parent.Z[2] + t[2] + p[0]*f[1] - p[1]*f[0] + dof.U[2]*dof.u
+    parent.Z[3] = parent.Z[3] + f[0] + dof.U[3]*dof.u
+    parent.Z[4] = parent.Z[4] + f[1] + dof.U[4]*dof.u
+    parent.Z[5] = parent.Z[5] + f[2] + dof.U[5]*dof.u
 
-    rotate_symmetric(x.X_PN.R, x.A, A)
-    rotate_matrix(x.X_PN.R, x.B, B)
-    rotate_symmetric(x.X_PN.R, x.C, C)
-    add_shifted_articulation(A, B, C, p, parent)
+    if T is double:
+        add_articulation_rows(
+            x.X_PN.R, x.X_PN.p, x.A, x.B, x.C, dof.U, dof.D_inverse, parent.A, parent.B, parent.C
+        )
+    else:
+        get_symmetric(x.A, S)
+        rotate_symmetric(x.X_PN.R, S, A)
+        rotate_matrix(x.X_PN.R, x.B, B)
+        get_symmetric(x.C, S)
+        rotate_symmetric(x.X_PN.R, S, C)
+        add_shifted_articulation(A, B, C, p, dof, parent)
 
 
 cdef inline void calc_I_A_times(const Articulated[T]* x, const T* y, T* Z) noexcept nogil:
@@ -179,32 +245,43 @@ cdef inline void calc_I_A_times(const Articulated[T]* x, const T* y, T* Z) noexc
     cdef const T* B = &x.B[0]
     cdef const T* C = &x.C[0]
     Z[0] = x.Z[0] + A[0]*y[0] + A[1]*y[1] + A[2]*y[2] + B[0]*y[3] + B[1]*y[4] + B[2]*y[5]
-    Z[1] = x.Z[1] + A[1]*y[0] + A[3]*y[1] + A[4]*y[2] + B[3]*y[3] + B[4]*y[4] + B[5]*y[5]
-    Z[2] = x.Z[2] + A[2]*y[0] + A[4]*y[1] + A[5]*y[2] + B[6]*y[3] + B[7]*y[4] + B[8]*y[5]
-    Z[3] = x.Z[3] + B[0]*y[0] + B[3]*y[1] + B[6]*y[2] + C[0]*y[3] + C[1]*y[4] + C[2]*y[5]
-    Z[4] = x.Z[4] + B[1]*y[0] + B[4]*y[1] + B[7]*y[2] + C[1]*y[3] + C[3]*y[4] + C[4]*y[5]
-    Z[5] = x.Z[5] + B[2]*y[0] + B[5]*y[1] + B[8]*y[2] + C[2]*y[3] + C[4]*y[4] + C[5]*y[5]
+    Z[1] = x.Z[1] + A[1]*y[0] + A[5]*y[1] + A[6]*y[2] + B[4]*y[3] + B[5]*y[4] + B[6]*y[5]
+    Z[2] = x.Z[2] + A[2]*y[0] + A[6]*y[1] + A[10]*y[2] + B[8]*y[3] + B[9]*y[4] + B[10]*y[5]
+    Z[3] = x.Z[3] + B[0]*y[0] + B[4]*y[1] + B[8]*y[2] + C[0]*y[3] + C[1]*y[4] + C[2]*y[5]
+    Z[4] = x.Z[4] + B[1]*y[0] + B[5]*y[1] + B[9]*y[2] + C[1]*y[3] + C[5]*y[4] + C[6]*y[5]
+    Z[5] = x.Z[5] + B[2]*y[0] + B[6]*y[1] + B[10]*y[2] + C[2]*y[3] + C[6]*y[4] + C[10]*y[5]
 
 
 cdef inline void rotate_matrix(const T* R, const T* S, T* y) noexcept nogil:
-    """y = R S R'."""
+    """y = R S R', with S in rows of four."""
     cdef T t[9]
     cdef int i, j
     for i in range(3):
         for j in range(3):
-            t[3*i + j] = R[3*i]*S[j] + R[3*i + 1]*S[3 + j] + R[3*i + 2]*S[6 + j]
+            t[3*i + j] = R[3*i]*S[j] + R[3*i + 1]*S[4 + j] + R[3*i + 2]*S[8 + j]
     for i in range(3):
         for j in range(3):
             y[3*i + j] = t[3*i]*R[3*j] + t[3*i + 1]*R[3*j + 1] + t[3*i + 2]*R[3*j + 2]
 
 
 cdef inline void add_shifted_articulation(
-    const T* A, const T* B, const T* C, const T* p, Articulated[T]* parent
+    # In:
+    const T* A,                    # (6,)
+    const T* B,                    # (9,)
+    const T* C,                    # (6,)
+    const T* p,                    # (3,)
+    const ArticulatedDof[T]* dof,
+    # Out:
+    Articulated[T]* parent,
 ) noexcept nogil:
-    """B_P += B + [p]x C, A_P += A - B [p]x + [p]x (B + [p]x C)', C_P += C."""
+    """B_P += B + [p]x C, A_P += A - B [p]x + [p]x (B + [p]x C)', C_P += C; less U U' / D."""
+    cdef T e[6]
+    cdef const T* U = &dof.U[0]
     cdef T Bp[9]
     cdef T C_full[9]
     cdef int i, j
+    for i in range(6):
+        e[i] = U[i]*dof.D_inverse
     C_full[0] = C[0]
     C_full[1] = C[1]
     C_full[2] = C[2]
@@ -219,16 +296,21 @@ cdef inline void add_shifted_articulation(
         Bp[3 + j] = B[3 + j] + p[2]*C_full[j] - p[0]*C_full[6 + j]
         Bp[6 + j] = B[6 + j] + p[0]*C_full[3 + j] - p[1]*C_full[j]
     # (B [p]x)[i, :] = B[i, :] × p and ([p]x B')[:, j] = p × B[j, :], upper triangle
-    parent.A[0] = parent.A[0] + A[0] - (B[1]*p[2] - B[2]*p[1]) + (p[1]*Bp[2] - p[2]*Bp[1])
-    parent.A[1] = parent.A[1] + A[1] - (B[2]*p[0] - B[0]*p[2]) + (p[1]*Bp[5] - p[2]*Bp[4])
-    parent.A[2] = parent.A[2] + A[2] - (B[0]*p[1] - B[1]*p[0]) + (p[1]*Bp[8] - p[2]*Bp[7])
-    parent.A[3] = parent.A[3] + A[3] - (B[5]*p[0] - B[3]*p[2]) + (p[2]*Bp[3] - p[0]*Bp[5])
-    parent.A[4] = parent.A[4] + A[4] - (B[3]*p[1] - B[4]*p[0]) + (p[2]*Bp[6] - p[0]*Bp[8])
-    parent.A[5] = parent.A[5] + A[5] - (B[6]*p[1] - B[7]*p[0]) + (p[0]*Bp[7] - p[1]*Bp[6])
-    for i in range(9):
-        parent.B[i] = parent.B[i] + Bp[i]
-    for i in range(6):
-        parent.C[i] = parent.C[i] + C[i]
+    parent.A[0] = parent.A[0] + A[0] - (B[1]*p[2] - B[2]*p[1]) + (p[1]*Bp[2] - p[2]*Bp[1]) - e[0]*U[0]
+    parent.A[1] = parent.A[1] + A[1] - (B[2]*p[0] - B[0]*p[2]) + (p[1]*Bp[5] - p[2]*Bp[4]) - e[0]*U[1]
+    parent.A[2] = parent.A[2] + A[2] - (B[0]*p[1] - B[1]*p[0]) + (p[1]*Bp[8] - p[2]*Bp[7]) - e[0]*U[2]
+    parent.A[5] = parent.A[5] + A[3] - (B[5]*p[0] - B[3]*p[2]) + (p[2]*Bp[3] - p[0]*Bp[5]) - e[1]*U[1]
+    parent.A[6] = parent.A[6] + A[4] - (B[3]*p[1] - B[4]*p[0]) + (p[2]*Bp[6] - p[0]*Bp[8]) - e[1]*U[2]
+    parent.A[10] = parent.A[10] + A[5] - (B[6]*p[1] - B[7]*p[0]) + (p[0]*Bp[7] - p[1]*Bp[6]) - e[2]*U[2]
+    for i in range(3):
+        for j in range(3):
+            parent.B[4*i + j] = parent.B[4*i + j] + Bp[3*i + j] - e[i]*U[3 + j]
+    parent.C[0] = parent.C[0] + C[0] - e[3]*U[3]
+    parent.C[1] = parent.C[1] + C[1] - e[3]*U[4]
+    parent.C[2] = parent.C[2] + C[2] - e[3]*U[5]
+    parent.C[5] = parent.C[5] + C[3] - e[4]*U[4]
+    parent.C[6] = parent.C[6] + C[4] - e[4]*U[5]
+    parent.C[10] = parent.C[10] + C[5] - e[5]*U[5]
 
 
 cdef inline void carry_acceleration(const Articulated[T]* parent, Articulated[T]* x) noexcept nogil:

@@ -5,7 +5,7 @@ from mbt._core.node_joints cimport (
 )
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Mobod, MotionForce
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport T, sincos_of_angles
 from mbt._core.spatial cimport rotate, rotate_inverse, set_zero
 
 
@@ -23,6 +23,8 @@ cdef inline void calc_inverse_dynamics(
     # Work:
     MotionForce[T]* work,          # (num_mobods,)
     T* H_N,                        # (nv, 6)
+    T* sin_q,                      # (angle_stride,)
+    T* cos_q,                      # (angle_stride,)
     # Out:
     T* tau,                        # (nv,)   [N m or N]
 ) noexcept nogil:
@@ -37,10 +39,14 @@ cdef inline void calc_inverse_dynamics(
     for i in range(3):
         work[0].a[i] = -gravity[i]
 
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+
     # Base to tip: a parent always has a smaller index than its child.
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
-        calc_X_PN(joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, &work[i].X_PN, H_N)
+        calc_X_PN(
+            joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
+        )
         calc_motion(joint, model.constants + 16*joint.node, q, v, vdot, H_N, &work[joint.parent], &work[i])
         calc_force(&mobods[i], &work[i])
 

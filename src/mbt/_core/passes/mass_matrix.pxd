@@ -1,10 +1,11 @@
 """Mass matrix: composite rigid bodies in node frames, O(n depth)."""
 
-from mbt._core.node_joints cimport calc_rigid_momentum, calc_X_PN, project_force
+from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
+from mbt._core.node_joints cimport calc_rigid_momentum, calc_X_PN
 from mbt._core.model cimport Joint, Model
-from mbt._core.records cimport Composite, Mobod
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, add_shifted_inertia, rotate, rotate_symmetric, set_zero
+from mbt._core.records cimport Composite, Mobod, carry_columns, project_columns
+from mbt._core.scalars cimport T, sincos_of_angles
+from mbt._core.spatial cimport add_shifted_inertia, rotate, rotate_symmetric, set_zero
 
 
 cdef inline void calc_mass_matrix(
@@ -18,23 +19,30 @@ cdef inline void calc_mass_matrix(
     # Work:
     Composite[T]* work,            # (num_mobods,)
     T* H_N,                        # (nv, 6)
-    T* column,                     # (nv,)
+    T* sin_q,                      # (angle_stride,)
+    T* cos_q,                      # (angle_stride,)
+    T* momenta,                    # (6, nv)
+    T* row,                        # (nv,)
     # Out:
     T* M,                          # (nv, nv)
 ) noexcept nogil:
     """M[k, l] = H_k' M_c H_l, with M_c the composite inertia outboard of both."""
-    cdef int i, j, k, l
+    cdef int i, j, k, l, n
     cdef Py_ssize_t nv = model.num_velocities
     cdef const Joint* joint
-    cdef const Joint* ancestor
+    cdef T* F
     cdef T t[3]
     cdef T f[3]
 
     set_zero(M, nv*nv)
 
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
-        calc_X_PN(joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, &work[i].X_PN, H_N)
+        calc_X_PN(
+            joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
+        )
         work[i].mass = mobods[i].mass
         for k in range(3):
             work[i].h[k] = mobods[i].h[k]
@@ -47,21 +55,19 @@ cdef inline void calc_mass_matrix(
         if joint.parent != 0:
             add_composite_to_parent(&work[i], &work[joint.parent])
 
-        for k in range(joint.v, joint.v + joint.nv):
-            calc_rigid_momentum(joint, k, H_N, work[i].mass, work[i].h, work[i].inertia, t, f)
-
-            # Carry the momentum of dof k inboard, and project it on every joint on the way.
-            j = i
-            while True:
-                ancestor = &model.joints[j]
-                project_force(ancestor, H_N, t, f, column)
-                for l in range(ancestor.v, ancestor.v + ancestor.nv):
-                    M[nv*k + l] = column[l]
-                    M[nv*l + k] = column[l]
-                if ancestor.parent == 0:
-                    break
-                carry_to_parent(&work[j], t, f)
-                j = ancestor.parent
+        # Momenta about No in N, of the dofs of this mobod and of all outboard of it, from the last dof on: blocks of
+        # columns that were written as vectors are read as the same vectors, as the list grows at its end.
+        n = joint.v_end - joint.v
+        F = momenta + nv - joint.v_end
+        for k in range(joint.nv):
+            calc_rigid_momentum(joint, joint.v + k, H_N, work[i].mass, work[i].h, work[i].inertia, t, f)
+            for j in range(3):
+                F[nv*j + n - 1 - k] = t[j]
+                F[nv*(3 + j) + n - 1 - k] = f[j]
+        for l in range(joint.v, joint.v + joint.nv):
+            project_momenta(joint, l, H_N, nv, F, row, M)
+        if joint.parent != 0:
+            carry_columns(&work[i].X_PN, n, nv, F)
 
     for k in range(nv):
         M[nv*k + k] = M[nv*k + k] + reflected_inertia[k]
@@ -75,14 +81,28 @@ cdef inline void add_composite_to_parent(const Composite[T]* x, Composite[T]* pa
     add_shifted_inertia(x.mass, h, inertia, x.X_PN.p, &parent.mass, parent.h, parent.inertia)
 
 
-cdef inline void carry_to_parent(const Composite[T]* x, T* t, T* f) noexcept nogil:
-    """[t; f] about No in N becomes [R t + p × R f; R f] about Po in P, in place."""
-    cdef T t_P[3]
-    cdef T f_P[3]
-    cdef int i
-    rotate(x.X_PN.R, t, t_P)
-    rotate(x.X_PN.R, f, f_P)
-    add_cross(x.X_PN.p, f_P, t_P)
-    for i in range(3):
-        t[i] = t_P[i]
-        f[i] = f_P[i]
+cdef inline void project_momenta(
+    # Topology:
+    const Joint* joint,
+    int l,
+    # In:
+    const T* H_N,          # (nv, 6)
+    Py_ssize_t nv,
+    const T* F,            # (6, nv), a column for each dof outboard, from the last on
+    # Work:
+    T* row,                # (nv,)
+    # Out:
+    T* M,                  # (nv, nv)
+) noexcept nogil:
+    """M[l, k] = M[k, l] = H_l' F_k, for dof l of the joint and every k outboard."""
+    cdef int s, k
+    cdef const T* y
+    if joint.kind == GENERAL:
+        project_columns(H_N + 6*l, joint.v_end - joint.v, nv, F, row)
+        y = row
+    else:
+        y = F + (2 if joint.kind == REVOLUTE_Z else 5)*nv
+    for s in range(joint.v_end - joint.v):
+        k = joint.v_end - 1 - s
+        M[nv*l + k] = y[s]
+        M[nv*k + l] = y[s]

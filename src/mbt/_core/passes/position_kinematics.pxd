@@ -1,8 +1,8 @@
 """Position kinematics by body, in World: what the caches of a Context hold."""
 
-from mbt._core.mobilizers cimport calc_across_H, calc_across_pose
+from mbt._core.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, has_axis, set_rotation_about_axis
 from mbt._core.model cimport Model
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport T, sincos_of_angles
 from mbt._core.spatial cimport (
     add_cross, invert_pose4, multiply_poses4, rotate4, set_pose4, set_zero,
 )
@@ -15,6 +15,9 @@ cdef inline void calc_position_kinematics(
     const T* X_BF,         # (num_frames, 4, 4)
     # In:
     const T* q,            # (nq,)
+    # Work:
+    T* sin_q,              # (angle_stride,)
+    T* cos_q,              # (angle_stride,)
     # Out:
     T* X_FM,               # (num_bodies, 4, 4)  outboard in inboard frame; identity for World
     T* X_PB,               # (num_bodies, 4, 4)
@@ -26,10 +29,7 @@ cdef inline void calc_position_kinematics(
     cdef int b, i, k
     cdef T R[9]
     cdef T p[3]
-    cdef T p_MoBo_W[3]
-    cdef T X_PM[16]
-    cdef T X_MB[16]
-    cdef T X_WF[16]
+    cdef T* h
 
     for i in range(3):
         p[i] = <T>0.0
@@ -39,27 +39,61 @@ cdef inline void calc_position_kinematics(
     set_pose4(R, p, X_PB)
     set_pose4(R, p, X_WB)
 
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+
     for b in range(1, model.num_bodies):
-        calc_across_pose(
-            model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b], R, p
-        )
+        if model.type[b] == REVOLUTE:
+            i = model.joints[model.mobod[b]].angle
+            set_rotation_about_axis(model.constants + 16*b, sin_q[i], cos_q[i], R)
+            set_zero(p, 3)
+        else:
+            calc_across_pose(
+                model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b], R, p
+            )
         set_pose4(R, p, X_FM + 16*b)
-        multiply_poses4(X_BF + 16*model.inboard_frame[b], X_FM + 16*b, X_PM)
-        invert_pose4(X_BF + 16*model.outboard_frame[b], X_MB)
-        multiply_poses4(X_PM, X_MB, X_PB + 16*b)
+        calc_X_PB(model, b, X_BF, X_FM, X_PB)
         multiply_poses4(X_WB + 16*model.parent[b], X_PB + 16*b, X_WB + 16*b)
 
         if model.v_start[b + 1] > model.v_start[b]:
-            calc_across_H(
-                model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b],
-                H_FM + 6*model.v_start[b],
-            )
-            multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
-            calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p_MoBo_W)
-            for k in range(model.v_start[b], model.v_start[b + 1]):
-                rotate4(X_WF, H_FM + 6*k, H_PB_W + 6*k)
-                rotate4(X_WF, H_FM + 6*k + 3, H_PB_W + 6*k + 3)
-                add_cross(H_PB_W + 6*k, p_MoBo_W, H_PB_W + 6*k + 3)
+            h = H_FM + 6*model.v_start[b]
+            calc_across_H(model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b], h)
+            if has_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
+                rotate4(X_WB + 16*b, h, H_PB_W + 6*model.v_start[b])
+                rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
+            else:
+                calc_H_PB_W(model, b, X_BF, X_WB, H_FM, H_PB_W)
+
+
+cdef inline int is_body_frame(const Model* model, int frame) noexcept nogil:
+    """1 if the frame is that of its body, whatever the parameters."""
+    return 1 if model.frame_parent[frame] < 0 else 0
+
+
+cdef inline void calc_X_PB(const Model* model, int b, const T* X_BF, const T* X_FM, T* X_PB) noexcept nogil:
+    """X_PB = X_PF X_FM X_MB."""
+    cdef T X_PM[16]
+    cdef T X_MB[16]
+    if is_body_frame(model, model.outboard_frame[b]):
+        multiply_poses4(X_BF + 16*model.inboard_frame[b], X_FM + 16*b, X_PB + 16*b)
+    else:
+        multiply_poses4(X_BF + 16*model.inboard_frame[b], X_FM + 16*b, X_PM)
+        invert_pose4(X_BF + 16*model.outboard_frame[b], X_MB)
+        multiply_poses4(X_PM, X_MB, X_PB + 16*b)
+
+
+cdef inline void calc_H_PB_W(
+    const Model* model, int b, const T* X_BF, const T* X_WB, const T* H_FM, T* H_PB_W
+) noexcept nogil:
+    """H_PB_W = shift(R_WF H_FM, p_MoBo_W)."""
+    cdef T X_WF[16]
+    cdef T p_MoBo_W[3]
+    cdef int k
+    multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
+    calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p_MoBo_W)
+    for k in range(model.v_start[b], model.v_start[b + 1]):
+        rotate4(X_WF, H_FM + 6*k, H_PB_W + 6*k)
+        rotate4(X_WF, H_FM + 6*k + 3, H_PB_W + 6*k + 3)
+        add_cross(H_PB_W + 6*k, p_MoBo_W, H_PB_W + 6*k + 3)
 
 
 cdef inline void calc_p_MoBo_W(const T* X_WB, const T* X_BM, T* p_MoBo_W) noexcept nogil:

@@ -1,0 +1,55 @@
+// Many spatial forces at once, [torque; force]: force k is F[k], F[stride + k], .. F[5 stride + k].
+// The iterations are independent, so that a compiler makes vectors of doubles of them.
+#pragma once
+
+#include <cstddef>
+
+#include "records.hpp"
+#include "scalars/config.hpp"
+
+#if defined(__clang__)
+#define MBT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define MBT_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define MBT_INDEPENDENT
+#endif
+
+namespace MBT_NS {
+
+// [t; f] about No in N becomes [R t + p x R f; R f] about Po in P, in place.
+template <class T>
+static inline void carry_columns(const Pose<T>* X_PN, int n, std::ptrdiff_t stride, T* F) {
+  const T* R = X_PN->R;
+  const T* p = X_PN->p;
+  const T R0 = R[0], R1 = R[1], R2 = R[2], R3 = R[3], R4 = R[4], R5 = R[5], R6 = R[6], R7 = R[7], R8 = R[8];
+  const T p0 = p[0], p1 = p[1], p2 = p[2];
+  MBT_INDEPENDENT
+  for (int k = 0; k < n; ++k) {
+    T* x = F + k;
+    const T t0 = x[0], t1 = x[stride], t2 = x[2 * stride];
+    const T f0 = x[3 * stride], f1 = x[4 * stride], f2 = x[5 * stride];
+    const T g0 = R0 * f0 + R1 * f1 + R2 * f2;
+    const T g1 = R3 * f0 + R4 * f1 + R5 * f2;
+    const T g2 = R6 * f0 + R7 * f1 + R8 * f2;
+    x[0] = R0 * t0 + R1 * t1 + R2 * t2 + p1 * g2 - p2 * g1;
+    x[stride] = R3 * t0 + R4 * t1 + R5 * t2 + p2 * g0 - p0 * g2;
+    x[2 * stride] = R6 * t0 + R7 * t1 + R8 * t2 + p0 * g1 - p1 * g0;
+    x[3 * stride] = g0;
+    x[4 * stride] = g1;
+    x[5 * stride] = g2;
+  }
+}
+
+// y[k] = h' F[:, k]. Not inlined: in a larger function GCC 12 makes the scalar code around it slower.
+template <class T>
+static MBT_NOINLINE void project_columns(const T* h, int n, std::ptrdiff_t stride, const T* F, T* y) {
+  const T h0 = h[0], h1 = h[1], h2 = h[2], h3 = h[3], h4 = h[4], h5 = h[5];
+  MBT_INDEPENDENT
+  for (int k = 0; k < n; ++k) {
+    y[k] = h0 * F[k] + h1 * F[stride + k] + h2 * F[2 * stride + k] + h3 * F[3 * stride + k] +
+           h4 * F[4 * stride + k] + h5 * F[5 * stride + k];
+  }
+}
+
+}  // namespace MBT_NS
