@@ -209,7 +209,14 @@ class WithContext(Functional):
         FORWARD_DYNAMICS: (
             Call("context.q = q; context.v = v; forward_dynamics(context, x, out=vdot)", "vdot"),
         ),
-        BODY_POSES: (Call("context.q = q; X_WB = eval_position_kinematics(context).X_WB", "X_WB"),),
+        # A result that is kept keeps its cache: the next one is computed into new memory.
+        BODY_POSES: (
+            Call("context.q = q; X_WB = eval_position_kinematics(context).X_WB", "X_WB"),
+            Call(
+                "context.q = q; eval_position_kinematics(context).X_WB",
+                "eval_position_kinematics(context).X_WB",
+            ),
+        ),
     }
 
     def load(self) -> None:

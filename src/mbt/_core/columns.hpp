@@ -7,9 +7,8 @@
 #include "records.hpp"
 #include "scalars/config.hpp"
 
-#if defined(__clang__)
-#define MBT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+// Clang finds out by itself; its pragma would warn wherever T is not double.
+#if defined(__GNUC__) && !defined(__clang__)
 #define MBT_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define MBT_INDEPENDENT
