@@ -10,6 +10,7 @@ offers several ways to the same result, all are listed; the comparison keeps the
 from __future__ import annotations
 
 import importlib
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -67,9 +68,9 @@ class Contender:
         self.namespace: dict[str, Any] = {}
         self.load()
 
+    @abstractmethod
     def load(self) -> None:
         """Read the model and fill the namespace of the statements."""
-        raise NotImplementedError
 
     def statement(self, call: Call) -> str:
         """Return the statement of a call on this model."""
@@ -77,9 +78,9 @@ class Contender:
 
     # Conventions ----------------------------------------------------------------------------------------
 
+    @abstractmethod
     def velocity_columns(self) -> Array:
         """Return the own velocity index of each of mbt's one-dof joints."""
-        raise NotImplementedError
 
     def position_columns(self) -> Array:
         """Return the own position index of each of mbt's one-dof joints."""
@@ -139,9 +140,9 @@ class Contender:
             return np.linalg.solve(T, result - self.Tdot_v(state))
         return self.poses(result)
 
+    @abstractmethod
     def poses(self, result: Any) -> Array:
         """Return the poses of the moving links, (num_links, 4, 4)."""
-        raise NotImplementedError
 
     def import_module(self) -> Any:
         """Return the library."""

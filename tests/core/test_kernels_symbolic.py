@@ -262,6 +262,7 @@ def test_kernels_ask_for_few_operations(function: Function, common: int, general
         assert at_most / 2 < log.calls <= at_most
 
 
+@pytest.mark.oracle
 def test_casadi_inverse_dynamics_is_a_short_program(casadi: Any) -> None:
     """Instructions of the function of q, v and vdot, 28 of them for what goes in and out."""
     for tree, at_most in ((industrial_arm(), 900), (get_tree("arm7"), 1580)):

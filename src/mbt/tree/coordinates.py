@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from mbt.errors import NotFinalizedError
@@ -25,14 +26,14 @@ class CoordinateOwner(MultibodyElement):
     _velocity_start = -1
 
     @property
+    @abstractmethod
     def num_positions(self) -> int:
         """Number of positions."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def num_velocities(self) -> int:
         """Number of velocities."""
-        raise NotImplementedError
 
     @property
     def position_start(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +27,9 @@ class FrameVelocity(MultibodyElement):
 
     _body: RigidBody
 
+    @abstractmethod
     def calc_pose_in_world(self, context: ContextCore) -> FloatArray:
         """Return the pose X_WF of this frame in World, shape (4, 4)."""
-        raise NotImplementedError
 
     def eval_angular_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the angular velocity w_WF of this frame F in World [rad/s], shape (3,)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -268,9 +269,9 @@ class Joint(CoordinateOwner):
 
     # The mobilizer.
 
+    @abstractmethod
     def _make_mobilizer(self) -> Mobilizer:
         """Return a new mobilizer that models this joint as declared."""
-        raise NotImplementedError
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
