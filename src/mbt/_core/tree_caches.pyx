@@ -4,6 +4,10 @@ from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKin
 from mbt._core.model cimport CompiledModel
 
 
+# Imported at the first use: `mbt.tree` is built on this module.
+cdef object frame_class = None
+
+
 cdef class TreeCaches:
     """The compiled model of a tree, its Contexts and their caches."""
 
@@ -60,6 +64,12 @@ cdef class TreeCaches:
 
     cdef int frame(self, object frame, str name) except -1:
         """FrameIndex of a frame of this tree."""
+        global frame_class
+        if frame_class is None:
+            from mbt.tree import Frame
+            frame_class = Frame
+        if isinstance(frame, frame_class) and frame._tree is self:
+            return frame._index
         from mbt.context.checks import frame_index
         return frame_index(self, frame, name)
 
