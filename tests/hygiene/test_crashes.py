@@ -77,6 +77,8 @@ for size in (1, 10**6):
         np.testing.assert_array_equal(tree.calc_mass_matrix(context), desired)
 """,
     "reshaped state": """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5, for setting a shape or a dtype
 try:
     context.q.shape = (1, -1)
 except (ValueError, AttributeError):
