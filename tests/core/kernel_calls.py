@@ -29,7 +29,7 @@ Arguments: TypeAlias = tuple[Array, Array, Array, Array]
 
 W = lane_count()
 FUNCTIONS = tuple(Function)
-MATH = (math.sin, math.cos, math.sqrt, select)
+MATH = (math.sin, math.cos, math.sqrt, select, math.tanh, math.atan2, lambda x: float(math.floor(x)))
 
 # Every joint type, both directions, welds, free bodies; 0 to 15 bodies.
 TREES: dict[str, Callable[[], Model]] = {

@@ -13,8 +13,8 @@ import numpy as np
 U = float(np.finfo(float).eps) / 2
 
 
-# Sine, cosine, square root, selection.
-Functions: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]
+# Sine, cosine, square root, selection, hyperbolic tangent, arctangent of two arguments, floor.
+Functions: TypeAlias = tuple[Callable[..., Any], ...]
 
 
 def select(a: Any, b: Any, x: Any, y: Any) -> Any:
@@ -94,7 +94,10 @@ def refuse(*arguments: Any) -> Any:
     raise AssertionError(f"not to be called, least of all with {arguments}")
 
 
-BOUNDED_FUNCTIONS = (Bounded.sin, Bounded.cos, refuse, refuse)
+# The last five functions, where none of them may be called.
+REFUSED = (refuse,) * 5
+
+BOUNDED_FUNCTIONS = (Bounded.sin, Bounded.cos, *REFUSED)
 
 
 class Rational:
@@ -158,7 +161,7 @@ class Log:
 
     @property
     def functions(self) -> Functions:
-        return (self.call, self.call, self.call, self.call)
+        return (self.call,) * 7
 
 
 class Term:

@@ -30,7 +30,7 @@ from core.kernel_calls import (
     parameter_slices,
     random_inputs,
 )
-from core.kernel_scalars import refuse
+from core.kernel_scalars import REFUSED
 from mbt._core.evaluation import Function, evaluate_dual
 from support.description import Array
 from support.quantities import EPS
@@ -43,7 +43,7 @@ RICH = "mixed4"
 
 # Any step whose square vanishes beside 1: nothing is subtracted.
 COMPLEX_STEP = 1e-30
-COMPLEX_FUNCTIONS = (cmath.sin, cmath.cos, refuse, refuse)
+COMPLEX_FUNCTIONS = (cmath.sin, cmath.cos, *REFUSED)
 
 # Largest steps of the central differences, about a fiftieth of the size of each number.
 STEPS = {

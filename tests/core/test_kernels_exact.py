@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import mbt
 from core.kernel_calls import FUNCTIONS, call_python, default_parameters, parameter_slices
-from core.kernel_scalars import Rational, refuse
+from core.kernel_scalars import REFUSED, Rational, refuse
 from mbt._core.evaluation import Function
 from support.build import build_tree
 from support.description import WORLD, Actuator, Body, Joint, Model, OffsetFrame
@@ -170,7 +170,7 @@ def half_angle_cosine(t: Rational) -> Rational:
     return (1 - t * t) / (1 + t * t)
 
 
-HALF_ANGLE = (half_angle_sine, half_angle_cosine, refuse, refuse)
+HALF_ANGLE = (half_angle_sine, half_angle_cosine, *REFUSED)
 
 
 @cache
@@ -381,7 +381,7 @@ def test_fractions_stay_fractions_on_slides_along_positive_axes(function: Functi
         )
     )
     e = Exact(tree)
-    out = call_python(tree, function, e.arguments(function), (refuse, refuse, refuse, refuse))
+    out = call_python(tree, function, e.arguments(function), (refuse, refuse, *REFUSED))
     assert {type(a) for a in out} <= {Fraction, float}
     assert all(a in (0.0, 1.0) for a in out if type(a) is float)
     assert_equal(np.array([Fraction(a) for a in out], dtype=object), e(function))

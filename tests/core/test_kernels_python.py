@@ -29,7 +29,7 @@ from core.kernel_calls import (
     get_tree,
     random_inputs,
 )
-from core.kernel_scalars import Log, PlannedError, Term, refuse, select
+from core.kernel_scalars import REFUSED, Log, PlannedError, Term, select
 from mbt._core.evaluation import Function, evaluate_lanes, evaluate_python
 from support.description import Array
 
@@ -61,7 +61,7 @@ def test_floats_vs_double(name: str, function: Function) -> None:
 # --- Fifty digits -----------------------------------------------------------------------------------------
 
 DIGITS = 50
-MPMATH = (mpmath.sin, mpmath.cos, mpmath.sqrt, select)
+MPMATH = (mpmath.sin, mpmath.cos, mpmath.sqrt, select, mpmath.tanh, mpmath.atan2, mpmath.floor)
 
 
 @contextmanager
@@ -205,7 +205,7 @@ def test_errors_of_sine_and_cosine_surface(function: Function) -> None:
     def give_up(angle: float) -> float:
         raise PlannedError(f"at {angle}")
 
-    for functions in ((give_up, math.cos, refuse, refuse), (math.sin, give_up, refuse, refuse)):
+    for functions in ((give_up, math.cos, *REFUSED), (math.sin, give_up, *REFUSED)):
         with pytest.raises(PlannedError, match=f"^at {state.q[0]}$"):
             call_python(tree, function, state.arguments(function), functions)
 
@@ -250,7 +250,7 @@ def test_threads_have_functions_of_their_own() -> None:
             time.sleep(0)  # lets another thread run here
             return math.sin(factor * angle)
 
-        functions = (sine, lambda a: math.cos(factor * a), refuse, refuse)
+        functions = (sine, lambda a: math.cos(factor * a), *REFUSED)
         results[factor] = [call_python(tree, F.INVERSE_DYNAMICS, arguments, functions) for _ in range(20)]
 
     threads = [threading.Thread(target=run, args=(factor,)) for factor in (1.0, 2.0, 3.0)]
@@ -259,7 +259,7 @@ def test_threads_have_functions_of_their_own() -> None:
     for thread in threads:
         thread.join()
     for factor, runs in results.items():
-        functions = (lambda a, k=factor: math.sin(k * a), lambda a, k=factor: math.cos(k * a), refuse, refuse)
+        functions = (lambda a, k=factor: math.sin(k * a), lambda a, k=factor: math.cos(k * a), *REFUSED)
         assert runs == 20 * [call_python(tree, F.INVERSE_DYNAMICS, arguments, functions)]
     assert len(results) == 3
 
@@ -270,7 +270,7 @@ def test_arrays_are_numbers_too() -> None:
     inputs = random_inputs(tree, 3)
     for function in FUNCTIONS:
         columns = [list(array.T) for array in inputs.arguments(function)]
-        out = call_python(tree, function, columns, (np.sin, np.cos, refuse, refuse))
+        out = call_python(tree, function, columns, (np.sin, np.cos, *REFUSED))
         for i in range(3):
             state = inputs.state(i)
             _, bounds = call_with_bounds(tree, function, state.arguments(function))

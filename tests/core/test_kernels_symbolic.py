@@ -35,7 +35,15 @@ every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.
 
 # --- SymPy ------------------------------------------------------------------------------------------------
 
-SYMPY = (sp.sin, sp.cos, sp.sqrt, lambda a, b, x, y: sp.Piecewise((x, a < b), (y, True)))
+SYMPY = (
+    sp.sin,
+    sp.cos,
+    sp.sqrt,
+    lambda a, b, x, y: sp.Piecewise((x, a < b), (y, True)),
+    sp.tanh,
+    sp.atan2,
+    sp.floor,
+)
 
 
 class DoublePendulum:
@@ -188,7 +196,16 @@ def casadi_function(casadi: Any, tree: mbt.MultibodyTree, function: Function, pa
     is_symbolic = isinstance(parameters, casadi.SX)
     numbers = casadi.vertsplit(parameters) if is_symbolic else parameters
     arguments = (numbers, *(casadi.vertsplit(s) if s.numel() else [] for s in (q, v, x)))
-    out = call_python(tree, function, arguments, (casadi.sin, casadi.cos, casadi.sqrt, casadi.if_else))
+    functions = (
+        casadi.sin,
+        casadi.cos,
+        casadi.sqrt,
+        lambda a, b, x, y: casadi.if_else(a < b, x, y),
+        casadi.tanh,
+        casadi.atan2,
+        casadi.floor,
+    )
+    out = call_python(tree, function, arguments, functions)
     return casadi.Function("f", [parameters, q, v, x] if is_symbolic else [q, v, x], [casadi.vertcat(*out)])
 
 

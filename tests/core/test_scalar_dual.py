@@ -93,6 +93,29 @@ def test_square_root_of_a_negative_number_is_nan() -> None:
     assert np.isnan(apply_dual("sqrt", np.array([-1.0] + [1.0] * W))).all()
 
 
+@given(a=DUAL)
+def test_hyperbolic_tangent(a: Array) -> None:
+    a[0] /= 100
+    got = apply_dual("tanh", a)
+    assert got[0] == apply_real("tanh", a[0])
+    # 1 - tanh^2 = 1 / cosh^2, with a cancellation that costs eps
+    assert_close(got[1:], a[1:] / np.cosh(a[0]) ** 2, np.abs(a[1:]))
+
+
+@given(y=DUAL, x=NONZERO)
+def test_arctangent_of_two_arguments(y: Array, x: Array) -> None:
+    got = apply_dual("atan2", y, x)
+    assert got[0] == apply_real("atan2", y[0], x[0])
+    square = x[0] ** 2 + y[0] ** 2
+    first, second = y[1:] * x[0] / square, x[1:] * y[0] / square
+    assert_close(got[1:], first - second, np.abs(first) + np.abs(second))
+
+
+@given(a=DUAL)
+def test_floor_has_no_partials(a: Array) -> None:
+    np.testing.assert_array_equal(apply_dual("floor", a), [np.floor(a[0])] + [0.0] * W)
+
+
 @pytest.mark.parametrize(("a", "b"), [(1.0, 2.0), (2.0, 1.0), (1.0, 1.0), (np.nan, 1.0), (1.0, np.nan)])
 def test_selection_looks_at_values_and_takes_the_partials_along(a: float, b: float) -> None:
     x, y = np.arange(1.0 + W), -np.arange(1.0 + W)

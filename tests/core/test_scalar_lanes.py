@@ -79,6 +79,22 @@ def test_square_root(a: NDArray[np.float64]) -> None:
     assert_same_bits(apply_lanes("sqrt", a), expected)
 
 
+@given(a=ROW, b=ROW)
+def test_functions_of_the_c_library(a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
+    assert_same_bits(apply_lanes("tanh", a), np.array([apply_real("tanh", x) for x in a]))
+    assert_same_bits(
+        apply_lanes("atan2", a, b), np.array([apply_real("atan2", y, x) for y, x in zip(a, b, strict=True)])
+    )
+    assert_same_bits(apply_lanes("floor", a), np.floor(a))
+
+
+@given(a=NUMBER, b=NUMBER)
+def test_functions_of_one_state(a: float, b: float) -> None:
+    assert apply_real("tanh", a) == pytest.approx(np.tanh(a), rel=1e-15, nan_ok=True)
+    assert apply_real("atan2", a, b) == pytest.approx(np.arctan2(a, b), rel=1e-15, nan_ok=True)
+    assert apply_real("floor", a) == pytest.approx(np.floor(a), rel=0, abs=0, nan_ok=True)
+
+
 @given(a=ROW, b=ROW, x=ROW, y=ROW)
 def test_selection_is_lane_by_lane_and_nan_selects_the_second(
     a: NDArray[np.float64], b: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]

@@ -13,7 +13,15 @@ import pytest
 
 from mbt._core.scalar_probe import apply_python, apply_python_arrays, apply_real
 
-MATH = (math.sin, math.cos, math.sqrt, lambda a, b, x, y: x if a < b else y)
+MATH = (
+    math.sin,
+    math.cos,
+    math.sqrt,
+    lambda a, b, x, y: x if a < b else y,
+    math.tanh,
+    math.atan2,
+    lambda a: float(math.floor(a)),
+)
 
 
 class PlannedError(Exception):
@@ -35,8 +43,8 @@ class Log:
         return Term(self)
 
     @property
-    def functions(self) -> tuple[Any, Any, Any, Any]:
-        return (self.call, self.call, self.call, self.call)
+    def functions(self) -> tuple[Any, ...]:
+        return (self.call,) * 7
 
 
 class Term:
@@ -66,7 +74,8 @@ OPERATIONS: dict[str, int] = {
     **dict.fromkeys(["add", "subtract", "multiply", "divide"], 2),
     **dict.fromkeys([f"{name}_in_place" for name in ("add", "subtract", "multiply", "divide")], 2),
     **dict.fromkeys(["negate", "times_double", "double_times", "times_double_in_place"], 1),
-    **dict.fromkeys(["sqrt", "sin", "cos"], 1),
+    **dict.fromkeys(["sqrt", "sin", "cos", "tanh", "floor"], 1),
+    "atan2": 2,
     "from_double": 0,
     "select_lt": 4,
     "expression": 3,
@@ -95,7 +104,7 @@ def test_exact_rationals_stay_exact() -> None:
 
 
 def test_forty_digits() -> None:
-    functions = (mpmath.sin, mpmath.cos, mpmath.sqrt, lambda a, b, x, y: x if a < b else y)
+    functions = (mpmath.sin, mpmath.cos, mpmath.sqrt, *MATH[3:])
     with mpmath.workdps(40):
         x = [mpmath.mpf(3) / 7, mpmath.mpf(8) / 7, mpmath.mpf(-2) / 7]
         got = apply_python("expression", *x, factor=0.7, functions=functions)
@@ -133,6 +142,11 @@ def test_operands_keep_their_order() -> None:
     apply_python("double_times", a, factor=2.5)
     apply_python("times_double", a, factor=2.5)
     assert log == ["a - b", "a / b", "2.5 * a", "a * 2.5"]
+
+
+def test_arctangent_takes_y_first() -> None:
+    functions = (*MATH[:5], lambda y, x: (y, x), MATH[6])
+    assert apply_python("atan2", 2.0, 3.0, functions=functions) == (2.0, 3.0)
 
 
 # --- Folding ----------------------------------------------------------------------------------------------
@@ -226,7 +240,7 @@ def test_functions_get_their_references_back() -> None:
     def square_root(a: float) -> float:
         return math.sqrt(a)
 
-    functions = (math.sin, math.cos, square_root, MATH[3])
+    functions = (math.sin, math.cos, square_root, *MATH[3:])
     before = sys.getrefcount(square_root)
     for _ in range(5):
         apply_python("sqrt", 2.0, functions=functions)
@@ -332,10 +346,10 @@ def test_unsupported_operands_give_pythons_own_error() -> None:
 
 def test_functions_of_an_inner_call_do_not_reach_the_outer_one() -> None:
     def inner_sine(a: float) -> Any:
-        other = (lambda a: 10.0, lambda a: 20.0, lambda a: 30.0, MATH[3])
+        other = (lambda a: 10.0, lambda a: 20.0, lambda a: 30.0, *MATH[3:])
         assert apply_python("cos", a, functions=other) == 20.0
         with pytest.raises(ZeroDivisionError):
-            apply_python("sqrt", a, functions=(math.sin, math.cos, lambda a: 1 / 0, MATH[3]))
+            apply_python("sqrt", a, functions=(math.sin, math.cos, lambda a: 1 / 0, *MATH[3:]))
         return math.sin(a)
 
     outer = (inner_sine, *MATH[1:])

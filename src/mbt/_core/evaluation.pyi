@@ -58,4 +58,7 @@ def evaluate_python(
     cos: Callable[[Any], Any],
     sqrt: Callable[[Any], Any],
     select_lt: Callable[[Any, Any, Any, Any], Any],
+    tanh: Callable[[Any], Any],
+    atan2: Callable[[Any, Any], Any],
+    floor: Callable[[Any], Any],
 ) -> npt.NDArray[np.object_]: ...

@@ -140,7 +140,9 @@ def evaluate_dual(TreeCore tree not None, int function, parameters, q, v, x, see
     return values, derivatives
 
 
-def evaluate_python(TreeCore tree not None, int function, parameters, q, v, x, sin, cos, sqrt, select_lt):
+def evaluate_python(
+    TreeCore tree not None, int function, parameters, q, v, x, sin, cos, sqrt, select_lt, tanh, atan2, floor
+):
     """Evaluate a function on Python objects with arithmetic.
 
     Parameters
@@ -151,8 +153,9 @@ def evaluate_python(TreeCore tree not None, int function, parameters, q, v, x, s
         A `Function`.
     parameters, q, v, x : sequence
         Inputs, any objects.
-    sin, cos, sqrt, select_lt : callable
-        The functions that arithmetic does not give.
+    sin, cos, sqrt, select_lt, tanh, atan2, floor : callable
+        The functions that arithmetic does not give, called as ``sin(x)``, ``select_lt(a, b, x, y)`` (x where a < b,
+        else y), ``atan2(y, x)``.
 
     Returns
     -------
@@ -173,7 +176,10 @@ def evaluate_python(TreeCore tree not None, int function, parameters, q, v, x, s
     bases = np.empty(compiled.model.num_bodies, dtype=np.intc)
     cdef PyFunctionsScope functions
     cdef PyScalar* at = <PyScalar*>cnp.PyArray_DATA(inputs)
-    functions.install(<PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select_lt)
+    functions.install(
+        <PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select_lt, <PyObject*>tanh, <PyObject*>atan2,
+        <PyObject*>floor
+    )
     evaluate[PyScalar](
         function, &compiled.model, &compiled.layout, at, at + n.parameters, at + n.parameters + n.q,
         at + n.parameters + n.q + n.v, <PyScalar*>cnp.PyArray_DATA(work), <int*>cnp.PyArray_DATA(bases),

@@ -3,7 +3,8 @@
 A type is its pose X_FM, its motion axes H_FM with their rate, and the map between v and qdot. A new one needs a number
 in `MobilizerType`, its case in the functions from `num_velocities_of` to `position_is_singular`, and one Python file.
 
-`c` are the constants of the mobilizer, (16,). H has one row per dof: [angular; linear], velocity of M in F, in F.
+`c` are the constants of the mobilizer, as many as its type has. H has one row per dof: [angular; linear], velocity of
+M in F, in F.
 """
 
 from libc.math cimport isfinite
@@ -234,10 +235,12 @@ cdef inline void calc_across_Hdot(
             rotate_inverse(R_FM, ydot, Hdot + 6*k + 3)
 
 
-cdef inline void set_effective_constants(int type, int reversed, const double* declared, double* c) noexcept nogil:
+cdef inline void set_effective_constants(
+    int type, int reversed, Py_ssize_t count, const double* declared, double* c
+) noexcept nogil:
     """Constants as kernels use them: a reversed mobilizer of one dof is a forward one with the opposite axis."""
     cdef int i, j
-    for i in range(16):
+    for i in range(count):
         c[i] = declared[i]
     if reversed and (type == REVOLUTE or type == PRISMATIC):
         for i in range(3):

@@ -34,7 +34,7 @@ cdef struct Model:
     const int* outboard_frame
     const int* mobod             # mobod a body rides on
     const int* body_is_node      # 1 where the body frame is the node frame of its mobod, whatever the parameters
-    const double* constants      # (num_bodies, 16) of the mobilizer
+    const double* const* constants  # (num_bodies,) of the mobilizer, as many as its type has
     # By FrameIndex, (num_frames,)
     const int* frame_parent
     const int* frame_node

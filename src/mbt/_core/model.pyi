@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy.typing as npt
 from typing_extensions import disjoint_base
 
@@ -20,7 +22,7 @@ class CompiledModel:
         frame_parent: npt.ArrayLike,
         frame_node: npt.ArrayLike,
         actuator_dof: npt.ArrayLike,
-        mobilizer_constants: npt.ArrayLike,
+        mobilizer_constants: Sequence[npt.ArrayLike],
         frame_X_PF: npt.ArrayLike,
         mass: npt.ArrayLike,
         p_BoBcm_B: npt.ArrayLike,

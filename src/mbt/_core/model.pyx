@@ -56,14 +56,22 @@ cdef class CompiledModel:
 
     def _set_constants(self, mobilizer_reversed, mobilizer_constants):
         cdef Model* m = &self.model
-        declared = np.array(mobilizer_constants, dtype=np.float64)
-        effective = np.empty_like(declared)
-        cdef const double* source = <const double*>cnp.PyArray_DATA(declared)
+        declared = [np.array(values, dtype=np.float64).ravel() for values in mobilizer_constants]
+        effective = np.empty(sum(values.size for values in declared))
+        pointers = np.empty(m.num_bodies, dtype=np.uintp)
         cdef double* target = <double*>cnp.PyArray_DATA(effective)
+        cdef const double** constants = <const double**>cnp.PyArray_DATA(pointers)
         cdef int b
-        for b in range(m.num_bodies):
-            set_effective_constants(m.type[b], mobilizer_reversed[b], source + 16*b, target + 16*b)
-        m.constants = _keep_doubles(self._arrays, "constants", effective)
+        cdef Py_ssize_t count
+        for b, values in enumerate(declared):
+            count = values.size
+            set_effective_constants(
+                m.type[b], mobilizer_reversed[b], count, <const double*>cnp.PyArray_DATA(values), target
+            )
+            constants[b] = target
+            target += count
+        self._arrays["constants"] = (effective, pointers)
+        m.constants = constants
         m.reversed = _keep_ints(
             self._arrays, "reversed", [needs_reversal(m.type[b], mobilizer_reversed[b]) for b in range(m.num_bodies)]
         )
@@ -105,7 +113,7 @@ cdef class CompiledModel:
             if joint[j].kind == GENERAL:
                 R_MN[j] = np.eye(3)
             else:
-                R_MN[j] = _rotation_of_z_to([m.constants[16*b + i] for i in range(3)])
+                R_MN[j] = _rotation_of_z_to([m.constants[b][i] for i in range(3)])
         for j in range(m.num_mobods):
             joint[j].v_end = joint[j].v + joint[j].nv
         for j in range(m.num_mobods - 1, 0, -1):

@@ -19,7 +19,7 @@ cdef inline void calc_X_PN(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,       # (16,)
+    const double* c,       # (num_constants,) of the mobilizer
     const Pose[T]* X_PF,
     # In:
     const T* q,            # (nq,) of the tree

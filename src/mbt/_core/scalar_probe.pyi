@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _Row: TypeAlias = NDArray[np.float64]
-_Functions: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]
+_Functions: TypeAlias = tuple[Callable[..., Any], ...]
 
 def lane_count() -> int: ...
 def apply_real(operation: str, *operands: float, factor: float = 1.0) -> float: ...

@@ -16,7 +16,9 @@ from mbt._core.scalars cimport (
     PyFunctionsScope,
     PyScalar,
     T,
+    atan2_,
     dual_partial,
+    floor_,
     lane,
     load_rows,
     load_rows_partial,
@@ -28,6 +30,7 @@ from mbt._core.scalars cimport (
     sqrt_,
     store_rows,
     store_rows_partial,
+    tanh_,
 )
 
 cnp.import_array()
@@ -51,6 +54,9 @@ cdef enum Operation:
     SIN
     COS
     SELECT_LT
+    TANH
+    ATAN2
+    FLOOR
     EXPRESSION
 
 
@@ -73,6 +79,9 @@ _OPERATIONS = {
     "sin": (SIN, 1),
     "cos": (COS, 1),
     "select_lt": (SELECT_LT, 4),
+    "tanh": (TANH, 1),
+    "atan2": (ATAN2, 2),
+    "floor": (FLOOR, 1),
     "expression": (EXPRESSION, 3),
 }
 
@@ -134,6 +143,12 @@ cdef inline void calc_operation(int operation, const T* x, double factor, T* out
         sincos_(x[0], &unused, out)
     elif operation == SELECT_LT:
         out[0] = select_lt(x[0], x[1], x[2], x[3])
+    elif operation == TANH:
+        out[0] = tanh_(x[0])
+    elif operation == ATAN2:
+        out[0] = atan2_(x[0], x[1])
+    elif operation == FLOOR:
+        out[0] = floor_(x[0])
     else:
         calc_expression(x, factor, out)
 
@@ -187,15 +202,14 @@ def apply_dual(str operation, *operands, double factor=1.0):
 
 
 def apply_python(str operation, *operands, double factor=1.0, functions=None):
-    """Apply an operation to Python objects; `functions` is (sin, cos, sqrt, select_lt)."""
+    """Apply an operation to Python objects; `functions` is (sin, cos, sqrt, select_lt, tanh, atan2, floor)."""
     cdef int code = _find(operation, len(operands))
     cdef PyFunctionsScope scope
     cdef PyScalar x[4]
     cdef PyScalar out
     cdef Py_ssize_t k
     if functions is not None:
-        sin, cos, sqrt, select = functions
-        scope.install(<PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select)
+        install(&scope, functions)
     for k in range(len(operands)):
         x[k] = pyscalar_borrow(<PyObject*>operands[k])
     calc_operation(code, x, factor, &out)
@@ -228,11 +242,18 @@ def apply_python_arrays(
     cdef const PyScalar* x = <const PyScalar*>cnp.PyArray_DATA(operands)
     cdef PyScalar* y = <PyScalar*>cnp.PyArray_DATA(out)
     if functions is not None:
-        sin, cos, sqrt, select = functions
-        scope.install(<PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select)
+        install(&scope, functions)
     for i in range(n):
         calc_operation(code, x + m*i, factor, y + i)
     _raise_pending()
+
+
+cdef install(PyFunctionsScope* scope, functions):
+    sin, cos, sqrt, select, tanh, atan2, floor = functions
+    scope.install(
+        <PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select, <PyObject*>tanh, <PyObject*>atan2,
+        <PyObject*>floor
+    )
 
 
 def sincos_real(x):

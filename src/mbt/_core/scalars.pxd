@@ -6,8 +6,8 @@
     PyScalar     any Python object with arithmetic (GIL held, functions installed)
 
 Each has a default constructor, construction from double, + - * / and unary -, products with a
-double on either side, += -= *= /=, and `sincos_`, `sqrt_`, `select_lt`. Comparisons are not
-declared on purpose: a kernel that branches on a value of type T must not compile.
+double on either side, += -= *= /=, and `sincos_`, `sqrt_`, `tanh_`, `atan2_`, `floor_`, `select_lt`.
+Comparisons are not declared on purpose: a kernel that branches on a value of type T must not compile.
 """
 from cpython.ref cimport PyObject
 
@@ -19,6 +19,9 @@ cdef extern from "scalars/config.hpp" nogil:
 cdef extern from "scalars/real.hpp" namespace "MBT_NS" nogil:
     void sincos_(double x, double* s, double* c)
     double sqrt_(double a)
+    double tanh_(double a)
+    double atan2_(double y, double x)
+    double floor_(double a)  # derivative 0
     double select_lt(double a, double b, double x, double y)  # a < b ? x : y
 
 
@@ -35,6 +38,9 @@ cdef extern from "scalars/lanes.hpp" namespace "MBT_NS" nogil:
         Lanes operator-()
     void sincos_(Lanes x, Lanes* s, Lanes* c)
     Lanes sqrt_(Lanes a)
+    Lanes tanh_(Lanes a)
+    Lanes atan2_(Lanes y, Lanes x)
+    Lanes floor_(Lanes a)
     Lanes select_lt(Lanes a, Lanes b, Lanes x, Lanes y)
     double lane(const Lanes& a, int i)
     void set_lane(Lanes& a, int i, double value)
@@ -54,6 +60,9 @@ cdef extern from "scalars/dual.hpp" namespace "MBT_NS" nogil:
         Dual operator-()
     void sincos_(Dual x, Dual* s, Dual* c)
     Dual sqrt_(Dual a)
+    Dual tanh_(Dual a)
+    Dual atan2_(Dual y, Dual x)
+    Dual floor_(Dual a)
     Dual select_lt(Dual a, Dual b, Dual x, Dual y)
     double dual_partial(const Dual& a, int i)
     void set_dual_partial(Dual& a, int i, double partial)
@@ -73,6 +82,9 @@ cdef extern from "scalars/pyscalar.hpp" namespace "MBT_NS" nogil:
         PyScalar operator-()
     void sincos_(PyScalar x, PyScalar* s, PyScalar* c)
     PyScalar sqrt_(PyScalar a)
+    PyScalar tanh_(PyScalar a)
+    PyScalar atan2_(PyScalar y, PyScalar x)
+    PyScalar floor_(PyScalar a)
     PyScalar select_lt(PyScalar a, PyScalar b, PyScalar x, PyScalar y)
     PyScalar pyscalar_borrow(PyObject* object)  # takes a reference of its own
     PyScalar pyscalar_steal(PyObject* object)  # takes over the caller's reference
@@ -81,7 +93,9 @@ cdef extern from "scalars/pyscalar.hpp" namespace "MBT_NS" nogil:
     # functions.install(...); the previous functions return when that function ends.
     cdef cppclass PyFunctionsScope:
         PyFunctionsScope()
-        void install(PyObject* sin, PyObject* cos, PyObject* sqrt, PyObject* select_lt)
+        void install(
+            PyObject* sin, PyObject* cos, PyObject* sqrt, PyObject* select_lt, PyObject* tanh, PyObject* atan2,
+            PyObject* floor)
 
 
 cdef extern from "scalars/transpose.hpp" namespace "MBT_NS" nogil:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +20,13 @@ from mbt.topology import SpanningForest, grow_forest
 from mbt.tree.frame import FixedOffsetFrame
 from mbt.tree.joint import Joint
 from mbt.tree.joints import QuaternionFloatingJoint
-from mbt.tree.mobilizer import NUM_CONSTANTS, Mobilizer
+from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.registry import ElementRegistry
 
 __all__ = ["FinalizationPlan", "make_arrays", "make_plan"]
 
 IntArray = npt.NDArray[np.int32]
+_Array: TypeAlias = IntArray | FloatArray | list[FloatArray]
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def make_plan(elements: ElementRegistry) -> FinalizationPlan:
     )
 
 
-def make_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, IntArray | FloatArray]:
+def make_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, _Array]:
     """Return the arguments of ``TreeCore._compile``."""
     gravity = elements.gravity_field
     return {
@@ -148,15 +150,12 @@ def _make_ephemeral_joints(elements: ElementRegistry, forest: SpanningForest) ->
     return joints
 
 
-def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, IntArray | FloatArray]:
+def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, _Array]:
     mobilizers = plan.mobilizer_of_node
     # World is welded to nothing.
-    constants = np.zeros((len(mobilizers) + 1, NUM_CONSTANTS))
-    constants[0] = np.eye(4).ravel()
+    constants = [np.eye(4).ravel(), *(mobilizer._constants() for mobilizer in mobilizers)]
     damping = np.zeros(plan.num_velocities)
     for b, mobilizer in enumerate(mobilizers, start=1):
-        values = mobilizer._constants()
-        constants[b, : len(values)] = values
         if mobilizer.joint is not None:
             damping[plan.v_start[b] : plan.v_start[b + 1]] = mobilizer.joint.default_damping_vector
     return {
@@ -173,7 +172,7 @@ def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, IntArray | FloatArray
     }
 
 
-def _frame_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, IntArray | FloatArray]:
+def _frame_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, _Array]:
     frame_parent = [-1] * len(elements.frames)
     frame_X_PF = np.tile(np.eye(4), (len(elements.frames), 1, 1))
     for i, frame in enumerate(elements.frames):
@@ -187,7 +186,7 @@ def _frame_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str
     }
 
 
-def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, IntArray | FloatArray]:
+def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, _Array]:
     bodies = [elements.bodies.as_tuple()[body].default_spatial_inertia for body in forest.body]
     return {
         "mass": np.array([M_BBo_B.mass for M_BBo_B in bodies]),
@@ -196,7 +195,7 @@ def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str,
     }
 
 
-def _actuator_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, IntArray | FloatArray]:
+def _actuator_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, _Array]:
     v_start = {
         mobilizer.joint: plan.v_start[b] for b, mobilizer in enumerate(plan.mobilizer_of_node, start=1)
     }

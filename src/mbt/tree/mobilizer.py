@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Mobilizer"]
 
-# Room for the constants of any mobilizer.
-NUM_CONSTANTS = 16
-
 
 class Mobilizer(CoordinateOwner):
     """What connects the inboard frame F to the outboard frame M, the body of F being nearer World.
@@ -154,7 +151,7 @@ class Mobilizer(CoordinateOwner):
         return np.zeros(len(cls.position_suffixes))
 
     def _constants(self) -> FloatArray:
-        """Return the constants for the compiled core, as declared: at most 16 numbers."""
+        """Return the constants for the compiled core, as declared."""
         return np.zeros(0)
 
     def _generated_name(self, index: int) -> str:

@@ -73,7 +73,7 @@ cdef inline void add_mobilizer_bias(
     if has_constant_H_FM(model.type[b]) and not model.reversed[b]:
         return
     calc_across_Hdot(
-        model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b], v + model.v_start[b], Hdot
+        model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot
     )
     set_zero(A_FM, 6)
     for k in range(model.v_start[b + 1] - model.v_start[b]):

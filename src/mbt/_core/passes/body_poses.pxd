@@ -41,7 +41,7 @@ cdef inline void calc_body_poses(
             )
         else:
             calc_X_PN(
-                joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, H_N
+                joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, H_N
             )
             if joint.parent == 0:
                 set_pose4(X_PN.R, X_PN.p, X_WN + 16*i)

@@ -118,7 +118,7 @@ cdef inline void calc_axes_at_point(
     for i in range(3):
         v_Mo[i] = v_Mo[i] - y[i]
     calc_across_Hdot(
-        model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b], v + model.v_start[b], Hdot
+        model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot
     )
     for k in range(model.v_start[b], model.v_start[b + 1]):
         # In World about Mo: e and u turn with F, and change in it by Hdot.

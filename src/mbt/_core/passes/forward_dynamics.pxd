@@ -47,9 +47,9 @@ cdef inline void calc_forward_dynamics(
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         calc_X_PN(
-            joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
+            joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
         )
-        calc_velocity_and_bias(joint, model.constants + 16*joint.node, q, v, H_N, &work[joint.parent], &work[i])
+        calc_velocity_and_bias(joint, model.constants[joint.node], q, v, H_N, &work[joint.parent], &work[i])
         start_articulation(&mobods[i], &work[i])
 
     # Tip to base: take out one dof after the other, hand the rest to the parent. The first dof is taken out in P:
@@ -84,7 +84,7 @@ cdef inline void calc_velocity_and_bias(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,         # (16,)
+    const double* c,         # (num_constants,) of the mobilizer
     # In:
     const T* q,              # (nq,)
     const T* v,              # (nv,)

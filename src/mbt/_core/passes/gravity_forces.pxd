@@ -39,7 +39,7 @@ cdef inline void calc_gravity_generalized_forces(
         joint = &model.joints[i]
         x = &work[i]
         calc_X_PN(
-            joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, sin_q, cos_q, &x.X_PN, H_N
+            joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &x.X_PN, H_N
         )
         rotate_inverse(x.X_PN.R, work[joint.parent].g, x.g)
         x.mass = mobods[i].mass

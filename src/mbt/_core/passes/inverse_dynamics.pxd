@@ -45,9 +45,9 @@ cdef inline void calc_inverse_dynamics(
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         calc_X_PN(
-            joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
+            joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
         )
-        calc_motion(joint, model.constants + 16*joint.node, q, v, vdot, H_N, &work[joint.parent], &work[i])
+        calc_motion(joint, model.constants[joint.node], q, v, vdot, H_N, &work[joint.parent], &work[i])
         calc_force(&mobods[i], &work[i])
 
     # Tip to base.
@@ -65,7 +65,7 @@ cdef inline void calc_motion(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,         # (16,)
+    const double* c,         # (num_constants,) of the mobilizer
     # In:
     const T* q,              # (nq,)
     const T* v,              # (nv,)

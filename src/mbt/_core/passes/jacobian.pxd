@@ -75,7 +75,7 @@ cdef inline void multiply_by_Nplus(
         for i in range(nq_b):
             set_zero(unit, 7)
             unit[i] = <T>1.0
-            calc_v(model.type[b], model.constants + 16*b, q + model.q_start[b], unit, v)
+            calc_v(model.type[b], model.constants[b], q + model.q_start[b], unit, v)
             k = model.q_start[b] + i
             for row in range(6):
                 total = <T>0.0

@@ -41,7 +41,7 @@ cdef inline void calc_mass_matrix(
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         calc_X_PN(
-            joint, model.constants + 16*joint.node, &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
+            joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &work[i].X_PN, H_N
         )
         work[i].mass = mobods[i].mass
         for k in range(3):

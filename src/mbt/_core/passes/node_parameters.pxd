@@ -81,7 +81,7 @@ cdef inline void calc_mobods(
         multiply_poses4(X_NP, X_BF + 16*model.inboard_frame[b], X_NF)
 
         if model.type[b] == WELD:
-            calc_X_FM(WELD, model.constants + 16*b, mass, R, p)
+            calc_X_FM(WELD, model.constants[b], mass, R, p)
             set_pose4(R, p, X_FM)
             multiply_poses4(X_NF, X_FM, X_NM)
             multiply_poses4(X_NM, X_MB, X)

@@ -44,11 +44,11 @@ cdef inline void calc_position_kinematics(
     for b in range(1, model.num_bodies):
         if model.type[b] == REVOLUTE:
             i = model.joints[model.mobod[b]].angle
-            set_rotation_about_axis(model.constants + 16*b, sin_q[i], cos_q[i], R)
+            set_rotation_about_axis(model.constants[b], sin_q[i], cos_q[i], R)
             set_zero(p, 3)
         else:
             calc_across_pose(
-                model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b], R, p
+                model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], R, p
             )
         set_pose4(R, p, X_FM + 16*b)
         calc_X_PB(model, b, X_BF, X_FM, X_PB)
@@ -56,7 +56,7 @@ cdef inline void calc_position_kinematics(
 
         if model.v_start[b + 1] > model.v_start[b]:
             h = H_FM + 6*model.v_start[b]
-            calc_across_H(model.type[b], model.reversed[b], model.constants + 16*b, q + model.q_start[b], h)
+            calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], h)
             if has_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
                 rotate4(X_WB + 16*b, h, H_PB_W + 6*model.v_start[b])
                 rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)

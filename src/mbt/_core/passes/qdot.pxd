@@ -18,7 +18,7 @@ cdef inline void map_velocity_to_qdot(
     cdef int b
     for b in range(1, model.num_bodies):
         calc_qdot(
-            model.type[b], model.constants + 16*b, q + model.q_start[b], v + model.v_start[b], qdot + model.q_start[b]
+            model.type[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], qdot + model.q_start[b]
         )
 
 
@@ -35,5 +35,5 @@ cdef inline void map_qdot_to_velocity(
     cdef int b
     for b in range(1, model.num_bodies):
         calc_v(
-            model.type[b], model.constants + 16*b, q + model.q_start[b], qdot + model.q_start[b], v + model.v_start[b]
+            model.type[b], model.constants[b], q + model.q_start[b], qdot + model.q_start[b], v + model.v_start[b]
         )

@@ -1,6 +1,8 @@
 // The scalar `Dual`: a value and its partial derivatives in MBT_W directions.
 #pragma once
 
+#include <cmath>
+
 #include "config.hpp"
 #include "lanes.hpp"
 #include "real.hpp"
@@ -65,6 +67,21 @@ static MBT_INLINE Dual sqrt_(const Dual& a) {
   const Lanes partials = a.d * (0.5 / root);
   return Dual(root, Lanes(select_equal(a.d.r, broadcast(0.0), a.d.r, partials.r)));
 }
+
+// (tanh a)' = (1 - tanh^2 a) a'
+static MBT_INLINE Dual tanh_(const Dual& a) {
+  const double t = tanh_(a.x);
+  return Dual(t, a.d * ((1.0 - t) * (1.0 + t)));
+}
+
+// atan2(y, x)' = (x y' - y x') / (x^2 + y^2)
+static MBT_INLINE Dual atan2_(const Dual& y, const Dual& x) {
+  const double r = std::hypot(x.x, y.x);
+  return Dual(atan2_(y.x, x.x), (y.d * (x.x / r) - x.d * (y.x / r)) * (1.0 / r));
+}
+
+// Constant between the integers; at them the derivative from above.
+static MBT_INLINE Dual floor_(const Dual& a) { return Dual(floor_(a.x)); }
 
 // The branch is chosen by value; its partials come along.
 static MBT_INLINE Dual select_lt(const Dual& a, const Dual& b, const Dual& x, const Dual& y) {

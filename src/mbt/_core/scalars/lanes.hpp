@@ -76,6 +76,25 @@ static MBT_INLINE void sincos_(const Lanes& x, Lanes* s, Lanes* c) {
 
 static MBT_INLINE Lanes sqrt_(const Lanes& a) { return Lanes(square_root(a.r)); }
 
+// By the C library, lane by lane: no hot path uses them.
+[[maybe_unused]] MBT_NOINLINE static Lanes tanh_(const Lanes& a) {
+  Lanes result;
+  for (int i = 0; i < MBT_W; ++i) set_lane(result, i, std::tanh(lane(a, i)));
+  return result;
+}
+
+[[maybe_unused]] MBT_NOINLINE static Lanes atan2_(const Lanes& y, const Lanes& x) {
+  Lanes result;
+  for (int i = 0; i < MBT_W; ++i) set_lane(result, i, std::atan2(lane(y, i), lane(x, i)));
+  return result;
+}
+
+[[maybe_unused]] MBT_NOINLINE static Lanes floor_(const Lanes& a) {
+  Lanes result;
+  for (int i = 0; i < MBT_W; ++i) set_lane(result, i, std::floor(lane(a, i)));
+  return result;
+}
+
 // x where a < b, else y (also where a or b is NaN).
 static MBT_INLINE Lanes select_lt(const Lanes& a, const Lanes& b, const Lanes& x, const Lanes& y) {
   return Lanes(select_less(a.r, b.r, x.r, y.r));

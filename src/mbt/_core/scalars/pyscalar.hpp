@@ -14,6 +14,7 @@
 
 #include <Python.h>
 
+#include <initializer_list>
 #include <utility>
 
 #include "config.hpp"
@@ -50,22 +51,25 @@ static inline PyScalar pyscalar_borrow(PyObject* object) noexcept {
   return pyscalar_steal(object);
 }
 
-// The functions that numbers do not bring along: called as sin(x), cos(x), sqrt(x) and
-// select_lt(a, b, x, y). Borrowed references.
+// The functions that numbers do not bring along: called as sin(x), cos(x), sqrt(x),
+// select_lt(a, b, x, y), tanh(x), atan2(y, x) and floor(x). Borrowed references.
 struct PyFunctions {
   PyObject* sin;
   PyObject* cos;
   PyObject* sqrt;
   PyObject* select_lt;
+  PyObject* tanh;
+  PyObject* atan2;
+  PyObject* floor;
 };
 
-static thread_local PyFunctions current_py_functions = {nullptr, nullptr, nullptr, nullptr};
+static thread_local PyFunctions current_py_functions = {};
 
 // A local variable of the function that calls kernels: install() sets the functions for this
 // thread and module, the destructor puts the previous ones back (operators may re-enter).
 class PyFunctionsScope {
  public:
-  PyFunctionsScope() noexcept : outer_(current_py_functions), mine_{nullptr, nullptr, nullptr, nullptr} {}
+  PyFunctionsScope() noexcept : outer_(current_py_functions), mine_{} {}
   PyFunctionsScope(const PyFunctionsScope&) = delete;
   PyFunctionsScope& operator=(const PyFunctionsScope&) = delete;
   ~PyFunctionsScope() {
@@ -73,24 +77,22 @@ class PyFunctionsScope {
     release();
   }
 
-  void install(PyObject* sin, PyObject* cos, PyObject* sqrt, PyObject* select_lt) noexcept {
-    Py_XINCREF(sin);
-    Py_XINCREF(cos);
-    Py_XINCREF(sqrt);
-    Py_XINCREF(select_lt);
+  void install(
+      PyObject* sin, PyObject* cos, PyObject* sqrt, PyObject* select_lt, PyObject* tanh, PyObject* atan2,
+      PyObject* floor) noexcept {
+    const PyFunctions functions = {sin, cos, sqrt, select_lt, tanh, atan2, floor};
+    for (PyObject* function : {sin, cos, sqrt, select_lt, tanh, atan2, floor}) Py_XINCREF(function);
     release();
-    mine_ = {sin, cos, sqrt, select_lt};
+    mine_ = functions;
     current_py_functions = mine_;
   }
 
  private:
   void release() noexcept {
     const PyFunctions old = mine_;
-    mine_ = {nullptr, nullptr, nullptr, nullptr};
-    Py_XDECREF(old.sin);
-    Py_XDECREF(old.cos);
-    Py_XDECREF(old.sqrt);
-    Py_XDECREF(old.select_lt);
+    mine_ = {};
+    for (PyObject* function : {old.sin, old.cos, old.sqrt, old.select_lt, old.tanh, old.atan2, old.floor})
+      Py_XDECREF(function);
   }
 
   PyFunctions outer_;
@@ -172,6 +174,20 @@ static inline PyScalar sqrt_(PyScalar a) {
 static inline void sincos_(PyScalar a, PyScalar* s, PyScalar* c) {
   *s = usable(a) ? call(current_py_functions.sin, &a.p, 1) : PyScalar();
   *c = usable(a) ? call(current_py_functions.cos, &a.p, 1) : PyScalar();
+}
+
+static inline PyScalar tanh_(PyScalar a) {
+  return usable(a) ? call(current_py_functions.tanh, &a.p, 1) : PyScalar();
+}
+
+static inline PyScalar floor_(PyScalar a) {
+  return usable(a) ? call(current_py_functions.floor, &a.p, 1) : PyScalar();
+}
+
+static inline PyScalar atan2_(PyScalar y, PyScalar x) {
+  if (!usable(y, x)) return PyScalar();
+  PyObject* arguments[] = {y.p, x.p};
+  return call(current_py_functions.atan2, arguments, 2);
 }
 
 // The function decides; it may also build a conditional expression.

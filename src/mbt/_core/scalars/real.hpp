@@ -24,6 +24,10 @@ static MBT_INLINE void sincos_(double x, double* s, double* c) {
 
 static MBT_INLINE double sqrt_(double a) { return std::sqrt(a); }
 
+static MBT_INLINE double tanh_(double a) { return std::tanh(a); }
+static MBT_INLINE double atan2_(double y, double x) { return std::atan2(y, x); }
+static MBT_INLINE double floor_(double a) { return std::floor(a); }
+
 // x where a < b, else y (also where a or b is NaN).
 static MBT_INLINE double select_lt(double a, double b, double x, double y) { return a < b ? x : y; }
 
