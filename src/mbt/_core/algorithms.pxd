@@ -4,12 +4,17 @@
 zero for the bias term.
 """
 
-from mbt._core.model cimport Model
+from mbt._core.model cimport Model, Switches
+from mbt._core.passes cimport element_forces
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.body_poses cimport calc_body_poses
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix
-from mbt._core.passes.energy cimport calc_gravity_potential_energy, calc_kinetic_energy
+from mbt._core.passes.element_forces cimport (
+    acts_on_bodies, add_forces_between, add_gravity_forces, calc_damping_power, calc_element_conservative_power,
+    calc_element_non_conservative_power, calc_element_potential_energy, calc_gravity_potential_energy,
+    calc_gravity_power,
+)
 from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
@@ -53,13 +58,164 @@ cdef inline void run_gravity_generalized_forces(
     calc_gravity_generalized_forces(model, p.mobods, p.gravity, q, work, H_N, sin_q, cos_q, tau_g)
 
 
-cdef inline void add_damping(
-    const Model* model, const Parameters[T]* p, const T* v, double sign, T* tau
+cdef inline ArticulatedDof[T]* run_forward_dynamics(
+    const Model* model, const Parameters[T]* p, const T* gravity, const int* locked,
+    const T* q, const T* v, const T* tau, T* memory, T* vdot
 ) noexcept nogil:
-    """tau += sign damping v."""
+    """vdot = M^-1 (tau + tau_g - C v). Returns the pivots, in `memory`."""
+    cdef Articulated[T]* work = <Articulated[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
+    calc_forward_dynamics(
+        model, p.mobods, p.reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
+    )
+    return dofs
+
+
+cdef inline void add_joint_forces(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v, double sign, T* tau
+) noexcept nogil:
+    """tau += sign (joint damping and the elements on one dof)."""
+    element_forces.add_joint_forces(model, p.damping, p.force_elements, q, v, sign, tau)
+
+
+cdef inline void add_body_forces(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* X_WB, const T* V_WB, T* F_Bo_W
+) noexcept nogil:
+    """F_Bo_W += elements between two frames, and gravity where it spares some bodies, see `set_gravity_acceleration`."""
+    add_forces_between(model, p.force_elements, p.X_BF, X_WB, V_WB, F_Bo_W)
+    if weightless != NULL:
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
+
+
+cdef inline void set_gravity_acceleration(const Parameters[T]* p, const int* weightless, T* gravity) noexcept nogil:
+    """Gravity on all bodies is an acceleration of World; one that spares some is a force on the others."""
+    if weightless == NULL:
+        copy(p.gravity, 3, gravity)
+    else:
+        set_zero(gravity, 3)
+
+
+cdef inline void run_body_forces(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, T* memory, T* tau
+) noexcept nogil:
+    """tau = J' F of `add_body_forces`, straight from q and v."""
+    cdef T* X_FM = memory
+    cdef T* X_PB = X_FM + 16*model.num_bodies
+    cdef T* X_WB = X_PB + 16*model.num_bodies
+    cdef T* V_PB_W = X_WB + 16*model.num_bodies
+    cdef T* V_PB = V_PB_W + 6*model.num_bodies
+    cdef T* V_WB = V_PB + 6*model.num_bodies
+    cdef T* F = V_WB + 6*model.num_bodies
+    cdef T* H_FM = F + 6*model.num_bodies
+    cdef T* H_PB_W = H_FM + 6*model.num_velocities
+    cdef T* sin_q = H_PB_W + 6*model.num_velocities
+    calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+    calc_velocity_kinematics(model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
+    set_zero(F, 6*model.num_bodies)
+    add_body_forces(model, p, weightless, X_WB, V_WB, F)
+    calc_generalized_forces(model, X_WB, H_PB_W, F, tau)
+
+
+cdef inline void run_inverse_dynamics_with_elements(
+    const Model* model, const Parameters[T]* p, const int* weightless,
+    const T* q, const T* v, const T* vdot, T* memory, T* tau
+) noexcept nogil:
+    """tau = M vdot + C v - (gravity, joint damping, force elements). Needs nv more scalars of memory."""
+    cdef T gravity[3]
+    cdef T* tau_of_bodies = memory + count_work(model)
     cdef int k
-    for k in range(model.num_velocities):
-        tau[k] = tau[k] + p.damping[k]*v[k]*sign
+    set_gravity_acceleration(p, weightless, gravity)
+    run_inverse_dynamics(model, p, gravity, q, v, vdot, memory, tau)
+    add_joint_forces(model, p, q, v, -1.0, tau)
+    if acts_on_bodies(model, weightless):
+        run_body_forces(model, p, weightless, q, v, memory, tau_of_bodies)
+        for k in range(model.num_velocities):
+            tau[k] = tau[k] - tau_of_bodies[k]
+
+
+cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
+    const Model* model, const Parameters[T]* p, const Switches* switches,
+    const T* q, const T* v, const T* tau, T* memory, T* vdot
+) noexcept nogil:
+    """The accelerations that tau gives, besides gravity, joint damping and force elements.
+
+    Needs 2 nv more scalars of memory. Returns the pivots, in `memory`.
+    """
+    cdef T gravity[3]
+    cdef T* total = memory + count_work(model)
+    cdef T* tau_of_bodies = total + model.num_velocities
+    cdef int k
+    copy(tau, model.num_velocities, total)
+    add_joint_forces(model, p, q, v, 1.0, total)
+    if acts_on_bodies(model, switches.weightless):
+        run_body_forces(model, p, switches.weightless, q, v, memory, tau_of_bodies)
+        for k in range(model.num_velocities):
+            total[k] = total[k] + tau_of_bodies[k]
+    set_gravity_acceleration(p, switches.weightless, gravity)
+    return run_forward_dynamics(model, p, gravity, switches.locked, q, v, total, memory, vdot)
+
+
+cdef inline void run_gravity_forces(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, T* memory, T* tau_g
+) noexcept nogil:
+    """Generalized forces of gravity."""
+    cdef T* X_FM = memory
+    cdef T* X_PB = X_FM + 16*model.num_bodies
+    cdef T* X_WB = X_PB + 16*model.num_bodies
+    cdef T* F = X_WB + 16*model.num_bodies
+    cdef T* H_FM = F + 6*model.num_bodies
+    cdef T* H_PB_W = H_FM + 6*model.num_velocities
+    cdef T* sin_q = H_PB_W + 6*model.num_velocities
+    if weightless == NULL:
+        run_gravity_generalized_forces(model, p, q, memory, tau_g)
+    else:
+        calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+        set_zero(F, 6*model.num_bodies)
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F)
+        calc_generalized_forces(model, X_WB, H_PB_W, F, tau_g)
+
+
+cdef inline T run_potential_energy(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* X_WB
+) noexcept nogil:
+    """Gravity and force elements."""
+    cdef int i
+    cdef T total = calc_gravity_potential_energy(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB)
+    for i in range(model.num_force_elements):
+        total = total + calc_element_potential_energy(
+            model, &model.force_elements[i], p.force_elements, p.X_BF, q, X_WB
+        )
+    return total
+
+
+cdef inline T run_conservative_power(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, const T* X_WB,
+    const T* V_WB
+) noexcept nogil:
+    """Minus the rate of the potential energy."""
+    cdef int i
+    cdef T total = calc_gravity_power(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, V_WB)
+    for i in range(model.num_force_elements):
+        total = total + calc_element_conservative_power(
+            model, &model.force_elements[i], p.force_elements, p.X_BF, q, v, X_WB, V_WB
+        )
+    return total
+
+
+cdef inline T run_non_conservative_power(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* X_WB, const T* V_WB
+) noexcept nogil:
+    """Joint damping and the rest of the power of force elements."""
+    cdef int i
+    cdef T total = calc_damping_power(model, p.damping, v)
+    for i in range(model.num_force_elements):
+        total = total + calc_element_non_conservative_power(
+            model, &model.force_elements[i], p.force_elements, p.X_BF, q, v, X_WB, V_WB
+        )
+    return total
 
 
 cdef inline void run_mass_matrix(
@@ -72,21 +228,6 @@ cdef inline void run_mass_matrix(
     cdef T* momenta = cos_q + model.angle_stride
     cdef T* row = momenta + 6*model.num_velocities
     calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, momenta, row, M)
-
-
-cdef inline ArticulatedDof[T]* run_forward_dynamics(
-    const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* tau, T* memory, T* vdot
-) noexcept nogil:
-    """vdot = M^-1 (tau + tau_g - C v). Returns the pivots, in `memory`."""
-    cdef Articulated[T]* work = <Articulated[T]*>memory
-    cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef T* sin_q = H_N + 6*model.num_velocities
-    cdef T* cos_q = sin_q + model.angle_stride
-    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
-    calc_forward_dynamics(
-        model, p.mobods, p.reflected_inertia, p.gravity, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
-    )
-    return dofs
 
 
 cdef inline void run_body_poses(

@@ -4,10 +4,11 @@ This is how the scalars other than double run: one entry, so that a new algorith
 """
 
 from mbt._core cimport algorithms
-from mbt._core.model cimport Model, ParameterLayout
+from mbt._core.model cimport Model, ParameterLayout, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
-from mbt._core.passes.body_forces cimport add_gravity_forces, calc_generalized_forces, calc_reaction_forces
-from mbt._core.passes.energy cimport calc_gravity_potential_energy, calc_kinetic_energy
+from mbt._core.passes.body_forces cimport calc_generalized_forces, calc_reaction_forces
+from mbt._core.passes.element_forces cimport add_gravity_forces
+from mbt._core.passes.energy cimport calc_kinetic_energy
 from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_about_world_origin
 from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
@@ -30,6 +31,8 @@ cpdef enum Function:
     FRAME_JACOBIAN                # of the last frame
     KINETIC_ENERGY
     POTENTIAL_ENERGY
+    CONSERVATIVE_POWER
+    NON_CONSERVATIVE_POWER
     MASS_MOMENT
     MOMENTUM
     QDOT                          # N v
@@ -53,7 +56,7 @@ cdef inline Py_ssize_t count_output(int function, const Model* model) noexcept n
         return 16*nb
     if function == FRAME_JACOBIAN:
         return 6*nv
-    if function == KINETIC_ENERGY or function == POTENTIAL_ENERGY:
+    if KINETIC_ENERGY <= function <= NON_CONSERVATIVE_POWER:
         return 1
     if function == MASS_MOMENT:
         return 4
@@ -78,7 +81,7 @@ cdef inline Py_ssize_t count_memory(const Model* model) noexcept nogil:
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t derived = 22*model.num_mobods + 12*nb + 16*model.num_frames + nv
     cdef Py_ssize_t kinematics = 84*nb + 14*nv
-    return derived + kinematics + algorithms.count_work(model)
+    return derived + kinematics + algorithms.count_work(model) + 2*nv
 
 
 cdef inline void evaluate(
@@ -86,6 +89,7 @@ cdef inline void evaluate(
     # Topology:
     const Model* model,
     const ParameterLayout* layout,
+    const Switches* switches,
     # Parameters:
     const T* parameters,   # (layout.size,)
     # In:
@@ -104,7 +108,6 @@ cdef inline void evaluate(
     cdef T* X_BF = <T*>(X_NB + model.num_bodies)
     cdef T* reflected_inertia = X_BF + 16*model.num_frames
     cdef T* rest = reflected_inertia + model.num_velocities
-    cdef int k
     calc_X_BF(model, parameters + layout.frame_pose, X_BF)
     calc_reflected_inertia(model, parameters + layout.rotor_inertia, parameters + layout.gear_ratio, reflected_inertia)
     calc_mobods(
@@ -119,19 +122,16 @@ cdef inline void evaluate(
     p.G_BBo_B = parameters + layout.unit_inertia
     p.gravity = parameters + layout.gravity
     p.damping = parameters + layout.damping
+    p.force_elements = parameters + layout.force_element
 
     if function == INVERSE_DYNAMICS:
-        algorithms.run_inverse_dynamics(model, &p, p.gravity, q, v, x, rest, out)
-        algorithms.add_damping(model, &p, v, 1.0, out)
+        algorithms.run_inverse_dynamics_with_elements(model, &p, switches.weightless, q, v, x, rest, out)
     elif function == FORWARD_DYNAMICS:
-        for k in range(model.num_velocities):
-            rest[k] = x[k]
-        algorithms.add_damping(model, &p, v, -1.0, rest)
-        algorithms.run_forward_dynamics(model, &p, q, v, rest, rest + model.num_velocities, out)
+        algorithms.run_forward_dynamics_with_elements(model, &p, switches, q, v, x, rest, out)
     elif function == MASS_MATRIX:
         algorithms.run_mass_matrix(model, &p, q, rest, out)
     elif function == GRAVITY_GENERALIZED_FORCES:
-        algorithms.run_gravity_generalized_forces(model, &p, q, rest, out)
+        algorithms.run_gravity_forces(model, &p, switches.weightless, q, rest, out)
     elif function == BODY_POSES:
         algorithms.run_body_poses(model, &p, q, rest, out)
     elif function == FRAME_JACOBIAN:
@@ -141,12 +141,12 @@ cdef inline void evaluate(
     elif function == VELOCITY:
         map_qdot_to_velocity(model, q, x, out)
     else:
-        evaluate_in_world(function, model, &p, q, v, x, rest, base, out)
+        evaluate_in_world(function, model, &p, switches.weightless, q, v, x, rest, base, out)
 
 
 cdef inline void evaluate_in_world(
-    int function, const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* vdot, T* memory,
-    int* base, T* out
+    int function, const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v,
+    const T* vdot, T* memory, int* base, T* out
 ) noexcept nogil:
     """What needs the kinematics of the caches."""
     cdef int nb = model.num_bodies
@@ -178,7 +178,11 @@ cdef inline void evaluate_in_world(
     elif function == KINETIC_ENERGY:
         calc_kinetic_energy(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, X_WB, V_WB, v, out)
     elif function == POTENTIAL_ENERGY:
-        calc_gravity_potential_energy(model, p.mass, p.p_BoBcm_B, p.gravity, X_WB, out)
+        out[0] = algorithms.run_potential_energy(model, p, weightless, q, X_WB)
+    elif function == CONSERVATIVE_POWER:
+        out[0] = algorithms.run_conservative_power(model, p, weightless, q, v, X_WB, V_WB)
+    elif function == NON_CONSERVATIVE_POWER:
+        out[0] = algorithms.run_non_conservative_power(model, p, q, v, X_WB, V_WB)
     elif function == MASS_MOMENT:
         calc_mass_moment(model, p.mass, p.p_BoBcm_B, X_WB, out, out + 1)
     elif function == MOMENTUM:
@@ -186,7 +190,7 @@ cdef inline void evaluate_in_world(
     else:
         calc_acceleration_kinematics(model, p.X_BF, q, v, vdot, X_WB, H_PB_W, V_PB_W, V_WB, A_WB)
         set_zero(F, 6*nb)
-        add_gravity_forces(model, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F)
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F)
         if function == ACCELERATION_KINEMATICS:
             for i in range(6*nb):
                 out[i] = A_WB[i]

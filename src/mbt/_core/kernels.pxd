@@ -1,6 +1,6 @@
 """The algorithms for one state of doubles, each compiled once, and the working memory of the calling thread."""
 
-from mbt._core.model cimport Model
+from mbt._core.model cimport Model, Switches
 from mbt._core.records cimport Parameters
 
 cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil
@@ -9,12 +9,23 @@ cdef Py_ssize_t work_size(const Model* model) noexcept nogil
 cdef void inverse_dynamics(
     const Model* model, const Parameters[double]* p, const double* gravity,
     const double* q, const double* v, const double* vdot, double* memory, double* tau) noexcept nogil
+cdef void inverse_dynamics_with_elements(
+    const Model* model, const Parameters[double]* p, const int* weightless,
+    const double* q, const double* v, const double* vdot, double* memory, double* tau) noexcept nogil
 cdef void gravity_generalized_forces(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* tau) noexcept nogil
-cdef void add_damping(
-    const Model* model, const Parameters[double]* p, const double* v, double sign, double* tau) noexcept nogil
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, double* memory,
+    double* tau) noexcept nogil
+cdef void add_joint_forces(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, double sign, double* tau
+) noexcept nogil
+cdef void add_body_forces(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB,
+    double* F_Bo_W) noexcept nogil
 cdef int forward_dynamics(
-    const Model* model, const Parameters[double]* p,
+    const Model* model, const Parameters[double]* p, const Switches* switches,
+    const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
+cdef int forward_dynamics_with_elements(
+    const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
 cdef void mass_matrix(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M) noexcept nogil
@@ -44,7 +55,8 @@ cdef void acceleration_kinematics(
     const double* X_WB, const double* H_PB_W, const double* V_PB_W, const double* V_WB, double* A_WB
 ) noexcept nogil
 cdef void gravity_forces(
-    const Model* model, const Parameters[double]* p, const double* X_WB, double* F_Bo_W) noexcept nogil
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, double* F_Bo_W
+) noexcept nogil
 cdef void reaction_forces(
     const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, const double* A_WB,
     const double* F_applied, double* memory, double* F_BMo_W) noexcept nogil
@@ -60,8 +72,15 @@ cdef void coriolis_matrix(
 cdef void kinetic_energy(
     const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, const double* v,
     double* energy) noexcept nogil
-cdef void gravity_potential_energy(
-    const Model* model, const Parameters[double]* p, const double* X_WB, double* energy) noexcept nogil
+cdef double potential_energy(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* X_WB
+) noexcept nogil
+cdef double conservative_power(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
+    const double* X_WB, const double* V_WB) noexcept nogil
+cdef double non_conservative_power(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, const double* X_WB,
+    const double* V_WB) noexcept nogil
 cdef void mass_moment(
     const Model* model, const Parameters[double]* p, const double* X_WB, double* mass, double* moment) noexcept nogil
 cdef void momentum(

@@ -1,8 +1,9 @@
 from mbt._core cimport algorithms
-from mbt._core.model cimport Model
+from mbt._core.model cimport Model, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
-from mbt._core.passes.body_forces cimport add_gravity_forces, calc_reaction_forces
-from mbt._core.passes.energy cimport calc_gravity_potential_energy, calc_kinetic_energy
+from mbt._core.passes.body_forces cimport calc_reaction_forces
+from mbt._core.passes.element_forces cimport add_gravity_forces
+from mbt._core.passes.energy cimport calc_kinetic_energy
 from mbt._core.passes cimport jacobian
 from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_about_world_origin
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
@@ -39,28 +40,61 @@ cdef void inverse_dynamics(
     algorithms.run_inverse_dynamics[double](model, p, gravity, q, v, vdot, memory, tau)
 
 
+cdef void inverse_dynamics_with_elements(
+    const Model* model, const Parameters[double]* p, const int* weightless,
+    const double* q, const double* v, const double* vdot, double* memory, double* tau
+) noexcept nogil:
+    """Needs nv more doubles of memory."""
+    algorithms.run_inverse_dynamics_with_elements[double](model, p, weightless, q, v, vdot, memory, tau)
+
+
 cdef void gravity_generalized_forces(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* tau
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, double* memory,
+    double* tau
 ) noexcept nogil:
-    algorithms.run_gravity_generalized_forces[double](model, p, q, memory, tau)
+    algorithms.run_gravity_forces[double](model, p, weightless, q, memory, tau)
 
 
-cdef void add_damping(
-    const Model* model, const Parameters[double]* p, const double* v, double sign, double* tau
+cdef void add_joint_forces(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, double sign, double* tau
 ) noexcept nogil:
-    algorithms.add_damping[double](model, p, v, sign, tau)
+    algorithms.add_joint_forces[double](model, p, q, v, sign, tau)
+
+
+cdef void add_body_forces(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB,
+    double* F_Bo_W
+) noexcept nogil:
+    algorithms.add_body_forces[double](model, p, weightless, X_WB, V_WB, F_Bo_W)
 
 
 cdef int forward_dynamics(
-    const Model* model, const Parameters[double]* p,
+    const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot
 ) noexcept nogil:
-    """Returns -1, or the first dof that no mass resists."""
-    cdef ArticulatedDof[double]* dofs = algorithms.run_forward_dynamics[double](model, p, q, v, tau, memory, vdot)
+    """Of tau and gravity on all bodies. Returns -1, or the first dof that no mass resists."""
+    cdef double[3] gravity
+    algorithms.set_gravity_acceleration[double](p, switches.weightless, gravity)
+    return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics[double](
+        model, p, gravity, switches.locked, q, v, tau, memory, vdot
+    ))
+
+
+cdef int forward_dynamics_with_elements(
+    const Model* model, const Parameters[double]* p, const Switches* switches,
+    const double* q, const double* v, const double* tau, double* memory, double* vdot
+) noexcept nogil:
+    """Needs 2 nv more doubles of memory. Returns -1, or the first dof that no mass resists."""
+    return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics_with_elements[double](
+        model, p, switches, q, v, tau, memory, vdot
+    ))
+
+
+cdef int find_massless_dof(const Model* model, const int* locked, const ArticulatedDof[double]* dofs) noexcept nogil:
     cdef int k
     for k in range(model.num_velocities):
         # 64 roundings. NaN is not singular: it propagates.
-        if dofs[k].D <= 1.4e-14*dofs[k].scale:
+        if dofs[k].D <= 1.4e-14*dofs[k].scale and not (locked != NULL and locked[k]):
             return k
     return -1
 
@@ -128,10 +162,9 @@ cdef void acceleration_kinematics(
 
 
 cdef void gravity_forces(
-    const Model* model, const Parameters[double]* p, const double* X_WB, double* F_Bo_W
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, double* F_Bo_W
 ) noexcept nogil:
-    """F_Bo_W += weight of each body."""
-    add_gravity_forces[double](model, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
+    add_gravity_forces[double](model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
 
 
 cdef void reaction_forces(
@@ -170,10 +203,24 @@ cdef void kinetic_energy(
     calc_kinetic_energy[double](model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, X_WB, V_WB, v, energy)
 
 
-cdef void gravity_potential_energy(
-    const Model* model, const Parameters[double]* p, const double* X_WB, double* energy
+cdef double potential_energy(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* X_WB
 ) noexcept nogil:
-    calc_gravity_potential_energy[double](model, p.mass, p.p_BoBcm_B, p.gravity, X_WB, energy)
+    return algorithms.run_potential_energy[double](model, p, weightless, q, X_WB)
+
+
+cdef double conservative_power(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
+    const double* X_WB, const double* V_WB
+) noexcept nogil:
+    return algorithms.run_conservative_power[double](model, p, weightless, q, v, X_WB, V_WB)
+
+
+cdef double non_conservative_power(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, const double* X_WB,
+    const double* V_WB
+) noexcept nogil:
+    return algorithms.run_non_conservative_power[double](model, p, q, v, X_WB, V_WB)
 
 
 cdef void mass_moment(

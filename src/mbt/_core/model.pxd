@@ -17,6 +17,14 @@ cdef struct Joint:
     int angle       # of kind REVOLUTE_Z: which of the angles
 
 
+cdef struct ForceElement:
+    # One force element of the compiled core, see force_elements.pxd.
+    int type        # ForceElementType
+    int a           # on one dof: its position; between two frames: frame A
+    int b           # on one dof: its velocity; between two frames: frame C
+    int start       # first of its numbers among those of all elements
+
+
 cdef struct Model:
     int num_bodies
     int num_frames
@@ -40,6 +48,10 @@ cdef struct Model:
     const int* frame_node
     # By actuator, (num_actuators,)
     const int* actuator_dof
+    # By force element, (num_force_elements,)
+    int num_force_elements
+    int num_elements_between     # of them, those between two frames
+    const ForceElement* force_elements
     # Nodes whose mobilizer has singular positions, (num_checked,)
     int num_checked
     const int* checked
@@ -52,6 +64,12 @@ cdef struct Model:
     const double* R_MN           # (num_mobods, 9), turns the axis of a one-dof mobilizer into z
 
 
+# What a Context turns on and off. Kernels may branch on it, unlike on parameters.
+cdef struct Switches:
+    const int* locked            # (num_velocities,) 1 where a dof cannot move; NULL where all can
+    const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
+
+
 # Where each parameter starts in the flat parameter vector of a Context.
 cdef struct ParameterLayout:
     Py_ssize_t gravity           # (3,)
@@ -62,6 +80,7 @@ cdef struct ParameterLayout:
     Py_ssize_t damping           # (num_velocities,)
     Py_ssize_t rotor_inertia     # (num_actuators,)
     Py_ssize_t gear_ratio        # (num_actuators,)
+    Py_ssize_t force_element     # (the numbers of one force element after the other)
     Py_ssize_t size
 
 
@@ -72,6 +91,7 @@ cdef class CompiledModel:
     cdef readonly object default_parameters  # (layout.size,) float64, read-only
     cdef readonly object default_q           # (num_positions,) float64, read-only
     cdef readonly Derived defaults           # of the default parameters
+    cdef Switches switches                   # the defaults
 
 
 cdef class Derived:

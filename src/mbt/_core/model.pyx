@@ -3,10 +3,11 @@
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
+from mbt._core.force_elements cimport acts_on_joint, num_parameters_of
 from mbt._core.mobilizers cimport (
     GENERAL, REVOLUTE_Z, WELD, has_singular_positions, kind_of, needs_reversal, set_effective_constants,
 )
-from mbt._core.model cimport Joint, Model, ParameterLayout
+from mbt._core.model cimport ForceElement, Joint, Model, ParameterLayout
 from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
 from mbt._core.records cimport Mobod, Pose
 
@@ -15,7 +16,7 @@ import numpy as np
 cnp.import_array()
 
 PARAMETER_SECTIONS = (
-    "gravity", "mass", "com", "unit_inertia", "frame_pose", "damping", "rotor_inertia", "gear_ratio",
+    "gravity", "mass", "com", "unit_inertia", "frame_pose", "damping", "rotor_inertia", "gear_ratio", "force_element",
 )
 
 
@@ -28,7 +29,7 @@ cdef class CompiledModel:
     def __init__(
         self, *, parent_node, mobilizer_type, mobilizer_reversed, q_start, v_start, inboard_frame, outboard_frame,
         frame_parent, frame_node, actuator_dof, mobilizer_constants, frame_X_PF, mass, p_BoBcm_B, G_BBo_B, gravity,
-        damping, rotor_inertia, gear_ratio, default_q
+        damping, rotor_inertia, gear_ratio, default_q, force_type, force_places, force_parameters, weightless
     ):
         cdef Model* m = &self.model
         m.num_bodies = len(parent_node)
@@ -48,8 +49,12 @@ cdef class CompiledModel:
         m.actuator_dof = _keep_ints(self._arrays, "actuator_dof", actuator_dof)
         self._set_constants(mobilizer_reversed, mobilizer_constants)
         self._set_mobods()
+        self._set_force_elements(force_type, force_places)
+        self.switches.locked = NULL
+        self.switches.weightless = _keep_ints(self._arrays, "weightless", weightless) if any(weightless) else NULL
         self._set_parameters((
-            gravity, mass, p_BoBcm_B, G_BBo_B, frame_X_PF, damping, rotor_inertia, gear_ratio
+            gravity, mass, p_BoBcm_B, G_BBo_B, frame_X_PF, damping, rotor_inertia, gear_ratio,
+            np.concatenate([np.zeros(0), *force_parameters])
         ))
         self.default_q = _frozen(np.array(default_q, dtype=np.float64))
         self.defaults = Derived(self, self.default_parameters)
@@ -129,15 +134,32 @@ cdef class CompiledModel:
             for b in range(m.num_bodies)
         ])
 
+    def _set_force_elements(self, force_type, force_places):
+        cdef Model* m = &self.model
+        cdef int i, start = 0
+        elements = np.zeros(len(force_type)*sizeof(ForceElement), dtype=np.uint8)
+        self._arrays["force_elements"] = elements
+        cdef ForceElement* element = <ForceElement*>cnp.PyArray_DATA(elements)
+        m.num_force_elements = len(force_type)
+        m.num_elements_between = 0
+        for i in range(m.num_force_elements):
+            element[i].type = force_type[i]
+            element[i].a, element[i].b = force_places[i]
+            element[i].start = start
+            start += num_parameters_of(element[i].type)
+            m.num_elements_between += not acts_on_joint(element[i].type)
+        m.force_elements = element
+
     def _set_parameters(self, sections):
-        cdef Py_ssize_t[8] starts
+        cdef Py_ssize_t[9] starts
         cdef Py_ssize_t size = 0
         flat = [np.asarray(section, dtype=np.float64).ravel() for section in sections]
         for i, section in enumerate(flat):
             starts[i] = size
             size += section.size
         self.layout = ParameterLayout(
-            starts[0], starts[1], starts[2], starts[3], starts[4], starts[5], starts[6], starts[7], size
+            starts[0], starts[1], starts[2], starts[3], starts[4], starts[5], starts[6], starts[7], starts[8],
+            size
         )
         self.default_parameters = _frozen(np.concatenate(flat))
 
@@ -161,6 +183,9 @@ cdef class CompiledModel:
             start, width = layout.rotor_inertia, 1
         elif section == "gear_ratio":
             start, width = layout.gear_ratio, 1
+        elif section == "force_element":
+            start = layout.force_element + self.model.force_elements[index].start
+            return slice(start, start + num_parameters_of(self.model.force_elements[index].type))
         else:
             raise KeyError(f"section: expected one of {PARAMETER_SECTIONS}, got {section!r}")
         return slice(start + width*index, start + width*(index + 1))
@@ -197,6 +222,7 @@ cdef class Derived:
         self.parameters.G_BBo_B = x + layout.unit_inertia
         self.parameters.gravity = x + layout.gravity
         self.parameters.damping = x + layout.damping
+        self.parameters.force_elements = x + layout.force_element
 
     def __dealloc__(self):
         PyMem_Free(self._memory)

@@ -37,6 +37,7 @@ struct Parameters {
   const T* gravity;             // (3,)
   const T* damping;             // (nv,)
   const T* reflected_inertia;   // (nv,)
+  const T* force_elements;      // the numbers of one element after the other
 };
 
 // Inverse dynamics: motion and force at No, in N.
@@ -99,6 +100,22 @@ template <class T>
 struct Composite6 {
   T M[36];
   T B[36];
+};
+
+// A bushing between frames A and C: roll, pitch, yaw of R_AC, and the position of Co in the frame B that is turned
+// half as far. Unless a comment says so, expressed in A.
+template <class T>
+struct Bushing {
+  T p[3];      // p_AoCo
+  T w[3];      // velocity of C in A
+  T v[3];
+  T rpy[3];
+  T rpydot[3];
+  T N[9];      // rpydot = N w
+  T cos_pitch;
+  T R_AB[9];
+  T r[3];      // p_AoCo in B
+  T rdot[3];   // its derivative in B
 };
 
 }  // namespace MBT_NS

@@ -21,6 +21,7 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         const S* gravity
         const S* damping
         const S* reflected_inertia
+        const S* force_elements
 
     cdef cppclass MotionForce[S]:
         Pose[S] X_PN
@@ -64,6 +65,18 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
     cdef cppclass Composite6[S]:
         S M[36]
         S B[36]
+
+    cdef cppclass Bushing[S]:
+        S p[3]
+        S w[3]
+        S v[3]
+        S rpy[3]
+        S rpydot[3]
+        S N[9]
+        S cos_pitch
+        S R_AB[9]
+        S r[3]
+        S rdot[3]
 
 
 cdef extern from "columns.hpp" namespace "MBT_NS" nogil:

@@ -29,30 +29,6 @@ cdef inline void calc_generalized_forces(
         add_shifted_force(F_Bo_W + 6*b, p_PB_W, F_Bo_W + 6*model.parent[b])
 
 
-cdef inline void add_gravity_forces(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* gravity,      # (3,)
-    # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    # Out:
-    T* F_Bo_W,             # (num_bodies, 6), added to
-) noexcept nogil:
-    """F_Bo_W += [p_BoBcm × m g; m g]; World weighs nothing."""
-    cdef int b, i
-    cdef T weight[3]
-    cdef T p_BoBcm_W[3]
-    for b in range(1, model.num_bodies):
-        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W)
-        for i in range(3):
-            weight[i] = mass[b]*gravity[i]
-            F_Bo_W[6*b + 3 + i] = F_Bo_W[6*b + 3 + i] + weight[i]
-        add_cross(p_BoBcm_W, weight, F_Bo_W + 6*b)
-
-
 cdef inline void calc_reaction_forces(
     # Topology:
     const Model* model,

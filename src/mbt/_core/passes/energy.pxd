@@ -1,8 +1,8 @@
-"""Kinetic energy, and potential energy of uniform gravity."""
+"""Kinetic energy."""
 
 from mbt._core.model cimport Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport dot3, rotate4, rotate_inverse4
+from mbt._core.spatial cimport dot3, rotate_inverse4
 
 
 cdef inline void calc_kinetic_energy(
@@ -44,27 +44,3 @@ cdef inline void calc_kinetic_energy(
     for k in range(model.num_velocities):
         total = total + reflected_inertia[k]*v[k]*v[k]
     energy[0] = total*0.5
-
-
-cdef inline void calc_gravity_potential_energy(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const T* mass,               # (num_bodies,)
-    const T* p_BoBcm_B,          # (num_bodies, 3)
-    const T* gravity,            # (3,)
-    # In:
-    const T* X_WB,               # (num_bodies, 4, 4)
-    # Out:
-    T* energy,                   # (1,)  [J]
-) noexcept nogil:
-    """-sum over bodies of m g·p_WBcm: zero at the World origin."""
-    cdef int b, i
-    cdef T total = <T>0.0
-    cdef T p_WBcm[3]
-    for b in range(1, model.num_bodies):
-        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_WBcm)
-        for i in range(3):
-            p_WBcm[i] = p_WBcm[i] + X_WB[16*b + 4*i + 3]
-        total = total - mass[b]*dot3(gravity, p_WBcm)
-    energy[0] = total

@@ -18,6 +18,7 @@ cdef inline void calc_forward_dynamics(
     const Mobod[T]* mobods,        # (num_mobods,)
     const T* reflected_inertia,    # (nv,)
     const T* gravity,              # (3,)    [m/s^2] in World
+    const int* locked,             # (nv,)   1 where a dof cannot move; NULL where all can
     # In:
     const T* q,                    # (nq,)
     const T* v,                    # (nv,)
@@ -31,7 +32,7 @@ cdef inline void calc_forward_dynamics(
     ArticulatedDof[T]* dofs,       # (nv,)   pivots D: zero where no mass resists a dof
     T* vdot,                       # (nv,)
 ) noexcept nogil:
-    """vdot = M^-1 (tau + tau_g - C v)."""
+    """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
     cdef int i, k
     cdef const Joint* joint
     cdef Articulated[T]* x
@@ -60,9 +61,11 @@ cdef inline void calc_forward_dynamics(
         set_size(joint, x)
         for k in range(joint.v + joint.nv - 1, joint.v, -1):
             calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
+            lock_dof(locked, k, &dofs[k])
             eliminate_dof(&dofs[k], x)
         k = joint.v
         calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
+        lock_dof(locked, k, &dofs[k])
         carry_dof_to_parent(x, &dofs[k])
         if joint.parent != 0:
             add_articulation_to_parent(x, &dofs[k], &work[joint.parent])
@@ -78,6 +81,12 @@ cdef inline void calc_forward_dynamics(
         for k in range(joint.v + 1, joint.v + joint.nv):
             vdot[k] = (dofs[k].u - dot6(dofs[k].U, x.acc))*dofs[k].D_inverse
             add_dof_acceleration(joint, k, H_N, vdot[k], x.acc)
+
+
+cdef inline void lock_dof(const int* locked, int k, ArticulatedDof[T]* dof) noexcept nogil:
+    """A locked dof resists without end: 1 / D is zero."""
+    if locked != NULL and locked[k]:
+        dof.D_inverse = <T>0.0
 
 
 cdef inline void calc_velocity_and_bias(

@@ -1,0 +1,1 @@
+"""Numbers of the force element types, shared with Python."""

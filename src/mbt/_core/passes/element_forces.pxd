@@ -1,0 +1,257 @@
+"""What the force elements do, gravity and joint damping included: forces, energies and powers, in the World kinematics.
+
+`weightless` tells which bodies gravity spares, (num_bodies,); NULL when it spares none.
+"""
+
+from mbt._core.force_elements cimport (
+    acts_on_joint, calc_conservative_power_between, calc_forces_on_frames, calc_joint_conservative_force,
+    calc_joint_dissipative_force, calc_joint_potential_energy, calc_potential_energy_between, calc_singularity_between,
+)
+from mbt._core.model cimport ForceElement, Model
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport (
+    add_cross, add_shifted_force, dot6, multiply_poses4, position_between4, rotate4, set_zero, shift_velocity,
+)
+
+
+cdef inline int acts_on_bodies(const Model* model, const int* weightless) noexcept nogil:
+    """1 where a force is not one of dofs alone, nor gravity on all bodies."""
+    return 1 if model.num_elements_between or weightless != NULL else 0
+
+
+cdef inline void add_joint_forces(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* damping,          # (nv,)
+    const T* constants,        # of the force elements
+    # In:
+    const T* q,                # (nq,)
+    const T* v,                # (nv,)
+    double sign,
+    # Out:
+    T* tau,                    # (nv,)
+) noexcept nogil:
+    """tau += sign (forces of the elements on one dof - damping v)."""
+    cdef int i, k
+    cdef const ForceElement* e
+    cdef T force
+    for k in range(model.num_velocities):
+        tau[k] = tau[k] - damping[k]*v[k]*sign
+    for i in range(model.num_force_elements):
+        e = &model.force_elements[i]
+        if acts_on_joint(e.type):
+            force = calc_joint_force(e, constants, q, v)
+            tau[e.b] = tau[e.b] + force*sign
+
+
+cdef inline T calc_joint_force(const ForceElement* e, const T* constants, const T* q, const T* v) noexcept nogil:
+    cdef T conservative = calc_joint_conservative_force(e.type, constants + e.start, q[e.a])
+    return conservative + calc_joint_dissipative_force(e.type, constants + e.start, v[e.b])
+
+
+cdef inline void add_gravity_forces(
+    # Topology:
+    const Model* model,
+    const int* weightless,
+    # Parameters:
+    const T* mass,             # (num_bodies,)
+    const T* p_BoBcm_B,        # (num_bodies, 3)
+    const T* gravity,          # (3,)
+    # In:
+    const T* X_WB,             # (num_bodies, 4, 4)
+    # Out:
+    T* F_Bo_W,                 # (num_bodies, 6), added to
+) noexcept nogil:
+    """F_Bo_W += [p_BoBcm × m g; m g]; World weighs nothing."""
+    cdef int b, i
+    cdef T weight[3]
+    cdef T p_BoBcm_W[3]
+    for b in range(1, model.num_bodies):
+        if weightless != NULL and weightless[b]:
+            continue
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W)
+        for i in range(3):
+            weight[i] = mass[b]*gravity[i]
+            F_Bo_W[6*b + 3 + i] = F_Bo_W[6*b + 3 + i] + weight[i]
+        add_cross(p_BoBcm_W, weight, F_Bo_W + 6*b)
+
+
+cdef inline void add_forces_between(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* constants,        # of the force elements
+    const T* X_BF,             # (num_frames, 4, 4)
+    # In:
+    const T* X_WB,             # (num_bodies, 4, 4)
+    const T* V_WB,             # (num_bodies, 6)
+    # Out:
+    T* F_Bo_W,                 # (num_bodies, 6), added to
+) noexcept nogil:
+    """F_Bo_W += forces of the elements between two frames."""
+    cdef int i
+    for i in range(model.num_force_elements):
+        if not acts_on_joint(model.force_elements[i].type):
+            add_force_between(model, &model.force_elements[i], constants, X_BF, X_WB, V_WB, F_Bo_W)
+
+
+cdef inline void add_force_between(
+    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* X_WB, const T* V_WB,
+    T* F_Bo_W
+) noexcept nogil:
+    cdef T X_WA[16]
+    cdef T X_WC[16]
+    cdef T V_WA[6]
+    cdef T V_WC[6]
+    cdef T F_A[6]
+    cdef T F_C[6]
+    cdef T p[3]
+    cdef int a = model.frame_node[e.a]
+    cdef int c = model.frame_node[e.b]
+    calc_frame_motion(a, X_BF + 16*e.a, X_WB, V_WB, X_WA, V_WA)
+    calc_frame_motion(c, X_BF + 16*e.b, X_WB, V_WB, X_WC, V_WC)
+    calc_forces_on_frames(e.type, constants + e.start, X_WA, V_WA, X_WC, V_WC, F_A, F_C)
+    position_between4(X_WB + 16*a, X_WA, p)
+    add_shifted_force(F_A, p, F_Bo_W + 6*a)
+    position_between4(X_WB + 16*c, X_WC, p)
+    add_shifted_force(F_C, p, F_Bo_W + 6*c)
+
+
+cdef inline void calc_frame_motion(
+    int node, const T* X_BF, const T* X_WB, const T* V_WB, T* X_WF, T* V_WF
+) noexcept nogil:
+    cdef T p_BoFo_W[3]
+    multiply_poses4(X_WB + 16*node, X_BF, X_WF)
+    position_between4(X_WB + 16*node, X_WF, p_BoFo_W)
+    shift_velocity(V_WB + 6*node, p_BoFo_W, V_WF)
+
+
+# Energy and power -----------------------------------------------------------------------------------------------
+
+cdef inline T calc_gravity_potential_energy(
+    const Model* model,
+    const int* weightless,
+    const T* mass,             # (num_bodies,)
+    const T* p_BoBcm_B,        # (num_bodies, 3)
+    const T* gravity,          # (3,)
+    const T* X_WB,             # (num_bodies, 4, 4)
+) noexcept nogil:
+    """-sum over bodies of m g·p_WBcm: zero at the World origin."""
+    cdef int b, i
+    cdef T total = <T>0.0
+    cdef T p[3]
+    for b in range(1, model.num_bodies):
+        if weightless != NULL and weightless[b]:
+            continue
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p)
+        for i in range(3):
+            total = total - mass[b]*gravity[i]*(p[i] + X_WB[16*b + 4*i + 3])
+    return total
+
+
+cdef inline T calc_gravity_power(
+    const Model* model,
+    const int* weightless,
+    const T* mass,             # (num_bodies,)
+    const T* p_BoBcm_B,        # (num_bodies, 3)
+    const T* gravity,          # (3,)
+    const T* X_WB,             # (num_bodies, 4, 4)
+    const T* V_WB,             # (num_bodies, 6)
+) noexcept nogil:
+    """Sum over bodies of m g·v_WBcm."""
+    cdef int b, i
+    cdef T total = <T>0.0
+    cdef T p[3]
+    cdef T v[6]
+    for b in range(1, model.num_bodies):
+        if weightless != NULL and weightless[b]:
+            continue
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p)
+        shift_velocity(V_WB + 6*b, p, v)
+        for i in range(3):
+            total = total + mass[b]*gravity[i]*v[3 + i]
+    return total
+
+
+cdef inline T calc_damping_power(const Model* model, const T* damping, const T* v) noexcept nogil:
+    """-sum of damping v^2."""
+    cdef int k
+    cdef T total = <T>0.0
+    for k in range(model.num_velocities):
+        total = total - damping[k]*v[k]*v[k]
+    return total
+
+
+cdef inline T calc_element_potential_energy(
+    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* q, const T* X_WB
+) noexcept nogil:
+    cdef T X_WA[16]
+    cdef T X_WC[16]
+    if acts_on_joint(e.type):
+        return calc_joint_potential_energy(e.type, constants + e.start, q[e.a])
+    multiply_poses4(X_WB + 16*model.frame_node[e.a], X_BF + 16*e.a, X_WA)
+    multiply_poses4(X_WB + 16*model.frame_node[e.b], X_BF + 16*e.b, X_WC)
+    return calc_potential_energy_between(e.type, constants + e.start, X_WA, X_WC)
+
+
+cdef inline T calc_element_conservative_power(
+    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* q, const T* v,
+    const T* X_WB, const T* V_WB
+) noexcept nogil:
+    """Minus the rate of the potential energy."""
+    cdef T X_WA[16]
+    cdef T X_WC[16]
+    cdef T V_WA[6]
+    cdef T V_WC[6]
+    if acts_on_joint(e.type):
+        return v[e.b]*calc_joint_conservative_force(e.type, constants + e.start, q[e.a])
+    calc_frame_motion(model.frame_node[e.a], X_BF + 16*e.a, X_WB, V_WB, X_WA, V_WA)
+    calc_frame_motion(model.frame_node[e.b], X_BF + 16*e.b, X_WB, V_WB, X_WC, V_WC)
+    return calc_conservative_power_between(e.type, constants + e.start, X_WA, V_WA, X_WC, V_WC)
+
+
+cdef inline T calc_element_non_conservative_power(
+    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* q, const T* v,
+    const T* X_WB, const T* V_WB
+) noexcept nogil:
+    cdef T power
+    if acts_on_joint(e.type):
+        return v[e.b]*calc_joint_dissipative_force(e.type, constants + e.start, v[e.b])
+    power = calc_power_between(model, e, constants, X_BF, X_WB, V_WB)
+    return power - calc_element_conservative_power(model, e, constants, X_BF, q, v, X_WB, V_WB)
+
+
+cdef inline T calc_power_between(
+    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* X_WB, const T* V_WB
+) noexcept nogil:
+    """Power of the whole force of an element between two frames."""
+    cdef T X_WA[16]
+    cdef T X_WC[16]
+    cdef T V_WA[6]
+    cdef T V_WC[6]
+    cdef T F_A[6]
+    cdef T F_C[6]
+    calc_frame_motion(model.frame_node[e.a], X_BF + 16*e.a, X_WB, V_WB, X_WA, V_WA)
+    calc_frame_motion(model.frame_node[e.b], X_BF + 16*e.b, X_WB, V_WB, X_WC, V_WC)
+    calc_forces_on_frames(e.type, constants + e.start, X_WA, V_WA, X_WC, V_WC, F_A, F_C)
+    return dot6(F_A, V_WA) + dot6(F_C, V_WC)
+
+
+cdef inline int find_singular_element(
+    const Model* model, const double* constants, const double* X_BF, const double* X_WB
+) noexcept nogil:
+    """The first element whose force is undefined, or -1. NaN is not singular: it propagates."""
+    cdef double X_WA[16]
+    cdef double X_WC[16]
+    cdef int i
+    cdef const ForceElement* e
+    for i in range(model.num_force_elements):
+        e = &model.force_elements[i]
+        if acts_on_joint(e.type):
+            continue
+        multiply_poses4(X_WB + 16*model.frame_node[e.a], X_BF + 16*e.a, X_WA)
+        multiply_poses4(X_WB + 16*model.frame_node[e.b], X_BF + 16*e.b, X_WC)
+        if calc_singularity_between(e.type, constants + e.start, X_WA, X_WC) <= 0.0:
+            return i
+    return -1
