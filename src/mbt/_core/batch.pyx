@@ -2,6 +2,7 @@
 
 cimport numpy as cnp
 
+from mbt._core cimport kernels
 from mbt._core.context cimport check_positions
 from mbt._core.door cimport adopt, apart, data
 from mbt._core.model cimport CompiledModel, Model
@@ -65,6 +66,24 @@ cdef class Batch:
         """One state without leading axes gets an error where a batch gets NaN."""
         if not self.shape:
             check_positions(tree, compiled, self.operands[0].data)
+
+    cdef check_single_with_forces(self, object tree, CompiledModel compiled):
+        """As `check_single`, and also where the force of an element is undefined."""
+        if not self.shape:
+            check_positions(tree, compiled, self.operands[0].data)
+            check_elements(tree, compiled, self.operands[0].data)
+
+
+cdef check_elements(tree, CompiledModel compiled, const double* q):
+    """Refuse positions in which the force of an element is undefined."""
+    cdef int singular
+    if compiled.model.num_elements_between:
+        singular = kernels.find_singular_element_at(
+            &compiled.model, &compiled.defaults.parameters, q, kernels.get_work(&compiled.model, 0)
+        )
+        if singular >= 0:
+            from mbt.context.checks import raise_singular_element
+            raise_singular_element(tree, singular)
 
 
 cdef add_forces_operands(tree, external_forces, list names, list values, list cores, const Model* m):

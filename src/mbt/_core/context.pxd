@@ -1,6 +1,6 @@
 """A Context and its caches."""
 
-from mbt._core.model cimport CompiledModel, Derived
+from mbt._core.model cimport CompiledModel, Derived, Switches
 
 
 cdef class Memory:
@@ -49,7 +49,11 @@ cdef class ContextCore:
     cdef double _time
     cdef object _applied_forces              # None until somebody asks for them
     cdef Derived _derived                    # of the parameters; None after one has changed
-    cdef unsigned long long q_serial, v_serial, parameter_serial
+    cdef object _locked                      # (num_velocities,) array of int, never written in place; None: all move
+    cdef object _weightless                  # (num_bodies,) array of int, never written in place; None: all weigh
+    cdef Switches switches                   # what _locked and _weightless hold
+    # What changed: a number that grows with each write.
+    cdef unsigned long long time_serial, q_serial, v_serial, parameter_serial, input_serial, switch_serial
     cdef PositionKinematicsCache _pc
     cdef VelocityKinematicsCache _vc
     cdef _reset(self)
@@ -59,6 +63,7 @@ cdef class ContextCore:
     cdef _store_q(self, const double* values)
     cdef _store_v(self, const double* values)
     cdef _store_actuation(self, const double* values)
+    cdef _take_switches(self, locked, weightless)
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q)

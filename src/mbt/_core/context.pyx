@@ -241,6 +241,9 @@ cdef class ContextCore:
         self.v_serial = next_serial()
         self._store_q(data(self.compiled.default_q))
         self._time = 0.0
+        self.time_serial = self.input_serial = self.switch_serial = next_serial()
+        self._locked = self._weightless = None
+        self.switches = self.compiled.model.switches
         self._parameters = self.compiled.default_parameters
         self._derived = self.compiled.defaults
         self.parameter_serial = 0
@@ -266,6 +269,9 @@ cdef class ContextCore:
     @v.setter
     def v(self, value):
         value = in1(value, "v", self.compiled.model.num_velocities)
+        if self._locked is not None and (value[self._locked != 0] != 0.0).any():
+            from mbt.context.checks import raise_locked
+            raise_locked(self, value)
         self._store_v(data(value))
 
     @property
@@ -277,6 +283,7 @@ cdef class ContextCore:
     def time(self, value):
         from mbt.math.arrays import as_float
         self._time = as_float(value, "time")
+        self.time_serial = next_serial()
 
     @property
     def actuation(self):
@@ -302,6 +309,7 @@ cdef class ContextCore:
         forces_of(self.tree, value, "applied_forces")
         if value is not self._applied_forces:
             self.applied_forces.set_zero().add_in_forces(value)
+        self.input_serial = next_serial()
 
     @property
     def _has_applied_forces(self):
@@ -326,6 +334,80 @@ cdef class ContextCore:
         if Py_REFCNT(<PyObject*>self._actuation) > 1:
             self._actuation = Memory(self._actuation.size)
         memcpy(self._actuation.data, values, self._actuation.size*sizeof(double))
+        self.input_serial = next_serial()
+
+    # Locks, and bodies that gravity spares ----------------------------------------------------------------------
+
+    def _set_locked(self, int start, int count, bint locked):
+        """Lock or unlock dofs; a locked dof is at rest."""
+        if self._locked is None:
+            flags = np.zeros(self.compiled.model.num_velocities, dtype=np.intc)
+        else:
+            flags = self._locked.copy()
+        flags[start:start + count] = locked
+        if locked and count:
+            v = np.array(self.v)
+            v[start:start + count] = 0.0
+            self._store_v(data(v))
+        self._take_switches(flags if flags.any() else None, self._weightless)
+
+    def _is_locked(self, int start, int count):
+        """Whether there are dofs, and all of them are locked."""
+        return count > 0 and self._locked is not None and bool(self._locked[start:start + count].all())
+
+    def _set_weightless(self, nodes, bint weightless):
+        """Let gravity spare bodies, or not, given by BodyNodeIndex."""
+        flags = self._weightless_flags()
+        flags[nodes] = weightless
+        self._take_switches(self._locked, flags)
+
+    def _is_weightless(self, int node):
+        return bool(self._weightless_flags()[node])
+
+    def _weightless_flags(self):
+        """A copy of the flags, by BodyNodeIndex."""
+        cdef int b
+        if self._weightless is not None:
+            return self._weightless.copy()
+        flags = np.zeros(self.compiled.model.num_bodies, dtype=np.intc)
+        if self.compiled.model.switches.weightless != NULL:
+            for b in range(self.compiled.model.num_bodies):
+                flags[b] = self.compiled.model.switches.weightless[b]
+        return flags
+
+    cdef _take_switches(self, locked, weightless):
+        """Take arrays of flags that nobody writes any more; None stands for the default."""
+        self._locked = locked
+        self._weightless = weightless
+        self.switches.locked = flags_of(locked)
+        if weightless is None:
+            self.switches.weightless = self.compiled.model.switches.weightless
+        else:
+            self.switches.weightless = flags_of(weightless)
+        self.switch_serial = next_serial()
+
+    # Parameters -------------------------------------------------------------------------------------------------
+
+    @property
+    def _serials(self):
+        """What changed: (time, q, v, parameters, inputs, switches); a number grows with each write."""
+        return (
+            self.time_serial, self.q_serial, self.v_serial, self.parameter_serial, self.input_serial,
+            self.switch_serial,
+        )
+
+    def _note_change(self, str what):
+        """Make stale what depends on the time, on "q", "v", "parameters" or "inputs"."""
+        if what == "time":
+            self.time_serial = next_serial()
+        elif what == "q":
+            self.q_serial = next_serial()
+        elif what == "v":
+            self.v_serial = next_serial()
+        elif what == "parameters":
+            self.parameter_serial = next_serial()
+        else:
+            self.input_serial = next_serial()
 
     def _get_parameter(self, str section, int index):
         """Copy of the numbers that one element has in a section of the parameters."""
@@ -346,11 +428,14 @@ cdef class ContextCore:
         self._store_v(other.v_data)
         self._store_actuation(other._actuation.data)
         self._time = other._time
+        self._take_switches(other._locked, other._weightless)
         self._parameters = other._parameters
         self._derived = other._derived
         self.q_serial = other.q_serial
         self.v_serial = other.v_serial
         self.parameter_serial = other.parameter_serial
+        self.time_serial = other.time_serial
+        self.input_serial = next_serial()
         if other._applied_forces is None:
             self._applied_forces = None
         else:
@@ -389,6 +474,13 @@ cdef class ContextCore:
         vc = self._vc
         vc.compute(self, self.position())
         return vc
+
+
+cdef const int* flags_of(array):
+    """Memory of an array of flags; NULL where none is set."""
+    if array is None or not array.any():
+        return NULL
+    return <const int*>cnp.PyArray_DATA(array)
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q):

@@ -6,7 +6,7 @@ A method checks its arguments at the door, and then makes one call into a kernel
 cimport numpy as cnp
 
 from mbt._core cimport kernels
-from mbt._core.context cimport ContextCore
+from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.door cimport adopt, data, in1, new1
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_dynamics cimport TreeDynamics
@@ -23,11 +23,21 @@ cdef class TreeCore(TreeDynamics):
     # Energy and power -------------------------------------------------------------------------------------------
 
     def calc_potential_energy(self, context):
-        """Return the potential energy [J] of gravity, zero with every centre of mass at the World origin."""
+        """Return the potential energy [J] of all force elements, gravity included.
+
+        Gravity has none with every centre of mass at the World origin; each element says where its own is zero.
+        """
         cdef ContextCore c = self.own(context)
         cdef Derived derived = c.derived()
+        cdef PositionKinematicsCache pc = c.position()
         cdef double energy
-        kernels.gravity_potential_energy(&c.compiled.model, &derived.parameters, c.position().X_WB_data, &energy)
+        self.check_elements(&c.compiled.model, derived, pc)
+        energy = kernels.potential_energy(
+            &c.compiled.model, &derived.parameters, c.switches.weightless, c.q_data, pc.X_WB_data
+        )
+        if self._user_force_elements is not None:
+            for element in self._user_force_elements:
+                energy += element.calc_potential_energy(context, pc)
         return energy
 
     def calc_kinetic_energy(self, context):
@@ -43,26 +53,92 @@ cdef class TreeCore(TreeDynamics):
     def calc_conservative_power(self, context):
         """Return the power [W] of conservative forces: minus the rate of the potential energy."""
         cdef ContextCore c = self.own(context)
-        cdef const Model* m = &c.compiled.model
         cdef Derived derived = c.derived()
-        cdef double power = 0.0
-        cdef int k
-        cdef double* memory = kernels.get_work(m, 2*m.num_velocities)
-        cdef double* tau_g = memory + kernels.work_size(m) + m.num_velocities
-        kernels.gravity_generalized_forces(m, &derived.parameters, c.q_data, memory, tau_g)
-        for k in range(m.num_velocities):
-            power += c.v_data[k]*tau_g[k]
+        cdef PositionKinematicsCache pc = c.position()
+        cdef VelocityKinematicsCache vc = c.velocity()
+        cdef double power
+        self.check_elements(&c.compiled.model, derived, pc)
+        power = kernels.conservative_power(
+            &c.compiled.model, &derived.parameters, c.switches.weightless, c.q_data, c.v_data, pc.X_WB_data,
+            vc.V_WB_data
+        )
+        if self._user_force_elements is not None:
+            for element in self._user_force_elements:
+                power += element.calc_conservative_power(context, pc, vc)
         return power
 
     def calc_non_conservative_power(self, context):
-        """Return the power [W] of non-conservative forces: joint damping takes away ``damping v^2``."""
+        """Return the power [W] of all other forces: joint damping, and what force elements generate or dissipate."""
         cdef ContextCore c = self.own(context)
         cdef Derived derived = c.derived()
-        cdef double power = 0.0
-        cdef int k
-        for k in range(c.compiled.model.num_velocities):
-            power -= derived.parameters.damping[k]*c.v_data[k]*c.v_data[k]
+        cdef PositionKinematicsCache pc = c.position()
+        cdef VelocityKinematicsCache vc = c.velocity()
+        cdef double power
+        self.check_elements(&c.compiled.model, derived, pc)
+        power = kernels.non_conservative_power(
+            &c.compiled.model, &derived.parameters, c.q_data, c.v_data, pc.X_WB_data, vc.V_WB_data
+        )
+        if self._user_force_elements is not None:
+            for element in self._user_force_elements:
+                power += element.calc_non_conservative_power(context, pc, vc)
         return power
+
+    # One force element of the compiled core ---------------------------------------------------------------------
+
+    def _calc_force_element(self, context, int index, str what, pc=None, vc=None):
+        """Return "potential_energy" [J], "conservative_power" or "non_conservative_power" [W] of one element."""
+        cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        cdef PositionKinematicsCache position = self.position_of(c, pc)
+        cdef VelocityKinematicsCache velocity = None if what == "potential_energy" else self.velocity_of(c, vc)
+        cdef Derived derived = c.derived()
+        self.check_elements(m, derived, position)
+        if what == "potential_energy":
+            return kernels.element_potential_energy(m, &derived.parameters, index, c.q_data, position.X_WB_data)
+        return kernels.element_power(
+            m, &derived.parameters, index, what == "conservative_power", c.q_data, c.v_data, position.X_WB_data,
+            velocity.V_WB_data
+        )
+
+    def _add_force_element(self, context, int index, pc, vc, forces):
+        """Add the force of one element to `forces`."""
+        cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        cdef PositionKinematicsCache position = self.position_of(c, pc)
+        cdef VelocityKinematicsCache velocity = self.velocity_of(c, vc)
+        cdef Derived derived = c.derived()
+        body_forces, generalized_forces = self.arrays_of(m, forces, "forces")
+        self.check_elements(m, derived, position)
+        kernels.add_element_force(
+            m, &derived.parameters, index, c.q_data, c.v_data, position.X_WB_data, velocity.V_WB_data,
+            data(body_forces), data(generalized_forces)
+        )
+
+    def _add_gravity(self, context, pc, forces):
+        """Add the force of gravity on each body to `forces`."""
+        cdef ContextCore c = self.own(context)
+        cdef PositionKinematicsCache position = self.position_of(c, pc)
+        cdef Derived derived = c.derived()
+        body_forces, _ = self.arrays_of(&c.compiled.model, forces, "forces")
+        kernels.gravity_forces(
+            &c.compiled.model, &derived.parameters, c.switches.weightless, position.X_WB_data, data(body_forces)
+        )
+
+    def _calc_gravity(self, context, str what, pc=None, vc=None):
+        """Return "potential_energy" [J] or "conservative_power" [W] of gravity."""
+        cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        cdef PositionKinematicsCache position = self.position_of(c, pc)
+        cdef VelocityKinematicsCache velocity
+        cdef Derived derived = c.derived()
+        if what == "potential_energy":
+            return kernels.gravity_potential_energy(
+                m, &derived.parameters, c.switches.weightless, position.X_WB_data
+            )
+        velocity = self.velocity_of(c, vc)
+        return kernels.gravity_power(
+            m, &derived.parameters, c.switches.weightless, position.X_WB_data, velocity.V_WB_data
+        )
 
     # Mass and momentum ------------------------------------------------------------------------------------------
 

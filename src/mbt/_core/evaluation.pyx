@@ -88,8 +88,8 @@ def evaluate_lanes(TreeCore tree not None, int function, parameters, q, v, x):
     load_rows_partial(data(v), n.v, n.v, count, lanes_v)
     load_rows_partial(data(x), n.x, n.x, count, lanes_x)
     evaluate[Lanes](
-        function, &compiled.model, &compiled.layout, &compiled.switches, at, lanes_q, lanes_v, lanes_x, memory,
-        <int*>cnp.PyArray_DATA(bases), lanes_out
+        function, &compiled.model, &compiled.layout, &compiled.model.switches, at, lanes_q, lanes_v, lanes_x,
+        memory, <int*>cnp.PyArray_DATA(bases), lanes_out
     )
     store_rows_partial(lanes_out, data(out), n.out, n.out, count)
     free_aligned(at)
@@ -129,7 +129,8 @@ def evaluate_dual(TreeCore tree not None, int function, parameters, q, v, x, see
         for j in range(directions):
             set_dual_partial(at[i], j, data(seeds)[directions*i + j])
     evaluate[Dual](
-        function, &compiled.model, &compiled.layout, &compiled.switches, at, at + n.parameters, at + n.parameters + n.q,
+        function, &compiled.model, &compiled.layout, &compiled.model.switches, at, at + n.parameters,
+        at + n.parameters + n.q,
         at + n.parameters + n.q + n.v, memory, <int*>cnp.PyArray_DATA(bases), out
     )
     for i in range(n.out):
@@ -181,7 +182,8 @@ def evaluate_python(
         <PyObject*>floor
     )
     evaluate[PyScalar](
-        function, &compiled.model, &compiled.layout, &compiled.switches, at, at + n.parameters, at + n.parameters + n.q,
+        function, &compiled.model, &compiled.layout, &compiled.model.switches, at, at + n.parameters,
+        at + n.parameters + n.q,
         at + n.parameters + n.q + n.v, <PyScalar*>cnp.PyArray_DATA(work), <int*>cnp.PyArray_DATA(bases),
         <PyScalar*>cnp.PyArray_DATA(out)
     )

@@ -21,6 +21,13 @@ cdef void add_joint_forces(
 cdef void add_body_forces(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB,
     double* F_Bo_W) noexcept nogil
+cdef void add_forces_between(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, double* F_Bo_W
+) noexcept nogil
+cdef int find_singular_element_at(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory) noexcept nogil
+cdef int find_singular_element(
+    const Model* model, const Parameters[double]* p, const double* X_WB) noexcept nogil
 cdef int forward_dynamics(
     const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
@@ -72,6 +79,20 @@ cdef void coriolis_matrix(
 cdef void kinetic_energy(
     const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, const double* v,
     double* energy) noexcept nogil
+cdef double element_potential_energy(
+    const Model* model, const Parameters[double]* p, int element, const double* q, const double* X_WB
+) noexcept nogil
+cdef double element_power(
+    const Model* model, const Parameters[double]* p, int element, bint conservative, const double* q, const double* v,
+    const double* X_WB, const double* V_WB) noexcept nogil
+cdef void add_element_force(
+    const Model* model, const Parameters[double]* p, int element, const double* q, const double* v,
+    const double* X_WB, const double* V_WB, double* F_Bo_W, double* tau) noexcept nogil
+cdef double gravity_potential_energy(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB) noexcept nogil
+cdef double gravity_power(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB
+) noexcept nogil
 cdef double potential_energy(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* X_WB
 ) noexcept nogil

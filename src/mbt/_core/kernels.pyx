@@ -2,9 +2,8 @@ from mbt._core cimport algorithms
 from mbt._core.model cimport Model, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_reaction_forces
-from mbt._core.passes.element_forces cimport add_gravity_forces
 from mbt._core.passes.energy cimport calc_kinetic_energy
-from mbt._core.passes cimport jacobian
+from mbt._core.passes cimport element_forces, jacobian
 from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_about_world_origin
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
@@ -66,6 +65,27 @@ cdef void add_body_forces(
     double* F_Bo_W
 ) noexcept nogil:
     algorithms.add_body_forces[double](model, p, weightless, X_WB, V_WB, F_Bo_W)
+
+
+cdef void add_forces_between(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, double* F_Bo_W
+) noexcept nogil:
+    element_forces.add_forces_between[double](model, p.force_elements, p.X_BF, X_WB, V_WB, F_Bo_W)
+
+
+cdef int find_singular_element(
+    const Model* model, const Parameters[double]* p, const double* X_WB
+) noexcept nogil:
+    return element_forces.find_singular_element(model, p.force_elements, p.X_BF, X_WB)
+
+
+cdef int find_singular_element_at(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory
+) noexcept nogil:
+    """The same, straight from q."""
+    cdef double* X_WB = memory
+    body_poses(model, p, q, memory + 16*model.num_bodies, X_WB)
+    return find_singular_element(model, p, X_WB)
 
 
 cdef int forward_dynamics(
@@ -164,7 +184,7 @@ cdef void acceleration_kinematics(
 cdef void gravity_forces(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, double* F_Bo_W
 ) noexcept nogil:
-    add_gravity_forces[double](model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
+    element_forces.add_gravity_forces[double](model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
 
 
 cdef void reaction_forces(
@@ -201,6 +221,53 @@ cdef void kinetic_energy(
     double* energy
 ) noexcept nogil:
     calc_kinetic_energy[double](model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, X_WB, V_WB, v, energy)
+
+
+cdef double element_potential_energy(
+    const Model* model, const Parameters[double]* p, int element, const double* q, const double* X_WB
+) noexcept nogil:
+    return element_forces.calc_element_potential_energy[double](
+        model, &model.force_elements[element], p.force_elements, p.X_BF, q, X_WB
+    )
+
+
+cdef double element_power(
+    const Model* model, const Parameters[double]* p, int element, bint conservative, const double* q, const double* v,
+    const double* X_WB, const double* V_WB
+) noexcept nogil:
+    """The conservative, or the other power of one force element."""
+    if conservative:
+        return element_forces.calc_element_conservative_power[double](
+            model, &model.force_elements[element], p.force_elements, p.X_BF, q, v, X_WB, V_WB
+        )
+    return element_forces.calc_element_non_conservative_power[double](
+        model, &model.force_elements[element], p.force_elements, p.X_BF, q, v, X_WB, V_WB
+    )
+
+
+cdef void add_element_force(
+    const Model* model, const Parameters[double]* p, int element, const double* q, const double* v,
+    const double* X_WB, const double* V_WB, double* F_Bo_W, double* tau
+) noexcept nogil:
+    element_forces.add_element_force[double](
+        model, &model.force_elements[element], p.force_elements, p.X_BF, q, v, X_WB, V_WB, F_Bo_W, tau
+    )
+
+
+cdef double gravity_potential_energy(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB
+) noexcept nogil:
+    return element_forces.calc_gravity_potential_energy[double](
+        model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB
+    )
+
+
+cdef double gravity_power(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB
+) noexcept nogil:
+    return element_forces.calc_gravity_power[double](
+        model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, V_WB
+    )
 
 
 cdef double potential_energy(

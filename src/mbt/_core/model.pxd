@@ -25,6 +25,12 @@ cdef struct ForceElement:
     int start       # first of its numbers among those of all elements
 
 
+# What a Context turns on and off. Kernels may branch on it, unlike on parameters.
+cdef struct Switches:
+    const int* locked            # (num_velocities,) 1 where a dof cannot move; NULL where all can
+    const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
+
+
 cdef struct Model:
     int num_bodies
     int num_frames
@@ -52,6 +58,7 @@ cdef struct Model:
     int num_force_elements
     int num_elements_between     # of them, those between two frames
     const ForceElement* force_elements
+    Switches switches            # the defaults
     # Nodes whose mobilizer has singular positions, (num_checked,)
     int num_checked
     const int* checked
@@ -62,12 +69,6 @@ cdef struct Model:
     int angle_stride
     const int* angles
     const double* R_MN           # (num_mobods, 9), turns the axis of a one-dof mobilizer into z
-
-
-# What a Context turns on and off. Kernels may branch on it, unlike on parameters.
-cdef struct Switches:
-    const int* locked            # (num_velocities,) 1 where a dof cannot move; NULL where all can
-    const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
 
 
 # Where each parameter starts in the flat parameter vector of a Context.
@@ -91,7 +92,6 @@ cdef class CompiledModel:
     cdef readonly object default_parameters  # (layout.size,) float64, read-only
     cdef readonly object default_q           # (num_positions,) float64, read-only
     cdef readonly Derived defaults           # of the default parameters
-    cdef Switches switches                   # the defaults
 
 
 cdef class Derived:

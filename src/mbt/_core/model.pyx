@@ -50,8 +50,8 @@ cdef class CompiledModel:
         self._set_constants(mobilizer_reversed, mobilizer_constants)
         self._set_mobods()
         self._set_force_elements(force_type, force_places)
-        self.switches.locked = NULL
-        self.switches.weightless = _keep_ints(self._arrays, "weightless", weightless) if any(weightless) else NULL
+        m.switches.locked = NULL
+        m.switches.weightless = _keep_ints(self._arrays, "weightless", weightless) if any(weightless) else NULL
         self._set_parameters((
             gravity, mass, p_BoBcm_B, G_BBo_B, frame_X_PF, damping, rotor_inertia, gear_ratio,
             np.concatenate([np.zeros(0), *force_parameters])

@@ -8,7 +8,9 @@ from libc.math cimport NAN
 from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
-from mbt._core.batch cimport Batch, Operand, add_forces_operands, sample, sample_q
+from mbt._core.batch cimport (
+    Batch, Operand, add_forces_operands, check_elements, sample, sample_q, sample_q_with_forces,
+)
 from mbt._core.context cimport check_positions
 from mbt._core.door cimport adopt, apart, data, is_array1, new1, out1, out2, out3, overlap
 from mbt._core.engine cimport TreeCore
@@ -78,20 +80,23 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
     cdef double* memory
     if not (
         external_forces is None and is_array1(q, m.num_positions) and is_array1(v, m.num_velocities)
-        and is_array1(vdot, m.num_velocities)
+        and is_array1(vdot, m.num_velocities) and (<TreeCore>tree)._user_force_elements is None
     ):
         return inverse_dynamics_batch(tree, compiled, q, v, vdot, external_forces, out)
     if m.num_checked:
         check_positions(tree, compiled, data(q))
+    if m.num_elements_between:
+        check_elements(tree, compiled, data(q))
     if out is None:
         out = new1(m.num_velocities)
     else:
         out = out1(out, "out", m.num_velocities)
         if overlap(q, out) or overlap(v, out) or overlap(vdot, out):
             q, v, vdot = apart(q, out), apart(v, out), apart(vdot, out)
-    memory = kernels.get_work(m, 0)
-    kernels.inverse_dynamics(m, p, p.gravity, data(q), data(v), data(vdot), memory, data(out))
-    kernels.add_damping(m, p, data(v), 1.0, data(out))
+    memory = kernels.get_work(m, m.num_velocities)
+    kernels.inverse_dynamics_with_elements(
+        m, p, m.switches.weightless, data(q), data(v), data(vdot), memory, data(out)
+    )
     return out
 
 
@@ -100,11 +105,12 @@ cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_f
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t i, nv = m.num_velocities
     cdef int k
+    external_forces = with_user_forces(tree, q, v, external_forces)
     names, values, cores = ["q", "v", "vdot"], [q, v, vdot], [(m.num_positions,), (nv,), (nv,)]
     add_forces_operands(tree, external_forces, names, values, cores, m)
     cdef bint with_forces = external_forces is not None
     cdef Batch batch = Batch(names, values, cores)
-    batch.check_single(tree, compiled)
+    batch.check_single_with_forces(tree, compiled)
     out = batch.output(out, (nv,))
     cdef double* tau = data(out)
     cdef double* memory = kernels.get_work(m, nv)
@@ -113,9 +119,10 @@ cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_f
     cdef const double* q_i
     with nogil:
         for i in range(batch.count):
-            q_i = sample_q(m, &x[0], i, batch.no_q)
-            kernels.inverse_dynamics(m, p, p.gravity, q_i, sample(&x[1], i), sample(&x[2], i), memory, tau + nv*i)
-            kernels.add_damping(m, p, sample(&x[1], i), 1.0, tau + nv*i)
+            q_i = sample_q_with_forces(m, p, &x[0], i, batch.no_q, memory)
+            kernels.inverse_dynamics_with_elements(
+                m, p, m.switches.weightless, q_i, sample(&x[1], i), sample(&x[2], i), memory, tau + nv*i
+            )
             if with_forces:
                 kernels.stateless_generalized_forces(m, p, q_i, sample(&x[3], i), memory, tau_of_bodies)
                 for k in range(nv):
@@ -160,24 +167,27 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* memory
-    cdef double* total
+    cdef double* result
     cdef int singular
     if not (
         external_forces is None and is_array1(q, m.num_positions) and is_array1(v, nv) and is_array1(tau, nv)
+        and (<TreeCore>tree)._user_force_elements is None
     ):
         return forward_dynamics_batch(tree, compiled, q, v, tau, external_forces, out)
     if m.num_checked:
         check_positions(tree, compiled, data(q))
+    if m.num_elements_between:
+        check_elements(tree, compiled, data(q))
     out = out1(out, "out", nv)
-    memory = kernels.get_work(m, 2*nv)
-    total = memory + kernels.work_size(m)
-    memcpy(total, data(tau), nv*sizeof(double))
-    kernels.add_damping(m, p, data(v), -1.0, total)
-    singular = kernels.forward_dynamics(m, p, data(q), data(v), total, memory, total + nv)
+    memory = kernels.get_work(m, 3*nv)
+    result = memory + kernels.work_size(m) + 2*nv
+    singular = kernels.forward_dynamics_with_elements(
+        m, p, &compiled.model.switches, data(q), data(v), data(tau), memory, result
+    )
     if singular >= 0:
         from mbt.context.checks import raise_massless_dof
         raise_massless_dof(tree, singular)
-    memcpy(data(out), total + nv, nv*sizeof(double))
+    memcpy(data(out), result, nv*sizeof(double))
     return out
 
 
@@ -186,29 +196,29 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t i, nv = m.num_velocities
     cdef int k, singular = -1
+    external_forces = with_user_forces(tree, q, v, external_forces)
     names, values, cores = ["q", "v", "tau"], [q, v, tau], [(m.num_positions,), (nv,), (nv,)]
     add_forces_operands(tree, external_forces, names, values, cores, m)
     cdef bint with_forces = external_forces is not None
     cdef Batch batch = Batch(names, values, cores)
-    batch.check_single(tree, compiled)
+    batch.check_single_with_forces(tree, compiled)
     cdef bint is_single = not batch.shape
     given = out
     out = batch.output(out, (nv,)) if not is_single else new1(nv)
     cdef double* vdot = data(out)
-    cdef double* memory = kernels.get_work(m, nv)
-    cdef double* total = memory + kernels.work_size(m)
+    cdef double* memory = kernels.get_work(m, 3*nv)
+    cdef double* total = memory + kernels.work_size(m) + 2*nv
     cdef const Operand* x = batch.operands
     cdef const double* q_i
     with nogil:
         for i in range(batch.count):
-            q_i = sample_q(m, &x[0], i, batch.no_q)
+            q_i = sample_q_with_forces(m, p, &x[0], i, batch.no_q, memory)
             if with_forces:
                 kernels.stateless_generalized_forces(m, p, q_i, sample(&x[3], i), memory, total)
             for k in range(nv):
                 total[k] = sample(&x[2], i)[k] + (total[k] + sample(&x[4], i)[k] if with_forces else 0.0)
-            kernels.add_damping(m, p, sample(&x[1], i), -1.0, total)
-            singular = kernels.forward_dynamics(
-                m, p, q_i, sample(&x[1], i), total, memory, vdot + nv*i
+            singular = kernels.forward_dynamics_with_elements(
+                m, p, &compiled.model.switches, q_i, sample(&x[1], i), total, memory, vdot + nv*i
             )
             if singular >= 0:
                 for k in range(nv):
@@ -221,6 +231,14 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
             out1(given, "out", nv)[...] = out
             return given
     return out
+
+
+cdef with_user_forces(tree, q, v, external_forces):
+    """The external forces, and those of the elements written by users."""
+    if (<TreeCore>tree)._user_force_elements is None:
+        return external_forces
+    from mbt.context.user_forces import add_user_forces
+    return add_user_forces(tree, q, v, external_forces)
 
 
 # Functions of q, and of q and v ---------------------------------------------------------------------------------
@@ -344,6 +362,11 @@ def bias_term(tree, q, v, *, out=None):
     return out
 
 
+cdef void gravity_of_defaults(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* tau) noexcept nogil:
+    kernels.gravity_generalized_forces(model, p, model.switches.weightless, q, memory, tau)
+
+
 def gravity_generalized_forces(tree, q, *, out=None):
     """Return the generalized forces of gravity, on the right-hand side: ``tau_g = -dPE/dq`` along v.
 
@@ -363,7 +386,7 @@ def gravity_generalized_forces(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     cdef const Model* m = &compiled.model
-    return of_q(tree, compiled, kernels.gravity_generalized_forces, q, out, 1, m.num_velocities, 0, 0)
+    return of_q(tree, compiled, gravity_of_defaults, q, out, 1, m.num_velocities, 0, 0)
 
 
 def body_poses(tree, q, *, out=None):

@@ -15,9 +15,10 @@ cdef class TreeCaches:
         from mbt.context.checks import raise_not_copyable
         raise_not_copyable(self)
 
-    def _compile(self, **arrays):
+    def _compile(self, tuple user_force_elements, **arrays):
         """Become a finalized tree; see `CompiledModel` for the arrays."""
         self._compiled = CompiledModel(**arrays)
+        self._user_force_elements = user_force_elements or None
 
     cdef CompiledModel ready(self):
         if self._compiled is None:

@@ -1,7 +1,7 @@
 """What moves the bodies of a tree."""
 
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.model cimport Model
+from mbt._core.model cimport Derived, Model
 from mbt._core.tree_kinematics cimport TreeKinematics
 
 
@@ -9,4 +9,11 @@ cdef class TreeDynamics(TreeKinematics):
     cdef calc_inverse_dynamics_in_world(
         self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc, object vdot,
         object external_forces, bint with_elements, object A_WB_array, object F_BMo_W_array, object out)
+    cdef bint acts_on_bodies(self, ContextCore c)
+    cdef int add_joint_inputs(self, ContextCore c, Derived derived, double* tau) except -1
+    cdef int add_element_forces(
+        self, ContextCore c, Derived derived, PositionKinematicsCache pc, VelocityKinematicsCache vc, double* F,
+        double* tau) except -1
+    cdef int check_elements(self, const Model* m, Derived derived, PositionKinematicsCache pc) except -1
+    cdef tuple user_forces(self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc)
     cdef tuple arrays_of(self, const Model* m, object forces, str name)

@@ -84,7 +84,10 @@ cdef class TreeDynamics(TreeKinematics):
         if vc is not None:
             vc = self.velocity_of(c, vc)
         vdot = in1(known_vdot, "known_vdot", m.num_velocities)
-        if external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None:
+        if (
+            external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None
+            or with_elements and self.acts_on_bodies(c)
+        ):
             return self.calc_inverse_dynamics_in_world(
                 c, pc, vc, vdot, external_forces, with_elements, A_WB_array, F_BMo_W_array, out
             )
@@ -97,7 +100,7 @@ cdef class TreeDynamics(TreeKinematics):
             c.q_data, c.v_data, data(vdot), memory, data(tau)
         )
         if with_elements:
-            kernels.add_damping(m, &derived.parameters, c.v_data, 1.0, data(tau))
+            kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, -1.0, data(tau))
         return tau
 
     cdef calc_inverse_dynamics_in_world(
@@ -110,6 +113,7 @@ cdef class TreeDynamics(TreeKinematics):
         cdef Py_ssize_t nv = m.num_velocities
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
         cdef bint with_accelerations = A_WB_array is not None or F_BMo_W_array is not None
+        cdef bint with_user_elements = with_elements and self._user_force_elements is not None
         cdef Py_ssize_t k
         tau = out1(out, "out", nv)
         if A_WB_array is not None:
@@ -121,9 +125,14 @@ cdef class TreeDynamics(TreeKinematics):
             body_forces, generalized_forces = self.arrays_of(m, external_forces, "external_forces")
         if pc is None:
             pc = c.position()
-        if vc is None and with_accelerations:
+        if vc is None and (with_accelerations or with_elements):
             vc = c.velocity()
+        F_user = tau_user = None
+        if with_user_elements:
+            F_user, tau_user = self.user_forces(c, pc, vc)
         cdef Derived derived = c.derived()
+        if with_elements:
+            self.check_elements(m, derived, pc)
 
         # Outputs may be inputs: everything is computed in working memory first.
         cdef double* memory = kernels.get_work(m, 12*nb + 3*nv)
@@ -138,8 +147,10 @@ cdef class TreeDynamics(TreeKinematics):
             memcpy(F_applied, data(body_forces), 6*nb*sizeof(double))
             memcpy(tau_applied, data(generalized_forces), nv*sizeof(double))
         if with_elements:
-            kernels.gravity_forces(m, &derived.parameters, pc.X_WB_data, F_applied)
-            kernels.add_damping(m, &derived.parameters, c.v_data, -1.0, tau_applied)
+            self.add_element_forces(c, derived, pc, vc, F_applied, tau_applied)
+        if with_user_elements:
+            add_array(F_user, F_applied)
+            add_array(tau_user, tau_applied)
         kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F_applied, memory, tau_of_bodies)
         kernels.inverse_dynamics(
             m, &derived.parameters, no_gravity, c.q_data, c.v_data, data(vdot), memory, result
@@ -217,7 +228,9 @@ cdef class TreeDynamics(TreeKinematics):
         tau = out1(out, "out", m.num_velocities)
         cdef Derived derived = c.derived()
         cdef double* memory = kernels.get_work(m, m.num_velocities)
-        kernels.gravity_generalized_forces(m, &derived.parameters, c.q_data, memory, data(tau))
+        kernels.gravity_generalized_forces(
+            m, &derived.parameters, c.switches.weightless, c.q_data, memory, data(tau)
+        )
         return tau
 
     def calc_mass_matrix(self, context, *, out=None):
@@ -330,18 +343,23 @@ cdef class TreeDynamics(TreeKinematics):
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nb = m.num_bodies
         cdef Py_ssize_t nv = m.num_velocities
-        cdef int k, singular
+        cdef int singular
         if tau_applied is not None:
             tau_applied = in1(tau_applied, "tau_applied", nv)
         vdot = out1(out, "out", nv)
-        F_external = tau_external = F_context = tau_context = None
+        inputs = []
         if external_forces is not None:
-            F_external, tau_external = self.arrays_of(m, external_forces, "external_forces")
+            inputs.append(self.arrays_of(m, external_forces, "external_forces"))
         if c._applied_forces is not None:
-            F_context, tau_context = self.arrays_of(m, c._applied_forces, "context.applied_forces")
-        cdef bint with_forces = F_external is not None or F_context is not None
+            inputs.append(self.arrays_of(m, c._applied_forces, "context.applied_forces"))
+        cdef bint with_forces = bool(inputs) or self.acts_on_bodies(c)
         cdef PositionKinematicsCache pc = c.position() if with_forces else None
+        cdef VelocityKinematicsCache vc = c.velocity() if with_forces else None
+        if self._user_force_elements is not None:
+            inputs.append(self.user_forces(c, pc, vc))
         cdef Derived derived = c.derived()
+        if with_forces:
+            self.check_elements(m, derived, pc)
 
         cdef double* memory = kernels.get_work(m, 6*nb + 3*nv)
         cdef double* tau = memory + kernels.work_size(m)
@@ -350,21 +368,20 @@ cdef class TreeDynamics(TreeKinematics):
         memset(tau, 0, nv*sizeof(double))
         if tau_applied is not None:
             memcpy(tau, data(tau_applied), nv*sizeof(double))
-        kernels.add_damping(m, &derived.parameters, c.v_data, -1.0, tau)
-        for k in range(m.num_actuators):
-            tau[m.actuator_dof[k]] += c._actuation.data[k]
+        self.add_joint_inputs(c, derived, tau)
         if with_forces:
             memset(F, 0, 6*nb*sizeof(double))
-            if F_external is not None:
-                add_array(F_external, F)
-                add_array(tau_external, tau)
-            if F_context is not None:
-                add_array(F_context, F)
-                add_array(tau_context, tau)
+            for F_input, tau_input in inputs:
+                add_array(F_input, F)
+                add_array(tau_input, tau)
+            kernels.add_body_forces(
+                m, &derived.parameters, c.switches.weightless, pc.X_WB_data, vc.V_WB_data, F
+            )
             kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F, memory, result)
-            for k in range(nv):
-                tau[k] += result[k]
-        singular = kernels.forward_dynamics(m, &derived.parameters, c.q_data, c.v_data, tau, memory, result)
+            add_doubles(result, nv, tau)
+        singular = kernels.forward_dynamics(
+            m, &derived.parameters, &c.switches, c.q_data, c.v_data, tau, memory, result
+        )
         if singular >= 0:
             from mbt.context.checks import raise_massless_dof
             raise_massless_dof(self, singular)
@@ -389,16 +406,70 @@ cdef class TreeDynamics(TreeKinematics):
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         body_forces, generalized_forces = self.arrays_of(m, forces, "forces")
-        cdef Derived derived = c.derived()
         cdef PositionKinematicsCache pc = c.position()
+        cdef VelocityKinematicsCache vc = c.velocity()
+        F_user = tau_user = None
+        if self._user_force_elements is not None:
+            F_user, tau_user = self.user_forces(c, pc, vc)
+        cdef Derived derived = c.derived()
+        self.check_elements(m, derived, pc)
         forces.set_zero()
-        kernels.gravity_forces(m, &derived.parameters, pc.X_WB_data, data(body_forces))
-        kernels.add_damping(m, &derived.parameters, c.v_data, -1.0, data(generalized_forces))
+        self.add_element_forces(c, derived, pc, vc, data(body_forces), data(generalized_forces))
+        if F_user is not None:
+            add_array(F_user, data(body_forces))
+            add_array(tau_user, data(generalized_forces))
         return forces
+
+    # The seam through which all force elements act -------------------------------------------------------------
+
+    cdef bint acts_on_bodies(self, ContextCore c):
+        """Whether a force acts that is not one of dofs alone, nor gravity on all bodies."""
+        return (
+            c.compiled.model.num_elements_between > 0 or c.switches.weightless != NULL
+            or self._user_force_elements is not None
+        )
+
+    cdef int add_joint_inputs(self, ContextCore c, Derived derived, double* tau) except -1:
+        """Add joint damping, the elements on one dof, and actuation."""
+        cdef const Model* m = &c.compiled.model
+        cdef int k
+        kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 1.0, tau)
+        for k in range(m.num_actuators):
+            tau[m.actuator_dof[k]] += c._actuation.data[k]
+        return 0
+
+    cdef int add_element_forces(
+        self, ContextCore c, Derived derived, PositionKinematicsCache pc, VelocityKinematicsCache vc, double* F,
+        double* tau
+    ) except -1:
+        """Add gravity, joint damping and all force elements but those written by users: see `user_forces`."""
+        cdef const Model* m = &c.compiled.model
+        kernels.gravity_forces(m, &derived.parameters, c.switches.weightless, pc.X_WB_data, F)
+        kernels.add_forces_between(m, &derived.parameters, pc.X_WB_data, vc.V_WB_data, F)
+        kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 1.0, tau)
+        return 0
+
+    cdef int check_elements(self, const Model* m, Derived derived, PositionKinematicsCache pc) except -1:
+        """Refuse positions in which the force of an element is undefined."""
+        cdef int singular
+        if m.num_elements_between:
+            singular = kernels.find_singular_element(m, &derived.parameters, pc.X_WB_data)
+            if singular >= 0:
+                from mbt.context.checks import raise_singular_element
+                raise_singular_element(self, singular)
+        return 0
+
+    cdef tuple user_forces(self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc):
+        """Body forces and generalized forces of the elements written by users. Runs Python code."""
+        from mbt.context.user_forces import calc_user_forces
+        return self.arrays_of(&c.compiled.model, calc_user_forces(self._user_force_elements, c, pc, vc), "forces")
 
 
 cdef void add_array(object array, double* total) noexcept:
-    cdef const double* x = data(array)
+    add_doubles(data(array), size(array), total)
+
+
+cdef void add_doubles(const double* x, Py_ssize_t n, double* total) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(size(array)):
+    for i in range(n):
         total[i] += x[i]

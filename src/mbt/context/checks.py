@@ -20,6 +20,7 @@ from mbt.tree import Frame, MultibodyTree, RigidBody
 from mbt.tree.context_access import raise_context_mismatch
 
 if TYPE_CHECKING:
+    from mbt.context.context import Context
     from mbt.tree.mobilizer import Mobilizer
 
 __all__ = [
@@ -30,10 +31,12 @@ __all__ = [
     "frame_index",
     "raise_context_mismatch",
     "raise_foreign_cache",
+    "raise_locked",
     "raise_massless_dof",
     "raise_no_mass",
     "raise_not_copyable",
     "raise_not_finalized",
+    "raise_singular_element",
     "raise_singular_position",
     "raise_stale_cache",
 ]
@@ -126,6 +129,25 @@ def raise_singular_position(tree: MultibodyTree, node: int) -> NoReturn:
         f"q: the quaternion of {_describe(mobilizer)}, q[{start}:{start + 4}], is zero, or too small or too "
         "large to normalize, and stands for no rotation; the identity is [1, 0, 0, 0]."
     )
+
+
+def raise_singular_element(tree: MultibodyTree, core_index: int) -> NoReturn:
+    """Refuse positions in which the force of an element is undefined."""
+    element = next(e for e in tree.force_elements if e._core_index == core_index)
+    raise SingularityError(f"{element._label}: {element._describe_singularity()}")
+
+
+def raise_locked(context: Context, v: FloatArray) -> NoReturn:
+    """Refuse velocities that move a locked joint."""
+    for mobilizer in context.tree.mobilizers:
+        start, count = mobilizer.velocity_start, mobilizer.num_velocities
+        rates = v[start : start + count]
+        if context._is_locked(start, count) and (rates != 0.0).any():
+            raise ArgumentValueError(
+                f"v: {_describe(mobilizer)} is locked, so v[{start}:{start + count}] must be zero, got "
+                f"{rates.tolist()}. Unlock it first, with unlock(context)."
+            )
+    raise ArgumentValueError("v: expected zero for every locked velocity")
 
 
 def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:

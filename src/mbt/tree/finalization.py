@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from mbt._core.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.topology import SpanningForest, grow_forest
+from mbt.tree.force_elements import ForceElement
 from mbt.tree.frame import FixedOffsetFrame
 from mbt.tree.joint import Joint
 from mbt.tree.joints import QuaternionFloatingJoint
@@ -85,6 +87,8 @@ class FinalizationPlan:
             if mobilizer.joint is not None:
                 mobilizer.joint._mobilizer = mobilizer
                 mobilizer.joint._place(self.q_start[b], self.v_start[b])
+        for i, element in enumerate(_compiled_elements(elements)):
+            element._core_index = i
 
 
 def make_plan(elements: ElementRegistry) -> FinalizationPlan:
@@ -129,6 +133,7 @@ def make_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, 
         **_frame_arrays(elements, plan.forest),
         **_body_arrays(elements, plan.forest),
         **_actuator_arrays(elements, plan),
+        **_force_element_arrays(elements, plan),
         "gravity": np.zeros(3) if gravity is None else gravity.gravity_vector.copy(),
     }
 
@@ -204,6 +209,27 @@ def _actuator_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[
         "rotor_inertia": np.array([a.default_rotor_inertia for a in elements.actuators], dtype=np.float64),
         "gear_ratio": np.array([a.default_gear_ratio for a in elements.actuators], dtype=np.float64),
     }
+
+
+def _force_element_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
+    compiled = _compiled_elements(elements)
+    gravity = elements.gravity_field
+    disabled = set() if gravity is None else gravity._disabled_model_instances
+    bodies = [elements.bodies.as_tuple()[body] for body in plan.forest.body]
+    return {
+        "force_type": [element._type for element in compiled],
+        "force_places": [element._places(plan) for element in compiled],
+        "force_parameters": [element._default_parameters() for element in compiled],
+        "weightless": [int(body.model_instance in disabled) for body in bodies],
+        "user_force_elements": tuple(
+            element for element in elements.force_elements if element._type is None and element is not gravity
+        ),
+    }
+
+
+def _compiled_elements(elements: ElementRegistry) -> list[ForceElement]:
+    """Return the force elements that the compiled core knows besides gravity, in its order."""
+    return [element for element in elements.force_elements if element._type is not None]
 
 
 def _ints(values: Sequence[int]) -> IntArray:

@@ -96,6 +96,19 @@ cdef inline void add_forces_between(
             add_force_between(model, &model.force_elements[i], constants, X_BF, X_WB, V_WB, F_Bo_W)
 
 
+cdef inline void add_element_force(
+    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* q, const T* v,
+    const T* X_WB, const T* V_WB, T* F_Bo_W, T* tau
+) noexcept nogil:
+    """Add the force of one element of either kind."""
+    cdef T force
+    if acts_on_joint(e.type):
+        force = calc_joint_force(e, constants, q, v)
+        tau[e.b] = tau[e.b] + force
+    else:
+        add_force_between(model, e, constants, X_BF, X_WB, V_WB, F_Bo_W)
+
+
 cdef inline void add_force_between(
     const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* X_WB, const T* V_WB,
     T* F_Bo_W
