@@ -258,6 +258,10 @@ def _double(
         yield tree.calc_kinetic_energy(context)
     elif function == F.POTENTIAL_ENERGY:
         yield tree.calc_potential_energy(context)
+    elif function == F.CONSERVATIVE_POWER:
+        yield tree.calc_conservative_power(context)
+    elif function == F.NON_CONSERVATIVE_POWER:
+        yield tree.calc_non_conservative_power(context)
     elif function == F.MASS_MOMENT:
         mass = tree.calc_total_mass(context)
         yield mass

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +27,6 @@ from mbt.tree.registry import ElementRegistry
 __all__ = ["FinalizationPlan", "make_arrays", "make_plan"]
 
 IntArray = npt.NDArray[np.int32]
-_Array: TypeAlias = IntArray | FloatArray | list[FloatArray]
-
 
 @dataclass(frozen=True)
 class FinalizationPlan:
@@ -125,7 +122,7 @@ def make_plan(elements: ElementRegistry) -> FinalizationPlan:
     )
 
 
-def make_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, _Array]:
+def make_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
     """Return the arguments of ``TreeCore._compile``."""
     gravity = elements.gravity_field
     return {
@@ -155,7 +152,7 @@ def _make_ephemeral_joints(elements: ElementRegistry, forest: SpanningForest) ->
     return joints
 
 
-def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, _Array]:
+def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, Any]:
     mobilizers = plan.mobilizer_of_node
     # World is welded to nothing.
     constants = [np.eye(4).ravel(), *(mobilizer._constants() for mobilizer in mobilizers)]
@@ -177,7 +174,7 @@ def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, _Array]:
     }
 
 
-def _frame_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, _Array]:
+def _frame_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, Any]:
     frame_parent = [-1] * len(elements.frames)
     frame_X_PF = np.tile(np.eye(4), (len(elements.frames), 1, 1))
     for i, frame in enumerate(elements.frames):
@@ -191,7 +188,7 @@ def _frame_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str
     }
 
 
-def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, _Array]:
+def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, Any]:
     bodies = [elements.bodies.as_tuple()[body].default_spatial_inertia for body in forest.body]
     return {
         "mass": np.array([M_BBo_B.mass for M_BBo_B in bodies]),
@@ -200,7 +197,7 @@ def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str,
     }
 
 
-def _actuator_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, _Array]:
+def _actuator_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
     v_start = {
         mobilizer.joint: plan.v_start[b] for b, mobilizer in enumerate(plan.mobilizer_of_node, start=1)
     }

@@ -45,6 +45,7 @@ class UniformGravityFieldElement(ForceElement):
         super().__init__(world_model_instance())
         self._g_W = as_finite_array(g_W, f"{type(self).__name__}: g_W", (3,))
         self._g_W.flags.writeable = False
+        self._disabled_model_instances: set[int] = set()
 
     @property
     def gravity_vector(self) -> FloatArray:
