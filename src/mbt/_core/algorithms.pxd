@@ -4,16 +4,17 @@
 zero for the bias term.
 """
 
-from mbt._core.model cimport Model, Switches
+from mbt._core.force_elements cimport acts_on_joint, calc_forces_on_ends
+from mbt._core.model cimport ForceElement, Model, Switches
 from mbt._core.passes cimport element_forces
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.body_poses cimport calc_body_poses
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix
 from mbt._core.passes.element_forces cimport (
-    acts_on_bodies, add_forces_between, add_gravity_forces, calc_damping_power, calc_element_conservative_power,
-    calc_element_non_conservative_power, calc_element_potential_energy, calc_gravity_potential_energy,
-    calc_gravity_power,
+    acts_on_bodies, add_forces_between, add_forces_on_ends, add_gravity_forces, calc_damping_power,
+    calc_element_conservative_power, calc_element_non_conservative_power, calc_element_potential_energy,
+    calc_gravity_potential_energy, calc_gravity_power, calc_joint_force, set_ends,
 )
 from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
@@ -23,7 +24,7 @@ from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.records cimport (
-    Articulated, ArticulatedDof, Composite, Composite6, MotionForce, Parameters, Weight,
+    Articulated, ArticulatedDof, Composite, Composite6, Ends, MotionForce, Parameters, Weight,
 )
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport copy, rotate4, set_zero
@@ -84,7 +85,7 @@ cdef inline void add_joint_forces(
 cdef inline void add_body_forces(
     const Model* model, const Parameters[T]* p, const int* weightless, const T* X_WB, const T* V_WB, T* F_Bo_W
 ) noexcept nogil:
-    """F_Bo_W += elements between two frames, and gravity where it spares some bodies, see `set_gravity_acceleration`."""
+    """F_Bo_W += elements between two frames; and gravity, where it is no acceleration of World."""
     add_forces_between(model, p.force_elements, p.X_BF, X_WB, V_WB, F_Bo_W)
     if weightless != NULL:
         add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
@@ -185,9 +186,7 @@ cdef inline T run_potential_energy(
     cdef int i
     cdef T total = calc_gravity_potential_energy(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB)
     for i in range(model.num_force_elements):
-        total = total + calc_element_potential_energy(
-            model, &model.force_elements[i], p.force_elements, p.X_BF, q, X_WB
-        )
+        total = total + run_element_potential_energy(model, p, i, q, X_WB)
     return total
 
 
@@ -199,9 +198,7 @@ cdef inline T run_conservative_power(
     cdef int i
     cdef T total = calc_gravity_power(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, V_WB)
     for i in range(model.num_force_elements):
-        total = total + calc_element_conservative_power(
-            model, &model.force_elements[i], p.force_elements, p.X_BF, q, v, X_WB, V_WB
-        )
+        total = total + run_element_power(model, p, i, 1, q, v, X_WB, V_WB)
     return total
 
 
@@ -212,10 +209,49 @@ cdef inline T run_non_conservative_power(
     cdef int i
     cdef T total = calc_damping_power(model, p.damping, v)
     for i in range(model.num_force_elements):
-        total = total + calc_element_non_conservative_power(
-            model, &model.force_elements[i], p.force_elements, p.X_BF, q, v, X_WB, V_WB
-        )
+        total = total + run_element_power(model, p, i, 0, q, v, X_WB, V_WB)
     return total
+
+
+cdef inline T run_element_potential_energy(
+    const Model* model, const Parameters[T]* p, int element, const T* q, const T* X_WB
+) noexcept nogil:
+    cdef const ForceElement* e = &model.force_elements[element]
+    cdef Ends[T] ends
+    if not acts_on_joint(e.type):
+        set_ends(model, e, p.X_BF, X_WB, <const T*>NULL, &ends)
+    return calc_element_potential_energy(e, p.force_elements, q, &ends)
+
+
+cdef inline T run_element_power(
+    const Model* model, const Parameters[T]* p, int element, int conservative, const T* q, const T* v, const T* X_WB,
+    const T* V_WB
+) noexcept nogil:
+    """The conservative, or the other power of one force element."""
+    cdef const ForceElement* e = &model.force_elements[element]
+    cdef Ends[T] ends
+    if not acts_on_joint(e.type):
+        set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
+    if conservative:
+        return calc_element_conservative_power(e, p.force_elements, q, v, &ends)
+    return calc_element_non_conservative_power(e, p.force_elements, v, &ends)
+
+
+cdef inline void run_element_force(
+    const Model* model, const Parameters[T]* p, int element, const T* q, const T* v, const T* X_WB, const T* V_WB,
+    T* F_Bo_W, T* tau
+) noexcept nogil:
+    """Add the force of one element."""
+    cdef const ForceElement* e = &model.force_elements[element]
+    cdef Ends[T] ends
+    cdef T force
+    if acts_on_joint(e.type):
+        force = calc_joint_force(e, p.force_elements, q, v)
+        tau[e.b] = tau[e.b] + force
+    else:
+        set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
+        calc_forces_on_ends(e.type, p.force_elements + e.start, &ends)
+        add_forces_on_ends(model, e, X_WB, &ends, F_Bo_W)
 
 
 cdef inline void run_mass_matrix(

@@ -1,7 +1,8 @@
 import numpy.typing as npt
 
-from mbt._core.context import ContextCore
+from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.tree_dynamics import TreeDynamics
+from mbt.context.multibody_forces import MultibodyForces
 from mbt.math.arrays import FloatArray
 
 class TreeCore(TreeDynamics):
@@ -9,6 +10,32 @@ class TreeCore(TreeDynamics):
     def calc_kinetic_energy(self, context: ContextCore) -> float: ...
     def calc_conservative_power(self, context: ContextCore) -> float: ...
     def calc_non_conservative_power(self, context: ContextCore) -> float: ...
+    def _calc_force_element(
+        self,
+        context: ContextCore,
+        index: int,
+        what: str,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> float: ...
+    def _add_force_element(
+        self,
+        context: ContextCore,
+        index: int,
+        pc: PositionKinematicsCache | None,
+        vc: VelocityKinematicsCache | None,
+        forces: MultibodyForces,
+    ) -> None: ...
+    def _add_gravity(
+        self, context: ContextCore, pc: PositionKinematicsCache | None, forces: MultibodyForces
+    ) -> None: ...
+    def _calc_gravity(
+        self,
+        context: ContextCore,
+        what: str,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> float: ...
     def calc_total_mass(self, context: ContextCore) -> float: ...
     def calc_center_of_mass_position_in_world(self, context: ContextCore) -> FloatArray: ...
     def calc_center_of_mass_translational_velocity_in_world(self, context: ContextCore) -> FloatArray: ...

@@ -6,7 +6,7 @@ in `ForceElementType`, its case in the functions here, and one Python file.
 `c` are the numbers of one element, parameters of a Context: see `ForceElementType`.
 """
 
-from mbt._core.records cimport Bushing
+from mbt._core.records cimport Bushing, Ends, Stretch
 from mbt._core.scalars cimport T, atan2_, select_lt, sincos_, sqrt_, tanh_
 from mbt._core.spatial cimport (
     add_cross, copy, cross, dot3, rotate, rotate4, rotate_inverse, rotate_inverse4, set_zero,
@@ -91,142 +91,105 @@ cdef inline T step_doublet(T width, T x) noexcept nogil:
 
 
 # Between two frames ---------------------------------------------------------------------------------------------
-# All in World: X_WA, V_WA of frame A, X_WC, V_WC of frame C.
 
-cdef inline void calc_forces_on_frames(
-    int type, const T* c,
-    # In:
-    const T* X_WA,     # (4, 4)
-    const T* V_WA,     # (6,)
-    const T* X_WC,     # (4, 4)
-    const T* V_WC,     # (6,)
-    # Out:
-    T* F_A,            # (6,)  [torque; force] at Ao
-    T* F_C,            # (6,)  at Co
-) noexcept nogil:
+cdef inline void calc_forces_on_ends(int type, const T* c, Ends[T]* x) noexcept nogil:
+    """F_A, F_C from the poses and velocities of both frames."""
+    cdef Stretch[T] stretch
     cdef T p[3]
-    cdef T p_AoP[3]
-    cdef T p_CoQ[3]
-    cdef T t[3]
-    cdef T f[3]
-    cdef T length, rate, force
+    cdef T force
     cdef int i
-    set_zero(F_A, 6)
-    set_zero(F_C, 6)
+    set_zero(x.F_A, 6)
+    set_zero(x.F_C, 6)
     if type == LINEAR_SPRING_DAMPER:
-        calc_stretch(c, X_WA, V_WA, X_WC, V_WC, p_AoP, p_CoQ, p, &length, &rate)
-        force = ((length - c[0])*c[1] + c[2]*rate)/length
+        calc_stretch(c, x, &stretch)
+        force = ((stretch.length - c[0])*c[1] + c[2]*stretch.rate)/stretch.length
         for i in range(3):
-            F_A[3 + i] = force*p[i]
-            F_C[3 + i] = -F_A[3 + i]
-        add_cross(p_AoP, F_A + 3, F_A)
-        add_cross(p_CoQ, F_C + 3, F_C)
+            x.F_A[3 + i] = force*stretch.p_PQ[i]
+            x.F_C[3 + i] = -x.F_A[3 + i]
+        add_cross(stretch.p_AoP, &x.F_A[3], x.F_A)
+        add_cross(stretch.p_CoQ, &x.F_C[3], x.F_C)
     elif type == LINEAR_BUSHING_RPY:
-        calc_bushing_force(c, X_WA, V_WA, X_WC, V_WC, p, t, f)
+        calc_bushing_force(c, x, p, x.F_C)
         # On C at the point midway, and the opposite on A there.
+        for i in range(6):
+            x.F_A[i] = -x.F_C[i]
         for i in range(3):
-            F_C[3 + i] = f[i]
-            F_A[3 + i] = -f[i]
-            F_C[i] = t[i]
-            F_A[i] = -t[i]
             p[i] = p[i]*0.5
-        add_cross(p, F_A + 3, F_A)
+        add_cross(p, &x.F_A[3], x.F_A)
         for i in range(3):
             p[i] = -p[i]
-        add_cross(p, F_C + 3, F_C)
+        add_cross(p, &x.F_C[3], x.F_C)
 
 
-cdef inline T calc_potential_energy_between(int type, const T* c, const T* X_WA, const T* X_WC) noexcept nogil:
-    cdef T V[6]
-    cdef T p[3]
-    cdef T p_AoP[3]
-    cdef T p_CoQ[3]
-    cdef T length, rate
-    cdef Bushing[T] x
+cdef inline T calc_potential_energy_between(int type, const T* c, const Ends[T]* x) noexcept nogil:
+    cdef Stretch[T] stretch
+    cdef Bushing[T] bushing
     cdef T energy = <T>0.0
+    cdef T extension
     cdef int i
-    set_zero(V, 6)
     if type == LINEAR_SPRING_DAMPER:
-        calc_stretch(c, X_WA, V, X_WC, V, p_AoP, p_CoQ, p, &length, &rate)
-        energy = c[1]*(length - c[0])*(length - c[0])*0.5
+        calc_stretch(c, x, &stretch)
+        extension = stretch.length - c[0]
+        energy = c[1]*extension*extension*0.5
     elif type == LINEAR_BUSHING_RPY:
-        calc_bushing(X_WA, V, X_WC, V, &x)
+        calc_bushing(x, &bushing)
         for i in range(3):
-            energy = energy + c[i]*x.rpy[i]*x.rpy[i]*0.5 + c[6 + i]*x.r[i]*x.r[i]*0.5
+            energy = energy + c[i]*bushing.rpy[i]*bushing.rpy[i]*0.5 + c[6 + i]*bushing.r[i]*bushing.r[i]*0.5
     return energy
 
 
-cdef inline T calc_conservative_power_between(
-    int type, const T* c, const T* X_WA, const T* V_WA, const T* X_WC, const T* V_WC
-) noexcept nogil:
+cdef inline T calc_conservative_power_between(int type, const T* c, const Ends[T]* x) noexcept nogil:
     """Minus the rate of the potential energy."""
-    cdef T p[3]
-    cdef T p_AoP[3]
-    cdef T p_CoQ[3]
-    cdef T length, rate
-    cdef Bushing[T] x
+    cdef Stretch[T] stretch
+    cdef Bushing[T] bushing
     cdef T power = <T>0.0
     cdef int i
     if type == LINEAR_SPRING_DAMPER:
-        calc_stretch(c, X_WA, V_WA, X_WC, V_WC, p_AoP, p_CoQ, p, &length, &rate)
-        power = (c[0] - length)*c[1]*rate
+        calc_stretch(c, x, &stretch)
+        power = (c[0] - stretch.length)*c[1]*stretch.rate
     elif type == LINEAR_BUSHING_RPY:
-        calc_bushing(X_WA, V_WA, X_WC, V_WC, &x)
+        calc_bushing(x, &bushing)
         for i in range(3):
-            power = power - c[i]*x.rpy[i]*x.rpydot[i] - c[6 + i]*x.r[i]*x.rdot[i]
+            power = power - c[i]*bushing.rpy[i]*bushing.rpydot[i] - c[6 + i]*bushing.r[i]*bushing.rdot[i]
     return power
 
 
-cdef inline T calc_singularity_between(int type, const T* c, const T* X_WA, const T* X_WC) noexcept nogil:
+cdef inline T calc_singularity_between(int type, const T* c, const Ends[T]* x) noexcept nogil:
     """Not positive where the force is undefined: the ends of a spring coincide, or a bushing is in gimbal lock."""
-    cdef T V[6]
-    cdef T p[3]
-    cdef T p_AoP[3]
-    cdef T p_CoQ[3]
-    cdef T length, rate
-    cdef Bushing[T] x
-    set_zero(V, 6)
+    cdef Stretch[T] stretch
+    cdef Bushing[T] bushing
     if type == LINEAR_SPRING_DAMPER:
-        calc_stretch(c, X_WA, V, X_WC, V, p_AoP, p_CoQ, p, &length, &rate)
-        return length - c[0]*2.2e-16
-    calc_bushing(X_WA, V, X_WC, V, &x)
-    return x.cos_pitch - <T>1e-3
+        calc_stretch(c, x, &stretch)
+        return stretch.length - c[0]*2.2e-16
+    calc_bushing(x, &bushing)
+    return bushing.cos_pitch - <T>1e-3
 
 
-cdef inline void calc_stretch(
-    # In:
-    const T* c,
-    const T* X_WA, const T* V_WA, const T* X_WC, const T* V_WC,
-    # Out:
-    T* p_AoP_W,        # (3,)
-    T* p_CoQ_W,        # (3,)
-    T* p_PQ_W,         # (3,)
-    T* length,
-    T* rate,
-) noexcept nogil:
-    """The vector from P on A to Q on C, its length, and the rate of that."""
+cdef inline void calc_stretch(const T* c, const Ends[T]* x, Stretch[T]* stretch) noexcept nogil:
     cdef T v_P[3]
     cdef T v_Q[3]
     cdef int i
-    rotate4(X_WA, c + 3, p_AoP_W)
-    rotate4(X_WC, c + 6, p_CoQ_W)
-    copy(V_WA + 3, 3, v_P)
-    add_cross(V_WA, p_AoP_W, v_P)
-    copy(V_WC + 3, 3, v_Q)
-    add_cross(V_WC, p_CoQ_W, v_Q)
+    rotate4(x.X_WA, c + 3, stretch.p_AoP)
+    rotate4(x.X_WC, c + 6, stretch.p_CoQ)
+    copy(&x.V_WA[3], 3, v_P)
+    add_cross(x.V_WA, stretch.p_AoP, v_P)
+    copy(&x.V_WC[3], 3, v_Q)
+    add_cross(x.V_WC, stretch.p_CoQ, v_Q)
     for i in range(3):
-        p_PQ_W[i] = X_WC[4*i + 3] + p_CoQ_W[i] - X_WA[4*i + 3] - p_AoP_W[i]
+        stretch.p_PQ[i] = x.X_WC[4*i + 3] + stretch.p_CoQ[i] - x.X_WA[4*i + 3] - stretch.p_AoP[i]
         v_Q[i] = v_Q[i] - v_P[i]
-    length[0] = sqrt_(dot3(p_PQ_W, p_PQ_W))
-    rate[0] = dot3(p_PQ_W, v_Q)/length[0]
+    stretch.length = sqrt_(dot3(stretch.p_PQ, stretch.p_PQ))
+    stretch.rate = dot3(stretch.p_PQ, v_Q)/stretch.length
 
 
 # Bushing: frame B is half the rotation from A to C, its origin midway.
 
-cdef inline void calc_bushing(
-    const T* X_WA, const T* V_WA, const T* X_WC, const T* V_WC, Bushing[T]* x
-) noexcept nogil:
+cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil:
     """Angles and displacements between A and C, with their rates."""
+    cdef const T* X_WA = &ends.X_WA[0]
+    cdef const T* V_WA = &ends.V_WA[0]
+    cdef const T* X_WC = &ends.X_WC[0]
+    cdef const T* V_WC = &ends.V_WC[0]
     cdef T R[9]
     cdef T w_W[3]
     cdef T v_W[3]
@@ -304,23 +267,16 @@ cdef inline void calc_bushing(
     rotate_inverse(x.R_AB, y, x.rdot)
 
 
-cdef inline void calc_bushing_force(
-    # In:
-    const T* c, const T* X_WA, const T* V_WA, const T* X_WC, const T* V_WC,
-    # Out, in World:
-    T* p_AoCo_W,       # (3,)
-    T* t,              # (3,)  torque on C, and
-    T* f,              # (3,)  force on C at the point midway
-) noexcept nogil:
+cdef inline void calc_bushing_force(const T* c, const Ends[T]* ends, T* p_AoCo_W, T* F_C_W) noexcept nogil:
+    """The force on C at the point midway, in World."""
     cdef Bushing[T] x
     cdef T tau[3]
-    cdef T t_A[3]
     cdef T f_B[3]
-    cdef T f_A[3]
+    cdef T F_A[6]
     cdef T y[3]
     cdef T rate[3]
     cdef int i
-    calc_bushing(X_WA, V_WA, X_WC, V_WC, &x)
+    calc_bushing(ends, &x)
     # The rate of r that damps takes w_AC / 2 for w_AB.
     cross(x.p, x.w, y)
     for i in range(3):
@@ -330,8 +286,8 @@ cdef inline void calc_bushing_force(
         tau[i] = -(c[i]*x.rpy[i] + c[3 + i]*x.rpydot[i])
         f_B[i] = -(c[6 + i]*x.r[i] + c[9 + i]*rate[i])
     # t = N' tau
-    rotate_inverse(x.N, tau, t_A)
-    rotate(x.R_AB, f_B, f_A)
-    rotate4(X_WA, x.p, p_AoCo_W)
-    rotate4(X_WA, t_A, t)
-    rotate4(X_WA, f_A, f)
+    rotate_inverse(x.N, tau, F_A)
+    rotate(x.R_AB, f_B, F_A + 3)
+    rotate4(ends.X_WA, x.p, p_AoCo_W)
+    rotate4(ends.X_WA, F_A, F_C_W)
+    rotate4(ends.X_WA, F_A + 3, F_C_W + 3)

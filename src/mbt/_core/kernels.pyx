@@ -226,32 +226,21 @@ cdef void kinetic_energy(
 cdef double element_potential_energy(
     const Model* model, const Parameters[double]* p, int element, const double* q, const double* X_WB
 ) noexcept nogil:
-    return element_forces.calc_element_potential_energy[double](
-        model, &model.force_elements[element], p.force_elements, p.X_BF, q, X_WB
-    )
+    return algorithms.run_element_potential_energy[double](model, p, element, q, X_WB)
 
 
 cdef double element_power(
     const Model* model, const Parameters[double]* p, int element, bint conservative, const double* q, const double* v,
     const double* X_WB, const double* V_WB
 ) noexcept nogil:
-    """The conservative, or the other power of one force element."""
-    if conservative:
-        return element_forces.calc_element_conservative_power[double](
-            model, &model.force_elements[element], p.force_elements, p.X_BF, q, v, X_WB, V_WB
-        )
-    return element_forces.calc_element_non_conservative_power[double](
-        model, &model.force_elements[element], p.force_elements, p.X_BF, q, v, X_WB, V_WB
-    )
+    return algorithms.run_element_power[double](model, p, element, conservative, q, v, X_WB, V_WB)
 
 
 cdef void add_element_force(
     const Model* model, const Parameters[double]* p, int element, const double* q, const double* v,
     const double* X_WB, const double* V_WB, double* F_Bo_W, double* tau
 ) noexcept nogil:
-    element_forces.add_element_force[double](
-        model, &model.force_elements[element], p.force_elements, p.X_BF, q, v, X_WB, V_WB, F_Bo_W, tau
-    )
+    algorithms.run_element_force[double](model, p, element, q, v, X_WB, V_WB, F_Bo_W, tau)
 
 
 cdef double gravity_potential_energy(

@@ -102,6 +102,27 @@ struct Composite6 {
   T B[36];
 };
 
+// The two frames that a force element acts between, in World, with what it does to them.
+template <class T>
+struct Ends {
+  T X_WA[16];
+  T V_WA[6];
+  T X_WC[16];
+  T V_WC[6];
+  T F_A[6];    // [torque; force] at Ao
+  T F_C[6];    // at Co
+};
+
+// A spring from P, fixed to frame A, to Q, fixed to frame C. In World.
+template <class T>
+struct Stretch {
+  T p_AoP[3];
+  T p_CoQ[3];
+  T p_PQ[3];
+  T length;
+  T rate;      // of the length
+};
+
 // A bushing between frames A and C: roll, pitch, yaw of R_AC, and the position of Co in the frame B that is turned
 // half as far. Unless a comment says so, expressed in A.
 template <class T>

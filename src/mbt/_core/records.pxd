@@ -66,6 +66,21 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S M[36]
         S B[36]
 
+    cdef cppclass Ends[S]:
+        S X_WA[16]
+        S V_WA[6]
+        S X_WC[16]
+        S V_WC[6]
+        S F_A[6]
+        S F_C[6]
+
+    cdef cppclass Stretch[S]:
+        S p_AoP[3]
+        S p_CoQ[3]
+        S p_PQ[3]
+        S length
+        S rate
+
     cdef cppclass Bushing[S]:
         S p[3]
         S w[3]

@@ -363,7 +363,8 @@ def bias_term(tree, q, v, *, out=None):
 
 
 cdef void gravity_of_defaults(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* tau) noexcept nogil:
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* tau
+) noexcept nogil:
     kernels.gravity_generalized_forces(model, p, model.switches.weightless, q, memory, tau)
 
 

@@ -5,8 +5,8 @@ from mbt._core.model cimport CompiledModel
 
 
 cdef class TreeCaches:
-    cdef readonly CompiledModel _compiled    # None before finalize()
-    cdef readonly tuple _user_force_elements # written by users in Python; None where there is none
+    cdef readonly CompiledModel _compiled      # None before finalize()
+    cdef readonly tuple _user_force_elements   # written by users in Python; None where there is none
     cdef CompiledModel ready(self)
     cdef ContextCore own(self, object context)
     cdef PositionKinematicsCache position_of(self, ContextCore c, object pc)

@@ -4,10 +4,11 @@
 """
 
 from mbt._core.force_elements cimport (
-    acts_on_joint, calc_conservative_power_between, calc_forces_on_frames, calc_joint_conservative_force,
+    acts_on_joint, calc_conservative_power_between, calc_forces_on_ends, calc_joint_conservative_force,
     calc_joint_dissipative_force, calc_joint_potential_energy, calc_potential_energy_between, calc_singularity_between,
 )
 from mbt._core.model cimport ForceElement, Model
+from mbt._core.records cimport Ends
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport (
     add_cross, add_shifted_force, dot6, multiply_poses4, position_between4, rotate4, set_zero, shift_velocity,
@@ -24,7 +25,7 @@ cdef inline void add_joint_forces(
     const Model* model,
     # Parameters:
     const T* damping,          # (nv,)
-    const T* constants,        # of the force elements
+    const T* constants,        # (all numbers of all force elements,)
     # In:
     const T* q,                # (nq,)
     const T* v,                # (nv,)
@@ -53,8 +54,8 @@ cdef inline T calc_joint_force(const ForceElement* e, const T* constants, const 
 cdef inline void add_gravity_forces(
     # Topology:
     const Model* model,
-    const int* weightless,
     # Parameters:
+    const int* weightless,     # (num_bodies,) or NULL
     const T* mass,             # (num_bodies,)
     const T* p_BoBcm_B,        # (num_bodies, 3)
     const T* gravity,          # (3,)
@@ -81,7 +82,7 @@ cdef inline void add_forces_between(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* constants,        # of the force elements
+    const T* constants,        # (all numbers of all force elements,)
     const T* X_BF,             # (num_frames, 4, 4)
     # In:
     const T* X_WB,             # (num_bodies, 4, 4)
@@ -91,63 +92,67 @@ cdef inline void add_forces_between(
 ) noexcept nogil:
     """F_Bo_W += forces of the elements between two frames."""
     cdef int i
+    cdef const ForceElement* e
+    cdef Ends[T] ends
     for i in range(model.num_force_elements):
-        if not acts_on_joint(model.force_elements[i].type):
-            add_force_between(model, &model.force_elements[i], constants, X_BF, X_WB, V_WB, F_Bo_W)
+        e = &model.force_elements[i]
+        if not acts_on_joint(e.type):
+            set_ends(model, e, X_BF, X_WB, V_WB, &ends)
+            calc_forces_on_ends(e.type, constants + e.start, &ends)
+            add_forces_on_ends(model, e, X_WB, &ends, F_Bo_W)
 
 
-cdef inline void add_element_force(
-    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* q, const T* v,
-    const T* X_WB, const T* V_WB, T* F_Bo_W, T* tau
+cdef inline void set_ends(
+    # Topology:
+    const Model* model,
+    const ForceElement* e,
+    # Parameters:
+    const T* X_BF,             # (num_frames, 4, 4)
+    # In:
+    const T* X_WB,             # (num_bodies, 4, 4)
+    const T* V_WB,             # (num_bodies, 6), or NULL for frames at rest
+    # Out:
+    Ends[T]* ends,
 ) noexcept nogil:
-    """Add the force of one element of either kind."""
-    cdef T force
-    if acts_on_joint(e.type):
-        force = calc_joint_force(e, constants, q, v)
-        tau[e.b] = tau[e.b] + force
-    else:
-        add_force_between(model, e, constants, X_BF, X_WB, V_WB, F_Bo_W)
-
-
-cdef inline void add_force_between(
-    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* X_WB, const T* V_WB,
-    T* F_Bo_W
-) noexcept nogil:
-    cdef T X_WA[16]
-    cdef T X_WC[16]
-    cdef T V_WA[6]
-    cdef T V_WC[6]
-    cdef T F_A[6]
-    cdef T F_C[6]
-    cdef T p[3]
+    """Poses and velocities of the frames that an element acts between."""
     cdef int a = model.frame_node[e.a]
     cdef int c = model.frame_node[e.b]
-    calc_frame_motion(a, X_BF + 16*e.a, X_WB, V_WB, X_WA, V_WA)
-    calc_frame_motion(c, X_BF + 16*e.b, X_WB, V_WB, X_WC, V_WC)
-    calc_forces_on_frames(e.type, constants + e.start, X_WA, V_WA, X_WC, V_WC, F_A, F_C)
-    position_between4(X_WB + 16*a, X_WA, p)
-    add_shifted_force(F_A, p, F_Bo_W + 6*a)
-    position_between4(X_WB + 16*c, X_WC, p)
-    add_shifted_force(F_C, p, F_Bo_W + 6*c)
+    cdef T p[3]
+    multiply_poses4(X_WB + 16*a, X_BF + 16*e.a, ends.X_WA)
+    multiply_poses4(X_WB + 16*c, X_BF + 16*e.b, ends.X_WC)
+    if V_WB == NULL:
+        set_zero(ends.V_WA, 6)
+        set_zero(ends.V_WC, 6)
+    else:
+        position_between4(X_WB + 16*a, ends.X_WA, p)
+        shift_velocity(V_WB + 6*a, p, ends.V_WA)
+        position_between4(X_WB + 16*c, ends.X_WC, p)
+        shift_velocity(V_WB + 6*c, p, ends.V_WC)
 
 
-cdef inline void calc_frame_motion(
-    int node, const T* X_BF, const T* X_WB, const T* V_WB, T* X_WF, T* V_WF
+cdef inline void add_forces_on_ends(
+    const Model* model, const ForceElement* e, const T* X_WB, const Ends[T]* ends, T* F_Bo_W
 ) noexcept nogil:
-    cdef T p_BoFo_W[3]
-    multiply_poses4(X_WB + 16*node, X_BF, X_WF)
-    position_between4(X_WB + 16*node, X_WF, p_BoFo_W)
-    shift_velocity(V_WB + 6*node, p_BoFo_W, V_WF)
+    cdef int a = model.frame_node[e.a]
+    cdef int c = model.frame_node[e.b]
+    cdef T p[3]
+    position_between4(X_WB + 16*a, ends.X_WA, p)
+    add_shifted_force(ends.F_A, p, F_Bo_W + 6*a)
+    position_between4(X_WB + 16*c, ends.X_WC, p)
+    add_shifted_force(ends.F_C, p, F_Bo_W + 6*c)
 
 
 # Energy and power -----------------------------------------------------------------------------------------------
 
 cdef inline T calc_gravity_potential_energy(
+    # Topology:
     const Model* model,
-    const int* weightless,
+    # Parameters:
+    const int* weightless,     # (num_bodies,) or NULL
     const T* mass,             # (num_bodies,)
     const T* p_BoBcm_B,        # (num_bodies, 3)
     const T* gravity,          # (3,)
+    # In:
     const T* X_WB,             # (num_bodies, 4, 4)
 ) noexcept nogil:
     """-sum over bodies of m g·p_WBcm: zero at the World origin."""
@@ -164,11 +169,14 @@ cdef inline T calc_gravity_potential_energy(
 
 
 cdef inline T calc_gravity_power(
+    # Topology:
     const Model* model,
-    const int* weightless,
+    # Parameters:
+    const int* weightless,     # (num_bodies,) or NULL
     const T* mass,             # (num_bodies,)
     const T* p_BoBcm_B,        # (num_bodies, 3)
     const T* gravity,          # (3,)
+    # In:
     const T* X_WB,             # (num_bodies, 4, 4)
     const T* V_WB,             # (num_bodies, 6)
 ) noexcept nogil:
@@ -196,75 +204,61 @@ cdef inline T calc_damping_power(const Model* model, const T* damping, const T* 
     return total
 
 
+# Of one element. `ends` are set by `set_ends` where it acts between two frames.
+
 cdef inline T calc_element_potential_energy(
-    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* q, const T* X_WB
+    const ForceElement* e, const T* constants, const T* q, const Ends[T]* ends
 ) noexcept nogil:
-    cdef T X_WA[16]
-    cdef T X_WC[16]
     if acts_on_joint(e.type):
         return calc_joint_potential_energy(e.type, constants + e.start, q[e.a])
-    multiply_poses4(X_WB + 16*model.frame_node[e.a], X_BF + 16*e.a, X_WA)
-    multiply_poses4(X_WB + 16*model.frame_node[e.b], X_BF + 16*e.b, X_WC)
-    return calc_potential_energy_between(e.type, constants + e.start, X_WA, X_WC)
+    return calc_potential_energy_between(e.type, constants + e.start, ends)
 
 
 cdef inline T calc_element_conservative_power(
-    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* q, const T* v,
-    const T* X_WB, const T* V_WB
+    # Topology:
+    const ForceElement* e,
+    # Parameters:
+    const T* constants,        # (all numbers of all force elements,)
+    # In:
+    const T* q,                # (nq,)
+    const T* v,                # (nv,)
+    const Ends[T]* ends,
 ) noexcept nogil:
     """Minus the rate of the potential energy."""
-    cdef T X_WA[16]
-    cdef T X_WC[16]
-    cdef T V_WA[6]
-    cdef T V_WC[6]
     if acts_on_joint(e.type):
         return v[e.b]*calc_joint_conservative_force(e.type, constants + e.start, q[e.a])
-    calc_frame_motion(model.frame_node[e.a], X_BF + 16*e.a, X_WB, V_WB, X_WA, V_WA)
-    calc_frame_motion(model.frame_node[e.b], X_BF + 16*e.b, X_WB, V_WB, X_WC, V_WC)
-    return calc_conservative_power_between(e.type, constants + e.start, X_WA, V_WA, X_WC, V_WC)
+    return calc_conservative_power_between(e.type, constants + e.start, ends)
 
 
 cdef inline T calc_element_non_conservative_power(
-    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* q, const T* v,
-    const T* X_WB, const T* V_WB
+    const ForceElement* e, const T* constants, const T* v, Ends[T]* ends
 ) noexcept nogil:
+    """The rest of the power of the force; writes that into `ends`."""
     cdef T power
     if acts_on_joint(e.type):
         return v[e.b]*calc_joint_dissipative_force(e.type, constants + e.start, v[e.b])
-    power = calc_power_between(model, e, constants, X_BF, X_WB, V_WB)
-    return power - calc_element_conservative_power(model, e, constants, X_BF, q, v, X_WB, V_WB)
-
-
-cdef inline T calc_power_between(
-    const Model* model, const ForceElement* e, const T* constants, const T* X_BF, const T* X_WB, const T* V_WB
-) noexcept nogil:
-    """Power of the whole force of an element between two frames."""
-    cdef T X_WA[16]
-    cdef T X_WC[16]
-    cdef T V_WA[6]
-    cdef T V_WC[6]
-    cdef T F_A[6]
-    cdef T F_C[6]
-    calc_frame_motion(model.frame_node[e.a], X_BF + 16*e.a, X_WB, V_WB, X_WA, V_WA)
-    calc_frame_motion(model.frame_node[e.b], X_BF + 16*e.b, X_WB, V_WB, X_WC, V_WC)
-    calc_forces_on_frames(e.type, constants + e.start, X_WA, V_WA, X_WC, V_WC, F_A, F_C)
-    return dot6(F_A, V_WA) + dot6(F_C, V_WC)
+    calc_forces_on_ends(e.type, constants + e.start, ends)
+    power = dot6(ends.F_A, ends.V_WA) + dot6(ends.F_C, ends.V_WC)
+    return power - calc_conservative_power_between(e.type, constants + e.start, ends)
 
 
 cdef inline int find_singular_element(
-    const Model* model, const double* constants, const double* X_BF, const double* X_WB
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const double* constants,   # (all numbers of all force elements,)
+    const double* X_BF,        # (num_frames, 4, 4)
+    # In:
+    const double* X_WB,        # (num_bodies, 4, 4)
 ) noexcept nogil:
     """The first element whose force is undefined, or -1. NaN is not singular: it propagates."""
-    cdef double X_WA[16]
-    cdef double X_WC[16]
     cdef int i
     cdef const ForceElement* e
+    cdef Ends[double] ends
     for i in range(model.num_force_elements):
         e = &model.force_elements[i]
-        if acts_on_joint(e.type):
-            continue
-        multiply_poses4(X_WB + 16*model.frame_node[e.a], X_BF + 16*e.a, X_WA)
-        multiply_poses4(X_WB + 16*model.frame_node[e.b], X_BF + 16*e.b, X_WC)
-        if calc_singularity_between(e.type, constants + e.start, X_WA, X_WC) <= 0.0:
-            return i
+        if not acts_on_joint(e.type):
+            set_ends[double](model, e, X_BF, X_WB, NULL, &ends)
+            if calc_singularity_between(e.type, constants + e.start, &ends) <= 0.0:
+                return i
     return -1
