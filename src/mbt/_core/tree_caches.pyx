@@ -63,6 +63,13 @@ cdef class TreeCaches:
         from mbt.context.checks import raise_stale_cache
         raise_stale_cache("vc", vc, "VelocityKinematicsCache")
 
+    def _position_of(self, context, pc=None):
+        """The cache given, if it belongs to the present state; that of the Context by default."""
+        return self.position_of(self.own(context), pc)
+
+    def _velocity_of(self, context, vc=None):
+        return self.velocity_of(self.own(context), vc)
+
     cdef int frame(self, object frame, str name) except -1:
         """FrameIndex of a frame of this tree."""
         global frame_class

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "as_points",
     "body_node_index",
+    "check_forces",
     "check_with_respect_to",
     "forces_of",
     "frame_index",
@@ -112,6 +113,14 @@ def forces_of(
     if single and forces.batch_shape:
         raise ShapeError(f"{name}: expected batch shape (), got {forces.batch_shape}")
     return forces.body_forces, forces.generalized_forces
+
+
+def check_forces(tree: MultibodyTree, forces: object, name: str, batch_shape: tuple[int, ...]) -> None:
+    """Check that an argument are forces for this tree with these batch axes."""
+    forces_of(tree, forces, name, single=False)
+    assert isinstance(forces, MultibodyForces)
+    if forces.batch_shape != batch_shape:
+        raise ShapeError(f"{name}: expected batch shape {batch_shape}, got {forces.batch_shape}")
 
 
 def check_with_respect_to(value: object) -> bool:

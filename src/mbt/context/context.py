@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbt._core.context import ContextCore
+from mbt.context.checks import check_forces
+from mbt.context.declared_values import DeclaredValues
+from mbt.context.multibody_forces import MultibodyForces
+from mbt.math.arrays import as_float
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mbt.math.arrays import FloatArray
+    from mbt.tree.indices import AbstractParameterIndex, DiscreteStateIndex, NumericParameterIndex
+    from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.parameters import CacheEntry, Parameters
 
 __all__ = ["Context"]
 
@@ -36,6 +45,10 @@ class Context(ContextCore):
     array([1., 0., 0., 0., 0., 0., 2.])
     """
 
+    def __init__(self, tree: MultibodyTree) -> None:
+        self._declared = DeclaredValues.default(tree)
+        self._declared.place_frames(self)
+
     @property
     def batch_shape(self) -> tuple[int, ...]:
         """Leading axes of every array of this Context."""
@@ -45,7 +58,140 @@ class Context(ContextCore):
         """Return an independent Context of the same tree with the same values."""
         other = Context(self.tree)
         other._copy_from(self)
+        other._declared = self._declared.clone()
         return other
+
+    # What elements declared: see `MultibodyElement.do_declare_parameters`.
+
+    @property
+    def parameters(self) -> Parameters:
+        """Values of the parameters that elements declared, read-only."""
+        return self._declared.parameters
+
+    def get_numeric_parameter(self, index: NumericParameterIndex | int) -> FloatArray:
+        """Return a vector that an element declared as parameter, shape (..., n), read-only.
+
+        Raises
+        ------
+        ElementIndexError
+            When there is no such parameter.
+        """
+        return self._declared.parameters.get_numeric_parameter(index)
+
+    def set_numeric_parameter(self, index: NumericParameterIndex | int, values: object) -> None:
+        """Set a vector that an element declared as parameter.
+
+        Whatever was computed from parameters is computed anew when it is needed; frames whose poses are
+        computed in Python are placed anew at once.
+
+        Parameters
+        ----------
+        index : NumericParameterIndex
+            What `declare_numeric_parameter` returned.
+        values : array_like, shape (n,)
+            As many numbers as declared; in a batch also (..., n).
+
+        Raises
+        ------
+        ElementIndexError
+            When there is no such parameter.
+        ShapeError
+            When `values` has another size than declared.
+        ArgumentValueError
+            When a number is not finite, or a frame has no pose then.
+        """
+        self._declared.set_numeric_parameter(self, index, values)
+
+    def get_abstract_parameter(self, index: AbstractParameterIndex | int) -> Any:
+        """Return an object that an element declared as parameter; change it only by setting another one."""
+        return self._declared.parameters.get_abstract_parameter(index)
+
+    def set_abstract_parameter(self, index: AbstractParameterIndex | int, value: Any) -> None:
+        """Set an object that an element declared as parameter, as `set_numeric_parameter` sets a vector."""
+        self._declared.set_abstract_parameter(self, index, value)
+
+    def get_discrete_state(self, index: DiscreteStateIndex | int) -> FloatArray:
+        """Return a vector that an element declared as discrete state, shape (..., n), read-only.
+
+        Raises
+        ------
+        ElementIndexError
+            When there is no such vector.
+        """
+        return self._declared.get_discrete_state(index)
+
+    def set_discrete_state(self, index: DiscreteStateIndex | int, values: object) -> None:
+        """Set a vector that an element declared as discrete state. NaN and infinity pass, as in q and v.
+
+        Raises
+        ------
+        ElementIndexError
+            When there is no such vector.
+        ShapeError
+            When `values` has another size than declared.
+        """
+        self._declared.set_discrete_state(self, index, values)
+
+    def eval_cache_entry(self, entry: CacheEntry) -> Any:
+        """Return the value of a cache entry, computed if something that it depends on has changed.
+
+        Parameters
+        ----------
+        entry : CacheEntry
+            What `declare_cache_entry` returned.
+
+        Returns
+        -------
+        object
+            An array is read-only.
+
+        Raises
+        ------
+        ForeignElementError
+            When an element of another tree declared it.
+        """
+        return self._declared.eval_cache_entry(self, entry)
+
+    def _reset_declared(self, reset: Callable[[Context], None]) -> None:
+        """Reset this Context with `reset`, and what elements declared."""
+        declared = DeclaredValues.default(self.tree)
+        poses = declared.user_poses()
+        reset(self)
+        self._declared = declared
+        declared.place_frames(self, poses)
+        self._note_change("parameters" if declared.parameters.num_numeric_parameters else "inputs")
+
+    # For force elements written in Python. A Context with batch axes, or of another scalar, has its own.
+
+    @property
+    def _zero(self) -> Any:
+        """Zero for each sample."""
+        return 0.0
+
+    def _new_forces(self) -> MultibodyForces:
+        """Return forces of the batch shape and scalar of this Context, zero."""
+        return MultibodyForces(self.tree, self.batch_shape)
+
+    def _check_forces(self, forces: object) -> None:
+        """Check that forces are for this tree and of this batch shape."""
+        check_forces(self.tree, forces, "forces", self.batch_shape)
+
+    def _as_number(self, value: object, what: str) -> Any:
+        """Return one number for each sample."""
+        return as_float(value, what)
+
+    def _rate_along_motion(self, function: Callable[[Context], Any]) -> Any:
+        """Return the rate of a function of time and q, by a central difference along v in time."""
+        # The error of rounding, eps / step, and that of the difference, step^2, are equal near this step.
+        step = 1e-5 / max(1.0, float(np.max(np.abs(self.v), initial=0.0)))
+        qdot = self.tree.map_velocity_to_qdot(self, self.v)
+        values = []
+        for dt in (-step, step):
+            other = self.clone()
+            other.q = self.q + dt * qdot
+            other.time = self.time + dt
+            values.append(function(other))
+        return (values[1] - values[0]) / (2.0 * step)
 
     def __copy__(self) -> Context:
         """Return a clone."""
@@ -61,7 +207,8 @@ class Context(ContextCore):
         Raises
         ------
         ArgumentValueError
-            When q, v, time, the actuation or the applied forces hold NaN or infinity; it lists all of them.
+            When q, v, time, the actuation, the applied forces or the discrete state of elements hold NaN or
+            infinity; it lists all of them.
         """
         from mbt.errors import ArgumentValueError
 
@@ -79,6 +226,9 @@ class Context(ContextCore):
             forces = self.applied_forces
             problems += _not_finite("applied_forces.body_forces", forces.body_forces.ravel())
             problems += _not_finite("applied_forces.generalized_forces", forces.generalized_forces)
+        problems += [
+            problem for name, array in self._declared.arrays() for problem in _not_finite(name, array.ravel())
+        ]
         if problems:
             raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
 

@@ -20,11 +20,14 @@ from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError,
 __all__ = [
     "FloatArray",
     "Shape",
+    "as_finite",
     "as_finite_array",
     "as_float",
     "as_float_array",
     "as_index",
     "as_nonnegative",
+    "as_nonnegative_array",
+    "as_positive",
     "check_out",
 ]
 
@@ -232,3 +235,27 @@ def as_nonnegative(value: object, name: str) -> float:
     if not (math.isfinite(number) and number >= 0):
         raise ArgumentValueError(f"{name}: expected a finite number >= 0, got {number}")
     return number
+
+
+def as_finite(value: object, name: str) -> float:
+    """Convert to a float that is finite: an angle, a ratio."""
+    number = as_float(value, name)
+    if not math.isfinite(number):
+        raise ArgumentValueError(f"{name}: expected a finite number, got {number}")
+    return number
+
+
+def as_positive(value: object, name: str) -> float:
+    """Convert to a float that is finite and greater than zero: a length, a velocity to divide by."""
+    number = as_float(value, name)
+    if not (math.isfinite(number) and number > 0):
+        raise ArgumentValueError(f"{name}: expected a finite number > 0, got {number}")
+    return number
+
+
+def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
+    """Convert as `as_finite_array` does, and refuse negative numbers."""
+    array = as_finite_array(value, name, shape)
+    if (array < 0.0).any():
+        raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array)}")
+    return array

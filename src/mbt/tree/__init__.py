@@ -3,17 +3,31 @@
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.element import MultibodyElement
-from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
+from mbt.tree.force_elements import (
+    CompiledForceElement,
+    DoorHinge,
+    DoorHingeConfig,
+    ForceElement,
+    JointFriction,
+    LinearBushingRollPitchYaw,
+    LinearSpringDamper,
+    PrismaticSpring,
+    RevoluteSpring,
+    UniformGravityFieldElement,
+)
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
 from mbt.tree.indices import (
+    AbstractParameterIndex,
     BodyIndex,
     BodyNodeIndex,
+    DiscreteStateIndex,
     ForceElementIndex,
     FrameIndex,
     JointActuatorIndex,
     JointIndex,
     MobilizerIndex,
     ModelInstanceIndex,
+    NumericParameterIndex,
     default_model_instance,
     world_index,
     world_model_instance,
@@ -32,6 +46,7 @@ from mbt.tree.joints import (
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
 from mbt.tree.multibody_tree import MultibodyTree
+from mbt.tree.parameters import CacheEntry, Parameters
 
 __all__ = [
     "MultibodyTree",
@@ -57,16 +72,30 @@ __all__ = [
     "WeldMobilizer",
     # Force elements
     "ForceElement",
+    "CompiledForceElement",
+    "DoorHinge",
+    "DoorHingeConfig",
+    "JointFriction",
+    "LinearBushingRollPitchYaw",
+    "LinearSpringDamper",
+    "PrismaticSpring",
+    "RevoluteSpring",
     "UniformGravityFieldElement",
+    # What elements declare
+    "CacheEntry",
+    "Parameters",
     # Indices
+    "AbstractParameterIndex",
     "BodyIndex",
     "BodyNodeIndex",
+    "DiscreteStateIndex",
     "ForceElementIndex",
     "FrameIndex",
     "JointActuatorIndex",
     "JointIndex",
     "MobilizerIndex",
     "ModelInstanceIndex",
+    "NumericParameterIndex",
     "default_model_instance",
     "world_index",
     "world_model_instance",

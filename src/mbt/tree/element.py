@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from mbt.errors import AlreadyFinalizedError, ArgumentTypeError, ArgumentValueError, ForeignElementError
+from mbt.errors import (
+    AlreadyFinalizedError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    ForeignElementError,
+    NotFinalizedError,
+)
 from mbt.math.arrays import as_index
-from mbt.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
+from mbt.tree.indices import (
+    AbstractParameterIndex,
+    DiscreteStateIndex,
+    ModelInstanceIndex,
+    NumericParameterIndex,
+    default_model_instance,
+    world_model_instance,
+)
+from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["MultibodyElement", "as_model_instance", "as_name", "call_constructor", "check_element"]
@@ -21,6 +37,10 @@ class MultibodyElement:
     """An element of a `MultibodyTree`: a body, frame, mobilizer, joint, force element or actuator.
 
     An element belongs to no tree when it is constructed, and to one tree for good once it was added.
+
+    A subclass written in Python may have parameters, discrete state and cache entries of its own: it declares
+    them in `do_declare_parameters`, `do_declare_discrete_state` and `do_declare_cache_entries`, which
+    ``finalize()`` calls. Each Context then holds values of them.
 
     Parameters
     ----------
@@ -82,6 +102,187 @@ class MultibodyElement:
     def is_ephemeral(self) -> bool:
         """Whether ``finalize()`` added this element, not a user."""
         return self._is_ephemeral
+
+    @property
+    def ordinal(self) -> int:
+        """Position among the elements of its kind: the same as the index, as elements are never removed."""
+        return self._checked_index()
+
+    # Parameters, discrete state and cache entries of subclasses.
+
+    def do_declare_parameters(self) -> None:
+        """Declare parameters with `declare_numeric_parameter` and `declare_abstract_parameter`.
+
+        A subclass may override it. ``finalize()`` calls it, before the layout of the tree is known. Keep the
+        index that is returned: ``context.get_numeric_parameter(index)`` takes it. Nothing by default.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> class Wind(mbt.ForceElement):
+        ...     def __init__(self, body):
+        ...         super().__init__(body.model_instance)
+        ...         self.body = body
+        ...
+        ...     def do_declare_parameters(self):
+        ...         self.force = self.declare_numeric_parameter([3.0, 0.0, 0.0])
+        ...
+        ...     def do_calc_and_add_force_contribution(self, context, pc, vc, forces):
+        ...         f_W = context.get_numeric_parameter(self.force)
+        ...         forces.body_forces[..., self.body.node_index, 3:] += f_W
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> wind = tree.add_force_element(Wind(ball))
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> context.set_numeric_parameter(wind.force, [0, 8, 0])
+        >>> tree.calc_forward_dynamics(context)
+        array([0., 0., 0., 0., 4., 0.])
+        """
+
+    def do_set_default_parameters(self, parameters: Parameters) -> None:
+        """Write other defaults than those declared into `parameters`. Nothing by default.
+
+        It is called for each new Context, and by ``tree.set_default_context()``.
+        """
+
+    def do_declare_discrete_state(self) -> None:
+        """Declare discrete state with `declare_discrete_state`; called by ``finalize()``. Nothing by default."""
+
+    def do_declare_cache_entries(self) -> None:
+        """Declare cache entries with `declare_cache_entry`; called by ``finalize()``. Nothing by default."""
+
+    def declare_parameters(self) -> None:
+        """Declare the parameters of this element. ``finalize()`` calls it; users do not."""
+        self._declarations("declare_parameters")
+        self.do_declare_parameters()
+
+    def declare_discrete_states(self) -> None:
+        """Declare the discrete state of this element. ``finalize()`` calls it; users do not."""
+        self._declarations("declare_discrete_states")
+        self.do_declare_discrete_state()
+
+    def declare_cache_entries(self) -> None:
+        """Declare the cache entries of this element. ``finalize()`` calls it; users do not."""
+        self._declarations("declare_cache_entries")
+        self.do_declare_cache_entries()
+
+    def set_default_parameters(self, parameters: Parameters) -> None:
+        """Write the defaults of the parameters of this element into `parameters`."""
+        if not isinstance(parameters, Parameters):
+            raise ArgumentTypeError(
+                f"{self._label}: parameters: expected Parameters, got {type(parameters).__name__}"
+            )
+        self.do_set_default_parameters(parameters)
+
+    def declare_numeric_parameter(self, model_vector: object) -> NumericParameterIndex:
+        """Declare a vector as parameter; to be called in `do_declare_parameters`.
+
+        Parameters
+        ----------
+        model_vector : array_like, shape (n,), or float
+            Default values; a number is a vector of one. Contexts hold vectors of this size.
+
+        Returns
+        -------
+        NumericParameterIndex
+            What ``context.get_numeric_parameter`` takes.
+
+        Raises
+        ------
+        NotFinalizedError, AlreadyFinalizedError
+            When it is called anywhere else.
+        """
+        declarations = self._declarations("declare_numeric_parameter")
+        return declarations.add_numeric(self, model_vector, f"{self._label}: model_vector")
+
+    def declare_abstract_parameter(self, model_value: object) -> AbstractParameterIndex:
+        """Declare any object as parameter; to be called in `do_declare_parameters`.
+
+        Parameters
+        ----------
+        model_value : object
+            Default value. Each Context begins with a deep copy of it.
+
+        Returns
+        -------
+        AbstractParameterIndex
+            What ``context.get_abstract_parameter`` takes.
+
+        Raises
+        ------
+        NotFinalizedError, AlreadyFinalizedError
+            When it is called anywhere else.
+        """
+        return self._declarations("declare_abstract_parameter").add_abstract(self, model_value)
+
+    def declare_discrete_state(self, model_vector: object) -> DiscreteStateIndex:
+        """Declare a vector of discrete state; to be called in `do_declare_discrete_state`.
+
+        Parameters
+        ----------
+        model_vector : array_like, shape (n,), or float
+            Default values; a number is a vector of one.
+
+        Returns
+        -------
+        DiscreteStateIndex
+            What ``context.get_discrete_state`` takes.
+
+        Raises
+        ------
+        NotFinalizedError, AlreadyFinalizedError
+            When it is called anywhere else.
+        """
+        declarations = self._declarations("declare_discrete_state")
+        return declarations.add_discrete(self, model_vector, f"{self._label}: model_vector")
+
+    def declare_cache_entry(
+        self,
+        description: str,
+        calc: Callable[[Any], Any],
+        prerequisites: Iterable[str | CacheEntry] = SOURCES,
+    ) -> CacheEntry:
+        """Declare a computation whose result Contexts keep; to be called in `do_declare_cache_entries`.
+
+        Parameters
+        ----------
+        description : str
+            What it computes.
+        calc : callable
+            ``calc(context)`` returns the value, which nobody may change afterwards.
+        prerequisites : iterable of str and CacheEntry, optional
+            What it depends on: any of ``"time"``, ``"q"``, ``"v"``, ``"parameters"``, ``"inputs"`` and
+            ``"discrete_state"``, and other cache entries. A change of anything else keeps the result. All six
+            unless given.
+
+        Returns
+        -------
+        CacheEntry
+            What ``context.eval_cache_entry`` takes.
+
+        Raises
+        ------
+        ArgumentValueError
+            When a prerequisite is none of these.
+        NotFinalizedError, AlreadyFinalizedError
+            When it is called anywhere else.
+        """
+        declarations = self._declarations("declare_cache_entry")
+        return declarations.add_cache_entry(self, description, calc, prerequisites, self._label)
+
+    def _declarations(self, method: str) -> Declarations:
+        """Return what collects declarations, while ``finalize()`` asks this element for them."""
+        declarations = None if self._tree is None else self._tree._declaring
+        if declarations is None or declarations.current is not self:
+            message = (
+                f"{self._label}: {method}() belongs into do_declare_parameters(), do_declare_discrete_state() "
+                "and do_declare_cache_entries(), which finalize() calls."
+            )
+            if self._tree is not None and self._tree.is_finalized:
+                raise AlreadyFinalizedError(message)
+            raise NotFinalizedError(message)
+        return declarations
 
     @property
     def _name_scope(self) -> int:

@@ -22,6 +22,7 @@ from mbt.tree.frame import FixedOffsetFrame
 from mbt.tree.joint import Joint
 from mbt.tree.joints import QuaternionFloatingJoint
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.parameters import Parameters
 from mbt.tree.registry import ElementRegistry
 
 __all__ = ["FinalizationPlan", "make_arrays", "make_plan"]
@@ -122,12 +123,24 @@ def make_plan(elements: ElementRegistry) -> FinalizationPlan:
     )
 
 
-def make_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
-    """Return the arguments of ``TreeCore._compile``."""
+def make_arrays(
+    elements: ElementRegistry, plan: FinalizationPlan, parameters: Parameters
+) -> dict[str, Any]:
+    """Return the arguments of ``TreeCore._compile``.
+
+    Parameters
+    ----------
+    elements : ElementRegistry
+        The elements.
+    plan : FinalizationPlan
+        Their places.
+    parameters : Parameters
+        Default values of what elements declared.
+    """
     gravity = elements.gravity_field
     return {
         **_mobilizer_arrays(plan),
-        **_frame_arrays(elements, plan.forest),
+        **_frame_arrays(elements, plan.forest, parameters),
         **_body_arrays(elements, plan.forest),
         **_actuator_arrays(elements, plan),
         **_force_element_arrays(elements, plan),
@@ -174,13 +187,18 @@ def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, Any]:
     }
 
 
-def _frame_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str, Any]:
+def _frame_arrays(
+    elements: ElementRegistry, forest: SpanningForest, parameters: Parameters
+) -> dict[str, Any]:
     frame_parent = [-1] * len(elements.frames)
     frame_X_PF = np.tile(np.eye(4), (len(elements.frames), 1, 1))
     for i, frame in enumerate(elements.frames):
         if isinstance(frame, FixedOffsetFrame):
             frame_parent[i] = frame.parent_frame.index
             frame_X_PF[i] = frame.get_fixed_pose_in_parent_frame()
+        elif frame._is_user_defined:
+            frame_parent[i] = frame.body.body_frame.index
+            frame_X_PF[i] = frame._calc_user_pose(parameters)
     return {
         "frame_parent": _ints(frame_parent),
         "frame_node": _ints([forest.node_of_body[frame.body.index] for frame in elements.frames]),

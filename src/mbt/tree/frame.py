@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from types import NoneType
-from typing import TYPE_CHECKING, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError
+from mbt.errors import ArgumentTypeError, NotFinalizedError
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, set_parameter
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mbt._core.context import ContextCore
     from mbt.tree.body import RigidBody
+    from mbt.tree.parameters import Parameters
 
 __all__ = ["BodyFrame", "FixedOffsetFrame", "Frame"]
 
@@ -27,14 +28,51 @@ __all__ = ["BodyFrame", "FixedOffsetFrame", "Frame"]
 class Frame(FrameVelocity):
     """A frame F fixed in a body B. Its pose X_BF depends on parameters only, never on time or state.
 
-    This is the base class; make a `FixedOffsetFrame`.
+    This is the base class. Most frames are a `FixedOffsetFrame`. Subclass it to write one of your own, with a
+    method `do_calc_pose_in_body_frame` that computes the pose from parameters which it declares: the pose then
+    follows each change of them in a Context, and so does all that is computed with the frame.
+
+    Parameters
+    ----------
+    name : str or None
+        Name, unique among the frames of the model instance; None: it is given one when it is added.
+    body : RigidBody
+        The body B.
+    model_instance : ModelInstanceIndex, optional
+        The model instance; that of the body unless given.
+
+    Examples
+    --------
+    The tip of a telescopic rod, whose length is a parameter:
+
+    >>> import mbt
+    >>> class Tip(mbt.Frame):
+    ...     def do_declare_parameters(self):
+    ...         self.length = self.declare_numeric_parameter(1.0)
+    ...
+    ...     def do_calc_pose_in_body_frame(self, parameters):
+    ...         (length,) = parameters.get_numeric_parameter(self.length)
+    ...         return mbt.math.make_pose([length, 0, 0])
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    >>> tip = tree.add_frame(Tip("tip", rod))
+    >>> tree.finalize()
+    >>> context = tree.create_default_context()
+    >>> context.set_numeric_parameter(tip.length, 2.5)
+    >>> tip.calc_pose_in_world(context)[:3, 3]
+    array([2.5, 0. , 0. ])
     """
 
     kind: ClassVar[str] = "frame"
     _adder: ClassVar[str] = "add_frame"
 
-    def __init__(self, name: str | None, body: RigidBody, model_instance: int | None) -> None:
-        super().__init__(name, model_instance)
+    def __init__(self, name: str | None, body: RigidBody, model_instance: int | None = None) -> None:
+        # A body has a body frame; RigidBody itself is built on this module.
+        if not hasattr(type(body), "body_frame"):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: body: expected a RigidBody, got {type(body).__name__}"
+            )
+        super().__init__(name, body.model_instance if model_instance is None else model_instance)
         self._body = body
 
     @property
@@ -71,9 +109,10 @@ class Frame(FrameVelocity):
 
     def get_fixed_pose_in_body_frame(self) -> FloatArray:
         """Return the default pose X_BF of this frame F in its body frame B, shape (4, 4)."""
-        X_BF = np.eye(4)
-        for frame in self._offsets_to_body():
-            X_BF = frame._X_PF @ X_BF
+        offsets, base = self._offsets_to_base()
+        X_BF = base._default_pose_of_base()
+        for frame in reversed(offsets):
+            X_BF = X_BF @ frame._X_PF
         return X_BF
 
     def get_fixed_rotation_matrix_in_body_frame(self) -> FloatArray:
@@ -101,9 +140,10 @@ class Frame(FrameVelocity):
             When `context` belongs to another tree.
         """
         check_context(self, context)
-        X_BF = np.eye(4)
-        for frame in self._offsets_to_body():
-            X_BF = frame.get_pose_in_parent_frame(context) @ X_BF
+        offsets, base = self._offsets_to_base()
+        X_BF = base._pose_of_base(context)
+        for frame in reversed(offsets):
+            X_BF = X_BF @ frame.get_pose_in_parent_frame(context)
         return X_BF
 
     def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
@@ -155,14 +195,87 @@ class Frame(FrameVelocity):
         """Return the rotation R_MF of this frame in another one, shape (3, 3)."""
         return self.calc_pose(context, frame_M)[:3, :3]
 
-    def _offsets_to_body(self) -> list[FixedOffsetFrame]:
-        """Return the frames with an offset between this one, which comes first, and the body frame."""
-        frames = []
+    # What a subclass written in Python overrides.
+
+    def do_calc_pose_in_body_frame(self, parameters: Parameters) -> Any:
+        """Return the pose X_BF, shape (4, 4), of the parameters alone. A subclass must override it.
+
+        Parameters
+        ----------
+        parameters : Parameters
+            Values of what elements declared: ``parameters.get_numeric_parameter(index)``.
+        """
+        raise ArgumentTypeError(
+            f"{type(self).__name__}: expected a method do_calc_pose_in_body_frame(self, parameters)"
+        )
+
+    def do_calc_rotation_matrix_in_body_frame(self, parameters: Parameters) -> Any:
+        """Return the rotation R_BF, shape (3, 3): that of `do_calc_pose_in_body_frame` by default."""
+        return np.asarray(self.do_calc_pose_in_body_frame(parameters))[..., :3, :3]
+
+    def do_calc_offset_pose_in_body(self, parameters: Parameters, X_FQ: FloatArray) -> Any:
+        """Return the pose X_BQ = X_BF X_FQ, shape (4, 4)."""
+        return np.asarray(self.do_calc_pose_in_body_frame(parameters)) @ X_FQ
+
+    def do_calc_offset_rotation_matrix_in_body(self, parameters: Parameters, R_FQ: FloatArray) -> Any:
+        """Return the rotation R_BQ = R_BF R_FQ, shape (3, 3)."""
+        return np.asarray(self.do_calc_rotation_matrix_in_body_frame(parameters)) @ R_FQ
+
+    def do_get_fixed_pose_in_body_frame(self) -> Any:
+        """Return the default pose X_BF, shape (4, 4): that of the default parameters, which need a finalized tree.
+
+        A subclass that knows it earlier may override it; both must agree.
+        """
+        declarations = None if self._tree is None else self._tree._declarations
+        if declarations is None:
+            raise NotFinalizedError(
+                f"{self._label}: its default pose is known after tree.finalize(), as its parameters are."
+            )
+        return self.do_calc_pose_in_body_frame(declarations.default_parameters())
+
+    def do_declare_parameters(self) -> None:
+        """Declare parameters; calls `do_declare_frame_parameters`."""
+        self.do_declare_frame_parameters()
+
+    def do_set_default_parameters(self, parameters: Parameters) -> None:
+        """Write other defaults; calls `do_set_default_frame_parameters`."""
+        self.do_set_default_frame_parameters(parameters)
+
+    def do_declare_frame_parameters(self) -> None:
+        """Declare parameters with `declare_numeric_parameter`. Nothing by default."""
+
+    def do_set_default_frame_parameters(self, parameters: Parameters) -> None:
+        """Write defaults other than those declared into `parameters`. Nothing by default."""
+
+    # For the tree.
+
+    @property
+    def _is_user_defined(self) -> bool:
+        """Whether its pose is computed in Python."""
+        return type(self).do_calc_pose_in_body_frame is not Frame.do_calc_pose_in_body_frame
+
+    def _calc_user_pose(self, parameters: Parameters) -> FloatArray:
+        """Return the pose X_BF that a subclass computes, checked."""
+        what = f"{self._label}: {type(self).__name__}.do_calc_pose_in_body_frame"
+        return as_pose(self.do_calc_pose_in_body_frame(parameters), what)
+
+    def _offsets_to_base(self) -> tuple[list[FixedOffsetFrame], Frame]:
+        """Return the frames with an offset from this one, which comes first, and the frame they stand on."""
+        offsets = []
         frame: Frame = self
         while isinstance(frame, FixedOffsetFrame):
-            frames.append(frame)
+            offsets.append(frame)
             frame = frame.parent_frame
-        return frames
+        return offsets, frame
+
+    def _default_pose_of_base(self) -> FloatArray:
+        """Return the default pose X_BF of a frame without an offset."""
+        what = f"{self._label}: {type(self).__name__}.do_get_fixed_pose_in_body_frame"
+        return as_pose(self.do_get_fixed_pose_in_body_frame(), what)
+
+    def _pose_of_base(self, context: ContextCore) -> FloatArray:
+        """Return the pose X_BF of a frame without an offset."""
+        return context._get_parameter("frame_pose", self._index).reshape(4, 4)
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
@@ -186,6 +299,21 @@ class BodyFrame(Frame):
     def is_body_frame(self) -> bool:
         """Whether this is the frame of its body."""
         return True
+
+    def do_calc_pose_in_body_frame(self, parameters: Parameters) -> FloatArray:
+        """Return the identity, shape (4, 4)."""
+        return np.eye(4)
+
+    def do_get_fixed_pose_in_body_frame(self) -> FloatArray:
+        """Return the identity, shape (4, 4)."""
+        return np.eye(4)
+
+    @property
+    def _is_user_defined(self) -> bool:
+        return False
+
+    def _pose_of_base(self, context: ContextCore) -> FloatArray:
+        return np.eye(4)
 
     @property
     def _label(self) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import NewType
 
 __all__ = [
+    "AbstractParameterIndex",
     "BodyIndex",
     "BodyNodeIndex",
+    "DiscreteStateIndex",
     "ForceElementIndex",
     "FrameIndex",
     "JointActuatorIndex",
     "JointIndex",
     "MobilizerIndex",
     "ModelInstanceIndex",
+    "NumericParameterIndex",
     "default_model_instance",
     "world_index",
     "world_model_instance",
@@ -34,6 +37,12 @@ ForceElementIndex = NewType("ForceElementIndex", int)
 JointActuatorIndex = NewType("JointActuatorIndex", int)
 #: Model instances in the order added, after those of World (0) and of elements without one (1).
 ModelInstanceIndex = NewType("ModelInstanceIndex", int)
+#: Vectors that elements declared as parameters, in the order declared.
+NumericParameterIndex = NewType("NumericParameterIndex", int)
+#: Objects that elements declared as parameters, in the order declared.
+AbstractParameterIndex = NewType("AbstractParameterIndex", int)
+#: Vectors that elements declared as discrete state, in the order declared.
+DiscreteStateIndex = NewType("DiscreteStateIndex", int)
 
 
 def world_index() -> BodyIndex:

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
+from mbt._core.context import ContextCore
 from mbt._core.engine import TreeCore
 from mbt.errors import AlreadyFinalizedError
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
+from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.element import as_name, check_element
 from mbt.tree.finalization import FinalizationPlan, make_arrays, make_plan
@@ -19,6 +21,7 @@ from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
+from mbt.tree.parameters import Declarations
 from mbt.tree.registry import ElementRegistry
 from mbt.tree.state_layout import StateLayout
 
@@ -68,6 +71,9 @@ class MultibodyTree(StateLayout, TreeCore):
         super().__init__()
         self._plan: FinalizationPlan | None = None
         self._elements = ElementRegistry(self)
+        # What elements declared, and while finalize() runs what they declare.
+        self._declarations: Declarations | None = None
+        self._declaring: Declarations | None = None
         self.parse_reports: list[Any] = []
 
     # Additions.
@@ -324,7 +330,10 @@ class MultibodyTree(StateLayout, TreeCore):
         ArgumentValueError
             When it is a second `UniformGravityFieldElement`.
         ForeignElementError
-            When the force element belongs to a tree already.
+            When the force element belongs to a tree already, or an element that it refers to does not belong to
+            this one.
+        ArgumentTypeError
+            When it is an instance of a subclass of `ForceElement` without a method for its forces.
         """
         self._check_can_change("add_force_element")
         element = make_element("add_force_element", ForceElement, force_element, args, kwargs)
@@ -406,10 +415,37 @@ class MultibodyTree(StateLayout, TreeCore):
         """
         if self._plan is not None:
             raise AlreadyFinalizedError("finalize: the tree is finalized already.")
+        self._check_can_change("finalize")
         plan = make_plan(self._elements)
-        self._compile(**make_arrays(self._elements, plan))
+        declarations = self._declare()
+        self._compile(**make_arrays(self._elements, plan, declarations.default_parameters()))
         plan.carry_out(self._elements)
+        self._declarations = declarations
         self._plan = plan
+
+    def _declare(self) -> Declarations:
+        """Ask all elements for parameters, discrete state and cache entries. Runs their hooks."""
+        declarations = self._declaring = Declarations()
+        try:
+            declarations.collect(
+                self._elements.in_order(),
+                [frame for frame in self._elements.frames if frame._is_user_defined],
+            )
+        finally:
+            self._declaring = None
+        return declarations
+
+    def set_default_context(self, context: ContextCore) -> None:
+        """Reset time, state, inputs and parameters of a Context to their defaults.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` belongs to another tree.
+        """
+        if not isinstance(context, ContextCore) or context.tree is not self:
+            raise_context_mismatch(self, context)
+        context._reset_declared(super().set_default_context)
 
     def __repr__(self) -> str:
         """Return the sizes."""
@@ -423,6 +459,10 @@ class MultibodyTree(StateLayout, TreeCore):
         return f"<MultibodyTree: {sizes}{'' if self.is_finalized else ', not finalized'}>"
 
     def _check_can_change(self, method: str) -> None:
+        if self._declaring is not None:
+            raise AlreadyFinalizedError(
+                f"{method}: the tree is being finalized and cannot change any more: a hook may only declare."
+            )
         if self._plan is not None:
             raise AlreadyFinalizedError(
                 f"{method}: the tree is finalized and cannot change any more. Add all elements before "

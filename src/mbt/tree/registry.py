@@ -13,7 +13,7 @@ from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
-from mbt.tree.frame import FixedOffsetFrame, Frame
+from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
 from mbt.tree.indices import world_model_instance
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
@@ -61,6 +61,18 @@ class ElementRegistry:
     def gravity_field(self) -> UniformGravityFieldElement | None:
         """The gravity element, if there is one."""
         return next((e for e in self.force_elements if isinstance(e, UniformGravityFieldElement)), None)
+
+    def in_order(self) -> tuple[MultibodyElement, ...]:
+        """Return all elements that can declare parameters, kind by kind."""
+        kinds: tuple[ElementCollection[Any], ...] = (
+            self.bodies,
+            self.frames,
+            self.joints,
+            self.mobilizers,
+            self.force_elements,
+            self.actuators,
+        )
+        return tuple(element for kind in kinds for element in kind)
 
     # Additions: check everything, then change.
 
@@ -116,16 +128,11 @@ class ElementRegistry:
     def add_force_element(self, element: ForceElement) -> None:
         """Add a force element."""
         self._check_is_new(element)
-        if not isinstance(element, UniformGravityFieldElement):
-            raise ArgumentTypeError(
-                f"add_force_element: expected a UniformGravityFieldElement, got {element!r}"
-            )
-        gravity = self.gravity_field
-        if gravity is not None:
-            raise ArgumentValueError(
-                "add_force_element: a tree has one UniformGravityFieldElement at most, and this one has "
-                f"g_W = {gravity.gravity_vector.tolist()}. Change it in a Context with set_gravity_vector()."
-            )
+        _check_force_methods(element)
+        for needed, argument in element._needs():
+            self.check_is_owned(needed, f"{type(element).__name__}: {argument}")
+        if isinstance(element, UniformGravityFieldElement):
+            self._check_gravity(element)
         element._name = self._checked_name(element, self.force_elements)
         self._own(element, self.force_elements)
 
@@ -174,11 +181,27 @@ class ElementRegistry:
             owner = "this tree already" if element.parent_tree is self._tree else "another tree"
             raise ForeignElementError(f"{element._adder}: {element._label} belongs to {owner}.")
 
+    def _check_gravity(self, element: UniformGravityFieldElement) -> None:
+        gravity = self.gravity_field
+        if gravity is not None:
+            raise ArgumentValueError(
+                "add_force_element: a tree has one UniformGravityFieldElement at most, and this one has "
+                f"g_W = {gravity.gravity_vector.tolist()}. Change it in a Context with set_gravity_vector()."
+            )
+        element._check_instances(len(self.model_instances))
+
     def _check_frame(self, frame: Frame) -> None:
         self._check_is_new(frame)
-        if not isinstance(frame, FixedOffsetFrame):
-            raise ArgumentTypeError(f"add_frame: expected a FixedOffsetFrame, got {frame!r}")
-        self.check_is_owned(frame.parent_frame, frame._label)
+        if isinstance(frame, FixedOffsetFrame):
+            self.check_is_owned(frame.parent_frame, frame._label)
+        elif isinstance(frame, BodyFrame):
+            raise ArgumentTypeError(f"add_frame: {frame._label} comes with its body: expected another frame")
+        elif not frame._is_user_defined:
+            raise ArgumentTypeError(
+                f"add_frame: expected a FixedOffsetFrame, or a subclass of Frame with a method "
+                f"do_calc_pose_in_body_frame(self, parameters), got {frame!r}"
+            )
+        self.check_is_owned(frame.body, frame._label)
 
     def _checked_name(self, element: MultibodyElement, *collections: ElementCollection[Any]) -> str:
         """Return the name of an element, or one generated for it, after a check that it is free."""
@@ -207,3 +230,27 @@ class ElementRegistry:
             old = self.graph.edges[e]
             graph.add_edge(element._label, old.parent, old.child, is_reversible=old.is_reversible)
         return graph
+
+
+def _check_force_methods(element: ForceElement) -> None:
+    """Check that the forces of an element are computed where it says.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When a subclass of `ForceElement` has no method for its forces, or a subclass of an element that mbt
+        computes itself has one, which nobody would call.
+    """
+    is_overridden = (
+        type(element).do_calc_and_add_force_contribution
+        is not ForceElement.do_calc_and_add_force_contribution
+    )
+    name = type(element).__name__
+    method = "do_calc_and_add_force_contribution(self, context, pc, vc, forces)"
+    if element._is_user_defined and not is_overridden:
+        raise ArgumentTypeError(f"add_force_element: expected {name} to have a method {method}")
+    if is_overridden and not element._is_user_defined:
+        raise ArgumentTypeError(
+            f"add_force_element: {name} has a method {method}, which is never called: the forces of its base "
+            "class are computed by compiled code. Derive it from mbt.ForceElement."
+        )

@@ -2,22 +2,66 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from mbt._core.force_elements import ForceElementType
+from mbt.errors import ArgumentTypeError
+from mbt.tree.context_access import check_context
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import ForceElementIndex
+
+if TYPE_CHECKING:
+    from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+    from mbt.tree.parameters import Parameters
 
 __all__ = ["ForceElement"]
 
 
 class ForceElement(MultibodyElement):
-    """Forces that depend on q, v and parameters. This is the base class.
+    """Forces that depend on time, q, v and parameters. This is the base class.
+
+    Subclass it to write one of your own: one method, `do_calc_and_add_force_contribution`, which adds spatial
+    forces on bodies and generalized forces on joints into `forces`. It is then part of every computation, as
+    the elements that come with mbt are. Three more methods are optional and tell its energy; without them it
+    stores none, and all that its forces do is non-conservative.
+
+    The arrays of a Context, of caches and of forces may have batch axes in front: write ``[..., row, :]`` and
+    ``[..., k]``, and the same code serves one state and many.
 
     Parameters
     ----------
-    model_instance : ModelInstanceIndex
-        The model instance.
+    model_instance : ModelInstanceIndex, optional
+        The model instance; the default one, 1, unless given.
+
+    Examples
+    --------
+    Drag of a sphere, ``f = -c |v| v`` at its centre:
+
+    >>> import numpy as np
+    >>> import mbt
+    >>> class Drag(mbt.ForceElement):
+    ...     def __init__(self, body, coefficient):
+    ...         super().__init__(body.model_instance)
+    ...         self.body = body
+    ...         self.coefficient = coefficient
+    ...
+    ...     def do_calc_and_add_force_contribution(self, context, pc, vc, forces):
+    ...         v_WB = vc.V_WB[..., self.body.node_index, 3:]
+    ...         speed = np.sqrt((v_WB * v_WB).sum(axis=-1, keepdims=True))
+    ...         forces.body_forces[..., self.body.node_index, 3:] -= self.coefficient * speed * v_WB
+    >>> tree = mbt.MultibodyTree()
+    >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+    >>> drag = tree.add_force_element(Drag(ball, 0.5))
+    >>> tree.finalize()
+    >>> context = tree.create_default_context()
+    >>> context.v = [0, 0, 0, 4, 0, 0]
+    >>> float(tree.calc_forward_dynamics(context)[3])
+    -4.0
+    >>> tree.calc_non_conservative_power(context)
+    -32.0
     """
 
     kind: ClassVar[str] = "force element"
@@ -28,10 +72,205 @@ class ForceElement(MultibodyElement):
     # Its number among the elements of the compiled core. Known once the tree is finalized.
     _core_index = -1
 
-    def __init__(self, model_instance: int) -> None:
+    def __init__(self, model_instance: int | None = None) -> None:
         super().__init__(None, model_instance)
 
     @property
     def index(self) -> ForceElementIndex:
         """Index of this force element in its tree."""
         return ForceElementIndex(self._checked_index())
+
+    # What it does in a Context.
+
+    def calc_and_add_force_contribution(
+        self,
+        context: ContextCore,
+        pc: PositionKinematicsCache | None,
+        vc: VelocityKinematicsCache | None,
+        forces: Any,
+    ) -> None:
+        """Add the forces of this element alone to `forces`.
+
+        Parameters
+        ----------
+        context : Context
+            State and parameters.
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, or None
+            Kinematics of the same state; None: those of the Context.
+        forces : MultibodyForces
+            What to add to. Left untouched when an argument is rejected, or when the element fails.
+
+        Raises
+        ------
+        ContextMismatchError
+            When the Context, or the forces, belong to another tree.
+        StaleCacheError
+            When `pc` or `vc` is not of the present state.
+        """
+        context, tree = self._checked_context(context), self.parent_tree
+        pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
+        context._check_forces(forces)
+        forces.add_in_forces(self._own_forces(context, pc, vc))
+
+    def calc_potential_energy(self, context: ContextCore, pc: PositionKinematicsCache | None = None) -> float:
+        """Return the potential energy that this element stores [J].
+
+        Parameters
+        ----------
+        context : Context
+            State and parameters.
+        pc : PositionKinematicsCache, optional
+            Position kinematics of the same state; those of the Context by default.
+        """
+        context = self._checked_context(context)
+        energy = self.do_calc_potential_energy(context, self.parent_tree._position_of(context, pc))
+        return self._number(context, "do_calc_potential_energy", energy)
+
+    def calc_conservative_power(
+        self,
+        context: ContextCore,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> float:
+        """Return the power of the conservative forces of this element [W]: minus the rate of its energy.
+
+        Parameters
+        ----------
+        context : Context
+            State and parameters.
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
+            Kinematics of the same state; those of the Context by default.
+        """
+        context, tree = self._checked_context(context), self.parent_tree
+        pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
+        power = self.do_calc_conservative_power(context, pc, vc)
+        return self._number(context, "do_calc_conservative_power", power)
+
+    def calc_non_conservative_power(
+        self,
+        context: ContextCore,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> float:
+        """Return the power of the other forces of this element [W]: negative where they take energy away.
+
+        The sum of the potential and kinetic energy of a tree, less the integral of this power over all force
+        elements and inputs, is constant.
+
+        Parameters
+        ----------
+        context : Context
+            State and parameters.
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
+            Kinematics of the same state; those of the Context by default.
+        """
+        context, tree = self._checked_context(context), self.parent_tree
+        pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
+        power = self.do_calc_non_conservative_power(context, pc, vc)
+        return self._number(context, "do_calc_non_conservative_power", power)
+
+    # What a subclass written in Python overrides.
+
+    def do_calc_and_add_force_contribution(
+        self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache, forces: Any
+    ) -> None:
+        """Add the forces of this element to `forces`. A subclass must override it.
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this element.
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache
+            Kinematics of the state of `context`, read-only.
+        forces : MultibodyForces
+            Zero when this is called: ``forces.body_forces[..., body.node_index, :]`` is the force on a body at
+            its origin Bo in World, ``[torque; force]``; ``forces.generalized_forces[..., k]`` acts along
+            velocity `k`.
+        """
+        raise ArgumentTypeError(
+            f"{type(self).__name__}: expected a method do_calc_and_add_force_contribution"
+            "(self, context, pc, vc, forces)"
+        )
+
+    def do_calc_potential_energy(self, context: Any, pc: PositionKinematicsCache) -> Any:
+        """Return the potential energy [J]: a number, or an array of the batch shape. Zero by default."""
+        return context._zero
+
+    def do_calc_conservative_power(
+        self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache
+    ) -> Any:
+        """Return minus the rate of the potential energy [W].
+
+        By default zero; where `do_calc_potential_energy` is overridden, a central difference of it in time
+        along the present velocity, exact to about eight digits.
+        """
+        if type(self).do_calc_potential_energy is ForceElement.do_calc_potential_energy:
+            return context._zero
+        return -context._rate_along_motion(self.calc_potential_energy)
+
+    def do_calc_non_conservative_power(
+        self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache
+    ) -> Any:
+        """Return the power of non-conservative forces [W].
+
+        By default the power of all forces of this element, less its conservative power.
+        """
+        forces = self._own_forces(context, pc, vc)
+        power = (forces.body_forces * vc.V_WB).sum(axis=(-2, -1))
+        power = power + (forces.generalized_forces * context.v).sum(axis=-1)
+        return power - np.asarray(self.do_calc_conservative_power(context, pc, vc))
+
+    # Parameters: see `MultibodyElement.do_declare_parameters`.
+
+    def do_declare_parameters(self) -> None:
+        """Declare parameters; calls `do_declare_force_element_parameters`."""
+        self.do_declare_force_element_parameters()
+
+    def do_set_default_parameters(self, parameters: Parameters) -> None:
+        """Write other defaults; calls `do_set_default_force_element_parameters`."""
+        self.do_set_default_force_element_parameters(parameters)
+
+    def do_declare_force_element_parameters(self) -> None:
+        """Declare parameters with `declare_numeric_parameter`. Nothing by default."""
+
+    def do_set_default_force_element_parameters(self, parameters: Parameters) -> None:
+        """Write defaults other than those declared into `parameters`. Nothing by default."""
+
+    # For the tree.
+
+    @property
+    def _is_user_defined(self) -> bool:
+        """Whether its forces are computed in Python."""
+        return True
+
+    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
+        """Yield the elements that must be of the same tree, each with the name it has here."""
+        for name, value in vars(self).items():
+            values = value if isinstance(value, (list, tuple)) else [value]
+            for element in values:
+                if isinstance(element, MultibodyElement):
+                    yield element, name
+
+    def _own_forces(self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache) -> Any:
+        """Return the forces of this element alone, as a subclass computes them."""
+        forces = context._new_forces()
+        result: object = self.do_calc_and_add_force_contribution(context, pc, vc, forces)  # type: ignore[func-returns-value]
+        if result is not None:
+            raise ArgumentTypeError(
+                f"{self._label}: {type(self).__name__}.do_calc_and_add_force_contribution: expected forces "
+                f"added into `forces` and no result, got {type(result).__name__}"
+            )
+        return forces
+
+    def _checked_context(self, context: ContextCore) -> Any:
+        check_context(self, context)
+        return context
+
+    def _number(self, context: Any, method: str, value: object) -> Any:
+        """Return what a subclass computed, if it is one number for each sample."""
+        return context._as_number(value, f"{self._label}: {type(self).__name__}.{method}")
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        parts = ((name, value) for name, value in vars(self).items() if isinstance(value, MultibodyElement))
+        return "".join(f" {name.lstrip('_')}={element.name!r}" for name, element in parts)

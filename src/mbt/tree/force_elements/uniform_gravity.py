@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import FloatArray, as_finite_array
-from mbt.tree.context_access import get_parameter, set_parameter
+from mbt.tree.context_access import check_context, get_parameter, set_parameter
+from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements.force_element import ForceElement
 from mbt.tree.indices import world_model_instance
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 
 __all__ = ["UniformGravityFieldElement"]
 
@@ -20,12 +25,15 @@ __all__ = ["UniformGravityFieldElement"]
 class UniformGravityFieldElement(ForceElement):
     """The same gravity everywhere: the force ``m g_W`` at each mass centre.
 
-    A tree has one such element at most. It belongs to the model instance of World.
+    It can spare model instances. Its potential energy is zero with every mass centre at the World origin. A
+    tree has one such element at most. It belongs to the model instance of World.
 
     Parameters
     ----------
     g_W : array_like, shape (3,), optional
         Acceleration of gravity in World [m/s^2]. The default of a parameter of each Context.
+    disabled_model_instances : iterable of ModelInstanceIndex, optional
+        Model instances whose bodies weigh nothing. The default of a setting of each Context.
 
     Raises
     ------
@@ -41,16 +49,62 @@ class UniformGravityFieldElement(ForceElement):
     array([ 0.  ,  0.  , -9.81])
     """
 
-    def __init__(self, g_W: object = (0.0, 0.0, -9.81)) -> None:
+    def __init__(
+        self,
+        g_W: object = (0.0, 0.0, -9.81),
+        disabled_model_instances: Iterable[int] = (),
+    ) -> None:
         super().__init__(world_model_instance())
-        self._g_W = as_finite_array(g_W, f"{type(self).__name__}: g_W", (3,))
+        what = type(self).__name__
+        self._g_W = as_finite_array(g_W, f"{what}: g_W", (3,))
         self._g_W.flags.writeable = False
-        self._disabled_model_instances: set[int] = set()
+        try:
+            instances = list(disabled_model_instances)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"{what}: disabled_model_instances: expected model instances, got "
+                f"{type(disabled_model_instances).__name__}"
+            ) from None
+        self._disabled_model_instances = {
+            as_model_instance(i, f"{what}: disabled_model_instances") for i in instances
+        }
 
     @property
     def gravity_vector(self) -> FloatArray:
         """Default acceleration of gravity g_W [m/s^2], shape (3,), read-only."""
         return self._g_W
+
+    def is_enabled(self, model_instance: int) -> bool:
+        """Return whether gravity acts on a model instance by default.
+
+        Raises
+        ------
+        ElementIndexError
+            When the tree of this element has no such model instance.
+        """
+        return self._checked_instance(model_instance) not in self._disabled_model_instances
+
+    def set_enabled(self, model_instance: int, is_enabled: bool) -> Self:
+        """Set whether gravity acts on a model instance by default, before ``finalize()``.
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ElementIndexError
+            When the tree of this element has no such model instance.
+        """
+        self._check_not_finalized(
+            "where gravity acts by default", "Set it in a Context with set_enabled_in()."
+        )
+        instance = self._checked_instance(model_instance)
+        if _as_bool(is_enabled, f"{self._label}: is_enabled"):
+            self._disabled_model_instances.discard(instance)
+        else:
+            self._disabled_model_instances.add(instance)
+        return self
+
+    # Settings of one Context.
 
     def get_gravity_vector(self, context: ContextCore) -> FloatArray:
         """Return the acceleration of gravity that `context` has [m/s^2], shape (3,)."""
@@ -60,3 +114,115 @@ class UniformGravityFieldElement(ForceElement):
         """Set the acceleration of gravity in `context` [m/s^2], shape (3,)."""
         set_parameter(self, context, "gravity", 0, as_finite_array(g_W, f"{self._label}: g_W", (3,)))
         return self
+
+    def is_enabled_in(self, context: ContextCore, model_instance: int) -> bool:
+        """Return whether gravity acts on the bodies of a model instance in `context`.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` belongs to another tree.
+        ElementIndexError
+            When there is no such model instance.
+        """
+        check_context(self, context)
+        instance = self._checked_instance(model_instance)
+        nodes = self._nodes_of(instance)
+        if not nodes:
+            return self.is_enabled(instance)
+        return not context._is_weightless(nodes[0])
+
+    def set_enabled_in(self, context: ContextCore, model_instance: int, is_enabled: bool) -> Self:
+        """Set whether gravity acts on the bodies of a model instance in `context`.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` belongs to another tree.
+        ElementIndexError
+            When there is no such model instance.
+        """
+        check_context(self, context)
+        nodes = self._nodes_of(self._checked_instance(model_instance))
+        enabled = _as_bool(is_enabled, f"{self._label}: is_enabled")
+        context._set_weightless(np.array(nodes, dtype=np.intp), not enabled)
+        return self
+
+    # What it does in a Context.
+
+    def calc_gravity_generalized_forces(self, context: ContextCore) -> FloatArray:
+        """Return the generalized forces of gravity, shape (num_velocities,) [N m or N].
+
+        They are minus the gradient of the potential energy of gravity.
+        """
+        check_context(self, context)
+        return self.parent_tree.calc_gravity_generalized_forces(context)
+
+    def calc_and_add_force_contribution(
+        self,
+        context: ContextCore,
+        pc: PositionKinematicsCache | None,
+        vc: VelocityKinematicsCache | None,
+        forces: Any,
+    ) -> None:
+        """Add the weight of each body to `forces`; see `ForceElement`."""
+        check_context(self, context)
+        self.parent_tree._add_gravity(context, pc, forces)
+
+    def calc_potential_energy(self, context: ContextCore, pc: PositionKinematicsCache | None = None) -> float:
+        """Return minus the sum of ``m g_W·p_WBcm`` [J]; see `ForceElement`."""
+        check_context(self, context)
+        return self.parent_tree._calc_gravity(context, "potential_energy", pc)
+
+    def calc_conservative_power(
+        self,
+        context: ContextCore,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> float:
+        """Return the sum of ``m g_W·v_WBcm`` [W]; see `ForceElement`."""
+        check_context(self, context)
+        return self.parent_tree._calc_gravity(context, "conservative_power", pc, vc)
+
+    def calc_non_conservative_power(
+        self,
+        context: ContextCore,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> float:
+        """Return zero: gravity is conservative."""
+        context, tree = self._checked_context(context), self.parent_tree
+        tree._position_of(context, pc)
+        tree._velocity_of(context, vc)
+        return 0.0
+
+    # For the tree.
+
+    @property
+    def _is_user_defined(self) -> bool:
+        return False
+
+    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
+        return iter(())
+
+    def _check_instances(self, count: int) -> None:
+        """Check that a tree with so many model instances has all those that are disabled."""
+        for instance in sorted(self._disabled_model_instances):
+            as_model_instance(instance, f"{self._label}: disabled_model_instances", count)
+
+    def _checked_instance(self, model_instance: object) -> int:
+        count = self._tree.num_model_instances if self._tree is not None else None
+        return as_model_instance(model_instance, f"{self._label}: model_instance", count)
+
+    def _nodes_of(self, instance: int) -> list[int]:
+        return [body.node_index for body in self.parent_tree.bodies if body.model_instance == instance]
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        return f" g_W={self._g_W.tolist()}"
+
+
+def _as_bool(value: object, argument: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(f"{argument}: expected True or False, got {value!r}")
+    return bool(value)

@@ -1,0 +1,72 @@
+"""Force elements on a joint with one degree of freedom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.math.arrays import FloatArray
+from mbt.tree.element import MultibodyElement, check_element
+from mbt.tree.force_elements.compiled import CompiledForceElement
+from mbt.tree.joint import Joint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mbt.tree.finalization import FinalizationPlan
+
+__all__ = ["JointForceElement"]
+
+
+class JointForceElement(CompiledForceElement):
+    """A force along the one velocity of a joint. It belongs to the model instance of the joint.
+
+    Parameters
+    ----------
+    joint : Joint
+        The joint.
+    defaults : ndarray, shape (num_parameters,)
+        The numbers of a new Context.
+    """
+
+    def __init__(self, joint: Joint, defaults: FloatArray) -> None:
+        super().__init__(joint.model_instance, defaults)
+        self._joint = joint
+
+    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
+        yield self._joint, "joint"
+
+    def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
+        # The joint is inboard of its child, or of its parent when it is reversed.
+        for body in (self._joint.child_body, self._joint.parent_body):
+            node = plan.forest.node_of_body[body.index]
+            if node > 0 and plan.mobilizer_of_node[node - 1].joint is self._joint:
+                return plan.q_start[node], plan.v_start[node]
+        raise AssertionError(f"{self._joint!r} has no place")
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        return f" joint={self._joint.name!r}"
+
+
+def check_joint(joint: object, joint_type: type[Joint], what: str) -> None:
+    """Check that an argument is a joint of this type, with one degree of freedom.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it is no joint, or one of another type.
+    ArgumentValueError
+        When it has another number of degrees of freedom.
+    """
+    check_element(joint, Joint, f"{what}: joint")
+    assert isinstance(joint, Joint)
+    if not isinstance(joint, joint_type):
+        raise ArgumentTypeError(
+            f"{what}: joint: expected a {joint_type.__name__}, got {joint._label}, a {type(joint).__name__}"
+        )
+    if joint.num_velocities != 1 or joint.num_positions != 1:
+        raise ArgumentValueError(
+            f"{what}: joint: expected one degree of freedom, but {joint._label} ({joint.type_name}) has "
+            f"{joint.num_velocities}"
+        )

@@ -1,0 +1,308 @@
+"""What elements declare: parameters, discrete state and cache entries, beyond what they are born with."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from mbt.math.arrays import FloatArray, as_finite_array, as_index
+from mbt.tree.indices import AbstractParameterIndex, DiscreteStateIndex, NumericParameterIndex
+
+if TYPE_CHECKING:
+    from mbt.tree.element import MultibodyElement
+    from mbt.tree.frame import Frame
+
+__all__ = ["CacheEntry", "Declarations", "Parameters", "SOURCES", "as_declared_vector"]
+
+#: What a cache entry can depend on, besides other cache entries.
+SOURCES = ("time", "q", "v", "parameters", "inputs", "discrete_state")
+
+
+class CacheEntry:
+    """A computation whose result a Context keeps until something that it depends on changes.
+
+    Made by `MultibodyElement.declare_cache_entry`; evaluated by ``context.eval_cache_entry(entry)``.
+
+    Attributes
+    ----------
+    element : MultibodyElement
+        The element that declared it.
+    index : int
+        Its number in the tree.
+    description : str
+        What it computes.
+    calc : callable
+        ``calc(context)`` returns the value.
+    prerequisites : tuple of str and CacheEntry
+        What it depends on, as declared.
+    sources : tuple of str
+        What it depends on in the end.
+    """
+
+    __slots__ = ("calc", "description", "element", "index", "prerequisites", "sources")
+
+    def __init__(
+        self,
+        element: MultibodyElement,
+        index: int,
+        description: str,
+        calc: Callable[[Any], Any],
+        prerequisites: tuple[str | CacheEntry, ...],
+    ) -> None:
+        self.element = element
+        self.index = index
+        self.description = description
+        self.calc = calc
+        self.prerequisites = prerequisites
+        needed: set[str] = set()
+        for prerequisite in prerequisites:
+            needed.update(prerequisite.sources if isinstance(prerequisite, CacheEntry) else [prerequisite])
+        self.sources = tuple(source for source in SOURCES if source in needed)
+
+    def __repr__(self) -> str:
+        """Tell what it computes, and from what."""
+        return f"<CacheEntry {self.description!r} of {self.element._label}, from {', '.join(self.sources)}>"
+
+
+class Declarations:
+    """All that the elements of one tree declared, in the order declared.
+
+    Attributes
+    ----------
+    numeric, discrete : list of (MultibodyElement, ndarray)
+        Who declared a vector, and its default.
+    abstract : list of (MultibodyElement, object)
+        Who declared an object, and its default.
+    cache_entries : list of CacheEntry
+        The cache entries.
+    frames : list of Frame
+        The frames whose pose is computed in Python.
+    elements : tuple of MultibodyElement
+        Everyone who was asked.
+    current : MultibodyElement or None
+        Whose hook is running.
+    """
+
+    def __init__(self) -> None:
+        self.numeric: list[tuple[MultibodyElement, FloatArray]] = []
+        self.abstract: list[tuple[MultibodyElement, Any]] = []
+        self.discrete: list[tuple[MultibodyElement, FloatArray]] = []
+        self.cache_entries: list[CacheEntry] = []
+        self.frames: list[Frame] = []
+        self.elements: tuple[MultibodyElement, ...] = ()
+        self.current: MultibodyElement | None = None
+
+    def collect(self, elements: Iterable[MultibodyElement], frames: Iterable[Frame]) -> None:
+        """Ask all elements, which calls their hooks."""
+        self.elements = tuple(elements)
+        self.frames = list(frames)
+        for hook in ("declare_parameters", "declare_discrete_states", "declare_cache_entries"):
+            for element in self.elements:
+                self.current = element
+                getattr(element, hook)()
+        self.current = None
+
+    def default_parameters(self) -> Parameters:
+        """Return the parameters of a new Context, writable."""
+        parameters = Parameters(
+            [value for _, value in self.numeric], [copy.deepcopy(value) for _, value in self.abstract]
+        )
+        if self.numeric or self.abstract:
+            for element in self.elements:
+                element.set_default_parameters(parameters)
+        return parameters
+
+    def default_discrete_state(self) -> list[FloatArray]:
+        """Return the discrete state of a new Context."""
+        return [value for _, value in self.discrete]
+
+    def add_numeric(self, element: MultibodyElement, value: object, what: str) -> NumericParameterIndex:
+        """Add a vector parameter."""
+        self.numeric.append((element, _as_model_vector(value, what)))
+        return NumericParameterIndex(len(self.numeric) - 1)
+
+    def add_abstract(self, element: MultibodyElement, value: object) -> AbstractParameterIndex:
+        """Add a parameter that is any object. A copy of it is kept."""
+        self.abstract.append((element, copy.deepcopy(value)))
+        return AbstractParameterIndex(len(self.abstract) - 1)
+
+    def add_discrete(self, element: MultibodyElement, value: object, what: str) -> DiscreteStateIndex:
+        """Add a vector of discrete state."""
+        self.discrete.append((element, _as_model_vector(value, what)))
+        return DiscreteStateIndex(len(self.discrete) - 1)
+
+    def add_cache_entry(
+        self, element: MultibodyElement, description: object, calc: object, prerequisites: object, what: str
+    ) -> CacheEntry:
+        """Add a cache entry."""
+        if not isinstance(description, str) or not description:
+            raise ArgumentTypeError(f"{what}: description: expected text, got {description!r}")
+        if not callable(calc):
+            raise ArgumentTypeError(
+                f"{what}: calc: expected a function of a Context, got {type(calc).__name__}"
+            )
+        if isinstance(prerequisites, (str, CacheEntry)) or not isinstance(prerequisites, Iterable):
+            raise ArgumentTypeError(
+                f"{what}: prerequisites: expected a sequence of names and cache entries, got {prerequisites!r}"
+            )
+        checked = tuple(self._checked_prerequisite(p, what) for p in prerequisites)
+        if not checked:
+            raise ArgumentValueError(f"{what}: prerequisites: expected at least one of {', '.join(SOURCES)}")
+        entry = CacheEntry(element, len(self.cache_entries), description, calc, checked)
+        self.cache_entries.append(entry)
+        return entry
+
+    def _checked_prerequisite(self, prerequisite: object, what: str) -> str | CacheEntry:
+        if isinstance(prerequisite, CacheEntry):
+            if not self.has(prerequisite):
+                raise ArgumentValueError(
+                    f"{what}: prerequisites: expected cache entries of this tree, got {prerequisite!r}"
+                )
+            return prerequisite
+        if prerequisite not in SOURCES:
+            raise ArgumentValueError(
+                f"{what}: prerequisites: expected some of {', '.join(SOURCES)} and cache entries, "
+                f"got {prerequisite!r}"
+            )
+        assert isinstance(prerequisite, str)
+        return prerequisite
+
+    def has(self, entry: CacheEntry) -> bool:
+        """Whether a cache entry was declared here."""
+        return entry.index < len(self.cache_entries) and self.cache_entries[entry.index] is entry
+
+
+class Parameters:
+    """The parameters that elements declared, with the values of one Context.
+
+    ``context.parameters`` and the hooks of elements hand it out.
+
+    Parameters
+    ----------
+    numeric : list of ndarray
+        Values of the vectors.
+    abstract : list
+        Values of the objects.
+    """
+
+    __slots__ = ("_abstract", "_is_read_only", "_numeric")
+
+    def __init__(self, numeric: list[FloatArray], abstract: list[Any]) -> None:
+        self._numeric = numeric
+        self._abstract = abstract
+        self._is_read_only = False
+
+    @property
+    def num_numeric_parameters(self) -> int:
+        """Number of vectors."""
+        return len(self._numeric)
+
+    @property
+    def num_abstract_parameters(self) -> int:
+        """Number of objects."""
+        return len(self._abstract)
+
+    def get_numeric_parameter(self, index: NumericParameterIndex | int) -> FloatArray:
+        """Return the value of a vector, shape (..., n), read-only."""
+        return self._numeric[self._checked_numeric(index)]
+
+    def get_abstract_parameter(self, index: AbstractParameterIndex | int) -> Any:
+        """Return the value of an object. Change it with `set_abstract_parameter` only."""
+        return self._abstract[self._checked_abstract(index)]
+
+    def set_numeric_parameter(self, index: NumericParameterIndex | int, values: object) -> None:
+        """Set a vector.
+
+        Raises
+        ------
+        ShapeError
+            When `values` has another size than declared.
+        ArgumentValueError
+            When a number is not finite, or these are the parameters of a Context: use its method of this name.
+        """
+        self._check_writable("set_numeric_parameter")
+        i = self._checked_numeric(index)
+        self._numeric[i] = as_declared_vector(
+            values, f"numeric parameter {i}", self._numeric[i].shape[-1], ()
+        )
+
+    def set_abstract_parameter(self, index: AbstractParameterIndex | int, value: Any) -> None:
+        """Set an object.
+
+        Raises
+        ------
+        ArgumentValueError
+            When these are the parameters of a Context: use its method of this name.
+        """
+        self._check_writable("set_abstract_parameter")
+        self._abstract[self._checked_abstract(index)] = value
+
+    def _replaced_numeric(self, i: int, values: FloatArray) -> Parameters:
+        """Return parameters with another value of one vector, read-only."""
+        numeric = list(self._numeric)
+        numeric[i] = values
+        return Parameters(numeric, self._abstract)._frozen()
+
+    def _replaced_abstract(self, i: int, value: Any) -> Parameters:
+        """Return parameters with another value of one object, read-only."""
+        abstract = list(self._abstract)
+        abstract[i] = value
+        return Parameters(self._numeric, abstract)._frozen()
+
+    def _clone(self) -> Parameters:
+        """Return independent parameters with the same values, read-only."""
+        return Parameters(list(self._numeric), copy.deepcopy(self._abstract))._frozen()
+
+    def _frozen(self) -> Parameters:
+        self._is_read_only = True
+        return self
+
+    def _checked_numeric(self, index: object) -> int:
+        return as_index(index, "index", len(self._numeric), "numeric parameter")
+
+    def _checked_abstract(self, index: object) -> int:
+        return as_index(index, "index", len(self._abstract), "abstract parameter")
+
+    def _check_writable(self, method: str) -> None:
+        if self._is_read_only:
+            raise ArgumentValueError(
+                f"{method}: these are the parameters of a Context, read-only: write with context.{method}()"
+            )
+
+    def __repr__(self) -> str:
+        """Tell how many there are."""
+        return f"<Parameters: {len(self._numeric)} numeric, {len(self._abstract)} abstract>"
+
+
+def as_declared_vector(value: object, what: str, size: int, batch_shape: tuple[int, ...]) -> FloatArray:
+    """Return a finite vector of this size, one for all samples of a batch or one for each; read-only.
+
+    Raises
+    ------
+    ShapeError
+        When it has another shape.
+    ArgumentValueError
+        When a number is not finite.
+    """
+    array = as_finite_array(value, what)
+    if array.shape not in ((size,), (*batch_shape, size)):
+        _raise_shape(what, size, batch_shape, array.shape)
+    array.flags.writeable = False
+    return array
+
+
+def _raise_shape(what: str, size: int, batch_shape: tuple[int, ...], got: tuple[int, ...]) -> NoReturn:
+    wanted = f"({size},)" if not batch_shape else f"({size},) or {(*batch_shape, size)}"
+    raise ShapeError(f"{what}: expected shape {wanted}, got {got}")
+
+
+def _as_model_vector(value: object, what: str) -> FloatArray:
+    array = np.atleast_1d(as_finite_array(value, what))
+    if array.ndim != 1:
+        raise ShapeError(f"{what}: expected shape (n,), got {array.shape}")
+    array.flags.writeable = False
+    return array
