@@ -131,7 +131,8 @@ class MultibodyElement:
         ...         f_W = context.get_numeric_parameter(self.force)
         ...         forces.body_forces[..., self.body.node_index, 3:] += f_W
         >>> tree = mbt.MultibodyTree()
-        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> M_BBo_B = mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)
+        >>> ball = tree.add_body(mbt.RigidBody("ball", M_BBo_B))
         >>> wind = tree.add_force_element(Wind(ball))
         >>> tree.finalize()
         >>> context = tree.create_default_context()
@@ -147,10 +148,10 @@ class MultibodyElement:
         """
 
     def do_declare_discrete_state(self) -> None:
-        """Declare discrete state with `declare_discrete_state`; called by ``finalize()``. Nothing by default."""
+        """Declare discrete state with `declare_discrete_state`, as `do_declare_parameters`."""
 
     def do_declare_cache_entries(self) -> None:
-        """Declare cache entries with `declare_cache_entry`; called by ``finalize()``. Nothing by default."""
+        """Declare cache entries with `declare_cache_entry`, as `do_declare_parameters`."""
 
     def declare_parameters(self) -> None:
         """Declare the parameters of this element. ``finalize()`` calls it; users do not."""
@@ -276,8 +277,8 @@ class MultibodyElement:
         declarations = None if self._tree is None else self._tree._declaring
         if declarations is None or declarations.current is not self:
             message = (
-                f"{self._label}: {method}() belongs into do_declare_parameters(), do_declare_discrete_state() "
-                "and do_declare_cache_entries(), which finalize() calls."
+                f"{self._label}: {method}() belongs into do_declare_parameters(), do_declare_discrete_state"
+                "() and do_declare_cache_entries(), which finalize() calls."
             )
             if self._tree is not None and self._tree.is_finalized:
                 raise AlreadyFinalizedError(message)

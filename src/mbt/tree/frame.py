@@ -28,9 +28,9 @@ __all__ = ["BodyFrame", "FixedOffsetFrame", "Frame"]
 class Frame(FrameVelocity):
     """A frame F fixed in a body B. Its pose X_BF depends on parameters only, never on time or state.
 
-    This is the base class. Most frames are a `FixedOffsetFrame`. Subclass it to write one of your own, with a
-    method `do_calc_pose_in_body_frame` that computes the pose from parameters which it declares: the pose then
-    follows each change of them in a Context, and so does all that is computed with the frame.
+    This is the base class. Most frames are a `FixedOffsetFrame`. Subclass it to write one of your own, with
+    a method `do_calc_pose_in_body_frame` that computes the pose from parameters which it declares. The pose,
+    and all that is computed with the frame, then follows each change of them in a Context.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Frame(FrameVelocity):
         return np.asarray(self.do_calc_rotation_matrix_in_body_frame(parameters)) @ R_FQ
 
     def do_get_fixed_pose_in_body_frame(self) -> Any:
-        """Return the default pose X_BF, shape (4, 4): that of the default parameters, which need a finalized tree.
+        """Return the default pose X_BF, shape (4, 4), that of the default parameters of a finalized tree.
 
         A subclass that knows it earlier may override it; both must agree.
         """

@@ -11,8 +11,8 @@ from mbt._core.engine import TreeCore
 from mbt.errors import AlreadyFinalizedError
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.construction import make_element, make_joint_frames
+from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.element import as_name, check_element
 from mbt.tree.finalization import FinalizationPlan, make_arrays, make_plan
 from mbt.tree.force_elements import ForceElement
@@ -330,8 +330,8 @@ class MultibodyTree(StateLayout, TreeCore):
         ArgumentValueError
             When it is a second `UniformGravityFieldElement`.
         ForeignElementError
-            When the force element belongs to a tree already, or an element that it refers to does not belong to
-            this one.
+            When the force element belongs to a tree already, or an element that it refers to does not belong
+            to this one.
         ArgumentTypeError
             When it is an instance of a subclass of `ForceElement` without a method for its forces.
         """

@@ -147,7 +147,8 @@ class Declarations:
             )
         if isinstance(prerequisites, (str, CacheEntry)) or not isinstance(prerequisites, Iterable):
             raise ArgumentTypeError(
-                f"{what}: prerequisites: expected a sequence of names and cache entries, got {prerequisites!r}"
+                f"{what}: prerequisites: expected a sequence of names and cache entries, "
+                f"got {prerequisites!r}"
             )
         checked = tuple(self._checked_prerequisite(p, what) for p in prerequisites)
         if not checked:
@@ -222,7 +223,7 @@ class Parameters:
         ShapeError
             When `values` has another size than declared.
         ArgumentValueError
-            When a number is not finite, or these are the parameters of a Context: use its method of this name.
+            When a number is not finite, or these are the parameters of a Context: use its method.
         """
         self._check_writable("set_numeric_parameter")
         i = self._checked_numeric(index)

@@ -103,7 +103,8 @@ class DoorHinge(JointForceElement):
     --------
     >>> import mbt
     >>> tree = mbt.MultibodyTree()
-    >>> door = tree.add_body(mbt.RigidBody("door", mbt.SpatialInertia.solid_box_with_mass(9.0, 0.8, 0.04, 2.0)))
+    >>> M_BBo_B = mbt.SpatialInertia.solid_box_with_mass(9.0, 0.8, 0.04, 2.0)
+    >>> door = tree.add_body(mbt.RigidBody("door", M_BBo_B))
     >>> joint = tree.add_joint(mbt.RevoluteJoint, "joint", tree.world_body, None, door, None, axis=[0, 0, 1])
     >>> config = mbt.DoorHingeConfig(spring_zero_angle_rad=0.0, spring_constant=2.0, catch_width=0.0)
     >>> hinge = tree.add_force_element(mbt.DoorHinge(joint, config))

@@ -183,8 +183,8 @@ class ForceElement(MultibodyElement):
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache
             Kinematics of the state of `context`, read-only.
         forces : MultibodyForces
-            Zero when this is called: ``forces.body_forces[..., body.node_index, :]`` is the force on a body at
-            its origin Bo in World, ``[torque; force]``; ``forces.generalized_forces[..., k]`` acts along
+            Zero when this is called. ``forces.body_forces[..., body.node_index, :]`` is the force on a body
+            at its origin Bo in World, ``[torque; force]``; ``forces.generalized_forces[..., k]`` acts along
             velocity `k`.
         """
         raise ArgumentTypeError(

@@ -38,7 +38,7 @@ class JointFriction(JointForceElement):
     coulomb_friction : float
         Friction in motion, Fc [N m, N], not negative.
     breakaway_friction : float, optional
-        Friction at the onset of motion, Fs [N m, N], not less than `coulomb_friction`, which it is unless given.
+        Friction at the onset of motion, Fs [N m, N], not less than `coulomb_friction`; the same unless given.
     stribeck_velocity : float, optional
         Velocity vs at which half of the difference is gone [rad/s, m/s], greater than zero.
     transition_velocity : float, optional
@@ -57,7 +57,8 @@ class JointFriction(JointForceElement):
     --------
     >>> import mbt
     >>> tree = mbt.MultibodyTree()
-    >>> cart = tree.add_body(mbt.RigidBody("cart", mbt.SpatialInertia.solid_box_with_mass(2.0, 0.4, 0.3, 0.2)))
+    >>> M_BBo_B = mbt.SpatialInertia.solid_box_with_mass(2.0, 0.4, 0.3, 0.2)
+    >>> cart = tree.add_body(mbt.RigidBody("cart", M_BBo_B))
     >>> rail = tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, cart, None, axis=[1, 0, 0])
     >>> friction = tree.add_force_element(mbt.JointFriction(rail, coulomb_friction=3.0))
     >>> tree.finalize()

@@ -32,14 +32,14 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     With roll, pitch and yaw q of the rotation R_AC and their rates qdot, the torque on C is ``N' tau``, where
     ``tau = -k q - d qdot`` and ``qdot = N w_AC``. With the frame B midway between A and C (half of the
     rotation, the origin halfway) and the position r of Co from Ao in B, the force on C is
-    ``f = -k_xyz r - d_xyz rdot`` in B, applied at Bo. The opposite of both acts on A at Bo. Near a pitch of 90
-    degrees q is not defined: that raises `SingularityError`.
+    ``f = -k_xyz r - d_xyz rdot`` in B, applied at Bo. The opposite of both acts on A at Bo. Near a pitch of
+    90 degrees q is not defined: that raises `SingularityError`.
 
     Parameters
     ----------
     frameA, frameC : Frame or RigidBody
-        The frames, on two bodies; a body stands for its body frame. The bushing belongs to the model instance
-        of `frameC`.
+        The frames, on two bodies; a body stands for its body frame. It belongs to the model instance of
+        `frameC`.
     torque_stiffness_constants : array_like, shape (3,)
         For roll, pitch and yaw [N m/rad], not negative.
     torque_damping_constants : array_like, shape (3,)
@@ -100,8 +100,8 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
         frame_C = _as_frame(frameC, f"{what}: frameC")
         if frame_A.body is frame_C.body:
             raise ArgumentValueError(
-                f"{what}: expected frames on two bodies, but {frame_A._label} and {frame_C._label} are both on "
-                f"{frame_A.body._label}"
+                f"{what}: expected frames on two bodies, but {frame_A._label} and {frame_C._label} are both "
+                f"on {frame_A.body._label}"
             )
         constants = {
             "torque_stiffness_constants": torque_stiffness_constants,
@@ -195,11 +195,11 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     # The force by itself.
 
     def calc_bushing_spatial_force_on_frame_a(self, context: ContextCore) -> FloatArray:
-        """Return F_A_A, the force of the bushing on A at Ao, expressed in A: ``[torque; force]``, shape (6,)."""
+        """Return F_A_A, its force on A at Ao, expressed in A: ``[torque; force]``, shape (6,)."""
         return self._force_on(self._frameA, context)
 
     def calc_bushing_spatial_force_on_frame_c(self, context: ContextCore) -> FloatArray:
-        """Return F_C_C, the force of the bushing on C at Co, expressed in C: ``[torque; force]``, shape (6,)."""
+        """Return F_C_C, its force on C at Co, expressed in C: ``[torque; force]``, shape (6,)."""
         return self._force_on(self._frameC, context)
 
     def _force_on(self, frame: Frame, context: Any) -> FloatArray:
@@ -229,8 +229,8 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""
         return (
-            f"the pitch of {self._frameC._label} in {self._frameA._label} is 90 degrees, where roll and yaw are "
-            "undefined (gimbal lock). Turn both frames alike so that the pitch stays small."
+            f"the pitch of {self._frameC._label} in {self._frameA._label} is 90 degrees, where roll and yaw "
+            "are undefined (gimbal lock). Turn both frames alike so that the pitch stays small."
         )
 
     def _repr_details(self) -> str:

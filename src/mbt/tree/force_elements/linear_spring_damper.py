@@ -66,7 +66,7 @@ class LinearSpringDamper(CompiledForceElement):
     >>> tree = mbt.MultibodyTree()
     >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
     >>> spring = tree.add_force_element(
-    ...     mbt.LinearSpringDamper(tree.world_body, [0, 0, 0], ball, [0, 0, 0], 1.0, stiffness=10.0, damping=0.5)
+    ...     mbt.LinearSpringDamper(tree.world_body, [0, 0, 0], ball, [0, 0, 0], 1.0, 10.0, damping=0.5)
     ... )
     >>> tree.finalize()
     >>> context = tree.create_default_context()
@@ -196,8 +196,8 @@ class LinearSpringDamper(CompiledForceElement):
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""
         return (
-            f"its ends, on {self._bodyA._label} and {self._bodyB._label}, coincide, so its force has no direction. "
-            "Move them apart."
+            f"its ends, on {self._bodyA._label} and {self._bodyB._label}, coincide, so its force has no "
+            "direction. Move them apart."
         )
 
     def _repr_details(self) -> str:

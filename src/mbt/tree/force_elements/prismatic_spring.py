@@ -44,7 +44,8 @@ class PrismaticSpring(JointForceElement):
     --------
     >>> import mbt
     >>> tree = mbt.MultibodyTree()
-    >>> cart = tree.add_body(mbt.RigidBody("cart", mbt.SpatialInertia.solid_box_with_mass(2.0, 0.4, 0.3, 0.2)))
+    >>> M_BBo_B = mbt.SpatialInertia.solid_box_with_mass(2.0, 0.4, 0.3, 0.2)
+    >>> cart = tree.add_body(mbt.RigidBody("cart", M_BBo_B))
     >>> rail = tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, cart, None, axis=[1, 0, 0])
     >>> spring = tree.add_force_element(mbt.PrismaticSpring(rail, nominal_position=0.1, stiffness=40.0))
     >>> tree.finalize()
