@@ -142,7 +142,7 @@ class TestFrames:
             FixedOffsetFrame("tool", link, 2 * np.eye(4))
 
     def test_body_frames_cannot_be_added(self, tree: MultibodyTree, M_BBo_B: SpatialInertia) -> None:
-        with pytest.raises(ArgumentTypeError, match="add_frame: expected a FixedOffsetFrame"):
+        with pytest.raises(ArgumentTypeError, match="add_frame: body frame 'link' comes with its body"):
             tree.add_frame(RigidBody("link", M_BBo_B).body_frame)
 
 
@@ -382,7 +382,9 @@ def test_types_without_a_kernel(tree: MultibodyTree, link: RigidBody) -> None:
         tree.add_mobilizer(Mobilizer, tree.world_frame, link.body_frame)
     with pytest.raises(ArgumentTypeError, match="Joint: no mobilizer models this type"):
         tree.add_joint(Joint, "j", tree.world_body, None, link, None, damping=())
-    with pytest.raises(ArgumentTypeError, match="expected a UniformGravityFieldElement, got <ForceElement"):
+    with pytest.raises(
+        ArgumentTypeError, match="expected ForceElement to have a method do_calc_and_add_force_contribution"
+    ):
         tree.add_force_element(ForceElement(1))
 
 

@@ -16,7 +16,7 @@ from mbt.errors import (
     StaleCacheError,
 )
 from mbt.math.arrays import FloatArray, as_float_array
-from mbt.tree import Frame, MultibodyTree, RigidBody
+from mbt.tree import CompiledForceElement, Frame, MultibodyTree, RigidBody
 from mbt.tree.context_access import raise_context_mismatch
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ def raise_singular_position(tree: MultibodyTree, node: int) -> NoReturn:
 
 def raise_singular_element(tree: MultibodyTree, core_index: int) -> NoReturn:
     """Refuse positions in which the force of an element is undefined."""
-    element = next(e for e in tree.force_elements if e._core_index == core_index)
+    compiled = (e for e in tree.force_elements if isinstance(e, CompiledForceElement))
+    element = next(e for e in compiled if e._core_index == core_index)
     raise SingularityError(f"{element._label}: {element._describe_singularity()}")
 
 

@@ -109,6 +109,8 @@ class DeclaredValues:
         i = self._checked_discrete(index)
         size = self.declarations.discrete[i][1].size
         array = as_float_array(values, self._name("discrete", i)).copy()
+        if size == 1 and array.ndim == 0:
+            array = array.reshape(1)
         if array.shape not in ((size,), (*context.batch_shape, size)):
             raise ShapeError(f"{self._name('discrete', i)}: expected shape ({size},), got {array.shape}")
         array.flags.writeable = False

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mbt._core.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.topology import SpanningForest, grow_forest
-from mbt.tree.force_elements import ForceElement
+from mbt.tree.force_elements import CompiledForceElement
 from mbt.tree.frame import FixedOffsetFrame
 from mbt.tree.joint import Joint
 from mbt.tree.joints import QuaternionFloatingJoint
@@ -124,7 +124,7 @@ def make_plan(elements: ElementRegistry) -> FinalizationPlan:
 
 
 def make_arrays(
-    elements: ElementRegistry, plan: FinalizationPlan, parameters: Parameters
+    elements: ElementRegistry, plan: FinalizationPlan, parameters: Parameters | None = None
 ) -> dict[str, Any]:
     """Return the arguments of ``TreeCore._compile``.
 
@@ -134,13 +134,13 @@ def make_arrays(
         The elements.
     plan : FinalizationPlan
         Their places.
-    parameters : Parameters
-        Default values of what elements declared.
+    parameters : Parameters, optional
+        Default values of what elements declared; none did unless given.
     """
     gravity = elements.gravity_field
     return {
         **_mobilizer_arrays(plan),
-        **_frame_arrays(elements, plan.forest, parameters),
+        **_frame_arrays(elements, plan.forest, Parameters([], []) if parameters is None else parameters),
         **_body_arrays(elements, plan.forest),
         **_actuator_arrays(elements, plan),
         **_force_element_arrays(elements, plan),
@@ -237,14 +237,14 @@ def _force_element_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> 
         "force_parameters": [element._default_parameters() for element in compiled],
         "weightless": [int(body.model_instance in disabled) for body in bodies],
         "user_force_elements": tuple(
-            element for element in elements.force_elements if element._type is None and element is not gravity
+            element for element in elements.force_elements if element._is_user_defined
         ),
     }
 
 
-def _compiled_elements(elements: ElementRegistry) -> list[ForceElement]:
+def _compiled_elements(elements: ElementRegistry) -> list[CompiledForceElement]:
     """Return the force elements that the compiled core knows besides gravity, in its order."""
-    return [element for element in elements.force_elements if element._type is not None]
+    return [element for element in elements.force_elements if isinstance(element, CompiledForceElement)]
 
 
 def _ints(values: Sequence[int]) -> IntArray:

@@ -445,7 +445,8 @@ class MultibodyTree(StateLayout, TreeCore):
         """
         if not isinstance(context, ContextCore) or context.tree is not self:
             raise_context_mismatch(self, context)
-        context._reset_declared(super().set_default_context)
+        own: Any = context
+        own._reset_declared(super().set_default_context)
 
     def __repr__(self) -> str:
         """Return the sizes."""

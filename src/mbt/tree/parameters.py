@@ -60,12 +60,27 @@ class CacheEntry:
         self.prerequisites = prerequisites
         needed: set[str] = set()
         for prerequisite in prerequisites:
-            needed.update(prerequisite.sources if isinstance(prerequisite, CacheEntry) else [prerequisite])
-        self.sources = tuple(source for source in SOURCES if source in needed)
+            needed.update((prerequisite,) if isinstance(prerequisite, str) else prerequisite.sources)
+        self.sources: tuple[str, ...] = tuple(source for source in SOURCES if source in needed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy without `calc`, which may be a function that cannot be: a copy of a tree declares anew."""
+        return _restore_cache_entry, (self.element, self.index, self.description)
 
     def __repr__(self) -> str:
         """Tell what it computes, and from what."""
         return f"<CacheEntry {self.description!r} of {self.element._label}, from {', '.join(self.sources)}>"
+
+
+def _restore_cache_entry(element: MultibodyElement, index: int, description: str) -> CacheEntry:
+    """Return what stands for a cache entry in a copied element until its tree declares anew."""
+    return CacheEntry(element, index, description, _refuse_to_calc, ("time",))
+
+
+def _refuse_to_calc(context: Any) -> NoReturn:
+    raise ArgumentValueError(
+        "this cache entry is a copy: its element must keep what declare_cache_entry returns"
+    )
 
 
 class Declarations:
@@ -290,6 +305,8 @@ def as_declared_vector(value: object, what: str, size: int, batch_shape: tuple[i
         When a number is not finite.
     """
     array = as_finite_array(value, what)
+    if size == 1 and array.ndim == 0:
+        array = array.reshape(1)
     if array.shape not in ((size,), (*batch_shape, size)):
         _raise_shape(what, size, batch_shape, array.shape)
     array.flags.writeable = False

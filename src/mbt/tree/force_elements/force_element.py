@@ -84,7 +84,7 @@ class ForceElement(MultibodyElement):
 
     def calc_and_add_force_contribution(
         self,
-        context: ContextCore,
+        context: Any,
         pc: PositionKinematicsCache | None,
         vc: VelocityKinematicsCache | None,
         forces: Any,
@@ -107,7 +107,8 @@ class ForceElement(MultibodyElement):
         StaleCacheError
             When `pc` or `vc` is not of the present state.
         """
-        context, tree = self._checked_context(context), self.parent_tree
+        check_context(self, context)
+        tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
         context._check_forces(forces)
         forces.add_in_forces(self._own_forces(context, pc, vc))
@@ -122,9 +123,10 @@ class ForceElement(MultibodyElement):
         pc : PositionKinematicsCache, optional
             Position kinematics of the same state; those of the Context by default.
         """
-        context = self._checked_context(context)
+        check_context(self, context)
         energy = self.do_calc_potential_energy(context, self.parent_tree._position_of(context, pc))
-        return self._number(context, "do_calc_potential_energy", energy)
+        checked: float = self._number(context, "do_calc_potential_energy", energy)
+        return checked
 
     def calc_conservative_power(
         self,
@@ -141,10 +143,12 @@ class ForceElement(MultibodyElement):
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
             Kinematics of the same state; those of the Context by default.
         """
-        context, tree = self._checked_context(context), self.parent_tree
+        check_context(self, context)
+        tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
         power = self.do_calc_conservative_power(context, pc, vc)
-        return self._number(context, "do_calc_conservative_power", power)
+        checked: float = self._number(context, "do_calc_conservative_power", power)
+        return checked
 
     def calc_non_conservative_power(
         self,
@@ -164,10 +168,12 @@ class ForceElement(MultibodyElement):
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
             Kinematics of the same state; those of the Context by default.
         """
-        context, tree = self._checked_context(context), self.parent_tree
+        check_context(self, context)
+        tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
         power = self.do_calc_non_conservative_power(context, pc, vc)
-        return self._number(context, "do_calc_non_conservative_power", power)
+        checked: float = self._number(context, "do_calc_non_conservative_power", power)
+        return checked
 
     # What a subclass written in Python overrides.
 
@@ -261,10 +267,6 @@ class ForceElement(MultibodyElement):
                 f"added into `forces` and no result, got {type(result).__name__}"
             )
         return forces
-
-    def _checked_context(self, context: ContextCore) -> Any:
-        check_context(self, context)
-        return context
 
     def _number(self, context: Any, method: str, value: object) -> Any:
         """Return what a subclass computed, if it is one number for each sample."""

@@ -79,7 +79,7 @@ class JointFriction(JointForceElement):
         transition_velocity: float = 0.01,
     ) -> None:
         what = type(self).__name__
-        check_joint(joint, Joint, what)
+        check_joint(joint, None, what)
         super().__init__(
             joint,
             _checked_constants(

@@ -49,8 +49,8 @@ class JointForceElement(CompiledForceElement):
         return f" joint={self._joint.name!r}"
 
 
-def check_joint(joint: object, joint_type: type[Joint], what: str) -> None:
-    """Check that an argument is a joint of this type, with one degree of freedom.
+def check_joint(joint: object, joint_type: type[Joint] | None, what: str) -> None:
+    """Check that an argument is a joint of this type, of any when it is None, with one degree of freedom.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_joint(joint: object, joint_type: type[Joint], what: str) -> None:
     """
     check_element(joint, Joint, f"{what}: joint")
     assert isinstance(joint, Joint)
-    if not isinstance(joint, joint_type):
+    if joint_type is not None and not isinstance(joint, joint_type):
         raise ArgumentTypeError(
             f"{what}: joint: expected a {joint_type.__name__}, got {joint._label}, a {type(joint).__name__}"
         )

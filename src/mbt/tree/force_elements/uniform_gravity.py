@@ -12,7 +12,7 @@ from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.tree.context_access import check_context, get_parameter, set_parameter
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements.force_element import ForceElement
-from mbt.tree.indices import world_model_instance
+from mbt.tree.indices import ModelInstanceIndex, world_model_instance
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -191,9 +191,9 @@ class UniformGravityFieldElement(ForceElement):
         vc: VelocityKinematicsCache | None = None,
     ) -> float:
         """Return zero: gravity is conservative."""
-        context, tree = self._checked_context(context), self.parent_tree
-        tree._position_of(context, pc)
-        tree._velocity_of(context, vc)
+        check_context(self, context)
+        self.parent_tree._position_of(context, pc)
+        self.parent_tree._velocity_of(context, vc)
         return 0.0
 
     # For the tree.
@@ -210,7 +210,7 @@ class UniformGravityFieldElement(ForceElement):
         for instance in sorted(self._disabled_model_instances):
             as_model_instance(instance, f"{self._label}: disabled_model_instances", count)
 
-    def _checked_instance(self, model_instance: object) -> int:
+    def _checked_instance(self, model_instance: object) -> ModelInstanceIndex:
         count = self._tree.num_model_instances if self._tree is not None else None
         return as_model_instance(model_instance, f"{self._label}: model_instance", count)
 
