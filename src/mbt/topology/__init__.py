@@ -3,8 +3,9 @@
 Integers and names only: no numerics, nothing of the rest of the package but its errors.
 """
 
+from mbt.topology.drawing import draw_branches, make_graphviz
 from mbt.topology.forest import SpanningForest
 from mbt.topology.graph import Edge, JointGraph
 from mbt.topology.growth import grow_forest
 
-__all__ = ["Edge", "JointGraph", "SpanningForest", "grow_forest"]
+__all__ = ["Edge", "JointGraph", "SpanningForest", "draw_branches", "grow_forest", "make_graphviz"]

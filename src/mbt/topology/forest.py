@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from mbt.topology.drawing import draw_branches, make_graphviz
 from mbt.topology.graph import WORLD, JointGraph
 
 __all__ = ["SpanningForest"]
@@ -12,16 +13,16 @@ __all__ = ["SpanningForest"]
 NONE = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SpanningForest:
     """Bodies in depth-first order from World: one node a body, one edge a node.
 
-    A node is numbered by its place in this order (``BodyNodeIndex``). Each tuple has one entry per node.
+    A node is numbered by its place in this order (``BodyNodeIndex``). ``str()`` of a forest draws it.
 
     Attributes
     ----------
     body : tuple of int
-        The body of each node.
+        The body of each node. This tuple and the next five have one entry per node.
     parent : tuple of int
         The parent node; -1 for World.
     edge : tuple of int
@@ -37,6 +38,10 @@ class SpanningForest:
         Number of edges of the graph.
     floating_bases : tuple of int
         Bodies that carry a component the graph does not connect to World, in increasing order.
+    body_names : tuple of str
+        What each body of the graph is called.
+    edge_labels : tuple of str
+        What each edge of the graph is called: ``"joint 'elbow'"``.
 
     Notes
     -----
@@ -50,6 +55,25 @@ class SpanningForest:
     5. Siblings come in the order of their edges. Children of World without an edge in the graph come last.
     6. ``level[b] == level[parent[b]] + 1``.
     7. The edge of a node connects its body to its parent's body, in the direction that `is_reversed` tells.
+
+    Examples
+    --------
+    >>> from mbt.topology import JointGraph, grow_forest
+    >>> graph = JointGraph()
+    >>> for name in ("arm", "hand", "ball"):
+    ...     body = graph.add_body(name)
+    >>> shoulder = graph.add_edge("joint 'shoulder'", 0, 1)
+    >>> wrist = graph.add_edge("joint 'wrist'", 2, 1)
+    >>> forest = grow_forest(graph)
+    >>> forest
+    <SpanningForest: 4 nodes in 2 trees, height 3>
+    >>> print(forest)
+    0  world
+    1  ├─ arm      joint 'shoulder'
+    2  │  └─ hand  joint 'wrist', reversed
+    3  └─ ball     free
+    >>> forest.parent
+    (-1, 0, 1, 0)
     """
 
     body: tuple[int, ...]
@@ -60,6 +84,30 @@ class SpanningForest:
     subtree_end: tuple[int, ...]
     num_graph_edges: int
     floating_bases: tuple[int, ...]
+    body_names: tuple[str, ...] = ()
+    edge_labels: tuple[str, ...] = ()
+
+    # Sizes. Drake's names are there beside those of a graph.
+
+    @property
+    def num_bodies(self) -> int:
+        """Number of bodies, World included: the same as `num_nodes`."""
+        return len(self.body)
+
+    @property
+    def num_mobilizers(self) -> int:
+        """Number of mobilizers: one for each body but World."""
+        return len(self.body) - 1
+
+    @property
+    def num_trees(self) -> int:
+        """Number of trees of the forest: children of World, each with all that it carries."""
+        return len(self.children[WORLD])
+
+    @property
+    def tree_height(self) -> int:
+        """Number of bodies on the longest path from World to a tip: the same as `height`."""
+        return self.height
 
     @property
     def num_nodes(self) -> int:
@@ -95,12 +143,98 @@ class SpanningForest:
             children[self.parent[b]].append(b)
         return tuple(map(tuple, children))
 
+    @property
+    def trees(self) -> tuple[range, ...]:
+        """The nodes of each tree of the forest, in increasing order."""
+        return tuple(self.subtree(base) for base in self.children[WORLD])
+
+    @property
+    def tips(self) -> tuple[int, ...]:
+        """The nodes without children, in increasing order."""
+        return tuple(b for b in range(self.num_nodes) if self.subtree_end[b] == b + 1)
+
+    def subtree(self, node: int) -> range:
+        """Return the nodes that move with `node` when its mobilizer moves: itself, and all it carries."""
+        return range(node, self.subtree_end[node])
+
+    def parent_body(self, body: int) -> int:
+        """Return the body that carries `body`; -1 for World."""
+        parent = self.parent[self.node_of_body[body]]
+        return NONE if parent == NONE else self.body[parent]
+
+    def child_bodies(self, body: int) -> tuple[int, ...]:
+        """Return the bodies that `body` carries directly, in node order."""
+        return tuple(self.body[child] for child in self.children[self.node_of_body[body]])
+
+    def outboard_bodies(self, body: int) -> tuple[int, ...]:
+        """Return `body` and all bodies that it carries, in node order."""
+        return tuple(self.body[b] for b in self.subtree(self.node_of_body[body]))
+
+    def path_between(self, from_node: int, to_node: int) -> tuple[int, ...]:
+        """Return the nodes on the only path from one node to another, both included."""
+        up, down = [from_node], [to_node]
+        while up[-1] != down[-1]:
+            # The greater index cannot be the other's ancestor, so its parent is on the path.
+            side = up if up[-1] > down[-1] else down
+            side.append(self.parent[side[-1]])
+        return (*up, *reversed(down[:-1]))
+
     def path_to_world(self, node: int) -> tuple[int, ...]:
         """Return the nodes from `node` to World, both included."""
         path = [node]
         while path[-1] != WORLD:
             path.append(self.parent[path[-1]])
         return tuple(path)
+
+    # For readers.
+
+    def body_name(self, node: int) -> str:
+        """Return the name of the body of a node; ``"body 3"`` where the forest knows none."""
+        body = self.body[node]
+        return self.body_names[body] if body < len(self.body_names) else f"body {body}"
+
+    def edge_label(self, node: int) -> str:
+        """Return what connects a node to its parent: the label of the edge, ``"free"``, or "" for World."""
+        e = self.edge[node]
+        if e == NONE:
+            return ""
+        if e >= self.num_graph_edges:
+            return "free"
+        label = self.edge_labels[e] if e < len(self.edge_labels) else f"edge {e}"
+        return f"{label}, reversed" if self.is_reversed[node] else label
+
+    def to_graphviz(self) -> str:
+        """Return the forest in the language of Graphviz, World at the bottom.
+
+        Returns
+        -------
+        str
+            For ``dot -Tsvg``. ``tree.get_topology_graphviz_string()`` shows more: joint types, coordinates and
+            model instances.
+        """
+        nodes = [(b, f"{self.body_name(b)}\nnode {b}", "") for b in range(self.num_nodes)]
+        edges = [
+            (b, self.parent[b], self.edge_label(b), self.edge[b] >= self.num_graph_edges)
+            for b in range(1, self.num_nodes)
+        ]
+        return make_graphviz(nodes, edges)
+
+    def __str__(self) -> str:
+        """Return a drawing: one line a node, with what connects it to its parent."""
+        branches = [f"{line}{self.body_name(b)}" for b, line in draw_branches(self)]
+        digits, width = len(str(self.num_nodes - 1)), max(map(len, branches))
+        return "\n".join(
+            f"{b:>{digits}}  {branch:<{width}}  {self.edge_label(b)}".rstrip()
+            for b, branch in enumerate(branches)
+        )
+
+    def __repr__(self) -> str:
+        """Tell the sizes; ``str()`` tells more."""
+        trees = f"{self.num_trees} tree{'' if self.num_trees == 1 else 's'}"
+        return (
+            f"<SpanningForest: {self.num_nodes} node{'' if self.num_nodes == 1 else 's'} in {trees}, "
+            f"height {self.height}>"
+        )
 
     def check_invariants(self, graph: JointGraph | None = None) -> None:
         """Verify the invariants of the class; the last one only where the `graph` is given.

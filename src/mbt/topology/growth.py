@@ -128,6 +128,8 @@ def _number_nodes(graph: JointGraph, floating_bases: tuple[int, ...]) -> Spannin
         subtree_end=tuple(subtree_end),
         num_graph_edges=len(edges),
         floating_bases=floating_bases,
+        body_names=tuple(graph.body_names),
+        edge_labels=tuple([edge.label for edge in edges]),
     )
 
 

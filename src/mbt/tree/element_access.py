@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mbt.tree.frame import BodyFrame, Frame
     from mbt.tree.joint import Joint
     from mbt.tree.mobilizer import Mobilizer
+    from mbt.tree.model_instance import ModelInstance
     from mbt.tree.registry import ElementRegistry
 
 __all__ = ["ElementAccess"]
@@ -215,6 +216,15 @@ class ElementAccess:
 
     # By model instance.
 
+    @property
+    def model_instances(self) -> tuple[ModelInstance, ...]:
+        """The model instances, in index order. Each will do wherever an index of one is wanted."""
+        return self._elements.model_instances.as_tuple()
+
+    def get_model_instance(self, model_instance: ModelInstanceIndex | int) -> ModelInstance:
+        """Return the model instance with this index."""
+        return self._elements.model_instances.at(model_instance, "model_instance")
+
     def get_model_instance_name(self, model_instance: int) -> str:
         """Return the name of a model instance."""
         return self._elements.model_instances.at(model_instance, "model_instance").name
@@ -236,6 +246,22 @@ class ElementAccess:
         return [
             joint.index for joint in self._elements.joints.in_instance(self._known_instance(model_instance))
         ]
+
+    def get_num_bodies(self, model_instance: int) -> int:
+        """Return the number of bodies of a model instance."""
+        return len(self.get_body_indices(model_instance))
+
+    def get_num_frames(self, model_instance: int) -> int:
+        """Return the number of frames of a model instance, body frames included."""
+        return len(self.get_frame_indices(model_instance))
+
+    def get_num_joints(self, model_instance: int) -> int:
+        """Return the number of joints of a model instance; after ``finalize()`` with those that it made."""
+        return len(self.get_joint_indices(model_instance))
+
+    def get_num_joint_actuators(self, model_instance: int) -> int:
+        """Return the number of joint actuators of a model instance."""
+        return len(self.get_joint_actuator_indices(model_instance))
 
     def get_joint_actuator_indices(self, model_instance: int) -> list[JointActuatorIndex]:
         """Return the indices of the joint actuators of a model instance, in increasing order."""

@@ -23,7 +23,7 @@ from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
 from mbt.tree.parameters import Declarations
 from mbt.tree.registry import ElementRegistry
-from mbt.tree.state_layout import StateLayout
+from mbt.tree.tree_reports import TreeReports
 
 __all__ = ["MultibodyTree"]
 
@@ -35,7 +35,7 @@ JointT = TypeVar("JointT", bound=Joint)
 ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 
 
-class MultibodyTree(StateLayout, TreeCore):
+class MultibodyTree(TreeReports, TreeCore):
     """A tree of rigid bodies, connected by joints, with the forces that act on them.
 
     A new tree holds the world body and nothing else, not even gravity. Elements are added, then `finalize`

@@ -1,0 +1,375 @@
+"""Names of positions, velocities and inputs, and configurations by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, ShapeError, unknown_name_error
+from mbt.math.arrays import FloatArray, as_float_array
+from mbt.tree.coordinates import CoordinateOwner
+from mbt.tree.element import MultibodyElement
+from mbt.tree.indices import default_model_instance
+from mbt.tree.instance_state import InstanceState
+from mbt.tree.random_positions import draw_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mbt.tree.mobilizer import Mobilizer
+
+__all__ = ["NamedCoordinates"]
+
+
+class NamedCoordinates(InstanceState):
+    """The part of `MultibodyTree` that knows coordinates by name."""
+
+    # Names, in the order of q, v and the inputs.
+
+    @property
+    def position_names(self) -> tuple[str, ...]:
+        """Name of each position: that of the joint, an underscore and a suffix, as ``"elbow_q"``.
+
+        Joints of the same name in several model instances are told apart: ``"arm::elbow_q"``.
+        """
+        mobilizers = self._finalized("position_names").mobilizer_of_node
+        keys = self._coordinate_keys()
+        return tuple(f"{keys[m]}_{suffix}" for m in mobilizers for suffix in m.position_suffixes)
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Name of each velocity, as `position_names`: ``"elbow_w"``."""
+        mobilizers = self._finalized("velocity_names").mobilizer_of_node
+        keys = self._coordinate_keys()
+        return tuple(f"{keys[m]}_{suffix}" for m in mobilizers for suffix in m.velocity_suffixes)
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        """Name of each input, as `position_names`: that of the actuator."""
+        return tuple(_distinct_names(self._elements.actuators.as_tuple()))
+
+    def get_position_names(
+        self,
+        model_instance: int | None = None,
+        add_model_instance_prefix: bool | None = None,
+        always_add_suffix: bool = True,
+    ) -> list[str]:
+        """Return the names of the positions of a model instance, or of all, with the choices Drake gives.
+
+        Parameters
+        ----------
+        model_instance : ModelInstanceIndex, optional
+            Whose positions; all of the tree unless given.
+        add_model_instance_prefix : bool, optional
+            Whether the name of the model instance and an underscore come first; not for instances 0 and 1.
+            True for the whole tree, False for one model instance, unless given.
+        always_add_suffix : bool, optional
+            Whether a joint with only one position has a suffix as well.
+
+        See Also
+        --------
+        position_names : names that are short, and different from each other.
+        """
+        return self._name_all(model_instance, add_model_instance_prefix, always_add_suffix, "position_suffixes")
+
+    def get_velocity_names(
+        self,
+        model_instance: int | None = None,
+        add_model_instance_prefix: bool | None = None,
+        always_add_suffix: bool = True,
+    ) -> list[str]:
+        """Return the names of the velocities of a model instance, or of all, as `get_position_names`."""
+        return self._name_all(model_instance, add_model_instance_prefix, always_add_suffix, "velocity_suffixes")
+
+    def get_state_names(
+        self, model_instance: int | None = None, add_model_instance_prefix: bool | None = None
+    ) -> list[str]:
+        """Return the names of the positions, then of the velocities, as `get_position_names`."""
+        return [
+            *self.get_position_names(model_instance, add_model_instance_prefix),
+            *self.get_velocity_names(model_instance, add_model_instance_prefix),
+        ]
+
+    def get_actuator_names(
+        self, model_instance: int | None = None, add_model_instance_prefix: bool | None = None
+    ) -> list[str]:
+        """Return the names of the actuators of a model instance, or of all, as `get_position_names`."""
+        instance = self._checked_instance(model_instance)
+        return [
+            self._prefix(actuator, instance, add_model_instance_prefix) + actuator.name
+            for actuator in self._elements.actuators
+            if instance is None or actuator.model_instance == instance
+        ]
+
+    # Configurations by name.
+
+    def q_from_dict(
+        self,
+        values: Mapping[Any, object],
+        default: object = None,
+        *,
+        shape: int | Sequence[int] | None = None,
+    ) -> FloatArray:
+        """Return positions of the whole tree, those of some joints by name.
+
+        Parameters
+        ----------
+        values : mapping of str to array_like
+            Positions by the name of the joint: a number where it has one, otherwise a list of `num_positions`
+            numbers. ``"arm::elbow"`` is joint ``"elbow"`` of model instance ``"arm"``; it must be written so
+            where several instances have an ``"elbow"``. The joint itself will do as key.
+        default : array_like, shape (..., num_positions), optional
+            Where the other positions come from; ``tree.default_positions`` unless given.
+        shape : int or tuple of int, optional
+            Leading axes of the result, to which the values are broadcast; those of `default` unless given.
+
+        Returns
+        -------
+        ndarray, shape (*shape, num_positions)
+
+        Raises
+        ------
+        UnknownNameError
+            When there is no such joint; the message lists the nearest names.
+        ArgumentValueError
+            When a name is that of several joints, or a joint is there twice.
+        ShapeError
+            When a value has the wrong size.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        >>> hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, axis=[0, 0, 1])
+        >>> tree.finalize()
+        >>> q = tree.q_from_dict({"hinge": 0.5})
+        >>> q
+        array([0.5, 1. , 0. , 0. , 0. , 0. , 0. , 0. ])
+        >>> tree.dict_from_q(q)["hinge"]
+        0.5
+        >>> tree.q_from_dict({"hinge": [0.1, 0.2, 0.3]}, shape=3).shape
+        (3, 8)
+        """
+        base = self.default_positions if default is None else default
+        return self._array_from_dict(values, base, shape, is_position=True)
+
+    def v_from_dict(
+        self,
+        values: Mapping[Any, object],
+        default: object = None,
+        *,
+        shape: int | Sequence[int] | None = None,
+    ) -> FloatArray:
+        """Return velocities of the whole tree, those of some joints by name, as `q_from_dict`.
+
+        The others are those of `default`, zero unless it is given.
+        """
+        base = np.zeros(self.num_velocities) if default is None else default
+        return self._array_from_dict(values, base, shape, is_position=False)
+
+    def dict_from_q(self, q: object) -> dict[str, float | FloatArray]:
+        """Return positions by the name of the joint, what `q_from_dict` takes.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., num_positions)
+            Positions of the whole tree.
+
+        Returns
+        -------
+        dict
+            In the order of q: of each joint that has positions an array (..., num_positions), a copy; where it
+            has one, a float, or an array (...) when `q` has leading axes. A name that joints of several model
+            instances have is written ``"arm::elbow"``.
+        """
+        return self._dict_from_array(as_float_array(q, "q", (..., self.num_positions)), is_position=True)
+
+    def dict_from_v(self, v: object) -> dict[str, float | FloatArray]:
+        """Return velocities by the name of the joint, what `v_from_dict` takes, as `dict_from_q`."""
+        return self._dict_from_array(as_float_array(v, "v", (..., self.num_velocities)), is_position=False)
+
+    def random_positions(
+        self, rng: np.random.Generator | int | None = None, shape: int | Sequence[int] = ()
+    ) -> FloatArray:
+        """Return random positions within the limits of the joints.
+
+        Where a position has two limits it is uniform between them. Rotations are uniform over all rotations:
+        quaternions always, roll, pitch and yaw where they have no limits. Any other angle without limits is
+        uniform in [-pi, pi], any other length in [-1, 1] m. With one limit only, the interval of that width
+        begins or ends there.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator, or int, or None
+            The generator; or a seed for one; None takes a new seed each time.
+        shape : int or tuple of int, optional
+            Leading axes of the result: so many samples.
+
+        Returns
+        -------
+        ndarray, shape (*shape, num_positions)
+        """
+        generator = as_generator(rng)
+        q = np.empty((*as_shape(shape, "shape"), self.num_positions))
+        for mobilizer in self._finalized("random_positions").mobilizer_of_node:
+            if mobilizer.num_positions:
+                part = q[..., mobilizer.position_start : mobilizer.position_start + mobilizer.num_positions]
+                part[...] = draw_positions(mobilizer, generator, part.shape[:-1])
+        return q
+
+    # How it is done.
+
+    def _coordinate_keys(self) -> dict[Mobilizer, str]:
+        """Return a different name for each mobilizer that moves: that of its joint, scoped on a clash."""
+        moving = [m for m in self._finalized("The names").mobilizer_of_node if m.num_positions]
+        return dict(zip(moving, _distinct_names(moving), strict=True))
+
+    def _name_all(
+        self, model_instance: int | None, add_prefix: bool | None, always_add_suffix: bool, suffixes: str
+    ) -> list[str]:
+        instance = self._checked_instance(model_instance)
+        names = []
+        for mobilizer in self._finalized("The names").mobilizer_of_node:
+            if instance is None or mobilizer.model_instance == instance:
+                name = self._prefix(mobilizer, instance, add_prefix) + mobilizer.name
+                words = getattr(mobilizer, suffixes)
+                if len(words) == 1 and not always_add_suffix:
+                    names.append(name)
+                else:
+                    names += [f"{name}_{word}" for word in words]
+        return names
+
+    def _prefix(self, element: MultibodyElement, instance: int | None, add_prefix: bool | None) -> str:
+        wanted = instance is None if add_prefix is None else add_prefix
+        if not wanted or element.model_instance <= default_model_instance():
+            return ""
+        return f"{self.get_model_instance_name(element.model_instance)}_"
+
+    def _array_from_dict(
+        self,
+        values: Mapping[Any, object],
+        default: object,
+        shape: int | Sequence[int] | None,
+        *,
+        is_position: bool,
+    ) -> FloatArray:
+        letter, size = ("q", self.num_positions) if is_position else ("v", self.num_velocities)
+        method = f"{letter}_from_dict"
+        if not isinstance(values, Mapping):
+            raise ArgumentTypeError(
+                f"{method}: expected a mapping of joint names to numbers, got {type(values).__name__}"
+            )
+        base = as_float_array(default, f"{method}: default", (..., size))
+        batch = base.shape[:-1] if shape is None else as_shape(shape, f"{method}: shape")
+        array = np.empty((*batch, size))
+        if not _assign(array, base):
+            raise ShapeError(f"{method}: default: expected leading axes {batch}, got {base.shape[:-1]}")
+        find = self._make_key_lookup(method)
+        given: dict[Mobilizer, object] = {}
+        for key, value in values.items():
+            mobilizer = find(key)
+            if mobilizer in given:
+                raise ArgumentValueError(
+                    f"{method}: {given[mobilizer]!r} and {key!r} are the same: {_label(mobilizer)}"
+                )
+            given[mobilizer] = key
+            indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
+            name = f"{method}: {letter} of {_label(mobilizer)}"
+            part = as_float_array(value, name)
+            count = len(indices)
+            if count == 1 and part.shape[-1:] != (1,):
+                part = part[..., np.newaxis]
+            if part.shape[-1:] != (count,) or not _assign(array[..., indices.start : indices.stop], part):
+                wanted = "one number" if count == 1 else f"{count} numbers" if count else "none: it is fixed"
+                each = f" for each of {batch}" if batch else ""
+                raise ShapeError(f"{name}: expected {wanted}{each}, got shape {np.shape(value)}")
+        return array
+
+    def _dict_from_array(self, array: FloatArray, *, is_position: bool) -> dict[str, float | FloatArray]:
+        result: dict[str, float | FloatArray] = {}
+        for mobilizer, key in self._coordinate_keys().items():
+            indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
+            part = array[..., indices.start : indices.stop].copy()
+            if len(indices) > 1:
+                result[key] = part
+            else:
+                result[key] = float(part[0]) if part.ndim == 1 else part[..., 0]
+        return result
+
+    def _make_key_lookup(self, method: str) -> Callable[[object], Mobilizer]:
+        """Return a function from a key of a dictionary to the mobilizer that is meant."""
+        mobilizers = self._finalized(method).mobilizer_of_node
+        keys = self._coordinate_keys()
+        by_key = {key: mobilizer for mobilizer, key in keys.items()}
+        by_name: dict[str, list[Mobilizer]] = {}
+        by_element: dict[CoordinateOwner | None, Mobilizer] = {}
+        for mobilizer in mobilizers:
+            for name in {mobilizer.name, mobilizer.scoped_name}:
+                by_name.setdefault(name, []).append(mobilizer)
+            by_element[mobilizer] = by_element[mobilizer.joint or mobilizer] = mobilizer
+
+        def find(key: object) -> Mobilizer:
+            if isinstance(key, CoordinateOwner):
+                if key not in by_element:
+                    raise ForeignElementError(f"{method}: {key._label} does not belong to this tree")
+                return by_element[key]
+            if not isinstance(key, str):
+                raise ArgumentTypeError(f"{method}: expected names of joints as keys, got {key!r}")
+            found = [by_key[key]] if key in by_key else by_name.get(key, [])
+            if not found:
+                raise unknown_name_error("joint", key, by_key)
+            if len(found) > 1:
+                names = " or ".join(repr(keys.get(m, m.scoped_name)) for m in found)
+                raise ArgumentValueError(f"{method}: several joints are named {key!r}: write {names}")
+            return found[0]
+
+        return find
+
+
+def as_shape(value: object, name: str) -> tuple[int, ...]:
+    """Return leading axes as a tuple: of one number, or a sequence of them."""
+    entries = value if isinstance(value, (tuple, list)) else (value,)
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in entries):
+        raise ArgumentTypeError(f"{name}: expected a tuple of ints >= 0, got {value!r}")
+    return tuple(int(n) for n in entries)
+
+
+def as_generator(value: object) -> np.random.Generator:
+    """Return a generator of random numbers: the one given, or one of this seed."""
+    if isinstance(value, np.random.Generator):
+        return value
+    if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0):
+        return np.random.default_rng(value)
+    raise ArgumentTypeError(f"rng: expected a numpy.random.Generator, or an int >= 0 as seed, got {value!r}")
+
+
+def _distinct_names(elements: Sequence[MultibodyElement]) -> list[str]:
+    """Return the names of elements; scoped where several have the same; "_" appended where that is not enough."""
+    count = Counter(element.name for element in elements)
+    names: list[str] = []
+    taken: set[str] = set()
+    for element in elements:
+        name = element.name if count[element.name] == 1 else element.scoped_name
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _assign(target: FloatArray, values: FloatArray) -> bool:
+    """Write values that can be broadcast to the target; return whether they can."""
+    try:
+        target[...] = np.broadcast_to(values, target.shape)
+    except ValueError:
+        return False
+    return True
+
+
+def _label(mobilizer: Mobilizer) -> str:
+    return mobilizer._label if mobilizer.joint is None else mobilizer.joint._label

@@ -1,0 +1,290 @@
+"""The parts that model instances have of positions, velocities and inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from mbt._core.context import ContextCore
+from mbt.errors import ArgumentTypeError
+from mbt.math.arrays import FloatArray, as_float_array, check_out
+from mbt.tree.context_access import raise_context_mismatch
+from mbt.tree.state_layout import StateLayout
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["InstanceState"]
+
+IndexArray = npt.NDArray[np.intp]
+
+# Stands for an argument that was not given, where None means something.
+_MISSING: Any = object()
+
+
+class InstanceState(StateLayout):
+    """The part of `MultibodyTree` that knows which positions, velocities and inputs a model instance has.
+
+    The part of an instance has the order of the whole array. A `ModelInstance` will do wherever an index of
+    one is wanted.
+    """
+
+    # Sizes.
+
+    def get_num_positions(self, model_instance: int) -> int:
+        """Return the number of positions of a model instance."""
+        return len(self._position_indices(model_instance))
+
+    def get_num_velocities(self, model_instance: int) -> int:
+        """Return the number of velocities of a model instance."""
+        return len(self._velocity_indices(model_instance))
+
+    def get_num_states(self, model_instance: int) -> int:
+        """Return the number of positions and velocities of a model instance."""
+        return self.get_num_positions(model_instance) + self.get_num_velocities(model_instance)
+
+    def get_num_actuated_dofs(self, model_instance: int) -> int:
+        """Return the number of inputs of the actuators of a model instance."""
+        return len(self._input_indices(model_instance))
+
+    # Out of arrays, and into them.
+
+    def get_positions_from_array(self, model_instance: int, q: object) -> FloatArray:
+        """Return the positions of a model instance, a copy.
+
+        Parameters
+        ----------
+        model_instance : ModelInstanceIndex
+            The model instance.
+        q : array_like, shape (..., num_positions)
+            Positions of the whole tree.
+
+        Returns
+        -------
+        ndarray, shape (..., get_num_positions(model_instance))
+        """
+        indices = self._position_indices(model_instance)
+        return as_float_array(q, "q", (..., self.num_positions))[..., indices]
+
+    def set_positions_in_array(self, model_instance: int, q_instance: object, q: FloatArray) -> None:
+        """Write the positions of a model instance into those of the whole tree.
+
+        Parameters
+        ----------
+        model_instance : ModelInstanceIndex
+            The model instance.
+        q_instance : array_like, shape (..., get_num_positions(model_instance))
+            Positions of the model instance, with the leading axes of `q`.
+        q : ndarray, shape (..., num_positions), float64, C-contiguous
+            Positions of the whole tree. The others are left as they are.
+        """
+        _write(q_instance, "q_instance", q, "q", self.num_positions, self._position_indices(model_instance))
+
+    def get_velocities_from_array(self, model_instance: int, v: object) -> FloatArray:
+        """Return the velocities of a model instance, a copy; `v` has the shape (..., num_velocities)."""
+        indices = self._velocity_indices(model_instance)
+        return as_float_array(v, "v", (..., self.num_velocities))[..., indices]
+
+    def set_velocities_in_array(self, model_instance: int, v_instance: object, v: FloatArray) -> None:
+        """Write the velocities of a model instance into `v`, as `set_positions_in_array`."""
+        _write(v_instance, "v_instance", v, "v", self.num_velocities, self._velocity_indices(model_instance))
+
+    def get_actuation_from_array(self, model_instance: int, u: object) -> FloatArray:
+        """Return the inputs of a model instance, a copy; `u` has the shape (..., num_actuated_dofs)."""
+        indices = self._input_indices(model_instance)
+        return as_float_array(u, "u", (..., len(self._elements.actuators)))[..., indices]
+
+    def set_actuation_in_array(self, model_instance: int, u_instance: object, u: FloatArray) -> None:
+        """Write the inputs of a model instance into `u`, as `set_positions_in_array`."""
+        size = len(self._elements.actuators)
+        _write(u_instance, "u_instance", u, "u", size, self._input_indices(model_instance))
+
+    # Out of a Context, and into it.
+
+    def get_positions(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
+        """Return the positions that a Context holds.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        model_instance : ModelInstanceIndex, optional
+            Whose positions; those of the whole tree unless given.
+
+        Returns
+        -------
+        ndarray, shape (num_positions,)
+            ``context.q``, which is read-only; a copy of the part of the model instance when one is given.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` belongs to another tree.
+        """
+        q = self._own(context).q
+        return q if model_instance is None else self.get_positions_from_array(model_instance, q)
+
+    @overload
+    def set_positions(self, context: ContextCore, q: npt.ArrayLike, /) -> None: ...
+    @overload
+    def set_positions(self, context: ContextCore, model_instance: int, q: npt.ArrayLike) -> None: ...
+
+    def set_positions(self, context: ContextCore, model_instance: Any = None, q: Any = _MISSING) -> None:
+        """Set the positions of a Context: ``set_positions(context, q)``, or those of one model instance.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        model_instance : ModelInstanceIndex, optional
+            Whose positions; all others remain. Those of the whole tree unless given.
+        q : array_like, shape (num_positions,) or (get_num_positions(model_instance),)
+            The positions.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` belongs to another tree.
+        ShapeError
+            When `q` has another shape.
+        SingularityError
+            When a quaternion is zero.
+        """
+        instance, values = _split("set_positions", "q", model_instance, q)
+        context = self._own(context)
+        context.q = self._replaced(context.q, instance, values, "q", self._position_indices)
+
+    def get_velocities(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
+        """Return the velocities that a Context holds, as `get_positions`."""
+        v = self._own(context).v
+        return v if model_instance is None else self.get_velocities_from_array(model_instance, v)
+
+    @overload
+    def set_velocities(self, context: ContextCore, v: npt.ArrayLike, /) -> None: ...
+    @overload
+    def set_velocities(self, context: ContextCore, model_instance: int, v: npt.ArrayLike) -> None: ...
+
+    def set_velocities(self, context: ContextCore, model_instance: Any = None, v: Any = _MISSING) -> None:
+        """Set the velocities of a Context: of the whole tree, or of one model instance, as `set_positions`."""
+        instance, values = _split("set_velocities", "v", model_instance, v)
+        context = self._own(context)
+        context.v = self._replaced(context.v, instance, values, "v", self._velocity_indices)
+
+    def get_positions_and_velocities(
+        self, context: ContextCore, model_instance: int | None = None
+    ) -> FloatArray:
+        """Return positions and velocities in one array, a copy, shape (num_states,): first q, then v.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        model_instance : ModelInstanceIndex, optional
+            Whose state; that of the whole tree unless given.
+        """
+        q = self.get_positions(context, model_instance)
+        return np.concatenate([q, self.get_velocities(context, model_instance)], axis=-1)
+
+    @overload
+    def set_positions_and_velocities(self, context: ContextCore, q_v: npt.ArrayLike, /) -> None: ...
+    @overload
+    def set_positions_and_velocities(
+        self, context: ContextCore, model_instance: int, q_v: npt.ArrayLike
+    ) -> None: ...
+
+    def set_positions_and_velocities(
+        self, context: ContextCore, model_instance: Any = None, q_v: Any = _MISSING
+    ) -> None:
+        """Set positions and velocities out of one array, shape (num_states,): first q, then v.
+
+        ``set_positions_and_velocities(context, q_v)`` is for the whole tree,
+        ``set_positions_and_velocities(context, model_instance, q_v)`` for one model instance. When it fails,
+        nothing was changed.
+        """
+        instance, values = _split("set_positions_and_velocities", "q_v", model_instance, q_v)
+        context = self._own(context)
+        if instance is None:
+            num_positions, num_velocities = self.num_positions, self.num_velocities
+        else:
+            num_positions, num_velocities = self.get_num_positions(instance), self.get_num_velocities(instance)
+        batch = context.q.shape[:-1]
+        state = as_float_array(values, "q_v", (*batch, num_positions + num_velocities))
+        q, v = state[..., :num_positions], state[..., num_positions:]
+        # Positions can be refused, velocities of this shape cannot: so nothing changes, or all of it.
+        context.q = self._replaced(context.q, instance, q, "q_v", self._position_indices)
+        context.v = self._replaced(context.v, instance, v, "q_v", self._velocity_indices)
+
+    def get_actuation(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
+        """Return the inputs that a Context holds, a copy: of all actuators, or of those of a model instance."""
+        u = self._own(context).actuation
+        return u.copy() if model_instance is None else self.get_actuation_from_array(model_instance, u)
+
+    @overload
+    def set_actuation(self, context: ContextCore, u: npt.ArrayLike, /) -> None: ...
+    @overload
+    def set_actuation(self, context: ContextCore, model_instance: int, u: npt.ArrayLike) -> None: ...
+
+    def set_actuation(self, context: ContextCore, model_instance: Any = None, u: Any = _MISSING) -> None:
+        """Set the inputs of a Context: of all actuators, or of one model instance, as `set_positions`."""
+        instance, values = _split("set_actuation", "u", model_instance, u)
+        context = self._own(context)
+        context.actuation = self._replaced(context.actuation, instance, values, "u", self._input_indices)
+
+    def _own(self, context: ContextCore) -> ContextCore:
+        if not isinstance(context, ContextCore) or context.tree is not self:
+            tree: MultibodyTree = self  # type: ignore[assignment]
+            raise_context_mismatch(tree, context)
+        return context
+
+    @staticmethod
+    def _replaced(
+        array: FloatArray, model_instance: int | None, values: object, argument: str, indices_of: Any
+    ) -> FloatArray:
+        """Return `values`, or a copy of `array` with them in place of the part of a model instance."""
+        if model_instance is None:
+            return as_float_array(values, argument, array.shape)
+        indices = indices_of(model_instance)
+        changed = np.array(array, dtype=np.float64)
+        changed[..., indices] = as_float_array(values, argument, (*array.shape[:-1], len(indices)))
+        return changed
+
+    def _position_indices(self, model_instance: int) -> IndexArray:
+        instance = self._known_instance(model_instance)
+        mobilizers = self._finalized("The layout of the positions").mobilizer_of_node
+        return _concatenate([m._position_range() for m in mobilizers if m.model_instance == instance])
+
+    def _velocity_indices(self, model_instance: int) -> IndexArray:
+        instance = self._known_instance(model_instance)
+        mobilizers = self._finalized("The layout of the velocities").mobilizer_of_node
+        return _concatenate([m._velocity_range() for m in mobilizers if m.model_instance == instance])
+
+    def _input_indices(self, model_instance: int) -> IndexArray:
+        instance = self._known_instance(model_instance)
+        actuators = self._elements.actuators.in_instance(instance)
+        return np.array([actuator.input_start for actuator in actuators], dtype=np.intp)
+
+
+def _split(method: str, name: str, model_instance: Any, values: Any) -> tuple[int | None, Any]:
+    """Return model instance and values of a method whose middle argument may be left out."""
+    if values is not _MISSING:
+        return model_instance, values
+    if model_instance is None:
+        raise ArgumentTypeError(
+            f"{method}: expected {method}(context, {name}) or {method}(context, model_instance, {name}), "
+            f"but {name} is missing"
+        )
+    return None, model_instance
+
+
+def _write(
+    values: object, name: str, whole: FloatArray, whole_name: str, size: int, indices: IndexArray
+) -> None:
+    batch = getattr(whole, "shape", ())[:-1]
+    part = as_float_array(values, name, (*batch, len(indices)))
+    check_out(whole, whole_name, (*batch, size))[..., indices] = part
+
+
+def _concatenate(ranges: list[range]) -> IndexArray:
+    return np.array([index for indices in ranges for index in indices], dtype=np.intp)
