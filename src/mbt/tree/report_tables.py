@@ -1,0 +1,164 @@
+"""Tables and sections of reports, as text and as HTML. Names may contain anything: HTML is escaped."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+__all__ = ["Section", "Table", "as_html", "as_text", "plural", "show_number", "show_range"]
+
+_WIDTH = 100
+
+# No style sheet, no script, nothing from elsewhere: notebooks and their themes do the rest.
+_CELL = "padding:0 0.8em 0 0;white-space:pre;font-family:monospace;"
+
+
+@dataclass
+class Table:
+    """Rows of text below titles.
+
+    Attributes
+    ----------
+    headers : tuple of str
+        Titles of the columns.
+    left : tuple of int
+        Columns that are aligned to the left.
+    max_rows : int or None
+        Number of rows after which the rest is counted only; None shows all.
+    rows : list of tuple of str
+        The cells of the rows that are shown.
+    num_rows : int
+        Number of rows there are, more perhaps than are shown.
+    """
+
+    headers: tuple[str, ...]
+    left: tuple[int, ...] = ()
+    max_rows: int | None = None
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    num_rows: int = 0
+
+    def add(self, *cells: str) -> None:
+        """Add a row, one line whatever is in the cells."""
+        self.rows.append(tuple(map(one_line, cells)))
+        self.num_rows = max(self.num_rows, len(self.rows))
+
+    @property
+    def rest(self) -> str:
+        """What is said of the rows that are not shown."""
+        count = self.num_rows - len(self.rows)
+        return f"… {count} more: to_text(max_rows=None) shows all" if count else ""
+
+
+@dataclass
+class Section:
+    """A part of a report: a title, and a table or paragraphs.
+
+    Attributes
+    ----------
+    title : str
+        The title.
+    paragraphs : list of str
+        Texts, one line each.
+    table : Table or None
+        The table, if it has one.
+    is_open : bool
+        Whether HTML shows it at once.
+    """
+
+    title: str
+    paragraphs: list[str] = field(default_factory=list)
+    table: Table | None = None
+    is_open: bool = False
+
+    def cut(self, max_rows: int | None) -> Section:
+        """Return this section with at most so many paragraphs."""
+        if max_rows is not None and len(self.paragraphs) > max_rows:
+            rest = f"… {len(self.paragraphs) - max_rows} more"
+            self.paragraphs = [*self.paragraphs[:max_rows], rest]
+        return self
+
+    def text_lines(self) -> list[str]:
+        """Return what is below the title."""
+        lines = as_text(self.table) if self.table is not None and self.table.rows else []
+        for paragraph in self.paragraphs:
+            lines += textwrap.wrap(one_line(paragraph), _WIDTH - 2, subsequent_indent="    ")
+        return lines
+
+
+def as_text(table: Table) -> list[str]:
+    """Return the lines of a table, with two blanks between the columns."""
+    widths = [max(len(row[i]) for row in (table.headers, *table.rows)) for i in range(len(table.headers))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if i in table.left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (table.headers, *table.rows)
+    ]
+    return [*lines, table.rest] if table.rest else lines
+
+
+def as_html(title: str, sections: Iterable[Section]) -> str:
+    """Return a report as HTML: sections that open and close, without style sheets or scripts."""
+    parts = [f"<div><div><b>{_escape(title.strip('<>'))}</b></div>"]
+    for section in sections:
+        inside = "".join(f"<div>{_escape(paragraph)}</div>" for paragraph in section.paragraphs)
+        if section.table is not None and section.table.rows:
+            inside += table_as_html(section.table)
+        if inside:
+            state = " open" if section.is_open else ""
+            parts.append(
+                f"<details{state}><summary>{_escape(section.title)}</summary>"
+                f'<div style="margin-left:1.2em">{inside}</div></details>'
+            )
+        else:
+            parts.append(f'<div style="margin-left:1.2em">{_escape(section.title)}</div>')
+    return "".join([*parts, "</div>"])
+
+
+def table_as_html(table: Table) -> str:
+    """Return a table as HTML."""
+    align = ["left" if i in table.left else "right" for i in range(len(table.headers))]
+
+    def row(cells: tuple[str, ...], tag: str) -> str:
+        inside = "".join(
+            f'<{tag} style="{_CELL}text-align:{align[i]}">{_escape(cell)}</{tag}>'
+            for i, cell in enumerate(cells)
+        )
+        return f"<tr>{inside}</tr>"
+
+    body = "".join(row(cells, "td") for cells in table.rows)
+    rest = f"<div>{_escape(table.rest)}</div>" if table.rest else ""
+    return (
+        f'<table style="border-collapse:collapse"><thead>{row(table.headers, "th")}</thead>'
+        f"<tbody>{body}</tbody></table>{rest}"
+    )
+
+
+def one_line(text: str) -> str:
+    """Return `text` without anything that breaks lines or steers a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def show_number(value: float) -> str:
+    """Return a number with four digits; a dash for no limit."""
+    return "-" if math.isinf(value) else f"{value + 0.0:.4g}"
+
+
+def show_range(indices: range) -> str:
+    """Return the first and last of some indices: ``"0-6"``, ``"7"``, or nothing."""
+    if not indices:
+        return ""
+    return str(indices[0]) if len(indices) == 1 else f"{indices[0]}-{indices[-1]}"
+
+
+def _escape(text: str) -> str:
+    return html.escape(one_line(text))
