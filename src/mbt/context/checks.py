@@ -167,7 +167,8 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
             raise SingularityError(
                 f"forward dynamics: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
                 f"{mobilizer.outboard_body._label} and what it carries have no mass, or no inertia about the "
-                "axis. Give it a mass, weld the joint, or add a rotor inertia."
+                "axis. Give it a mass, weld the joint, or add a rotor inertia. "
+                "tree.finalize_report.massless_branches lists all such joints."
             )
     raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
 

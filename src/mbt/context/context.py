@@ -232,6 +232,12 @@ class Context(ContextCore):
         if problems:
             raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
 
+    def _repr_html_(self) -> str:
+        """Return state and inputs by name, for a notebook."""
+        from mbt.context.presentation import describe_context_as_html
+
+        return describe_context_as_html(self)
+
     def __repr__(self) -> str:
         """Tell the sizes and the time."""
         return f"<Context of {self.tree!r}, time={self.time:g}>"

@@ -76,5 +76,8 @@ def make_graphviz(
 
 def _quoted(text: str) -> str:
     r"""Return a quoted label: line breaks remain, anything else that is not printable is replaced."""
-    lines = ("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line) for line in text.split("\n"))
+    lines = (
+        "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+        for line in text.split("\n")
+    )
     return '"' + r"\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines) + '"'

@@ -209,8 +209,8 @@ class SpanningForest:
         Returns
         -------
         str
-            For ``dot -Tsvg``. ``tree.get_topology_graphviz_string()`` shows more: joint types, coordinates and
-            model instances.
+            For ``dot -Tsvg``. ``tree.get_topology_graphviz_string()`` shows more: joint types, coordinates
+            and model instances.
         """
         nodes = [(b, f"{self.body_name(b)}\nnode {b}", "") for b in range(self.num_nodes)]
         edges = [

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, ShapeError, unknown_name_error
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ForeignElementError,
+    ShapeError,
+    unknown_name_error,
+)
 from mbt.math.arrays import FloatArray, as_float_array
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import MultibodyElement
@@ -73,7 +79,9 @@ class NamedCoordinates(InstanceState):
         --------
         position_names : names that are short, and different from each other.
         """
-        return self._name_all(model_instance, add_model_instance_prefix, always_add_suffix, "position_suffixes")
+        return self._name_all(
+            model_instance, add_model_instance_prefix, always_add_suffix, "position_suffixes"
+        )
 
     def get_velocity_names(
         self,
@@ -82,7 +90,9 @@ class NamedCoordinates(InstanceState):
         always_add_suffix: bool = True,
     ) -> list[str]:
         """Return the names of the velocities of a model instance, or of all, as `get_position_names`."""
-        return self._name_all(model_instance, add_model_instance_prefix, always_add_suffix, "velocity_suffixes")
+        return self._name_all(
+            model_instance, add_model_instance_prefix, always_add_suffix, "velocity_suffixes"
+        )
 
     def get_state_names(
         self, model_instance: int | None = None, add_model_instance_prefix: bool | None = None
@@ -145,7 +155,7 @@ class NamedCoordinates(InstanceState):
         >>> tree = mbt.MultibodyTree()
         >>> link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
         >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
-        >>> hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, axis=[0, 0, 1])
+        >>> hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, [0, 0, 1])
         >>> tree.finalize()
         >>> q = tree.q_from_dict({"hinge": 0.5})
         >>> q
@@ -183,9 +193,9 @@ class NamedCoordinates(InstanceState):
         Returns
         -------
         dict
-            In the order of q: of each joint that has positions an array (..., num_positions), a copy; where it
-            has one, a float, or an array (...) when `q` has leading axes. A name that joints of several model
-            instances have is written ``"arm::elbow"``.
+            In the order of q: of each joint that has positions an array (..., num_positions), a copy; where
+            it has one, a float, or an array (...) when `q` has leading axes. A name that joints of several
+            model instances have is written ``"arm::elbow"``.
         """
         return self._dict_from_array(as_float_array(q, "q", (..., self.num_positions)), is_position=True)
 
@@ -281,13 +291,14 @@ class NamedCoordinates(InstanceState):
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
             name = f"{method}: {letter} of {_label(mobilizer)}"
             part = as_float_array(value, name)
+            given_shape = part.shape
             count = len(indices)
-            if count == 1 and part.shape[-1:] != (1,):
+            if count == 1 and (given_shape == batch or given_shape[-1:] != (1,)):
                 part = part[..., np.newaxis]
             if part.shape[-1:] != (count,) or not _assign(array[..., indices.start : indices.stop], part):
                 wanted = "one number" if count == 1 else f"{count} numbers" if count else "none: it is fixed"
                 each = f" for each of {batch}" if batch else ""
-                raise ShapeError(f"{name}: expected {wanted}{each}, got shape {np.shape(value)}")
+                raise ShapeError(f"{name}: expected {wanted}{each}, got shape {given_shape}")
         return array
 
     def _dict_from_array(self, array: FloatArray, *, is_position: bool) -> dict[str, float | FloatArray]:
@@ -349,7 +360,7 @@ def as_generator(value: object) -> np.random.Generator:
 
 
 def _distinct_names(elements: Sequence[MultibodyElement]) -> list[str]:
-    """Return the names of elements; scoped where several have the same; "_" appended where that is not enough."""
+    """Return the names of elements, scoped where several have the same; "_" appended if they still have."""
     count = Counter(element.name for element in elements)
     names: list[str] = []
     taken: set[str] = set()

@@ -167,7 +167,7 @@ class InstanceState(StateLayout):
     def set_velocities(self, context: ContextCore, model_instance: int, v: npt.ArrayLike) -> None: ...
 
     def set_velocities(self, context: ContextCore, model_instance: Any = None, v: Any = _MISSING) -> None:
-        """Set the velocities of a Context: of the whole tree, or of one model instance, as `set_positions`."""
+        """Set the velocities of a Context: all, or those of one model instance, as `set_positions`."""
         instance, values = _split("set_velocities", "v", model_instance, v)
         context = self._own(context)
         context.v = self._replaced(context.v, instance, values, "v", self._velocity_indices)
@@ -208,7 +208,10 @@ class InstanceState(StateLayout):
         if instance is None:
             num_positions, num_velocities = self.num_positions, self.num_velocities
         else:
-            num_positions, num_velocities = self.get_num_positions(instance), self.get_num_velocities(instance)
+            num_positions, num_velocities = (
+                self.get_num_positions(instance),
+                self.get_num_velocities(instance),
+            )
         batch = context.q.shape[:-1]
         state = as_float_array(values, "q_v", (*batch, num_positions + num_velocities))
         q, v = state[..., :num_positions], state[..., num_positions:]
@@ -217,7 +220,7 @@ class InstanceState(StateLayout):
         context.v = self._replaced(context.v, instance, v, "q_v", self._velocity_indices)
 
     def get_actuation(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
-        """Return the inputs that a Context holds, a copy: of all actuators, or of those of a model instance."""
+        """Return the inputs that a Context holds, a copy: all, or those of a model instance."""
         u = self._own(context).actuation
         return u.copy() if model_instance is None else self.get_actuation_from_array(model_instance, u)
 

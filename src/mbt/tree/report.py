@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from mbt.topology import SpanningForest, draw_branches, make_graphviz
 from mbt.tree.joints.weld import WeldMobilizer
 from mbt.tree.report_massless import MasslessBranch, find_massless_branches
-from mbt.tree.report_tables import Section, Table, as_html, as_text, plural, show_number, show_range
+from mbt.tree.report_tables import (
+    Section,
+    Table,
+    as_html,
+    as_text,
+    plural,
+    show_limit,
+    show_number,
+    show_range,
+)
 
 if TYPE_CHECKING:
     from mbt.tree.body import RigidBody
@@ -131,7 +140,7 @@ class FinalizeReport:
 
     @cached_property
     def welded_bodies(self) -> tuple[tuple[RigidBody, ...], ...]:
-        """The groups of bodies that welds connect, each from World outwards; bodies without one are left out."""
+        """The groups of bodies that welds connect, two or more each, from World outwards."""
         group_of_node: list[list[RigidBody]] = [[self.node_order[0]]]
         groups = [group_of_node[0]]
         for b, mobilizer in enumerate(self._plan.mobilizer_of_node, start=1):
@@ -251,8 +260,9 @@ class FinalizeReport:
         lower, upper = tree.position_lower_limits, tree.position_upper_limits
         positions = Table(("q", "name", "joint", "lower", "upper", "default"), left=(1, 2), max_rows=max_rows)
         for c in self.positions[:max_rows]:
-            numbers = (show_number(float(array[c.index])) for array in (lower, upper, defaults))
-            positions.add(str(c.index), c.name, c.mobilizer.scoped_name, *numbers)
+            limits = (show_limit(float(array[c.index])) for array in (lower, upper))
+            default = show_number(float(defaults[c.index]))
+            positions.add(str(c.index), c.name, c.mobilizer.scoped_name, *limits, default)
         positions.num_rows = len(self.positions)
 
         lower, upper = tree.velocity_lower_limits, tree.velocity_upper_limits
@@ -263,9 +273,9 @@ class FinalizeReport:
             ("v", "name", "joint", "lower", "upper", "actuator"), left=(1, 2, 5), max_rows=max_rows
         )
         for c in self.velocities[:max_rows]:
-            numbers = (show_number(float(array[c.index])) for array in (lower, upper))
+            limits = (show_limit(float(array[c.index])) for array in (lower, upper))
             names = ", ".join(motors.get(c.index, ["-"]))
-            velocities.add(str(c.index), c.name, c.mobilizer.scoped_name, *numbers, names)
+            velocities.add(str(c.index), c.name, c.mobilizer.scoped_name, *limits, names)
         velocities.num_rows = len(self.velocities)
         return positions, velocities
 
@@ -313,7 +323,7 @@ def _make_coordinates(names: tuple[str, ...], owners: list[Mobilizer]) -> tuple[
 
 
 def _joint_name(mobilizer: Mobilizer) -> str:
-    """Return the name of the joint; in parentheses where ``finalize()`` made it, empty where there is none."""
+    """Return the name of the joint, in parentheses where ``finalize()`` made it."""
     if mobilizer.joint is None:
         return ""
     return f"({mobilizer.joint.name})" if mobilizer.joint.is_ephemeral else mobilizer.joint.name

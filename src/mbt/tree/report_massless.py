@@ -103,7 +103,7 @@ def _find_singular_dofs(tree: MultibodyTree, context: ContextCore) -> set[int]:
             U = inertia @ h
             D = float(h @ U) + reflected[k]
             scale = size_rotation * (h[:3] @ h[:3]) + size_translation * (h[3:] @ h[3:])
-            if D <= _ROUNDING * scale:
+            if _ROUNDING * scale >= D:
                 singular.add(k)
             else:
                 inertia = inertia - np.outer(U, U) / D
@@ -136,26 +136,29 @@ def _explain(
     names = _enumerate([body._label for body in rigid])
     partners = _find_partners(tree, mobilizer, dofs, singular, M)
     has_one_dof = mobilizer.num_velocities == 1
-    rotor = ", or give the joint an actuator with a rotor inertia" if has_one_dof and mobilizer.joint else ""
+    rotor = ["give the joint an actuator with a rotor inertia"] if has_one_dof and mobilizer.joint else []
     is_free = mobilizer.joint is not None and mobilizer.joint.is_ephemeral
     weld = "weld it to another body" if is_free else "weld the joint"
     if not any(body.default_mass for body in carried):
         what = f"{names} {'has' if len(rigid) == 1 else 'have'} no mass"
         if len(carried) > len(rigid):
             what += ", nor has anything farther out"
-        cure = f"Give {rigid[0]._label} mass and inertia, {weld}{rotor}."
+        cures = [f"give {rigid[0]._label} mass and inertia", weld, *rotor]
     elif partners:
         others = _enumerate([_label(partner) for partner in partners])
         what = f"it can move while {others} moves the other way, and no mass moves"
         if not any(body.default_mass for body in rigid):
             what += f": {names}, between them, {'has' if len(rigid) == 1 else 'have'} no mass"
-        cure = f"Give {rigid[0]._label} mass and inertia, or weld one of these joints{rotor}."
+        cures = [f"give {rigid[0]._label} mass and inertia", "weld one of these joints", *rotor]
     else:
         what = f"{names}, with all that moves along, has no inertia about its axis"
         if len(dofs) > 1:
             what = f"{names}, with all that moves along, has no inertia about {len(dofs)} of its axes"
-        cure = f"Give {rigid[0]._label} an inertia about its centre of mass, {weld}{rotor}."
-    return MasslessBranch(mobilizer, tuple(dofs), tuple(rigid), what, cure, is_everywhere)
+        cures = [f"give {rigid[0]._label} an inertia about its centre of mass", weld, *rotor]
+    cure = _enumerate(cures, "or")
+    return MasslessBranch(
+        mobilizer, tuple(dofs), tuple(rigid), what, f"{cure[0].upper()}{cure[1:]}.", is_everywhere
+    )
 
 
 def _find_partners(
@@ -197,8 +200,8 @@ def _label(mobilizer: Mobilizer) -> str:
     return mobilizer._label if mobilizer.joint is None else mobilizer.joint._label
 
 
-def _enumerate(words: list[str], limit: int = 4) -> str:
+def _enumerate(words: list[str], conjunction: str = "and", limit: int = 4) -> str:
     shown = words[:limit]
     if len(words) > limit:
         return f"{', '.join(shown)} and {len(words) - limit} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {conjunction} {shown[-1]}"

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-__all__ = ["Section", "Table", "as_html", "as_text", "plural", "show_number", "show_range"]
+__all__ = ["Section", "Table", "as_html", "as_text", "plural", "show_limit", "show_number", "show_range"]
 
 _WIDTH = 100
 
@@ -49,7 +49,7 @@ class Table:
     def rest(self) -> str:
         """What is said of the rows that are not shown."""
         count = self.num_rows - len(self.rows)
-        return f"… {count} more: to_text(max_rows=None) shows all" if count else ""
+        return f"… {count} more" if count else ""
 
 
 @dataclass
@@ -140,7 +140,11 @@ def table_as_html(table: Table) -> str:
 
 def one_line(text: str) -> str:
     """Return `text` without anything that breaks lines or steers a terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    )
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -149,8 +153,13 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def show_number(value: float) -> str:
-    """Return a number with four digits; a dash for no limit."""
-    return "-" if math.isinf(value) else f"{value + 0.0:.4g}"
+    """Return a number with four digits."""
+    return f"{value + 0.0:.4g}"
+
+
+def show_limit(value: float) -> str:
+    """Return a limit; a dash where there is none."""
+    return "-" if math.isinf(value) else show_number(value)
 
 
 def show_range(indices: range) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StateLayout"]
 
+
 class StateLayout(ElementAccess):
     """The part of `MultibodyTree` that knows the layout of q, v and the inputs, after ``finalize()``."""
 
