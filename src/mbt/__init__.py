@@ -51,6 +51,7 @@ from mbt.tree import (
     LinearSpringDamper,
     Mobilizer,
     MobilizerIndex,
+    ModelInstance,
     ModelInstanceIndex,
     MultibodyElement,
     MultibodyTree,
@@ -93,6 +94,7 @@ __all__ = [
     "BodyFrame",
     "FixedOffsetFrame",
     "JointActuator",
+    "ModelInstance",
     # Joints
     "Joint",
     "PrismaticJoint",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MasslessBranch", "find_massless_branches"]
 
-# A pivot below this share of the inertia it is made of is a zero with rounding errors.
+# A pivot below this share of the inertia of all that moves along is a zero with rounding errors.
 _ROUNDING = 1e-12
 # Forward dynamics is asked in one more configuration: does it fail always, or where the joints are now?
 _SEED = 20
@@ -84,7 +84,7 @@ def _find_singular_dofs(tree: MultibodyTree, context: ContextCore) -> set[int]:
     forest = tree.topology
     pc = tree.eval_position_kinematics(context)
     X_WB, X_BF, H_PB_W = pc.X_WB, pc.X_BF, pc.H_PB_W
-    articulated = np.array(pc.M_Bo_W)
+    articulated, composite = np.array(pc.M_Bo_W), np.array(pc.M_Bo_W)
     reflected = np.zeros(tree.num_velocities)
     for actuator in tree.joint_actuators:
         reflected[actuator.joint.velocity_start] += actuator.calc_reflected_inertia(context)
@@ -96,7 +96,9 @@ def _find_singular_dofs(tree: MultibodyTree, context: ContextCore) -> set[int]:
         # About Mo, where a rotation needs no translation and zeros are zeros.
         p_BoMo_W = X_WB[b, :3, :3] @ X_BF[mobilizer.outboard_frame.index, :3, 3]
         inertia = _shift(articulated[b], p_BoMo_W)
-        size_rotation, size_translation = np.trace(inertia[:3, :3]), np.trace(inertia[3:, 3:])
+        # What was taken out of the articulated inertia has left rounding errors of this size in it.
+        whole = _shift(composite[b], p_BoMo_W)
+        size_rotation, size_translation = np.trace(whole[:3, :3]), np.trace(whole[3:, 3:])
         for k in reversed(mobilizer._velocity_range()):
             h = H_PB_W[k].copy()
             h[3:] += np.cross(h[:3], p_BoMo_W)
@@ -108,7 +110,9 @@ def _find_singular_dofs(tree: MultibodyTree, context: ContextCore) -> set[int]:
             else:
                 inertia = inertia - np.outer(U, U) / D
         parent = forest.parent[b]
-        articulated[parent] += _shift(inertia, X_WB[parent, :3, 3] - X_WB[b, :3, 3] - p_BoMo_W)
+        p_MoPo_W = X_WB[parent, :3, 3] - X_WB[b, :3, 3] - p_BoMo_W
+        articulated[parent] += _shift(inertia, p_MoPo_W)
+        composite[parent] += _shift(whole, p_MoPo_W)
     return singular
 
 
