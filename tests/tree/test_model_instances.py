@@ -165,9 +165,11 @@ class TestMembership:
     )
     def test_there_is_no_such_instance(self, tree: MultibodyTree, method: str) -> None:
         for index in (-1, 4):
-            with pytest.raises(mbt.ElementIndexError, match=rf"model_instance: .*0 <= index < 4\), got {index}"):
+            with pytest.raises(
+                mbt.ElementIndexError, match=rf"model_instance: .*0 <= index < 4\), got {index}"
+            ):
                 getattr(tree, method)(index)
-        with pytest.raises(mbt.ArgumentTypeError, match="model_instance: .*got str 'arm'"):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"model_instance: .*got str 'arm'"):
             getattr(tree, method)("arm")
 
 
@@ -265,7 +267,9 @@ class TestContext:
                     call(foreign.create_default_context())
                 with pytest.raises(mbt.ArgumentTypeError, match="expected a Context"):
                     call(None)
-            with pytest.raises(mbt.ArgumentTypeError, match=rf"set_{name}\(context, model_instance, .* missing"):
+            with pytest.raises(
+                mbt.ArgumentTypeError, match=rf"set_{name}\(context, model_instance, .* missing"
+            ):
                 put(context)
             with pytest.raises(mbt.ShapeError, match=r"expected shape"):
                 put(context, 2, np.zeros(99))

@@ -92,7 +92,9 @@ class TestContents:
         tree.add_joint(WeldJoint, "floor", tree.world_body, None, a, None)
         tree.add_joint(RevoluteJoint, "bc", b, None, c, None, Z)
         tree.finalize()
-        assert [[x.name for x in group] for group in tree.finalize_report.welded_bodies] == [["world", "a", "b"]]
+        assert [[x.name for x in group] for group in tree.finalize_report.welded_bodies] == [
+            ["world", "a", "b"]
+        ]
 
 
 class TestText:
@@ -182,7 +184,9 @@ class TestMassless:
         rng = np.random.default_rng(seed)
         model = random_model(seed, 8, kinds=ALL_KINDS, actuated=0.2)
         bodies = [
-            replace(body, mass=0.0, com=np.zeros(3), I_BBcm_B=np.zeros((3, 3))) if rng.random() < 0.5 else body
+            replace(body, mass=0.0, com=np.zeros(3), I_BBcm_B=np.zeros((3, 3)))
+            if rng.random() < 0.5
+            else body
             for body in model.bodies
         ]
         tree = build_tree(replace(model, bodies=tuple(bodies)))
@@ -204,14 +208,13 @@ class TestMassless:
         tree = build_tree(replace(model, bodies=(*model.bodies[:-1], tip)))
         context = tree.create_default_context()
         branches = tree.finalize_report.massless_branches
-        try:
+        if not branches:
+            assert np.isfinite(tree.calc_forward_dynamics(context)).all()
+            return
+        with pytest.raises(mbt.SingularityError, match="massless_branches") as raised:
             tree.calc_forward_dynamics(context)
-        except mbt.SingularityError as error:
-            dof = int(re.findall(r"velocity (\d+)", str(error))[0])
-            assert dof in [k for branch in branches for k in branch.velocities]
-            assert "massless_branches" in str(error)
-        else:
-            assert branches == ()
+        dof = int(re.findall(r"velocity (\d+)", str(raised.value))[0])
+        assert dof in [k for branch in branches for k in branch.velocities]
 
     def test_no_mass(self) -> None:
         tree = MultibodyTree()

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ContextMismatchError, ShapeError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError
 from mbt.math.arrays import FloatArray, as_float_array, as_index
 from mbt.tree import MultibodyTree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
     from typing_extensions import Self
 
 __all__ = ["MultibodyForces"]
@@ -21,7 +22,8 @@ __all__ = ["MultibodyForces"]
 class MultibodyForces:
     """Spatial forces on the bodies of a tree, and generalized forces on its joints.
 
-    Both start at zero. Write into the arrays, or assign them as a whole.
+    Both start at zero. Write into the arrays, or assign them as a whole. Forces for the same tree and batch
+    shape can be added, subtracted, and multiplied by a number, or by one number for each sample of the batch.
 
     Parameters
     ----------
@@ -40,9 +42,14 @@ class MultibodyForces:
     >>> forces.body_forces[box.node_index] = [0, 0, 0, 0, 0, 9.81]
     >>> tree.calc_forward_dynamics(tree.create_default_context(), external_forces=forces)
     array([0.  , 0.  , 0.  , 0.  , 0.  , 9.81])
+    >>> (0.5 * forces - forces).body_forces[box.node_index, 5]
+    np.float64(-4.905)
     """
 
     __slots__ = ("_body_forces", "_generalized_forces", "_tree")
+
+    # NumPy leaves ``array * forces`` to this class, instead of multiplying entry by entry.
+    __array_ufunc__ = None
 
     def __init__(self, tree: MultibodyTree, batch_shape: int | Sequence[int] = ()) -> None:
         if not isinstance(tree, MultibodyTree):
@@ -62,6 +69,16 @@ class MultibodyForces:
     def batch_shape(self) -> tuple[int, ...]:
         """Leading axes of both arrays."""
         return self._generalized_forces.shape[:-1]
+
+    @property
+    def num_bodies(self) -> int:
+        """Number of bodies of the tree, World included: rows of `body_forces`."""
+        return int(self._body_forces.shape[-2])
+
+    @property
+    def num_velocities(self) -> int:
+        """Number of velocities of the tree: entries of `generalized_forces`."""
+        return int(self._generalized_forces.shape[-1])
 
     @property
     def body_forces(self) -> FloatArray:
@@ -104,13 +121,139 @@ class MultibodyForces:
         """
         if not isinstance(addend, MultibodyForces):
             raise ArgumentTypeError(f"addend: expected a MultibodyForces, got {type(addend).__name__}")
-        if addend._tree is not self._tree:
-            raise ContextMismatchError("addend: expected forces of the same tree, got those of another one")
-        if addend.batch_shape != self.batch_shape:
-            raise ShapeError(f"addend: expected batch shape {self.batch_shape}, got {addend.batch_shape}")
+        self._check_fits(addend, "addend")
         self._body_forces += addend._body_forces
         self._generalized_forces += addend._generalized_forces
         return self
+
+    # Checks.
+
+    def check_has_right_size_for_model(self, tree: MultibodyTree) -> bool:
+        """Return whether these forces have the sizes of a tree, which need not be the one they are for.
+
+        Parameters
+        ----------
+        tree : MultibodyTree
+            A finalized tree.
+        """
+        if not isinstance(tree, MultibodyTree):
+            raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
+        return (self.num_bodies, self.num_velocities) == (tree.num_bodies, tree.num_velocities)
+
+    def check_invariants(self) -> None:
+        """Verify that both arrays are what kernels rely on. Their values may be anything, NaN included.
+
+        Raises
+        ------
+        AssertionError
+            When they are not, which is an error of this package.
+        """
+        _require(self.check_has_right_size_for_model(self._tree), "the sizes are those of the tree")
+        _require(
+            self._body_forces.shape == (*self.batch_shape, self.num_bodies, 6),
+            "both arrays have the same leading axes",
+        )
+        for array in (self._body_forces, self._generalized_forces):
+            _require(type(array) is np.ndarray and array.dtype == np.float64, "the arrays are of float64")
+            _require(array.flags.carray, "the arrays are C-contiguous, aligned and writeable")
+            _require(array.flags.owndata, "the arrays share no memory")
+
+    # Arithmetic. The wrong kind of operand is left to Python, which raises TypeError.
+
+    def __add__(self, other: MultibodyForces) -> MultibodyForces:
+        """Return the sum."""
+        return self.clone().__iadd__(other)
+
+    def __radd__(self, other: int) -> MultibodyForces:
+        """Return a clone for ``0 + forces``, with which ``sum()`` begins."""
+        return self.clone() if type(other) is int and other == 0 else NotImplemented
+
+    def __sub__(self, other: MultibodyForces) -> MultibodyForces:
+        """Return the difference."""
+        return self.clone().__isub__(other)
+
+    def __iadd__(self, other: MultibodyForces) -> Self:
+        """Add other forces to these, as `add_in_forces`."""
+        if not isinstance(other, MultibodyForces):
+            return NotImplemented
+        return self.add_in_forces(other)
+
+    def __isub__(self, other: MultibodyForces) -> Self:
+        """Subtract other forces from these."""
+        if not isinstance(other, MultibodyForces):
+            return NotImplemented
+        self._check_fits(other, "subtrahend")
+        self._body_forces -= other._body_forces
+        self._generalized_forces -= other._generalized_forces
+        return self
+
+    def __mul__(self, factor: npt.ArrayLike) -> MultibodyForces:
+        """Return these forces multiplied by a number, or by an array of shape `batch_shape`."""
+        return self.clone().__imul__(factor)
+
+    def __rmul__(self, factor: npt.ArrayLike) -> MultibodyForces:
+        """Return these forces multiplied by a number, or by one for each sample."""
+        return self.clone().__imul__(factor)
+
+    def __imul__(self, factor: npt.ArrayLike) -> Self:
+        """Multiply these forces by a number, or by one for each sample."""
+        if isinstance(factor, MultibodyForces):
+            return NotImplemented
+        s = self._as_factor(factor, "factor")
+        self._body_forces *= s[..., np.newaxis, np.newaxis]
+        self._generalized_forces *= s[..., np.newaxis]
+        return self
+
+    def __truediv__(self, divisor: npt.ArrayLike) -> MultibodyForces:
+        """Return these forces divided by a number, or by one for each sample."""
+        return self.clone().__itruediv__(divisor)
+
+    def __itruediv__(self, divisor: npt.ArrayLike) -> Self:
+        """Divide these forces by a number, or by one for each sample."""
+        if isinstance(divisor, MultibodyForces):
+            return NotImplemented
+        s = self._as_factor(divisor, "divisor")
+        if not s.all():
+            raise ArgumentValueError("divisor: forces cannot be divided by zero")
+        self._body_forces /= s[..., np.newaxis, np.newaxis]
+        self._generalized_forces /= s[..., np.newaxis]
+        return self
+
+    def __neg__(self) -> MultibodyForces:
+        """Return the opposite forces."""
+        return self * -1.0
+
+    def __pos__(self) -> MultibodyForces:
+        """Return a clone."""
+        return self.clone()
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` holds the same forces for the same tree; NaN equals nothing."""
+        if not isinstance(other, MultibodyForces):
+            return NotImplemented
+        return (
+            other._tree is self._tree
+            and np.array_equal(self._body_forces, other._body_forces)
+            and np.array_equal(self._generalized_forces, other._generalized_forces)
+        )
+
+    # They can change, so they have no hash.
+    __hash__ = None  # type: ignore[assignment]
+
+    def _check_fits(self, other: MultibodyForces, argument: str) -> None:
+        if other._tree is not self._tree:
+            raise ContextMismatchError(
+                f"{argument}: expected forces of the same tree, got those of another one"
+            )
+        if other.batch_shape != self.batch_shape:
+            raise ShapeError(f"{argument}: expected batch shape {self.batch_shape}, got {other.batch_shape}")
+
+    def _as_factor(self, value: object, argument: str) -> FloatArray:
+        factor = as_float_array(value, argument)
+        if factor.shape not in ((), self.batch_shape):
+            wanted = f", or an array of batch shape {self.batch_shape}" if self.batch_shape else ""
+            raise ShapeError(f"{argument}: expected a number{wanted}, got shape {factor.shape}")
+        return factor
 
     def clone(self) -> MultibodyForces:
         """Return independent forces for the same tree with the same values."""
@@ -133,6 +276,11 @@ class MultibodyForces:
             f"<MultibodyForces body_forces {self._body_forces.shape}, "
             f"generalized_forces {self._generalized_forces.shape}>"
         )
+
+
+def _require(condition: bool, invariant: str) -> None:
+    if not condition:
+        raise AssertionError(f"MultibodyForces: violated: {invariant}")
 
 
 def _as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:

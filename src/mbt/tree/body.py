@@ -5,13 +5,22 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING, ClassVar, overload
 
+import numpy as np
+
 from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, NotFinalizedError
-from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative
+from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_nonnegative
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
-from mbt.tree.context_access import get_parameter, get_scalar_parameter, set_parameter
-from mbt.tree.element import MultibodyElement, call_constructor
-from mbt.tree.frame import BodyFrame
+from mbt.tree.context_access import (
+    Forces,
+    check_context,
+    check_forces,
+    get_parameter,
+    get_scalar_parameter,
+    set_parameter,
+)
+from mbt.tree.element import MultibodyElement, call_constructor, check_element
+from mbt.tree.frame import BodyFrame, Frame
 from mbt.tree.indices import BodyIndex, BodyNodeIndex, world_index
 
 if TYPE_CHECKING:
@@ -230,6 +239,106 @@ class RigidBody(MultibodyElement):
     def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:
         """Return the row of this body in an array of shape (..., num_bodies, 6): a view."""
         return A_WB_array[..., self.node_index, :]
+
+    # Forces on this body.
+
+    def get_force_in_world(self, context: ContextCore, forces: Forces) -> FloatArray:
+        """Return the force on this body at its origin Bo, in World: F_Bo_W (6,) [N m, N], a copy.
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this body. Its values do not matter.
+        forces : MultibodyForces
+            Forces on the same tree.
+
+        Returns
+        -------
+        ndarray, shape (*forces.batch_shape, 6)
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` or `forces` are of another tree.
+        """
+        check_context(self, context)
+        check_forces(self, forces)
+        return forces.body_forces[..., self.node_index, :].copy()
+
+    def add_in_force_in_world(self, context: ContextCore, F_Bo_W: object, forces: Forces) -> None:
+        """Add a force on this body at its origin Bo to `forces`.
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this body. Its values do not matter.
+        F_Bo_W : array_like, shape (6,)
+            Torque and force at Bo, in World [N m, N]. It may have the leading axes of `forces`.
+        forces : MultibodyForces
+            Forces on the same tree.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` or `forces` are of another tree.
+        ShapeError
+            When `F_Bo_W` has another shape.
+        """
+        check_context(self, context)
+        check_forces(self, forces)
+        F = as_float_array(F_Bo_W, f"{self._label}: F_Bo_W")
+        if F.shape != (6,):
+            F = as_float_array(F, f"{self._label}: F_Bo_W", (*forces.batch_shape, 6))
+        forces.body_forces[..., self.node_index, :] += F
+
+    def add_in_force(
+        self, context: ContextCore, p_BP_E: object, F_Bp_E: object, frame_E: Frame, forces: Forces
+    ) -> None:
+        """Add a force on this body B at a point P to `forces`.
+
+        Parameters
+        ----------
+        context : Context
+            Its positions say how frame E is turned.
+        p_BP_E : array_like, shape (3,)
+            Position of P from Bo, expressed in E [m].
+        F_Bp_E : array_like, shape (6,)
+            Torque and force at P, expressed in E [N m, N].
+        frame_E : Frame
+            The frame in which both are expressed.
+        forces : MultibodyForces
+            Forces on the same tree.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` or `forces` are of another tree.
+        ForeignElementError
+            When `frame_E` is of another tree.
+        ShapeError
+            When a vector has another shape.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 1, 1, 1)))
+        >>> tree.finalize()
+        >>> context, forces = tree.create_default_context(), mbt.MultibodyForces(tree)
+        >>> box.add_in_force(context, [1, 0, 0], [0, 0, 0, 0, 2, 0], box.body_frame, forces)
+        >>> box.get_force_in_world(context, forces)
+        array([0., 0., 2., 0., 2., 0.])
+        """
+        check_context(self, context)
+        check_forces(self, forces)
+        check_element(frame_E, Frame, f"{self._label}: frame_E")
+        p_BoBp_E = as_float_array(p_BP_E, f"{self._label}: p_BP_E", (3,))
+        F_E = as_float_array(F_Bp_E, f"{self._label}: F_Bp_E", (6,))
+        R_WE = self.parent_tree.calc_relative_transform(context, self.parent_tree.world_frame, frame_E)[
+            ..., :3, :3
+        ]
+        torque_E = F_E[:3] + np.cross(p_BoBp_E, F_E[3:])
+        forces.body_forces[..., self.node_index, :] += np.concatenate([R_WE @ torque_E, R_WE @ F_E[3:]], -1)
 
     def _check_has_mass_properties(self) -> None:
         if self.is_world:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,13 +15,55 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = [
+    "Forces",
     "check_context",
+    "check_forces",
     "get_parameter",
     "get_scalar_parameter",
     "raise_context_mismatch",
     "replace_slice",
     "set_parameter",
 ]
+
+
+@runtime_checkable
+class Forces(Protocol):
+    """What elements need of a `MultibodyForces`, which is built on them."""
+
+    @property
+    def tree(self) -> MultibodyTree:
+        """The tree they act on."""
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Leading axes of both arrays."""
+
+    @property
+    def body_forces(self) -> FloatArray:
+        """Force on each body at its origin, in World, (..., num_bodies, 6)."""
+
+    @property
+    def generalized_forces(self) -> FloatArray:
+        """Force along each velocity, (..., num_velocities)."""
+
+
+def check_forces(element: MultibodyElement, forces: object) -> None:
+    """Check that `forces` are for the tree that owns `element`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When they are no MultibodyForces.
+    ContextMismatchError
+        When they are for another tree.
+    """
+    tree = element.parent_tree
+    if not isinstance(forces, Forces):
+        raise ArgumentTypeError(f"forces: expected a MultibodyForces, got {type(forces).__name__}")
+    if forces.tree is not tree:
+        raise ContextMismatchError(
+            f"forces: expected forces of the tree of {element._label}, got those of another tree"
+        )
 
 
 def check_context(element: MultibodyElement, context: object) -> None:

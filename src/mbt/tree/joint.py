@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, NotFinalizedError, TopologyError
-from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
-from mbt.tree.context_access import check_context, get_scalar_parameter, set_parameter
+from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_index
+from mbt.tree.context_access import Forces, check_context, check_forces, get_scalar_parameter, set_parameter
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import as_name, check_element
 from mbt.tree.frame import Frame
@@ -266,6 +266,71 @@ class Joint(CoordinateOwner):
         if (vector < 0.0).any():
             raise ArgumentValueError(f"{self._label}: damping: expected numbers >= 0, got {vector.tolist()}")
         return _frozen(vector)
+
+    # Forces along this joint.
+
+    def add_in_one_force(
+        self, context: ContextCore, joint_dof: int, joint_tau: object, forces: Forces
+    ) -> None:
+        """Add a force along one velocity of this joint to `forces`.
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this joint. Its values do not matter.
+        joint_dof : int
+            Which velocity of the joint, from 0.
+        joint_tau : float
+            The force [N m, N]; an array of ``forces.batch_shape`` gives each sample one of its own.
+        forces : MultibodyForces
+            Forces on the same tree.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` or `forces` are of another tree.
+        ElementIndexError
+            When the joint has no such velocity.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        >>> hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, [0, 0, 1])
+        >>> tree.finalize()
+        >>> forces = mbt.MultibodyForces(tree)
+        >>> hinge.add_in_one_force(tree.create_default_context(), 0, 2.5, forces)
+        >>> forces.generalized_forces
+        array([2.5])
+        """
+        check_context(self, context)
+        check_forces(self, forces)
+        dof = as_index(joint_dof, f"{self._label}: joint_dof", self.num_velocities, "velocity of the joint")
+        tau = as_float_array(joint_tau, f"{self._label}: joint_tau")
+        if tau.ndim:
+            tau = as_float_array(tau, f"{self._label}: joint_tau", forces.batch_shape)
+        forces.generalized_forces[..., self.velocity_start + dof] += tau
+
+    def add_in_damping(self, context: ContextCore, forces: Forces) -> None:
+        """Add the viscous damping of this joint, ``-damping * v``, to `forces`.
+
+        Parameters
+        ----------
+        context : Context
+            Its velocities and damping count.
+        forces : MultibodyForces
+            Forces on the same tree.
+
+        Raises
+        ------
+        ContextMismatchError
+            When `context` or `forces` are of another tree.
+        """
+        check_context(self, context)
+        check_forces(self, forces)
+        tau = -self.get_damping_vector(context) * self.get_velocities(context)
+        self.get_mutable_generalized_forces_from_array(forces.generalized_forces)[...] += tau
 
     # The mobilizer.
 
