@@ -21,6 +21,7 @@ from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.jacobian cimport add_spatial_velocity_jacobian
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
+from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.records cimport (
@@ -334,3 +335,27 @@ cdef inline void run_coriolis_matrix(
     calc_coriolis_matrix(
         model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, q, v, X_WB, H_FM, V_WB, base, work, h, hdot, C
     )
+
+
+cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* more, T* M_inverse
+) noexcept nogil:
+    """M^-1, (nv, nv). `more` holds 6 nv (num_mobods + 1) + 3 nv scalars. Returns the pivots, in `memory`."""
+    cdef Articulated[T]* work = <Articulated[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
+    cdef T* zeros = more
+    cdef T* row = zeros + model.num_velocities
+    cdef T* vdot = row + model.num_velocities
+    cdef T* F = vdot + model.num_velocities
+    cdef T no_gravity[3]
+    set_zero(no_gravity, 3)
+    set_zero(zeros, model.num_velocities)
+    calc_forward_dynamics(
+        model, p.mobods, p.reflected_inertia, no_gravity, NULL, q, zeros, zeros, work, H_N, sin_q, cos_q, dofs,
+        vdot
+    )
+    calc_mass_matrix_inverse(model, work, H_N, dofs, F, F + 6*model.num_velocities, row, M_inverse)
+    return dofs

@@ -1,4 +1,4 @@
-// Many spatial forces at once, [torque; force]: force k is F[k], F[stride + k], .. F[5 stride + k].
+// Many spatial vectors at once, [rotational; translational]: vector k is F[k], F[stride + k], .. F[5 stride + k].
 // The iterations are independent, so that a compiler makes vectors of doubles of them.
 #pragma once
 
@@ -37,6 +37,47 @@ static inline void carry_columns(const Pose<T>* X_PN, int n, std::ptrdiff_t stri
     x[3 * stride] = g0;
     x[4 * stride] = g1;
     x[5 * stride] = g2;
+  }
+}
+
+// [alpha; a] at Po in P becomes [R' alpha; R' (a + alpha x p)] at No in N.
+template <class T>
+static inline void carry_motion_columns(const Pose<T>* X_PN, int n, std::ptrdiff_t stride, const T* A_P, T* A_N) {
+  const T* R = X_PN->R;
+  const T* p = X_PN->p;
+  const T R0 = R[0], R1 = R[1], R2 = R[2], R3 = R[3], R4 = R[4], R5 = R[5], R6 = R[6], R7 = R[7], R8 = R[8];
+  const T p0 = p[0], p1 = p[1], p2 = p[2];
+  MBT_INDEPENDENT
+  for (int k = 0; k < n; ++k) {
+    const T* x = A_P + k;
+    T* y = A_N + k;
+    const T w0 = x[0], w1 = x[stride], w2 = x[2 * stride];
+    const T a0 = x[3 * stride] + w1 * p2 - w2 * p1;
+    const T a1 = x[4 * stride] + w2 * p0 - w0 * p2;
+    const T a2 = x[5 * stride] + w0 * p1 - w1 * p0;
+    y[0] = R0 * w0 + R3 * w1 + R6 * w2;
+    y[stride] = R1 * w0 + R4 * w1 + R7 * w2;
+    y[2 * stride] = R2 * w0 + R5 * w1 + R8 * w2;
+    y[3 * stride] = R0 * a0 + R3 * a1 + R6 * a2;
+    y[4 * stride] = R1 * a0 + R4 * a1 + R7 * a2;
+    y[5 * stride] = R2 * a0 + R5 * a1 + R8 * a2;
+  }
+}
+
+// F[:, k] += h y[k].
+template <class T>
+static inline void add_to_columns(const T* h, int n, std::ptrdiff_t stride, const T* y, T* F) {
+  const T h0 = h[0], h1 = h[1], h2 = h[2], h3 = h[3], h4 = h[4], h5 = h[5];
+  MBT_INDEPENDENT
+  for (int k = 0; k < n; ++k) {
+    const T s = y[k];
+    T* x = F + k;
+    x[0] = x[0] + h0 * s;
+    x[stride] = x[stride] + h1 * s;
+    x[2 * stride] = x[2 * stride] + h2 * s;
+    x[3 * stride] = x[3 * stride] + h3 * s;
+    x[4 * stride] = x[4 * stride] + h4 * s;
+    x[5 * stride] = x[5 * stride] + h5 * s;
   }
 }
 

@@ -56,6 +56,8 @@ cdef class ContextCore:
     cdef unsigned long long time_serial, q_serial, v_serial, parameter_serial, input_serial, switch_serial
     cdef PositionKinematicsCache _pc
     cdef VelocityKinematicsCache _vc
+    cdef object _frame_body_poses            # a FrameBodyPoseCache, or None
+    cdef object _forward_accelerations       # a ForwardAccelerations, or None
     cdef _reset(self)
     cdef Derived derived(self)
     cdef PositionKinematicsCache position(self)

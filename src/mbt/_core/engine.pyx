@@ -1,24 +1,17 @@
-"""The compiled half of a MultibodyTree: energy, mass and momentum, on top of its dynamics and kinematics.
+"""The compiled half of a MultibodyTree: energy, on top of its mass, dynamics and kinematics.
 
 A method checks its arguments at the door, and then makes one call into a kernel.
 """
 
-cimport numpy as cnp
-
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, data, in1, new1
+from mbt._core.door cimport adopt, data
 from mbt._core.model cimport Derived, Model
-from mbt._core.tree_dynamics cimport TreeDynamics
-
-from mbt.math.read_only import ReadOnlyArray
-
-cnp.import_array()
-adopt(ReadOnlyArray)
+from mbt._core.tree_mass cimport TreeMass
 
 
-cdef class TreeCore(TreeDynamics):
-    """Base class of `MultibodyTree`: kinematics, dynamics, and here the energy, mass and momentum of the whole."""
+cdef class TreeCore(TreeMass):
+    """Base class of `MultibodyTree`: kinematics, dynamics, mass, and here the energy of the whole."""
 
     # Energy and power -------------------------------------------------------------------------------------------
 
@@ -139,92 +132,3 @@ cdef class TreeCore(TreeDynamics):
         return kernels.gravity_power(
             m, &derived.parameters, c.switches.weightless, position.X_WB_data, velocity.V_WB_data
         )
-
-    # Mass and momentum ------------------------------------------------------------------------------------------
-
-    def calc_total_mass(self, context):
-        """Return the mass [kg] of all bodies but World, those welded to World included."""
-        cdef double[4] mass_and_moment
-        self.mass_and_moment(self.own(context), mass_and_moment)
-        return mass_and_moment[0]
-
-    def calc_center_of_mass_position_in_world(self, context):
-        """Return the centre of mass of all bodies but World, (3,) [m].
-
-        Raises
-        ------
-        SingularityError
-            When the tree has no mass.
-        """
-        cdef double[4] mass_and_moment
-        self.mass_and_moment(self.own(context), mass_and_moment)
-        self.need_mass(mass_and_moment[0])
-        com = new1(3)
-        for i in range(3):
-            data(com)[i] = mass_and_moment[1 + i]/mass_and_moment[0]
-        return com
-
-    def calc_center_of_mass_translational_velocity_in_world(self, context):
-        """Return the velocity of the centre of mass of all bodies but World, (3,) [m/s].
-
-        Raises
-        ------
-        SingularityError
-            When the tree has no mass.
-        """
-        cdef double[4] mass_and_moment
-        cdef double[6] L
-        self.mass_and_moment(self.own(context), mass_and_moment)
-        self.momentum(self.own(context), L)
-        self.need_mass(mass_and_moment[0])
-        velocity = new1(3)
-        for i in range(3):
-            data(velocity)[i] = L[3 + i]/mass_and_moment[0]
-        return velocity
-
-    def calc_spatial_momentum_in_world_about_point(self, context, p_WoP_W):
-        """Return the momentum of all bodies about a point P, in World.
-
-        Parameters
-        ----------
-        context : Context
-            Of this tree.
-        p_WoP_W : array_like, shape (3,)
-            The point [m].
-
-        Returns
-        -------
-        ndarray, shape (6,)
-            ``[angular; linear]`` momentum [kg m^2/s, kg m/s].
-        """
-        cdef ContextCore c = self.own(context)
-        p_WoP = in1(p_WoP_W, "p_WoP_W", 3)
-        L_WP = new1(6)
-        cdef double* L = data(L_WP)
-        cdef const double* p = data(p_WoP)
-        self.momentum(c, L)
-        # L_P = L_Wo - p × l
-        L[0] -= p[1]*L[5] - p[2]*L[4]
-        L[1] -= p[2]*L[3] - p[0]*L[5]
-        L[2] -= p[0]*L[4] - p[1]*L[3]
-        return L_WP
-
-    cdef int mass_and_moment(self, ContextCore c, double* result) except -1:
-        """The total mass, and the sum of m p_WBcm."""
-        cdef Derived derived = c.derived()
-        kernels.mass_moment(&c.compiled.model, &derived.parameters, c.position().X_WB_data, result, result + 1)
-        return 0
-
-    cdef int need_mass(self, double mass) except -1:
-        """Refuse a centre of mass where there is no mass."""
-        if mass == 0.0:
-            from mbt.context.checks import raise_no_mass
-            raise_no_mass(self)
-        return 0
-
-    cdef int momentum(self, ContextCore c, double* L_WWo_W) except -1:
-        cdef Derived derived = c.derived()
-        kernels.momentum(
-            &c.compiled.model, &derived.parameters, c.position().X_WB_data, c.velocity().V_WB_data, L_WWo_W
-        )
-        return 0

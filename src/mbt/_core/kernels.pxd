@@ -44,9 +44,9 @@ cdef void frame_jacobian(
 cdef void add_jacobian(
     const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
     double* J) noexcept nogil
-cdef void express_jacobian(int nv, const double* X_WE, double* J) noexcept nogil
+cdef void express_jacobian(int num_rows, Py_ssize_t nv, const double* X_WE, double* J) noexcept nogil
 cdef void multiply_by_Nplus(
-    const Model* model, const double* q, const double* J_v, double* J_qdot) noexcept nogil
+    const Model* model, const double* q, int num_rows, const double* J_v, double* J_qdot) noexcept nogil
 cdef void position_kinematics(
     const Model* model, const Parameters[double]* p, const double* q, double* memory,
     double* X_FM, double* X_PB, double* X_WB, double* H_FM, double* H_PB_W) noexcept nogil
@@ -103,9 +103,40 @@ cdef double non_conservative_power(
     const Model* model, const Parameters[double]* p, const double* q, const double* v, const double* X_WB,
     const double* V_WB) noexcept nogil
 cdef void mass_moment(
-    const Model* model, const Parameters[double]* p, const double* X_WB, double* mass, double* moment) noexcept nogil
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, double* total_mass,
+    double* moment) noexcept nogil
 cdef void momentum(
-    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, double* L_WWo_W
-) noexcept nogil
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* G_BBo_B, const double* X_WB,
+    const double* V_WB, double* L_WWo_W) noexcept nogil
 cdef void velocity_to_qdot(const Model* model, const double* q, const double* v, double* qdot) noexcept nogil
 cdef void qdot_to_velocity(const Model* model, const double* q, const double* qdot, double* v) noexcept nogil
+
+cdef void add_angular_jacobian(
+    const Model* model, int node, const double* H_PB_W, double sign, double* J) noexcept nogil
+cdef void add_translational_jacobian(
+    const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
+    double* J) noexcept nogil
+cdef void relative_velocity(
+    int a, int b, const double* X_WB, const double* V_WB, const double* p_WoBp_W, const double* X_WE, double* V_ABp_E) noexcept nogil
+cdef void relative_acceleration(
+    int a, int b, const double* X_WB, const double* V_WB, const double* A_WB, const double* p_WoBp_W,
+    const double* X_WE, double* A_ABp_E) noexcept nogil
+cdef void relative_acceleration_of_point(
+    int a, const double* X_WB, const double* V_WB, const double* A_WB, const double* p_WoBp_W, const double* V_WBp,
+    const double* A_WBp, const double* X_WE, double* A_ABp_E) noexcept nogil
+cdef void mass_acceleration(
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, const double* V_WB,
+    const double* A_WB, double* force) noexcept nogil
+cdef void composite_inertia(
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* G_BBo_B, const double* X_WB,
+    const double* X_FW, double* total_mass, double* moment, double* inertia) noexcept nogil
+cdef void momentum_matrix_about(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* H_PB_W, const double* p_WP,
+    double* memory, double* A_P) noexcept nogil
+cdef void linear_momentum_matrix(
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, const double* H_PB_W,
+    double* memory, double* P) noexcept nogil
+cdef int mass_matrix_inverse(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse) noexcept nogil
+cdef void N_matrix(const Model* model, const double* q, double* N) noexcept nogil
+cdef void Nplus_matrix(const Model* model, const double* q, double* Nplus) noexcept nogil

@@ -3,7 +3,7 @@ from mbt._core.model cimport Model, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_reaction_forces
 from mbt._core.passes.energy cimport calc_kinetic_energy
-from mbt._core.passes cimport element_forces, jacobian
+from mbt._core.passes cimport element_forces, jacobian, mass_properties, momentum_matrix, qdot_maps, relative_motion
 from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_about_world_origin
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
@@ -144,12 +144,14 @@ cdef void add_jacobian(
     jacobian.add_spatial_velocity_jacobian[double](model, node, X_WB, H_PB_W, p_WoBp_W, sign, J)
 
 
-cdef void express_jacobian(int nv, const double* X_WE, double* J) noexcept nogil:
-    jacobian.express_jacobian[double](nv, X_WE, J)
+cdef void express_jacobian(int num_rows, Py_ssize_t nv, const double* X_WE, double* J) noexcept nogil:
+    jacobian.express_jacobian[double](num_rows, nv, X_WE, J)
 
 
-cdef void multiply_by_Nplus(const Model* model, const double* q, const double* J_v, double* J_qdot) noexcept nogil:
-    jacobian.multiply_by_Nplus[double](model, q, J_v, J_qdot)
+cdef void multiply_by_Nplus(
+    const Model* model, const double* q, int num_rows, const double* J_v, double* J_qdot
+) noexcept nogil:
+    jacobian.multiply_by_Nplus[double](model, q, num_rows, J_v, J_qdot)
 
 
 cdef void position_kinematics(
@@ -280,15 +282,17 @@ cdef double non_conservative_power(
 
 
 cdef void mass_moment(
-    const Model* model, const Parameters[double]* p, const double* X_WB, double* mass, double* moment
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, double* total_mass,
+    double* moment
 ) noexcept nogil:
-    calc_mass_moment[double](model, p.mass, p.p_BoBcm_B, X_WB, mass, moment)
+    calc_mass_moment[double](model, mass, p_BoBcm_B, X_WB, total_mass, moment)
 
 
 cdef void momentum(
-    const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, double* L_WWo_W
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* G_BBo_B, const double* X_WB,
+    const double* V_WB, double* L_WWo_W
 ) noexcept nogil:
-    calc_momentum_about_world_origin[double](model, p.mass, p.p_BoBcm_B, p.G_BBo_B, X_WB, V_WB, L_WWo_W)
+    calc_momentum_about_world_origin[double](model, mass, p_BoBcm_B, G_BBo_B, X_WB, V_WB, L_WWo_W)
 
 
 cdef void velocity_to_qdot(const Model* model, const double* q, const double* v, double* qdot) noexcept nogil:
@@ -297,3 +301,102 @@ cdef void velocity_to_qdot(const Model* model, const double* q, const double* v,
 
 cdef void qdot_to_velocity(const Model* model, const double* q, const double* qdot, double* v) noexcept nogil:
     map_qdot_to_velocity[double](model, q, qdot, v)
+
+
+# Kinematics and mass of frames, points and sets of bodies --------------------------------------------------------
+
+cdef void add_angular_jacobian(
+    const Model* model, int node, const double* H_PB_W, double sign, double* J
+) noexcept nogil:
+    jacobian.add_angular_velocity_jacobian[double](model, node, H_PB_W, sign, J)
+
+
+cdef void add_translational_jacobian(
+    const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
+    double* J
+) noexcept nogil:
+    jacobian.add_translational_velocity_jacobian[double](model, node, X_WB, H_PB_W, p_WoBp_W, sign, J)
+
+
+cdef void relative_velocity(
+    int a, int b, const double* X_WB, const double* V_WB, const double* p_WoBp_W, const double* X_WE, double* V_ABp_E
+) noexcept nogil:
+    """Velocity of a point fixed to body b, in body a, expressed in E."""
+    cdef double[6] V_WBp
+    cdef double[6] V_ABp
+    relative_motion.calc_velocity_of_point[double](X_WB + 16*b, V_WB + 6*b, p_WoBp_W, V_WBp)
+    relative_motion.calc_relative_velocity[double](X_WB + 16*a, V_WB + 6*a, p_WoBp_W, V_WBp, V_ABp)
+    relative_motion.express_spatial[double](X_WE, V_ABp, V_ABp_E)
+
+
+cdef void relative_acceleration(
+    int a, int b, const double* X_WB, const double* V_WB, const double* A_WB, const double* p_WoBp_W,
+    const double* X_WE, double* A_ABp_E
+) noexcept nogil:
+    """Acceleration of a point fixed to body b, in body a, expressed in E."""
+    cdef double[6] V_WBp
+    cdef double[6] A_WBp
+    relative_motion.calc_velocity_of_point[double](X_WB + 16*b, V_WB + 6*b, p_WoBp_W, V_WBp)
+    relative_motion.calc_acceleration_of_point[double](X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, p_WoBp_W, A_WBp)
+    relative_acceleration_of_point(a, X_WB, V_WB, A_WB, p_WoBp_W, V_WBp, A_WBp, X_WE, A_ABp_E)
+
+
+cdef void relative_acceleration_of_point(
+    int a, const double* X_WB, const double* V_WB, const double* A_WB, const double* p_WoBp_W, const double* V_WBp,
+    const double* A_WBp, const double* X_WE, double* A_ABp_E
+) noexcept nogil:
+    """Acceleration of a point that moves as V_WBp and A_WBp say, in body a, expressed in E."""
+    cdef double[6] A_ABp
+    relative_motion.calc_relative_acceleration[double](
+        X_WB + 16*a, V_WB + 6*a, A_WB + 6*a, p_WoBp_W, V_WBp, A_WBp, A_ABp
+    )
+    relative_motion.express_spatial[double](X_WE, A_ABp, A_ABp_E)
+
+
+cdef void mass_acceleration(
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, const double* V_WB,
+    const double* A_WB, double* force
+) noexcept nogil:
+    mass_properties.calc_mass_acceleration[double](model, mass, p_BoBcm_B, X_WB, V_WB, A_WB, force)
+
+
+cdef void composite_inertia(
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* G_BBo_B, const double* X_WB,
+    const double* X_FW, double* total_mass, double* moment, double* inertia
+) noexcept nogil:
+    mass_properties.calc_composite_inertia[double](
+        model, mass, p_BoBcm_B, G_BBo_B, X_WB, X_FW, total_mass, moment, inertia
+    )
+
+
+cdef void momentum_matrix_about(
+    const Model* model, const Parameters[double]* p, const double* X_WB, const double* H_PB_W, const double* p_WP,
+    double* memory, double* A_P
+) noexcept nogil:
+    momentum_matrix.calc_momentum_matrix[double](
+        model, p.mass, p.p_BoBcm_B, p.G_BBo_B, X_WB, H_PB_W, p_WP, memory, A_P
+    )
+
+
+cdef void linear_momentum_matrix(
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, const double* H_PB_W,
+    double* memory, double* P
+) noexcept nogil:
+    momentum_matrix.calc_linear_momentum_matrix[double](model, mass, p_BoBcm_B, X_WB, H_PB_W, memory, P)
+
+
+cdef int mass_matrix_inverse(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse
+) noexcept nogil:
+    """Returns -1, or the first dof that no mass resists."""
+    return find_massless_dof(
+        model, NULL, algorithms.run_mass_matrix_inverse[double](model, p, q, memory, more, M_inverse)
+    )
+
+
+cdef void N_matrix(const Model* model, const double* q, double* N) noexcept nogil:
+    qdot_maps.calc_N[double](model, q, N)
+
+
+cdef void Nplus_matrix(const Model* model, const double* q, double* Nplus) noexcept nogil:
+    qdot_maps.calc_Nplus[double](model, q, Nplus)

@@ -95,5 +95,7 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
 
 
 cdef extern from "columns.hpp" namespace "MBT_NS" nogil:
+    void add_to_columns[S](const S* h, int n, Py_ssize_t stride, const S* y, S* F)
+    void carry_motion_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, const S* A_P, S* A_N)
     void carry_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, S* F)
     void project_columns[S](const S* h, int n, Py_ssize_t stride, const S* F, S* y)

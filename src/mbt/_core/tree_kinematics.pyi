@@ -1,6 +1,6 @@
-from typing import Literal
-
+import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 from mbt._core.context import (
     AccelerationKinematicsCache,
@@ -8,12 +8,32 @@ from mbt._core.context import (
     PositionKinematicsCache,
     VelocityKinematicsCache,
 )
+from mbt._core.model import CompiledModel, Derived
 from mbt._core.tree_caches import TreeCaches
 from mbt.math.arrays import FloatArray
 from mbt.tree import Frame, RigidBody
 
+@disjoint_base
+class FrameBodyPoseCache:
+    def __init__(self, compiled: CompiledModel, derived: Derived) -> None: ...
+    def is_of(self, tree: TreeCaches) -> bool: ...
+    @property
+    def X_BF(self) -> FloatArray: ...
+    @property
+    def X_FB(self) -> FloatArray: ...
+    @property
+    def is_X_BF_identity(self) -> npt.NDArray[np.bool_]: ...
+
 class TreeKinematics(TreeCaches):
     def calc_relative_transform(
+        self,
+        context: ContextCore,
+        frame_A: Frame | RigidBody,
+        frame_B: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    def calc_relative_rotation_matrix(
         self,
         context: ContextCore,
         frame_A: Frame | RigidBody,
@@ -30,22 +50,27 @@ class TreeKinematics(TreeCaches):
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
-    def calc_jacobian_spatial_velocity(
+    def _calc_frame_velocity(
         self,
         context: ContextCore,
-        with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
-        p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
+        frame_F: Frame | RigidBody,
+        frame_M: Frame | RigidBody,
         frame_E: Frame | RigidBody,
-        *,
-        out: FloatArray | None = None,
+        name_M: str,
+        name_E: str,
     ) -> FloatArray: ...
+    def eval_frame_body_poses(self, context: ContextCore) -> FrameBodyPoseCache: ...
     def map_velocity_to_qdot(
         self, context: ContextCore, v: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray: ...
     def map_qdot_to_velocity(
         self, context: ContextCore, qdot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    def make_velocity_to_qdot_map(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    def make_qdot_to_velocity_map(
+        self, context: ContextCore, *, out: FloatArray | None = None
     ) -> FloatArray: ...
     def calc_acceleration_kinematics_cache(
         self,

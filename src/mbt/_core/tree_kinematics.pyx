@@ -1,21 +1,64 @@
-"""Kinematics of a Context: poses, velocities, accelerations, Jacobians."""
+"""Kinematics of a Context: poses, velocities, accelerations, and the maps between v and qdot."""
 
 cimport numpy as cnp
-from libc.string cimport memset
-
 from mbt._core cimport kernels
 from mbt._core.context cimport (
     AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
 )
-from mbt._core.door cimport adopt, apart, data, in1, is_array1, is_points, out1, out2, size
-from mbt._core.model cimport Derived, Model
+from mbt._core.door cimport adopt, apart, data, in1, is_array1, is_points, new1, new_read_only, out1, out2, size
+from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.spatial cimport invert_pose4, multiply_poses4
 from mbt._core.tree_caches cimport TreeCaches
+
+import numpy as np
 
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
 adopt(ReadOnlyArray)
+
+
+cdef class FrameBodyPoseCache:
+    """Poses of all frames in their bodies, in FrameIndex order, with the parameters of one Context.
+
+    Read-only, and never changes: after a parameter has changed, ``tree.eval_frame_body_poses(context)`` returns
+    another one. Frames pick their own pose out of it: ``frame.get_X_BF(frame_body_poses)``.
+    """
+
+    def __init__(self, CompiledModel compiled not None, Derived derived not None):
+        self.compiled = compiled
+        self.derived = derived
+        cdef cnp.npy_intp[3] shape = [compiled.model.num_frames, 4, 4]
+        X_BF = new_read_only(3, shape, <double*>derived.parameters.X_BF)
+        cnp.set_array_base(X_BF, derived)
+        self.X_BF = X_BF
+
+    def is_of(self, TreeCaches tree not None):
+        """Return whether these are poses of the frames of a tree."""
+        return self.compiled is tree._compiled
+
+    @property
+    def X_FB(self):
+        """Pose of each frame's body in the frame, (num_frames, 4, 4)."""
+        cdef int f
+        if self._X_FB is None:
+            inverses = np.empty((self.compiled.model.num_frames, 4, 4))
+            for f in range(self.compiled.model.num_frames):
+                invert_pose4[double](self.derived.parameters.X_BF + 16*f, data(inverses) + 16*f)
+            self._X_FB = frozen(inverses)
+        return self._X_FB
+
+    @property
+    def is_X_BF_identity(self):
+        """Whether each frame is exactly that of its body, (num_frames,)."""
+        if self._is_identity is None:
+            self._is_identity = frozen((self.X_BF == np.eye(4)).all(axis=(1, 2)))
+        return self._is_identity
+
+
+cdef frozen(array):
+    array.flags.writeable = False
+    return array.view(ReadOnlyArray)
 
 
 cdef class TreeKinematics(TreeCaches):
@@ -46,6 +89,35 @@ cdef class TreeKinematics(TreeCaches):
         invert_pose4[double](X_WA, X_AW)
         multiply_poses4[double](X_AW, X_WB, data(X_AB))
         return X_AB
+
+    def calc_relative_rotation_matrix(self, context, frame_A, frame_B, *, out=None):
+        """Return the rotation R_AB of frame B in frame A.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_A, frame_B : Frame
+            Frames of this tree; a body stands for its body frame.
+        out : ndarray, shape (3, 3), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef int a = self.frame(frame_A, "frame_A")
+        cdef int b = self.frame(frame_B, "frame_B")
+        cdef double[16] X_WA
+        cdef double[16] X_WB
+        cdef double* R
+        cdef int i, j
+        R_AB = out2(out, "out", 3, 3)
+        cdef PositionKinematicsCache pc = c.position()
+        self.calc_X_WF(pc, a, X_WA)
+        self.calc_X_WF(pc, b, X_WB)
+        R = data(R_AB)
+        for i in range(3):
+            for j in range(3):
+                R[3*i + j] = X_WA[i]*X_WB[j] + X_WA[4 + i]*X_WB[4 + j] + X_WA[8 + i]*X_WB[8 + j]
+        return R_AB
 
     def calc_points_positions(self, context, frame_B, p_BQi, frame_A, *, out=None):
         """Return the positions in frame A of points given in frame B: ``p_AQi = X_AB p_BQi``.
@@ -78,11 +150,7 @@ cdef class TreeKinematics(TreeCaches):
         cdef const double* p
         cdef double* y
         cdef Py_ssize_t n, i, k
-        if is_array1(p_BQi, 3) or is_points(p_BQi):
-            points = p_BQi
-        else:
-            from mbt.context.checks import as_points
-            points = as_points(p_BQi, "p_BQi")
+        points = self.points(p_BQi, "p_BQi")
         n = size(points) // 3
         result = out1(out, "out", 3) if points.ndim == 1 else out2(out, "out", 3, n)
         points = apart(points, result)
@@ -98,70 +166,68 @@ cdef class TreeKinematics(TreeCaches):
                 y[n*i + k] = X_AB[4*i + 3] + X_AB[4*i]*p[k] + X_AB[4*i + 1]*p[n + k] + X_AB[4*i + 2]*p[2*n + k]
         return result
 
-    def calc_jacobian_spatial_velocity(
-        self, context, with_respect_to, frame_B, p_BoBp_B, frame_A, frame_E, *, out=None
-    ):
-        """Return the Jacobian of the spatial velocity of a point Bp fixed to frame B, in frame A, expressed in E.
+    def _calc_frame_velocity(self, context, frame_F, frame_M, frame_E, str name_M, str name_E):
+        """V_MF_E, (6,). The names are those of the arguments in messages."""
+        cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        cdef int f = self.frame(frame_F, "frame_F")
+        cdef int a = self.frame(frame_M, name_M)
+        cdef int e = self.frame(frame_E, name_E)
+        cdef PositionKinematicsCache pc = c.position()
+        cdef VelocityKinematicsCache vc = c.velocity()
+        cdef double[16] X_WE
+        cdef double[3] p_WoFo
+        V_MF_E = new1(6)
+        self.calc_p_WoFo(pc, f, p_WoFo)
+        self.calc_X_WF(pc, e, X_WE)
+        kernels.relative_velocity(
+            m.frame_node[a], m.frame_node[f], pc.X_WB_data, vc.V_WB_data, p_WoFo, X_WE, data(V_MF_E)
+        )
+        return V_MF_E
 
-        ``V_ABp_E = J s``, with s = v or s = qdot.
+    def eval_frame_body_poses(self, context):
+        """Return the poses of all frames in their bodies, cached until a parameter of the Context changes.
 
         Parameters
         ----------
         context : Context
             Of this tree.
-        with_respect_to : {"v", "qdot"}
-            What the columns are for.
-        frame_B : Frame
-            The frame that carries the point.
-        p_BoBp_B : array_like, shape (3,)
-            The point, from B's origin, in B [m].
-        frame_A : Frame
-            The frame in which the velocity is measured.
-        frame_E : Frame
-            The frame in which it is expressed.
-        out : ndarray, shape (6, num_velocities) or (6, num_positions), float64, C-contiguous, optional
-            Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
-        ndarray, shape (6, num_velocities) or (6, num_positions)
-            Angular rows first.
+        FrameBodyPoseCache
         """
         cdef ContextCore c = self.own(context)
-        cdef const Model* m = &c.compiled.model
-        cdef PositionKinematicsCache pc = c.position()
-        cdef Py_ssize_t nv = m.num_velocities
-        cdef bint by_qdot
-        cdef int i
-        from mbt.context.checks import check_with_respect_to
-        by_qdot = check_with_respect_to(with_respect_to)
-        cdef int b = self.frame(frame_B, "frame_B")
-        cdef int a = self.frame(frame_A, "frame_A")
-        cdef int e = self.frame(frame_E, "frame_E")
-        p_BoBp = in1(p_BoBp_B, "p_BoBp_B", 3)
-        J = out2(out, "out", 6, m.num_positions if by_qdot else m.num_velocities)
+        cdef Derived derived = c.derived()
+        if c._frame_body_poses is None or (<FrameBodyPoseCache>c._frame_body_poses).derived is not derived:
+            c._frame_body_poses = FrameBodyPoseCache(c.compiled, derived)
+        return c._frame_body_poses
 
-        p_BoBp = apart(p_BoBp, J)
+    cdef object points(self, value, str name):
+        """Points as an array a kernel can read: (3, n) columns, or (3,)."""
+        if is_array1(value, 3) or is_points(value):
+            return value
+        from mbt.context.checks import as_points
+        return as_points(value, name)
 
-        cdef double* memory = kernels.get_work(m, 6*nv)
-        cdef double* J_v = memory + kernels.work_size(m) if by_qdot else data(J)
+    cdef void calc_points_in_world(
+        self, PositionKinematicsCache pc, int frame, const double* p_BoBi_B, Py_ssize_t n, double* p_WoBi
+    ) noexcept:
+        """Points given in a frame as columns, (3, n), in World as rows, (n, 3)."""
         cdef double[16] X_WF
-        cdef double[3] p_WoBp
-        self.calc_X_WF(pc, b, X_WF)
-        for i in range(3):
-            p_WoBp[i] = (
-                X_WF[4*i + 3]
-                + X_WF[4*i]*data(p_BoBp)[0] + X_WF[4*i + 1]*data(p_BoBp)[1] + X_WF[4*i + 2]*data(p_BoBp)[2]
-            )
-        memset(J_v, 0, 6*nv*sizeof(double))
-        kernels.add_jacobian(m, m.frame_node[b], pc.X_WB_data, pc.H_PB_W_data, p_WoBp, 1.0, J_v)
-        kernels.add_jacobian(m, m.frame_node[a], pc.X_WB_data, pc.H_PB_W_data, p_WoBp, -1.0, J_v)
-        if e != 0:
-            self.calc_X_WF(pc, e, X_WF)
-            kernels.express_jacobian(nv, X_WF, J_v)
-        if by_qdot:
-            kernels.multiply_by_Nplus(m, c.q_data, J_v, data(J))
-        return J
+        cdef const double* x
+        cdef Py_ssize_t k
+        cdef int i
+        self.calc_X_WF(pc, frame, X_WF)
+        for k in range(n):
+            x = p_BoBi_B + k
+            for i in range(3):
+                p_WoBi[3*k + i] = X_WF[4*i + 3] + X_WF[4*i]*x[0] + X_WF[4*i + 1]*x[n] + X_WF[4*i + 2]*x[2*n]
+
+    cdef void calc_p_WoFo(self, PositionKinematicsCache pc, int frame, double* p_WoFo) noexcept:
+        """Origin of a frame in World."""
+        cdef double[3] origin = [0.0, 0.0, 0.0]
+        self.calc_points_in_world(pc, frame, origin, 1, p_WoFo)
 
     cdef void calc_X_WF(self, PositionKinematicsCache pc, int frame, double* X_WF) noexcept:
         """Pose of a frame in World."""
@@ -206,6 +272,48 @@ cdef class TreeKinematics(TreeCaches):
         qdot = apart(qdot, v)
         kernels.qdot_to_velocity(&c.compiled.model, c.q_data, data(qdot), data(v))
         return v
+
+    def make_velocity_to_qdot_map(self, context, *, out=None):
+        """Return N(q), with ``qdot = N(q) v``.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_positions, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_positions, num_velocities)
+            Block diagonal, one block a mobilizer.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        N = out2(out, "out", m.num_positions, m.num_velocities)
+        kernels.N_matrix(m, c.q_data, data(N))
+        return N
+
+    def make_qdot_to_velocity_map(self, context, *, out=None):
+        """Return N+(q), with ``v = N+(q) qdot`` and ``N+ N = 1``.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_velocities, num_positions), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities, num_positions)
+            Block diagonal, one block a mobilizer.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        Nplus = out2(out, "out", m.num_velocities, m.num_positions)
+        kernels.Nplus_matrix(m, c.q_data, data(Nplus))
+        return Nplus
 
     def calc_acceleration_kinematics_cache(self, context, known_vdot, *, pc=None, vc=None):
         """Return the body accelerations that go with `known_vdot`.

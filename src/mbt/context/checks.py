@@ -34,7 +34,6 @@ __all__ = [
     "raise_foreign_cache",
     "raise_locked",
     "raise_massless_dof",
-    "raise_no_mass",
     "raise_not_copyable",
     "raise_not_finalized",
     "raise_singular_element",
@@ -181,11 +180,6 @@ def raise_not_copyable(thing: object) -> NoReturn:
             "build it again."
         )
     raise ArgumentTypeError(f"{thing!r} cannot be pickled. A copy in this process is made by clone().")
-
-
-def raise_no_mass(tree: MultibodyTree) -> NoReturn:
-    """Refuse the centre of mass of nothing."""
-    raise SingularityError(f"centre of mass: {tree!r} has no mass outside World.")
 
 
 def _mobilizer_of_node(tree: MultibodyTree, node: int) -> Mobilizer:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, NotFinalizedError
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    InvalidInertiaError,
+    NotFinalizedError,
+    shape_error,
+)
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_nonnegative
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
@@ -236,8 +242,39 @@ class RigidBody(MultibodyElement):
         V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[self.node_index]
         return V_WB
 
+    def eval_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the acceleration A_WB of this body in World by forward dynamics [rad/s^2, m/s^2], shape (6,).
+
+        ``tree.eval_acceleration_kinematics(context)`` tells what acts.
+        """
+        A_WB: FloatArray = self.parent_tree.eval_acceleration_kinematics(context).A_WB[self.node_index]
+        return A_WB
+
     def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:
-        """Return the row of this body in an array of shape (..., num_bodies, 6): a view."""
+        """Return the row of this body in an array of spatial accelerations.
+
+        Parameters
+        ----------
+        A_WB_array : ndarray, shape (..., num_bodies, 6)
+            One row a body, in BodyNodeIndex order.
+
+        Returns
+        -------
+        ndarray, shape (..., 6)
+            A view: writing into it writes into `A_WB_array`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            When `A_WB_array` is no NumPy array.
+        ShapeError
+            When its shape is another one.
+        """
+        wanted = (..., self.parent_tree.num_bodies, 6)
+        if not isinstance(A_WB_array, np.ndarray):
+            raise ArgumentTypeError(f"A_WB_array: expected a numpy.ndarray, got {type(A_WB_array).__name__}")
+        if A_WB_array.ndim < 2 or A_WB_array.shape[-2:] != wanted[1:]:
+            raise shape_error("A_WB_array", wanted, A_WB_array.shape)
         return A_WB_array[..., self.node_index, :]
 
     # Forces on this body.

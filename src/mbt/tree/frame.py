@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, NotFinalizedError
+from mbt._core.tree_kinematics import FrameBodyPoseCache
+from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, set_parameter
 from mbt.tree.element import call_constructor
-from mbt.tree.frame_velocity import FrameVelocity
+from mbt.tree.frame_acceleration import FrameAcceleration
 from mbt.tree.indices import FrameIndex
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["BodyFrame", "FixedOffsetFrame", "Frame"]
 
 
-class Frame(FrameVelocity):
+class Frame(FrameAcceleration):
     """A frame F fixed in a body B. Its pose X_BF depends on parameters only, never on time or state.
 
     This is the base class. Most frames are a `FixedOffsetFrame`. Subclass it to write one of your own, with
@@ -127,6 +128,13 @@ class Frame(FrameVelocity):
         """Return the default rotation R_BQ in the body frame B of a frame Q turned in this one."""
         return self.get_fixed_rotation_matrix_in_body_frame() @ as_rotation(R_FQ, "R_FQ")
 
+    def eval_pose_in_body_frame(self, context: ContextCore) -> FloatArray:
+        """Return the pose X_BF of this frame F in its body frame B, shape (4, 4), cached and read-only.
+
+        The first call after a parameter of `context` has changed computes the poses of all frames.
+        """
+        return self.get_X_BF(self.parent_tree.eval_frame_body_poses(context))
+
     def calc_pose_in_body_frame(self, context: ContextCore) -> FloatArray:
         """Return the pose X_BF of this frame F in its body frame B, with the parameters of `context`.
 
@@ -157,6 +165,40 @@ class Frame(FrameVelocity):
     def calc_offset_rotation_matrix_in_body(self, context: ContextCore, R_FQ: object) -> FloatArray:
         """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
         return self.calc_rotation_matrix_in_body_frame(context) @ as_rotation(R_FQ, "R_FQ")
+
+    # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a mobilizer of
+    # its own, so its frame (L of a link) is also the frame B that moves.
+
+    def get_X_LF(self, frame_body_poses: FrameBodyPoseCache) -> FloatArray:
+        """Return the pose X_LF of this frame F in the frame of its link, shape (4, 4): the same as X_BF."""
+        return self.get_X_BF(frame_body_poses)
+
+    def get_X_BF(self, frame_body_poses: FrameBodyPoseCache) -> FloatArray:
+        """Return the pose X_BF of this frame F in its body frame B, shape (4, 4), read-only."""
+        X_BF: FloatArray = self._checked_poses(frame_body_poses).X_BF[self._index]
+        return X_BF
+
+    def get_X_FB(self, frame_body_poses: FrameBodyPoseCache) -> FloatArray:
+        """Return the pose X_FB of the body frame B in this frame F, shape (4, 4), read-only."""
+        X_FB: FloatArray = self._checked_poses(frame_body_poses).X_FB[self._index]
+        return X_FB
+
+    def is_X_BF_identity(self, frame_body_poses: FrameBodyPoseCache) -> bool:
+        """Return whether the pose X_BF of this frame F in its body frame B is exactly the identity."""
+        return bool(self._checked_poses(frame_body_poses).is_X_BF_identity[self._index])
+
+    def _checked_poses(self, frame_body_poses: FrameBodyPoseCache) -> FrameBodyPoseCache:
+        """Return the argument, if it has the poses of this tree."""
+        if not isinstance(frame_body_poses, FrameBodyPoseCache):
+            raise ArgumentTypeError(
+                "frame_body_poses: expected a FrameBodyPoseCache made by tree.eval_frame_body_poses(context), "
+                f"got {type(frame_body_poses).__name__}"
+            )
+        if not frame_body_poses.is_of(self.parent_tree):
+            raise ContextMismatchError(
+                f"frame_body_poses: expected the poses of the tree of {self._label}, got those of another tree"
+            )
+        return frame_body_poses
 
     # Pose in World and in other frames.
 
@@ -189,11 +231,11 @@ class Frame(FrameVelocity):
 
     def calc_rotation_matrix_in_world(self, context: ContextCore) -> FloatArray:
         """Return the rotation R_WF of this frame in World, shape (3, 3)."""
-        return self.calc_pose_in_world(context)[:3, :3]
+        return self.calc_rotation_matrix(context, self.parent_tree.world_frame)
 
     def calc_rotation_matrix(self, context: ContextCore, frame_M: Frame) -> FloatArray:
         """Return the rotation R_MF of this frame in another one, shape (3, 3)."""
-        return self.calc_pose(context, frame_M)[:3, :3]
+        return self.parent_tree.calc_relative_rotation_matrix(context, frame_M, self)
 
     # What a subclass written in Python overrides.
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from mbt.math.arrays import FloatArray
 from mbt.tree.element import MultibodyElement, check_element
@@ -27,30 +24,23 @@ class FrameVelocity(MultibodyElement):
 
     _body: RigidBody
 
-    @abstractmethod
-    def calc_pose_in_world(self, context: ContextCore) -> FloatArray:
-        """Return the pose X_WF of this frame in World, shape (4, 4)."""
-
     def eval_angular_velocity_in_world(self, context: ContextCore) -> FloatArray:
-        """Return the angular velocity w_WF of this frame F in World [rad/s], shape (3,)."""
+        """Return the angular velocity w_WF of this frame F in World [rad/s], shape (3,), read-only."""
         return self._body.eval_spatial_velocity_in_world(context)[:3]
 
     def calc_angular_velocity(
         self, context: ContextCore, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> FloatArray:
         """Return the angular velocity w_MF_E of this frame F in a frame M, expressed in a frame E."""
-        self._check_frame(measured_in_frame, "measured_in_frame")
-        self._check_frame(expressed_in_frame, "expressed_in_frame")
-        w_WF = self.eval_angular_velocity_in_world(context)
-        w_WM = measured_in_frame.eval_angular_velocity_in_world(context)
-        return _re_express(expressed_in_frame, context, w_WF - w_WM)
+        V_MF_E = self._velocity(
+            context, measured_in_frame, expressed_in_frame, "measured_in_frame", "expressed_in_frame"
+        )
+        return V_MF_E[:3].copy()
 
     def calc_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the spatial velocity V_WF of this frame F in World, shape (6,)."""
-        V_WB = self._body.eval_spatial_velocity_in_world(context)
-        p_BoFo_W = self._origin(context) - self._body.eval_pose_in_world(context)[:3, 3]
-        # V_WF = shift(V_WB, p_BoFo_W)
-        return _spatial(V_WB[:3], V_WB[3:] + np.cross(V_WB[:3], p_BoFo_W))
+        W = self.parent_tree.world_frame
+        return self._velocity(context, W, W, "frame_M", "frame_E")
 
     def calc_spatial_velocity(self, context: ContextCore, frame_M: Frame, frame_E: Frame) -> FloatArray:
         """Return the spatial velocity V_MF_E of this frame F in a frame M, expressed in a frame E.
@@ -68,45 +58,29 @@ class FrameVelocity(MultibodyElement):
         -------
         ndarray, shape (6,)
         """
-        self._check_frame(frame_M, "frame_M")
-        self._check_frame(frame_E, "frame_E")
-        V_WF = self.calc_spatial_velocity_in_world(context)
-        V_WM = frame_M.calc_spatial_velocity_in_world(context)
-        p_MoFo_W = self._origin(context) - frame_M._origin(context)
-        # V_MF = V_WF - shift(V_WM, p_MoFo)
-        w_MF = V_WF[:3] - V_WM[:3]
-        v_MFo = V_WF[3:] - V_WM[3:] - np.cross(V_WM[:3], p_MoFo_W)
-        return _spatial(_re_express(frame_E, context, w_MF), _re_express(frame_E, context, v_MFo))
+        return self._velocity(context, frame_M, frame_E, "frame_M", "frame_E")
 
     def calc_relative_spatial_velocity_in_world(self, context: ContextCore, other_frame: Frame) -> FloatArray:
         """Return V_W_BF = V_WF - V_WB, the velocity of this frame F less that of a frame B, shape (6,)."""
-        self._check_frame(other_frame, "other_frame")
-        V_WB = other_frame.calc_spatial_velocity_in_world(context)
-        return self.calc_spatial_velocity_in_world(context) - V_WB
+        W = self.parent_tree.world_frame
+        return self.calc_relative_spatial_velocity(context, other_frame, W, W)
 
     def calc_relative_spatial_velocity(
         self, context: ContextCore, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
     ) -> FloatArray:
         """Return V_M_BF_E = V_MF_E - V_MB_E, measured in a frame M, expressed in a frame E, shape (6,)."""
         self._check_frame(other_frame, "other_frame")
-        V_MF_E = self.calc_spatial_velocity(context, measured_in_frame, expressed_in_frame)
-        return V_MF_E - other_frame.calc_spatial_velocity(context, measured_in_frame, expressed_in_frame)
+        names = ("measured_in_frame", "expressed_in_frame")
+        V_MF_E = self._velocity(context, measured_in_frame, expressed_in_frame, *names)
+        return V_MF_E - other_frame._velocity(context, measured_in_frame, expressed_in_frame, *names)
+
+    def _velocity(
+        self, context: ContextCore, frame_M: Frame, frame_E: Frame, name_M: str, name_E: str
+    ) -> FloatArray:
+        """Return V_MF_E; the names are those of the arguments in messages."""
+        return self.parent_tree._calc_frame_velocity(context, self, frame_M, frame_E, name_M, name_E)
 
     def _check_frame(self, frame: Frame, argument: str) -> None:
         """Check that an argument is a frame of the same tree."""
         check_element(frame, FrameVelocity, argument)
         self.parent_tree._elements.check_is_owned(frame, argument)
-
-    def _origin(self, context: ContextCore) -> FloatArray:
-        return self.calc_pose_in_world(context)[:3, 3]
-
-
-def _spatial(w: FloatArray, v: FloatArray) -> FloatArray:
-    return np.concatenate([w, v])
-
-
-def _re_express(frame_E: Frame, context: ContextCore, a_W: FloatArray) -> FloatArray:
-    """Return the vector a_E = R_WE^T a_W."""
-    R_EW = frame_E.calc_rotation_matrix_in_world(context).T
-    a_E: FloatArray = R_EW @ a_W
-    return a_E

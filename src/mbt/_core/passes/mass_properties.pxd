@@ -1,9 +1,11 @@
-"""Mass, centre of mass and momentum of all bodies but World."""
+"""Mass, centre of mass and momentum of all bodies but World; with masses set to zero, of a part of them."""
 
 from mbt._core.model cimport Model
 from mbt._core.passes.position_kinematics cimport calc_inertia_in_world
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, cross, rotate, rotate4, set_zero
+from mbt._core.spatial cimport (
+    add_cross, add_shifted_inertia, cross, multiply_poses4, rotate, rotate4, set_zero,
+)
 
 
 cdef inline void calc_mass_moment(
@@ -64,3 +66,88 @@ cdef inline void calc_momentum_about_world_origin(
         for i in range(3):
             L_WWo_W[i] = L_WWo_W[i] + y[i]
             L_WWo_W[3 + i] = L_WWo_W[3 + i] + l[i]
+
+
+cdef inline void calc_mass_acceleration(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* mass,         # (num_bodies,)
+    const T* p_BoBcm_B,    # (num_bodies, 3)
+    # In:
+    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* V_WB,         # (num_bodies, 6)
+    const T* A_WB,         # (num_bodies, 6)
+    # Out:
+    T* force,              # (3,)  sum of m a_WBcm  [N]
+) noexcept nogil:
+    """Sum over bodies of m (a + alpha × c + w × (w × c)), c = p_BoBcm_W."""
+    cdef int b, i
+    cdef T c[3]
+    cdef T wc[3]
+    cdef T a[3]
+    set_zero(force, 3)
+    for b in range(1, model.num_bodies):
+        rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, c)
+        cross(V_WB + 6*b, c, wc)
+        cross(A_WB + 6*b, c, a)
+        add_cross(V_WB + 6*b, wc, a)
+        for i in range(3):
+            force[i] = force[i] + mass[b]*(A_WB[6*b + 3 + i] + a[i])
+
+
+cdef inline void calc_composite_inertia(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* mass,         # (num_bodies,)
+    const T* p_BoBcm_B,    # (num_bodies, 3)
+    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    # In:
+    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* X_FW,         # (4, 4)
+    # Out:
+    T* total_mass,         # (1,)  [kg]
+    T* moment,             # (3,)  sum of m p_FoBcm_F  [kg m]
+    T* inertia,            # (6,)  about Fo in F: xx xy xz yy yz zz  [kg m^2]
+) noexcept nogil:
+    """One rigid inertia of all bodies as they are posed."""
+    cdef int b
+    cdef T X_FB[16]
+    total_mass[0] = <T>0.0
+    set_zero(moment, 3)
+    set_zero(inertia, 6)
+    for b in range(1, model.num_bodies):
+        multiply_poses4(X_FW, X_WB + 16*b, X_FB)
+        add_posed_inertia(mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, X_FB, total_mass, moment, inertia)
+
+
+cdef inline void add_posed_inertia(
+    # Parameters:
+    T mass,
+    const T* p_BoBcm_B,    # (3,)
+    const T* G_BBo_B,      # (6,)  xx yy zz xy xz yz
+    # In:
+    const T* X_FB,         # (4, 4)
+    # Out:
+    T* total_mass,         # (1,)  added to
+    T* moment,             # (3,)  added to
+    T* inertia,            # (6,)  added to: about Fo in F, xx xy xz yy yz zz
+) noexcept nogil:
+    cdef T J[9]
+    cdef T S[6]
+    cdef T h[3]
+    cdef T p[3]
+    cdef int i
+    rotate4(X_FB, p_BoBcm_B, h)
+    calc_inertia_in_world(mass, G_BBo_B, X_FB, J)
+    for i in range(3):
+        h[i] = mass*h[i]
+        p[i] = X_FB[4*i + 3]
+    S[0] = J[0]
+    S[1] = J[1]
+    S[2] = J[2]
+    S[3] = J[4]
+    S[4] = J[5]
+    S[5] = J[8]
+    add_shifted_inertia(mass, h, S, p, total_mass, moment, inertia)

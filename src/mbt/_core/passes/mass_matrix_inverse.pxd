@@ -1,0 +1,111 @@
+"""Inverse of the mass matrix: articulated bodies in node frames, all columns at once, O(n depth)."""
+
+from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
+from mbt._core.model cimport Joint, Model
+from mbt._core.records cimport (
+    Articulated, ArticulatedDof, add_to_columns, carry_columns, carry_motion_columns, project_columns,
+)
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport set_zero
+
+
+cdef inline void calc_mass_matrix_inverse(
+    # Topology:
+    const Model* model,
+    # In, as forward dynamics leaves them:
+    const Articulated[T]* work,    # (num_mobods,)
+    const T* H_N,                  # (nv, 6)
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    # Work:
+    T* F,                          # (6, nv)
+    T* A,                          # (num_mobods, 6, nv)
+    T* row,                        # (nv,)
+    # Out:
+    T* M_inverse,                  # (nv, nv)
+) noexcept nogil:
+    """Column k is vdot for a unit force on dof k, at rest and without gravity; its rows up to k are computed."""
+    cdef int i, k, l, n
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef const Joint* joint
+    cdef T* y
+    cdef T* A_N
+    cdef const T* A_P
+
+    set_zero(M_inverse, nv*nv)
+    set_zero(F, 6*nv)
+
+    # Tip to base: u / D of each dof, and the forces left over, for unit forces on the dofs outboard. F of a mobod is
+    # in its frame, and siblings have columns of their own.
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        n = joint.v_end - joint.v
+        for l in range(joint.v + joint.nv - 1, joint.v - 1, -1):
+            y = M_inverse + nv*l + joint.v
+            project_motion(joint, l, H_N, n, nv, F + joint.v, row)
+            for k in range(n):
+                y[k] = -(row[k]*dofs[l].D_inverse)
+            y[l - joint.v] = y[l - joint.v] + dofs[l].D_inverse
+            if l > joint.v:
+                add_to_columns(dofs[l].U, n, nv, y, F + joint.v)
+        if joint.parent != 0:
+            carry_columns(&work[i].X_PN, n, nv, F + joint.v)
+            add_to_columns(dofs[joint.v].U, n, nv, M_inverse + nv*joint.v + joint.v, F + joint.v)
+
+    # Base to tip: accelerations, for unit forces on the dofs from this mobod's first on.
+    for i in range(1, model.num_mobods):
+        joint = &model.joints[i]
+        n = model.num_velocities - joint.v
+        A_N = A + 6*nv*i + joint.v
+        if joint.parent == 0:
+            for k in range(6):
+                set_zero(A_N + nv*k, n)
+        else:
+            A_P = A + 6*nv*joint.parent + joint.v
+            subtract_reaction(&dofs[joint.v], n, nv, A_P, row, M_inverse + nv*joint.v + joint.v)
+            carry_motion_columns(&work[i].X_PN, n, nv, A_P, A_N)
+        add_motion(joint, joint.v, H_N, n, nv, M_inverse + nv*joint.v + joint.v, A_N)
+        for l in range(joint.v + 1, joint.v + joint.nv):
+            subtract_reaction(&dofs[l], n, nv, A_N, row, M_inverse + nv*l + joint.v)
+            add_motion(joint, l, H_N, n, nv, M_inverse + nv*l + joint.v, A_N)
+
+    for l in range(nv):
+        for k in range(l):
+            M_inverse[nv*l + k] = M_inverse[nv*k + l]
+
+
+cdef inline void project_motion(
+    const Joint* joint, int l, const T* H_N, int n, Py_ssize_t nv, const T* F, T* y
+) noexcept nogil:
+    """y = H_l' F."""
+    cdef int k
+    cdef const T* component
+    if joint.kind == GENERAL:
+        project_columns(H_N + 6*l, n, nv, F, y)
+    else:
+        component = F + (2 if joint.kind == REVOLUTE_Z else 5)*nv
+        for k in range(n):
+            y[k] = component[k]
+
+
+cdef inline void subtract_reaction(
+    const ArticulatedDof[T]* dof, int n, Py_ssize_t nv, const T* A, T* row, T* y
+) noexcept nogil:
+    """y -= U' A / D."""
+    cdef int k
+    project_columns(dof.U, n, nv, A, row)
+    for k in range(n):
+        y[k] = y[k] - row[k]*dof.D_inverse
+
+
+cdef inline void add_motion(
+    const Joint* joint, int l, const T* H_N, int n, Py_ssize_t nv, const T* y, T* A
+) noexcept nogil:
+    """A += H_l y."""
+    cdef int k
+    cdef T* component
+    if joint.kind == GENERAL:
+        add_to_columns(H_N + 6*l, n, nv, y, A)
+    else:
+        component = A + (2 if joint.kind == REVOLUTE_Z else 5)*nv
+        for k in range(n):
+            component[k] = component[k] + y[k]

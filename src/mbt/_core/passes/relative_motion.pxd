@@ -1,0 +1,84 @@
+"""Motion of a point fixed to one body, in World and as seen from another body that moves too."""
+
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport cross, rotate_inverse4, shift_acceleration, shift_velocity
+
+
+cdef inline void calc_velocity_of_point(
+    # In:
+    const T* X_WB,         # (4, 4)
+    const T* V_WB,         # (6,)
+    const T* p_WoBp_W,     # (3,)
+    # Out:
+    T* V_WBp,              # (6,)
+) noexcept nogil:
+    cdef T p[3]
+    cdef int i
+    for i in range(3):
+        p[i] = p_WoBp_W[i] - X_WB[4*i + 3]
+    shift_velocity(V_WB, p, V_WBp)
+
+
+cdef inline void calc_acceleration_of_point(
+    # In:
+    const T* X_WB,         # (4, 4)
+    const T* V_WB,         # (6,)
+    const T* A_WB,         # (6,)
+    const T* p_WoBp_W,     # (3,)
+    # Out:
+    T* A_WBp,              # (6,)
+) noexcept nogil:
+    cdef T p[3]
+    cdef int i
+    for i in range(3):
+        p[i] = p_WoBp_W[i] - X_WB[4*i + 3]
+    shift_acceleration(A_WB, V_WB, p, A_WBp)
+
+
+cdef inline void calc_relative_velocity(
+    # In:
+    const T* X_WA,         # (4, 4)  the body that is measured in
+    const T* V_WA,         # (6,)
+    const T* p_WoBp_W,     # (3,)    the point
+    const T* V_WBp,        # (6,)
+    # Out:
+    T* V_ABp,              # (6,)    expressed in World
+) noexcept nogil:
+    """V_ABp = V_WBp - shift(V_WA, p_AoBp)."""
+    cdef T V_WAp[6]
+    cdef int i
+    calc_velocity_of_point(X_WA, V_WA, p_WoBp_W, V_WAp)
+    for i in range(6):
+        V_ABp[i] = V_WBp[i] - V_WAp[i]
+
+
+cdef inline void calc_relative_acceleration(
+    # In:
+    const T* X_WA,         # (4, 4)  the body that is measured in
+    const T* V_WA,         # (6,)
+    const T* A_WA,         # (6,)
+    const T* p_WoBp_W,     # (3,)    the point
+    const T* V_WBp,        # (6,)
+    const T* A_WBp,        # (6,)
+    # Out:
+    T* A_ABp,              # (6,)    expressed in World
+) noexcept nogil:
+    """A_ABp = A_WBp - shift(A_WA, p_AoBp, w_WA) - [w_WA × w_AB; 2 w_WA × v_ABp]: centripetal and Coriolis terms."""
+    cdef T V_ABp[6]
+    cdef T A_WAp[6]
+    cdef T y[3]
+    cdef int i
+    calc_relative_velocity(X_WA, V_WA, p_WoBp_W, V_WBp, V_ABp)
+    calc_acceleration_of_point(X_WA, V_WA, A_WA, p_WoBp_W, A_WAp)
+    cross(V_WA, V_ABp, y)
+    for i in range(3):
+        A_ABp[i] = A_WBp[i] - A_WAp[i] - y[i]
+    cross(V_WA, V_ABp + 3, y)
+    for i in range(3):
+        A_ABp[3 + i] = A_WBp[3 + i] - A_WAp[3 + i] - y[i]*2.0
+
+
+cdef inline void express_spatial(const T* X_WE, const T* V_W, T* V_E) noexcept nogil:
+    """V_E = R_EW V_W."""
+    rotate_inverse4(X_WE, V_W, V_E)
+    rotate_inverse4(X_WE, V_W + 3, V_E + 3)

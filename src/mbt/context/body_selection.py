@@ -1,0 +1,85 @@
+"""Which bodies a computation counts: those of some model instances, or a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, SingularityError
+from mbt.math.arrays import FloatArray, as_index
+from mbt.tree import RigidBody
+from mbt.tree.element import as_model_instance
+
+if TYPE_CHECKING:
+    from mbt.tree import MultibodyTree
+
+__all__ = ["mask_of_bodies", "mask_of_instances", "raise_no_mass"]
+
+
+def mask_of_instances(tree: MultibodyTree, model_instances: object) -> FloatArray:
+    """Return 1 for the bodies of one or several model instances, 0 for the others, shape (num_bodies,).
+
+    Raises
+    ------
+    ArgumentTypeError, ElementIndexError
+        When there is no such model instance.
+    """
+    instances = {
+        as_model_instance(instance, "model_instances", tree.num_model_instances)
+        for instance in _each(model_instances, "model_instances", "a ModelInstanceIndex")
+    }
+    mask = np.zeros(tree.num_bodies)
+    mask[[body.node_index for body in tree.bodies if body.model_instance in instances]] = 1.0
+    return mask
+
+
+def mask_of_bodies(tree: MultibodyTree, body_indexes: object) -> FloatArray:
+    """Return 1 for the bodies of a set, 0 for the others, shape (num_bodies,).
+
+    Raises
+    ------
+    ArgumentTypeError, ElementIndexError
+        When there is no body of an index.
+    ArgumentValueError
+        When a body is named twice.
+    ForeignElementError
+        When a body belongs to another tree.
+    """
+    mask = np.zeros(tree.num_bodies)
+    for entry in _each(body_indexes, "body_indexes", "a BodyIndex"):
+        if isinstance(entry, RigidBody):
+            if entry.parent_tree is not tree:
+                raise ForeignElementError(
+                    f"body_indexes: expected bodies of this tree, got {entry._label} of another tree"
+                )
+            body = entry
+        else:
+            body = tree.bodies[as_index(entry, "body_indexes", tree.num_bodies, "body")]
+        if mask[body.node_index]:
+            raise ArgumentValueError(f"body_indexes: {body._label} (index {body.index}) is named twice")
+        mask[body.node_index] = 1.0
+    return mask
+
+
+def raise_no_mass(tree: MultibodyTree, model_instances: object) -> NoReturn:
+    """Refuse the centre of mass of nothing."""
+    if model_instances is None:
+        raise SingularityError(f"centre of mass: {tree!r} has no mass outside World.")
+    names = ", ".join(
+        repr(tree.get_model_instance_name(instance))
+        for instance in _each(model_instances, "model_instances", "a ModelInstanceIndex")
+    )
+    raise SingularityError(f"centre of mass: the bodies of the model instances ({names}) have no mass.")
+
+
+def _each(value: object, name: str, wanted: str) -> list[object]:
+    """Return the entries of a sequence, or the one entry that is no sequence."""
+    if isinstance(value, (str, bytes)):
+        raise ArgumentTypeError(
+            f"{name}: expected {wanted} or a sequence of them, got {type(value).__name__}"
+        )
+    if isinstance(value, np.ndarray):
+        return list(value.ravel())
+    return list(value) if isinstance(value, Iterable) else [value]

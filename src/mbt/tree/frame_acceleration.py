@@ -1,0 +1,97 @@
+"""Accelerations of frames, from the accelerations of their bodies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbt.math.arrays import FloatArray
+from mbt.tree.frame_velocity import FrameVelocity
+
+if TYPE_CHECKING:
+    from mbt._core.context import ContextCore
+    from mbt.tree.frame import Frame
+
+__all__ = ["FrameAcceleration"]
+
+
+class FrameAcceleration(FrameVelocity):
+    """The part of `Frame` that knows accelerations.
+
+    A spatial acceleration is ``[angular; translational]`` [rad/s^2, m/s^2], the latter the second time
+    derivative of a position. All are those of forward dynamics, with every force that
+    ``tree.eval_acceleration_kinematics(context)`` tells of: the first call after a change computes them for
+    the whole tree, the next ones are cheap.
+    """
+
+    def calc_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the spatial acceleration A_WF of this frame F in World, shape (6,).
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+        ContextMismatchError
+            When `context` belongs to another tree.
+        """
+        W = self.parent_tree.world_frame
+        return self._acceleration(context, W, W, "frame_M", "frame_E")
+
+    def calc_spatial_acceleration(
+        self, context: ContextCore, measured_in_frame: Frame, expressed_in_frame: Frame
+    ) -> FloatArray:
+        """Return the spatial acceleration A_MF_E of this frame F in a frame M, expressed in a frame E.
+
+        Where M moves, the centripetal and Coriolis terms are taken off:
+        ``alpha_MF = alpha_WF - alpha_WM - w_WM x w_MF``, and
+        ``a_MFo = a_WFo - (acceleration of the point of M at Fo) - 2 w_WM x v_MFo``.
+
+        Parameters
+        ----------
+        context : Context
+            State, inputs and parameters.
+        measured_in_frame : Frame
+            The frame M to measure in.
+        expressed_in_frame : Frame
+            The frame E to express in.
+
+        Returns
+        -------
+        ndarray, shape (6,)
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+        ContextMismatchError
+            When `context` belongs to another tree.
+        ForeignElementError
+            When a frame belongs to another tree.
+        """
+        return self._acceleration(
+            context, measured_in_frame, expressed_in_frame, "measured_in_frame", "expressed_in_frame"
+        )
+
+    def calc_relative_spatial_acceleration_in_world(
+        self, context: ContextCore, other_frame: Frame
+    ) -> FloatArray:
+        """Return A_W_BF = A_WF - A_WB, the acceleration of this frame F less that of a frame B, shape (6,)."""
+        W = self.parent_tree.world_frame
+        return self.calc_relative_spatial_acceleration(context, other_frame, W, W)
+
+    def calc_relative_spatial_acceleration(
+        self, context: ContextCore, other_frame: Frame, measured_in_frame: Frame, expressed_in_frame: Frame
+    ) -> FloatArray:
+        """Return A_M_BF_E = A_MF_E - A_MB_E, measured in a frame M, expressed in a frame E, shape (6,).
+
+        The rotational part is the derivative in M of w_BF. That is not alpha_BF, which is its derivative in B.
+        """
+        self._check_frame(other_frame, "other_frame")
+        names = ("measured_in_frame", "expressed_in_frame")
+        A_MF_E = self._acceleration(context, measured_in_frame, expressed_in_frame, *names)
+        return A_MF_E - other_frame._acceleration(context, measured_in_frame, expressed_in_frame, *names)
+
+    def _acceleration(
+        self, context: ContextCore, frame_M: Frame, frame_E: Frame, name_M: str, name_E: str
+    ) -> FloatArray:
+        """Return A_MF_E; the names are those of the arguments in messages."""
+        return self.parent_tree._calc_frame_acceleration(context, self, frame_M, frame_E, name_M, name_E)
