@@ -334,7 +334,7 @@ def test_elements_of_another_tree_are_refused(name: str) -> None:
     tree = mbt.MultibodyTree()
     with pytest.raises(mbt.ForeignElementError, match="belongs to another tree"):
         tree.add_force_element(ELEMENTS[name][0](foreign))
-    with pytest.raises(mbt.ForeignElementError, match=r"belongs to this tree already|belongs to another tree"):
+    with pytest.raises(mbt.ForeignElementError, match=r"belongs to (this tree already|another tree)"):
         tree.add_force_element(model.element)
     assert tree.num_force_elements == 0
     tree.finalize()

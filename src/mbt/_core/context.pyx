@@ -54,6 +54,9 @@ cdef class PositionKinematicsCache:
         self.compiled = compiled
         self.take_memory()
 
+    def __reduce_ex__(self, protocol):
+        _refuse_copy(self)
+
     cdef take_memory(self):
         cdef Py_ssize_t nb = self.compiled.model.num_bodies
         cdef Py_ssize_t nv = self.compiled.model.num_velocities
@@ -140,6 +143,9 @@ cdef class VelocityKinematicsCache:
         self.compiled = compiled
         self.take_memory()
 
+    def __reduce_ex__(self, protocol):
+        _refuse_copy(self)
+
     cdef take_memory(self):
         cdef Py_ssize_t nb = self.compiled.model.num_bodies
         self.memory = Memory(18*nb)
@@ -185,6 +191,14 @@ cdef class AccelerationKinematicsCache:
         self.A_WB = _frozen(A_WB)
         self.vdot = _frozen(vdot)
 
+    def __reduce_ex__(self, protocol):
+        _refuse_copy(self)
+
+
+cdef _refuse_copy(cache):
+    from mbt.context.checks import raise_not_copyable
+    raise_not_copyable(cache)
+
 
 cdef _view(object owner, int ndim, cnp.npy_intp* shape, double* memory):
     array = new_read_only(ndim, shape, memory)
@@ -219,16 +233,9 @@ cdef class ContextCore:
 
     def __cinit__(self, tree):
         # Not in __init__: an object that exists must have its arrays.
-        self.compiled = getattr(tree, "_compiled", None)
-        if self.compiled is None:
-            from mbt.context.checks import raise_not_finalized
-            raise_not_finalized(tree)
+        self.compiled = _compiled_of(tree)
         self.tree = tree
         self._reset()
-
-    def __reduce_ex__(self, protocol):
-        from mbt.context.checks import raise_not_copyable
-        raise_not_copyable(self)
 
     cdef _reset(self):
         """Everything to its default."""
@@ -422,25 +429,71 @@ cdef class ContextCore:
         self._derived = None
         self.parameter_serial = next_serial()
 
+    # What a copy has: `_get_state` and `_set_state` are the places for whatever else a Context may come to hold.
+
+    def _get_state(self):
+        """All that a copy of this Context has, by name."""
+        forces = self._applied_forces
+        is_default = self._parameters is self.compiled.default_parameters
+        return {
+            "time": self._time,
+            "q": _vector(self._q),
+            "v": _vector(self._v),
+            "actuation": _vector(self._actuation),
+            "parameters": None if is_default else self._parameters,
+            "locked": self._locked,
+            "weightless": self._weightless,
+            "applied_forces": None if forces is None else (forces.body_forces, forces.generalized_forces),
+        }
+
+    def _set_state(self, state):
+        """Take over what `_get_state` of a Context of this tree, or of a copy of it, returned."""
+        cdef const Model* m = &self.compiled.model
+        q = in1(state["q"], "q", m.num_positions)
+        v = in1(state["v"], "v", m.num_velocities)
+        actuation = in1(state["actuation"], "actuation", m.num_actuators)
+        parameters = state["parameters"]
+        if parameters is not None:
+            parameters = _frozen_copy(in1(parameters, "parameters", self.compiled.layout.size))
+        locked = _frozen_flags(state["locked"], "locked", m.num_velocities)
+        weightless = _frozen_flags(state["weightless"], "weightless", m.num_bodies)
+        forces = None
+        if state["applied_forces"] is not None:
+            from mbt.context.multibody_forces import MultibodyForces
+            forces = MultibodyForces(self.tree)
+            forces.body_forces, forces.generalized_forces = state["applied_forces"]
+        self.time = state["time"]
+        self._store_q(data(q))
+        self._store_v(data(v))
+        self._store_actuation(data(actuation))
+        if parameters is None:
+            self._parameters, self._derived = self.compiled.default_parameters, self.compiled.defaults
+            self.parameter_serial = 0
+        else:
+            self._parameters, self._derived = parameters, None
+            self.parameter_serial = next_serial()
+        self._applied_forces = forces
+        self._take_switches(locked, weightless)
+
     def _copy_from(self, ContextCore other not None):
         """Take over state, inputs and parameters of another Context of this tree."""
-        self._store_q(other.q_data)
-        self._store_v(other.v_data)
-        self._store_actuation(other._actuation.data)
-        self._time = other._time
-        self._take_switches(other._locked, other._weightless)
+        self._set_state(other._get_state())
+        # The values are the same, so what was computed from them is.
         self._parameters = other._parameters
         self._derived = other._derived
         self.q_serial = other.q_serial
         self.v_serial = other.v_serial
         self.parameter_serial = other.parameter_serial
         self.time_serial = other.time_serial
-        self.input_serial = next_serial()
-        if other._applied_forces is None:
-            self._applied_forces = None
-        else:
-            self.applied_forces.set_zero()
-            self.applied_forces.add_in_forces(other._applied_forces)
+
+    def _move_to(self, tree):
+        """Become a Context of a copy of its tree."""
+        state = self._get_state()
+        self.compiled = _compiled_of(tree)
+        self.tree = tree
+        self._pc = None
+        self._vc = None
+        self._set_state(state)
 
     cdef Derived derived(self):
         if self._derived is None:
@@ -481,6 +534,29 @@ cdef const int* flags_of(array):
     if array is None or not array.any():
         return NULL
     return <const int*>cnp.PyArray_DATA(array)
+
+
+cdef CompiledModel _compiled_of(tree):
+    """The compiled model of a finalized tree."""
+    compiled = getattr(tree, "_compiled", None)
+    if compiled is None:
+        from mbt.context.checks import compile_copy
+        compile_copy(tree)
+        compiled = tree._compiled
+    return compiled
+
+
+def _frozen_copy(array):
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
+
+
+def _frozen_flags(flags, name, size):
+    if flags is None:
+        return None
+    from mbt.math.arrays import as_float_array
+    return _frozen_copy(as_float_array(flags, name, (size,)).astype(np.intc))
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q):

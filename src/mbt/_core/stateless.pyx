@@ -24,10 +24,10 @@ adopt(ReadOnlyArray)
 
 
 cdef CompiledModel compiled_of(object tree):
-    if isinstance(tree, TreeCore) and (<TreeCore>tree)._compiled is not None:
-        return (<TreeCore>tree)._compiled
-    from mbt.context.checks import raise_not_finalized
-    raise_not_finalized(tree)
+    if not (isinstance(tree, TreeCore) and (<TreeCore>tree)._compiled is not None):
+        from mbt.context.checks import compile_copy
+        compile_copy(tree)
+    return (<TreeCore>tree)._compiled
 
 
 # Inverse dynamics -----------------------------------------------------------------------------------------------

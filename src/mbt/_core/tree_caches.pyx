@@ -11,19 +11,17 @@ cdef object frame_class = None
 cdef class TreeCaches:
     """The compiled model of a tree, its Contexts and their caches."""
 
-    def __reduce_ex__(self, protocol):
-        from mbt.context.checks import raise_not_copyable
-        raise_not_copyable(self)
-
     def _compile(self, tuple user_force_elements, **arrays):
         """Become a finalized tree; see `CompiledModel` for the arrays."""
-        self._compiled = CompiledModel(**arrays)
+        cdef CompiledModel compiled = CompiledModel(**arrays)
         self._user_force_elements = user_force_elements or None
+        # Last: other threads look for it.
+        self._compiled = compiled
 
     cdef CompiledModel ready(self):
         if self._compiled is None:
-            from mbt.context.checks import raise_not_finalized
-            raise_not_finalized(self)
+            from mbt.context.checks import compile_copy
+            compile_copy(self)
         return self._compiled
 
     cdef ContextCore own(self, object context):

@@ -28,6 +28,7 @@ __all__ = [
     "body_node_index",
     "check_forces",
     "check_with_respect_to",
+    "compile_copy",
     "forces_of",
     "frame_index",
     "raise_context_mismatch",
@@ -47,6 +48,13 @@ def raise_not_finalized(tree: object) -> NoReturn:
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
     raise NotFinalizedError("The tree computes only after tree.finalize(); call it once everything is added.")
+
+
+def compile_copy(tree: object) -> None:
+    """Compile a finalized tree that was copied or unpickled; refuse what is no finalized tree."""
+    if not (isinstance(tree, MultibodyTree) and tree.is_finalized):
+        raise_not_finalized(tree)
+    tree._compile_copy()
 
 
 def raise_stale_cache(name: str, cache: object, expected: str) -> NoReturn:
@@ -172,14 +180,12 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
     raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
 
 
-def raise_not_copyable(thing: object) -> NoReturn:
-    """Refuse to copy a tree, and to pickle a tree or a Context."""
-    if isinstance(thing, MultibodyTree):
-        raise ArgumentTypeError(
-            f"{thing!r} cannot be copied or pickled. Threads may share a finalized tree; in another process, "
-            "build it again."
-        )
-    raise ArgumentTypeError(f"{thing!r} cannot be pickled. A copy in this process is made by clone().")
+def raise_not_copyable(cache: object) -> NoReturn:
+    """Refuse to copy or pickle a cache."""
+    raise ArgumentTypeError(
+        f"a {type(cache).__name__} cannot be copied or pickled: copy the Context, which computes it again, "
+        "or the arrays that you need."
+    )
 
 
 def _mobilizer_of_node(tree: MultibodyTree, node: int) -> Mobilizer:

@@ -10,7 +10,9 @@ from mbt._core.context import ContextCore
 from mbt.context.checks import check_forces
 from mbt.context.declared_values import DeclaredValues
 from mbt.context.multibody_forces import MultibodyForces
+from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_float
+from mbt.tree.pickling import FORMAT, check_format, follow_copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,10 @@ __all__ = ["Context"]
 
 class Context(ContextCore):
     """Time, positions, velocities, inputs and parameters of one tree, and caches of what follows from them.
+
+    `clone`, ``copy.copy`` and ``copy.deepcopy`` return an independent Context of the same tree; a
+    ``deepcopy`` of something that holds the tree as well, one of the copy of that tree. A pickle includes the
+    tree.
 
     Made by ``tree.create_default_context()``. Use one Context per thread; the tree may be shared.
 
@@ -197,9 +203,15 @@ class Context(ContextCore):
         """Return a clone."""
         return self.clone()
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Context:
-        """Return a clone: the tree is shared."""
-        return self.clone()
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Context:
+        """Return a clone: of the same tree, or of its copy if the same ``deepcopy`` copies the tree."""
+        twin = self.clone()
+        follow_copies(self.tree, twin, memo)
+        return twin
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle the values, with the tree."""
+        return restore_context, (FORMAT, type(self), self.tree, self._get_state())
 
     def validate(self) -> None:
         """Check that the state and the inputs are numbers that a computation can use.
@@ -210,8 +222,6 @@ class Context(ContextCore):
             When q, v, time, the actuation, the applied forces or the discrete state of elements hold NaN or
             infinity; it lists all of them.
         """
-        from mbt.errors import ArgumentValueError
-
         problems = [
             problem
             for name, array in (
@@ -241,6 +251,30 @@ class Context(ContextCore):
     def __repr__(self) -> str:
         """Tell the sizes and the time."""
         return f"<Context of {self.tree!r}, time={self.time:g}>"
+
+
+def restore_context(
+    format_: int, context_type: type[Context], tree: MultibodyTree, state: dict[str, Any]
+) -> Context:
+    """Return a pickled Context.
+
+    Raises
+    ------
+    ArgumentValueError
+        When it is of another format, truncated, or is kept by an element of its own tree.
+    """
+    check_format(format_, "Context")
+    if not tree.is_finalized:
+        raise ArgumentValueError(
+            "unpickling a Context: its tree is not complete yet. An element cannot keep a Context of its own "
+            "tree in a pickle: leave it out with __getstate__."
+        )
+    context = context_type(tree)
+    try:
+        context._set_state(state)
+    except (KeyError, TypeError) as error:
+        raise ArgumentValueError(f"unpickling a Context: it is truncated: {error!r}") from error
+    return context
 
 
 def _not_finite(name: str, array: FloatArray) -> list[str]:

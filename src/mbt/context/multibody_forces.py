@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError
 from mbt.math.arrays import FloatArray, as_float_array, as_index
 from mbt.tree import MultibodyTree
+from mbt.tree.pickling import FORMAT, check_format, follow_copies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -266,9 +267,20 @@ class MultibodyForces:
         """Return a clone."""
         return self.clone()
 
-    def __deepcopy__(self, memo: dict[int, object]) -> MultibodyForces:
-        """Return a clone: the tree is shared."""
-        return self.clone()
+    def __deepcopy__(self, memo: dict[Any, Any]) -> MultibodyForces:
+        """Return a clone: for the same tree, or for its copy if the same ``deepcopy`` copies the tree."""
+        twin = self.clone()
+        follow_copies(self._tree, twin, memo)
+        return twin
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle the arrays, with the tree."""
+        args = (FORMAT, type(self), self._tree, self._body_forces, self._generalized_forces)
+        return restore_forces, args
+
+    def _move_to(self, tree: MultibodyTree) -> None:
+        """Become forces for a copy of their tree."""
+        self._tree = tree
 
     def __repr__(self) -> str:
         """Tell the shapes."""
@@ -281,6 +293,21 @@ class MultibodyForces:
 def _require(condition: bool, invariant: str) -> None:
     if not condition:
         raise AssertionError(f"MultibodyForces: violated: {invariant}")
+
+
+def restore_forces(
+    format_: int,
+    forces_type: type[MultibodyForces],
+    tree: MultibodyTree,
+    body_forces: FloatArray,
+    generalized_forces: FloatArray,
+) -> MultibodyForces:
+    """Return pickled forces."""
+    check_format(format_, "MultibodyForces")
+    forces = forces_type(tree, generalized_forces.shape[:-1])
+    forces.body_forces = body_forces
+    forces.generalized_forces = generalized_forces
+    return forces
 
 
 def _as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -243,7 +243,7 @@ class RigidBody(MultibodyElement):
         return V_WB
 
     def eval_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
-        """Return the acceleration A_WB of this body in World by forward dynamics [rad/s^2, m/s^2], shape (6,).
+        """Return the acceleration A_WB of this body by forward dynamics [rad/s^2, m/s^2], shape (6,).
 
         ``tree.eval_acceleration_kinematics(context)`` tells what acts.
         """
@@ -376,6 +376,12 @@ class RigidBody(MultibodyElement):
         ]
         torque_E = F_E[:3] + np.cross(p_BoBp_E, F_E[3:])
         forces.body_forces[..., self.node_index, :] += np.concatenate([R_WE @ torque_E, R_WE @ F_E[3:]], -1)
+
+    def __copy__(self) -> Self:
+        """Return another body like this one, which no tree owns, with a body frame of its own."""
+        twin = super().__copy__()
+        twin._body_frame = BodyFrame(twin)
+        return twin
 
     def _check_has_mass_properties(self) -> None:
         if self.is_world:

@@ -26,6 +26,8 @@ from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from typing_extensions import Self
+
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["MultibodyElement", "as_model_instance", "as_name", "call_constructor", "check_element"]
@@ -294,6 +296,23 @@ class MultibodyElement:
     def _label(self) -> str:
         """What messages call this element: ``joint 'elbow'``."""
         return f"{self.kind} {self.name!r}" if self._name is not None else self.name
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle with the tree that owns this element."""
+        from mbt.tree.pickling import reduce_element
+
+        return reduce_element(self)
+
+    def __copy__(self) -> Self:
+        """Return another element like this one, which no tree owns."""
+        from mbt.tree.pickling import copy_element
+
+        if self._tree is not None:
+            raise ForeignElementError(
+                f"{self._label} cannot be copied alone, for it belongs to a tree: "
+                "copy the tree with tree.clone(), or both with copy.deepcopy()."
+            )
+        return copy_element(self)
 
     def _checked_index(self) -> int:
         """Return the index; an element without a tree has none."""

@@ -29,6 +29,7 @@ __all__ = ["FinalizationPlan", "make_arrays", "make_plan"]
 
 IntArray = npt.NDArray[np.int32]
 
+
 @dataclass(frozen=True)
 class FinalizationPlan:
     """Where each element of a tree has its place.

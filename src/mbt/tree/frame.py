@@ -166,8 +166,8 @@ class Frame(FrameAcceleration):
         """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
         return self.calc_rotation_matrix_in_body_frame(context) @ as_rotation(R_FQ, "R_FQ")
 
-    # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a mobilizer of
-    # its own, so its frame (L of a link) is also the frame B that moves.
+    # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a
+    # mobilizer of its own, so its frame (L of a link) is also the frame B that moves.
 
     def get_X_LF(self, frame_body_poses: FrameBodyPoseCache) -> FloatArray:
         """Return the pose X_LF of this frame F in the frame of its link, shape (4, 4): the same as X_BF."""
@@ -191,12 +191,12 @@ class Frame(FrameAcceleration):
         """Return the argument, if it has the poses of this tree."""
         if not isinstance(frame_body_poses, FrameBodyPoseCache):
             raise ArgumentTypeError(
-                "frame_body_poses: expected a FrameBodyPoseCache made by tree.eval_frame_body_poses(context), "
+                "frame_body_poses: expected what tree.eval_frame_body_poses(context) returns, "
                 f"got {type(frame_body_poses).__name__}"
             )
         if not frame_body_poses.is_of(self.parent_tree):
             raise ContextMismatchError(
-                f"frame_body_poses: expected the poses of the tree of {self._label}, got those of another tree"
+                f"frame_body_poses: expected those of the tree of {self._label}, got those of another tree"
             )
         return frame_body_poses
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import os
+import threading
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
 from mbt._core.context import ContextCore
 from mbt._core.engine import TreeCore
-from mbt.errors import AlreadyFinalizedError
+from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.context_access import raise_context_mismatch
-from mbt.tree.element import as_name, check_element
+from mbt.tree.element import MultibodyElement, as_name, check_element
 from mbt.tree.finalization import FinalizationPlan, make_arrays, make_plan
 from mbt.tree.force_elements import ForceElement
 from mbt.tree.frame import Frame
@@ -25,9 +28,16 @@ from mbt.tree.parameters import Declarations
 from mbt.tree.registry import ElementRegistry
 from mbt.tree.tree_reports import TreeReports
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 __all__ = ["MultibodyTree"]
 
+# One for all trees: it is held once in the life of a copied one.
+_compile_lock = threading.RLock()
+
 P = ParamSpec("P")
+ElementT = TypeVar("ElementT", bound=MultibodyElement)
 BodyT = TypeVar("BodyT", bound=RigidBody)
 FrameT = TypeVar("FrameT", bound=Frame)
 MobilizerT = TypeVar("MobilizerT", bound=Mobilizer)
@@ -66,7 +76,7 @@ class MultibodyTree(TreeReports, TreeCore):
     """
 
     def __init__(self) -> None:
-        if self._compiled is not None:
+        if getattr(self, "_plan", None) is not None:
             raise AlreadyFinalizedError("This tree is finalized: it cannot be constructed again.")
         super().__init__()
         self._plan: FinalizationPlan | None = None
@@ -74,6 +84,8 @@ class MultibodyTree(TreeReports, TreeCore):
         # What elements declared, and while finalize() runs what they declare.
         self._declarations: Declarations | None = None
         self._declaring: Declarations | None = None
+        # Finalized trees that are copies of each other have the same.
+        self._family: bytes | None = None
         self.parse_reports: list[Any] = []
 
     # Additions.
@@ -421,6 +433,7 @@ class MultibodyTree(TreeReports, TreeCore):
         self._compile(**make_arrays(self._elements, plan, declarations.default_parameters()))
         plan.carry_out(self._elements)
         self._declarations = declarations
+        self._family = os.urandom(16)
         self._plan = plan
 
     def _declare(self) -> Declarations:
@@ -447,6 +460,95 @@ class MultibodyTree(TreeReports, TreeCore):
             raise_context_mismatch(self, context)
         own: Any = context
         own._reset_declared(super().set_default_context)
+
+    def _compile_copy(self) -> None:
+        """Compile a finalized tree that was made by a copy, or by pickle: at its first computation.
+
+        Not before, because user-written elements may refer to what `pickle` has not completed by then.
+        """
+        assert self._plan is not None
+        with _compile_lock:
+            if self._compiled is None:
+                declarations = self._declarations or Declarations()
+                self._compile(**make_arrays(self._elements, self._plan, declarations.default_parameters()))
+
+    # Copies.
+
+    def clone(self) -> Self:
+        """Return an independent copy of this tree with new elements, finalized if this one is.
+
+        ``copy.deepcopy(tree)`` and ``copy.copy(tree)`` are the same.
+
+        See Also
+        --------
+        get_variant : The element of one tree that corresponds to an element of the other.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> tree.finalize()
+        >>> twin = tree.clone()
+        >>> twin.get_variant(tree.world_body) is twin.world_body
+        True
+        """
+        return copy.deepcopy(self)
+
+    def get_variant(self, element: ElementT) -> ElementT:
+        """Return the element of this tree that corresponds to an element of a clone, or of the original.
+
+        Parameters
+        ----------
+        element : MultibodyElement
+            A body, frame, joint, mobilizer, force element or actuator of a tree of the same family: trees
+            that are clones of each other, or were pickled from one.
+
+        Raises
+        ------
+        NotFinalizedError
+            When this tree, or that of the element, is not finalized: it may still change.
+        ForeignElementError
+            When the element belongs to a tree that is not of the family, or to none.
+        ArgumentTypeError
+            When it is no element.
+        """
+        from mbt.tree.pickling import collection_of, element_of
+
+        check_element(element, MultibodyElement, "get_variant: element")
+        other = element.parent_tree
+        for tree, which in ((self, "this tree"), (other, f"the tree of {element._label}")):
+            if tree._family is None:
+                raise NotFinalizedError(f"get_variant: {which} must be finalized first.")
+        if other._family != self._family:
+            raise ForeignElementError(
+                f"get_variant: {element._label} belongs to a tree that is neither a clone of this one nor "
+                "its original"
+            )
+        variant = element_of(self, collection_of(element), element._index)
+        assert isinstance(variant, type(element))
+        return variant
+
+    def __copy__(self) -> Self:
+        """Return a clone: an element belongs to one tree only."""
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Self:
+        """Return a clone."""
+        from mbt.tree.pickling import deepcopy_tree
+
+        return cast("Self", deepcopy_tree(self, memo))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle the elements, and nothing that is compiled."""
+        from mbt.tree.pickling import reduce_tree
+
+        return reduce_tree(self)
+
+    def __setstate__(self, state: object) -> None:
+        """Take over what was pickled."""
+        from mbt.tree.pickling import set_tree_state
+
+        set_tree_state(self, state)
 
     def __repr__(self) -> str:
         """Return the sizes."""

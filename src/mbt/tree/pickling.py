@@ -1,0 +1,291 @@
+"""How trees and elements are pickled and copied.
+
+A tree is flat: the classes of its elements first, which is enough to make all of them, then what each has.
+An element that a tree owns is the tree and an index, wherever it occurs. So a model as deep as one likes
+needs no recursion, elements may refer to each other in any way, and a pickle may begin at any of them.
+
+Compiled arrays are never part of it: a finalized tree compiles again when it first computes, on whatever
+processor that is.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.tree.actuator import JointActuator
+from mbt.tree.body import RigidBody
+from mbt.tree.collection import ElementCollection
+from mbt.tree.element import MultibodyElement
+from mbt.tree.force_elements import ForceElement
+from mbt.tree.frame import Frame
+from mbt.tree.joint import Joint
+from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.model_instance import ModelInstance
+from mbt.tree.registry import ElementRegistry
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = [
+    "FORMAT",
+    "check_format",
+    "collection_of",
+    "deepcopy_tree",
+    "follow_copies",
+    "reduce_element",
+    "reduce_tree",
+    "set_tree_state",
+]
+
+#: Number of the format, written into every pickle of trees, elements, Contexts and forces. A change of what
+#: they hold needs another number.
+FORMAT = 1
+
+# Attribute of a tree whose elements have nothing yet.
+_BLANK = "_is_blank"
+
+# The collections of a registry, and what is in them.
+_COLLECTIONS: dict[str, type[MultibodyElement]] = {
+    "model_instances": ModelInstance,
+    "bodies": RigidBody,
+    "frames": Frame,
+    "mobilizers": Mobilizer,
+    "joints": Joint,
+    "force_elements": ForceElement,
+    "actuators": JointActuator,
+}
+
+ElementT = TypeVar("ElementT", bound=MultibodyElement)
+
+
+def check_format(format_: object, what: str) -> None:
+    """Refuse what another version of mbt has pickled.
+
+    Raises
+    ------
+    ArgumentValueError
+        When the format is not that of this version.
+    """
+    if format_ != FORMAT:
+        from mbt import __version__
+
+        raise ArgumentValueError(
+            f"unpickling a {what}: mbt {__version__} reads format {FORMAT}, and this is of format "
+            f"{format_!r}. Load it with the version of mbt that wrote it, or build the model again."
+        )
+
+
+# Trees.
+
+
+def reduce_tree(tree: MultibodyTree) -> tuple[Any, ...]:
+    """Return what `pickle` makes a tree from."""
+    collections = _collections_of(tree)
+    frozen: dict[int, _FrozenArray] = {}
+    own = ("_elements",)
+    registry = (*_COLLECTIONS, "_tree")
+    state = {
+        "elements": {name: [_state_of(e, frozen) for e in c] for name, c in collections.items()},
+        "registry": {k: _packed(v, frozen) for k, v in vars(tree._elements).items() if k not in registry},
+        "tree": {k: _packed(v, frozen) for k, v in vars(tree).items() if k not in own},
+    }
+    classes = {name: [type(e) for e in c] for name, c in collections.items()}
+    return new_tree, (FORMAT, type(tree), classes), state
+
+
+def new_tree(
+    format_: int, tree_type: type[MultibodyTree], classes: dict[str, list[type[Any]]]
+) -> MultibodyTree:
+    """Return a tree with elements that have nothing yet; `set_tree_state` is next."""
+    from mbt.tree.multibody_tree import MultibodyTree
+
+    check_format(format_, "MultibodyTree")
+    if not (isinstance(tree_type, type) and issubclass(tree_type, MultibodyTree)):
+        raise ArgumentTypeError(f"unpickling a MultibodyTree: expected its class, got {tree_type!r}")
+    _check_keys(classes, _COLLECTIONS)
+    tree = tree_type.__new__(tree_type)
+    registry = ElementRegistry.__new__(ElementRegistry)
+    registry._tree = tree
+    for name, base in _COLLECTIONS.items():
+        collection: ElementCollection[Any] = ElementCollection(base.kind)
+        for index, element_type in enumerate(classes[name]):
+            if not (isinstance(element_type, type) and issubclass(element_type, base)):
+                raise ArgumentTypeError(
+                    f"unpickling a MultibodyTree: expected a class of {base.__name__}, got {element_type!r}"
+                )
+            element = element_type.__new__(element_type)
+            element._attach(tree, index)
+            collection._elements.append(element)
+        setattr(registry, name, collection)
+    tree._plan = None
+    tree._elements = registry
+    vars(tree)[_BLANK] = True
+    return tree
+
+
+def set_tree_state(tree: MultibodyTree, state: object) -> None:
+    """Give a new tree and its elements what they had."""
+    if not vars(tree).pop(_BLANK, False):
+        raise ArgumentValueError("__setstate__ is for pickle: this tree has its state already.")
+    _check_keys(state, ("elements", "registry", "tree"))
+    assert isinstance(state, dict)
+    _check_keys(state["elements"], _COLLECTIONS)
+    collections = _collections_of(tree)
+    for name, collection in collections.items():
+        if len(collection) != len(state["elements"][name]):
+            raise ArgumentValueError(
+                f"unpickling a MultibodyTree: it is truncated: {len(collection)} {name}, but what belongs to "
+                f"{len(state['elements'][name])}"
+            )
+    _check_keys(state["registry"], ("graph", "connections"))
+    _check_keys(state["tree"], ("_plan",))
+    for name, collection in collections.items():
+        for element, element_state in zip(collection, state["elements"][name], strict=True):
+            _set_state(element, element_state)
+    # Only now does every element have a name: that of a body frame is its body's.
+    for collection in collections.values():
+        elements, collection._elements = collection._elements, []
+        for element in elements:
+            collection.append(element)
+    vars(tree._elements).update(state["registry"])
+    vars(tree).update(state["tree"])
+
+
+def deepcopy_tree(tree: MultibodyTree, memo: dict[Any, Any]) -> MultibodyTree:
+    """Return a copy of a tree. Contexts and forces that were copied with it before now belong to the copy."""
+    make, args, state = reduce_tree(tree)
+    twin: MultibodyTree = make(*args)
+    memo[id(tree)] = twin
+    set_tree_state(twin, copy.deepcopy(state, memo))
+    for follower in memo.pop(_followers_key(tree), ()):
+        follower._move_to(twin)
+    return twin
+
+
+class _Follower(Protocol):
+    def _move_to(self, tree: MultibodyTree) -> None: ...
+
+
+def follow_copies(tree: MultibodyTree, follower: _Follower, memo: dict[Any, Any]) -> None:
+    """Move a copied Context, or forces, to the copy of their tree; when the same `deepcopy` makes one."""
+    twin = memo.get(id(tree))
+    if twin is not None and twin.is_finalized:
+        follower._move_to(twin)
+    else:
+        memo.setdefault(_followers_key(tree), []).append(follower)
+
+
+def _followers_key(tree: MultibodyTree) -> tuple[str, int]:
+    # Other keys of a memo are numbers.
+    return ("mbt: followers", id(tree))
+
+
+# Elements.
+
+
+def reduce_element(element: MultibodyElement) -> tuple[Any, ...]:
+    """Return what `pickle` makes an element from: the tree that owns it, or its own attributes."""
+    if element._tree is not None:
+        return element_of, (element._tree, collection_of(element), element._index)
+    return new_element, (FORMAT, type(element)), _state_of(element, {})
+
+
+def collection_of(element: MultibodyElement) -> str:
+    """Return which collection of a tree an element belongs to."""
+    return next(name for name, base in _COLLECTIONS.items() if isinstance(element, base))
+
+
+def element_of(tree: MultibodyTree, collection: str, index: int) -> MultibodyElement:
+    """Return an element of a tree."""
+    element: MultibodyElement = getattr(tree._elements, collection)._elements[index]
+    return element
+
+
+def new_element(format_: int, element_type: type[ElementT]) -> ElementT:
+    """Return an element that no tree owns, and that has nothing yet."""
+    check_format(format_, getattr(element_type, "__name__", "element"))
+    return element_type.__new__(element_type)
+
+
+def copy_element(element: ElementT) -> ElementT:
+    """Return a shallow copy of an element that no tree owns."""
+    twin = type(element).__new__(type(element))
+    _set_state(twin, _raw_state(element))
+    return twin
+
+
+def _raw_state(element: MultibodyElement) -> Any:
+    element_type = type(element)
+    if element_type.__reduce__ is not object.__reduce__:
+        raise ArgumentTypeError(
+            f"{element._label}: {element_type.__name__} defines __reduce__: an element is pickled and copied "
+            "with its tree, so define __getstate__ and __setstate__ instead"
+        )
+    # With __getstate__, if the class has one; with __slots__ too.
+    return object.__reduce_ex__(element, 2)[2]
+
+
+def _state_of(element: MultibodyElement, frozen: dict[int, _FrozenArray]) -> Any:
+    state = _raw_state(element)
+    if isinstance(state, dict):
+        skipped = () if element._tree is None else ("_tree", "_index")
+        return {key: _packed(value, frozen) for key, value in state.items() if key not in skipped}
+    return _packed(state, frozen)
+
+
+def _set_state(element: MultibodyElement, state: Any) -> None:
+    set_state = getattr(element, "__setstate__", None)
+    if set_state is not None:
+        set_state(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    vars(element).update(attributes or {})
+    for name, value in (slots or {}).items():
+        setattr(element, name, value)
+
+
+def _collections_of(tree: MultibodyTree) -> dict[str, ElementCollection[Any]]:
+    return {name: getattr(tree._elements, name) for name in _COLLECTIONS}
+
+
+def _check_keys(value: object, keys: Any) -> None:
+    missing = [key for key in keys if key not in value] if isinstance(value, dict) else list(keys)
+    if missing:
+        raise ArgumentValueError(f"unpickling a MultibodyTree: it is truncated: no {', '.join(missing)}")
+
+
+# Read-only arrays.
+
+
+class _FrozenArray:
+    """Stands for a read-only array, and becomes one again: pickle and copy make arrays writeable."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return frozen_array, (self.array,)
+
+
+def frozen_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Make an array read-only, and return it."""
+    array.flags.writeable = False
+    return array
+
+
+def _packed(value: Any, frozen: dict[int, _FrozenArray]) -> Any:
+    """Return a value with its read-only arrays replaced, also those in tuples."""
+    if type(value) is np.ndarray and not value.flags.writeable:
+        return frozen.setdefault(id(value), _FrozenArray(value))
+    if type(value) is tuple:
+        entries = [_packed(entry, frozen) for entry in value]
+        return value if all(map(_is, entries, value)) else tuple(entries)
+    return value
+
+
+def _is(a: object, b: object) -> bool:
+    return a is b
