@@ -1,5 +1,6 @@
 from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.tree_mass import TreeMass
+from mbt.context.energy_report import EnergyReport
 from mbt.context.multibody_forces import MultibodyForces
 
 class TreeCore(TreeMass):
@@ -7,6 +8,7 @@ class TreeCore(TreeMass):
     def calc_kinetic_energy(self, context: ContextCore) -> float: ...
     def calc_conservative_power(self, context: ContextCore) -> float: ...
     def calc_non_conservative_power(self, context: ContextCore) -> float: ...
+    def calc_energy_report(self, context: ContextCore) -> EnergyReport: ...
     def _calc_force_element(
         self,
         context: ContextCore,

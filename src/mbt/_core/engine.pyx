@@ -76,6 +76,23 @@ cdef class TreeCore(TreeMass):
                 power += element.calc_non_conservative_power(context, pc, vc)
         return power
 
+    def calc_energy_report(self, context):
+        """Return which element holds, moves, generates or dissipates how much energy, and whether it balances.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+
+        Returns
+        -------
+        EnergyReport
+            Print it for a table; `entries` are the numbers.
+        """
+        self.own(context)
+        from mbt.context.energy_report import calc_energy_report
+        return calc_energy_report(self, context)
+
     # One force element of the compiled core ---------------------------------------------------------------------
 
     def _calc_force_element(self, context, int index, str what, pc=None, vc=None):
