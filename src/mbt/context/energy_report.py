@@ -44,23 +44,24 @@ class EnergyEntry:
 class EnergyReport:
     """The energy of a Context, element by element, and whether it balances.
 
-    What the bodies gain is what all forces give: the rate of the kinetic energy, by the accelerations of forward
-    dynamics, is the sum of all powers. Hence ``d(KE + PE)/dt = non_conservative_power``.
+    What the bodies gain is what all forces give: the rate of the kinetic energy, by the accelerations of
+    forward dynamics, is the sum of all powers. Hence ``d(KE + PE)/dt = non_conservative_power``.
 
     Attributes
     ----------
     entries : tuple of EnergyEntry
         Bodies, rotors, force elements, joint damping, actuators and applied forces, in this order.
     kinetic_energy_rate : float
-        ``v' (M vdot + C v)`` with the accelerations of forward dynamics [W]; NaN where a massless joint leaves
-        none.
+        ``v' (M vdot + C v)`` with the accelerations of forward dynamics [W]; NaN where a massless joint
+        leaves none.
 
     Examples
     --------
     >>> import mbt
     >>> tree = mbt.MultibodyTree()
     >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
-    >>> slide = tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, ball, None, [1, 0, 0], damping=3)
+    >>> x = [1, 0, 0]
+    >>> slide = tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, ball, None, x, damping=3)
     >>> tree.finalize()
     >>> context = tree.create_default_context()
     >>> context.v = [2.0]
@@ -95,7 +96,7 @@ class EnergyReport:
 
     @property
     def balance(self) -> float:
-        """What is missing in ``d(KE)/dt = conservative_power + non_conservative_power`` [W]: zero, to rounding."""
+        """``d(KE)/dt - conservative_power - non_conservative_power`` [W]: zero, to rounding."""
         return self.kinetic_energy_rate - (self.conservative_power + self.non_conservative_power)
 
     def __getitem__(self, element: str) -> EnergyEntry:
