@@ -15,7 +15,18 @@ from pathlib import Path
 CORE = Path(__file__).parents[1] / "src" / "mbt" / "_core"
 FILES = [
     *sorted((CORE / "passes").glob("*.pxd")),
-    *(CORE / f"{name}.pxd" for name in ("algorithms", "force_elements", "mobilizers", "node_joints", "spatial")),
+    *(
+        CORE / f"{name}.pxd"
+        for name in (
+            "algorithms",
+            "curvilinear",
+            "force_elements",
+            "mobilizers",
+            "node_joints",
+            "rotations",
+            "spatial",
+        )
+    ),
 ]
 
 SECTIONS = ["Topology", "Parameters", "In", "In, destroyed", "Work", "Out"]

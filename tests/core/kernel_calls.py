@@ -18,6 +18,7 @@ from support.description import Array, Model
 from support.random_trees import (
     ALL_KINDS,
     CATALOGUE,
+    every_kind,
     random_body,
     random_model,
     random_pose,
@@ -49,8 +50,9 @@ TREES: dict[str, Callable[[], Model]] = {
             "no_gravity",
         )
     },
+    "every_kind": lambda: every_kind(23),
     "mixed4": lambda: random_model(101, 4, kinds=ALL_KINDS, actuated=1.0),
-    "mixed15": lambda: random_model(102, 15, kinds=ALL_KINDS),
+    "mixed12": lambda: random_model(102, 12, kinds=ALL_KINDS),
 }
 # Small ones, for tests that evaluate a function hundreds of times: together they have all of the above.
 SMALL_TREES = ("one_floating_reversed", "mixed4", "no_gravity")
@@ -161,7 +163,7 @@ def random_inputs(tree: mbt.MultibodyTree, states: int, seed: int = 0) -> Inputs
 
 
 def quaternion_starts(tree: mbt.MultibodyTree) -> list[int]:
-    return [joint.position_start for joint in tree.joints if joint.num_positions == 7]
+    return [joint.position_start for joint in tree.joints if joint.position_suffixes[:1] == ("qw",)]
 
 
 # --- The scalars ------------------------------------------------------------------------------------------

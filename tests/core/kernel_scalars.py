@@ -78,14 +78,27 @@ class Bounded:
     def __neg__(self) -> Bounded:
         return Bounded(-self.value, self.bound)
 
+    def __lt__(self, other: Any) -> bool:
+        # The path of a joint is chosen by value: a bound that reaches into another piece does not count.
+        return self.value < (other.value if isinstance(other, Bounded) else other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > (other.value if isinstance(other, Bounded) else other)
+
     @staticmethod
-    def sin(x: Bounded) -> Bounded:
+    def floor(x: Bounded) -> Bounded:
+        return Bounded(float(math.floor(x.value)))
+
+    @staticmethod
+    def sin(x: Bounded | float) -> Bounded:
         # The kernels' sine and cosine are within 2 ulp, at most 4 u.
+        x = x if isinstance(x, Bounded) else Bounded(x)
         value = math.sin(x.value)
         return Bounded(value, abs(math.cos(x.value)) * x.bound + 4 * U * abs(value))
 
     @staticmethod
-    def cos(x: Bounded) -> Bounded:
+    def cos(x: Bounded | float) -> Bounded:
+        x = x if isinstance(x, Bounded) else Bounded(x)
         value = math.cos(x.value)
         return Bounded(value, abs(math.sin(x.value)) * x.bound + 4 * U * abs(value))
 
@@ -94,10 +107,10 @@ def refuse(*arguments: Any) -> Any:
     raise AssertionError(f"not to be called, least of all with {arguments}")
 
 
-# The last five functions, where none of them may be called.
+# All functions but sine and cosine, where none of them may be called.
 REFUSED = (refuse,) * 5
 
-BOUNDED_FUNCTIONS = (Bounded.sin, Bounded.cos, *REFUSED)
+BOUNDED_FUNCTIONS = (Bounded.sin, Bounded.cos, refuse, select, refuse, refuse, Bounded.floor)
 
 
 class Rational:

@@ -8,6 +8,8 @@ takes part, the entries of a pose one by one: off the rotations too, a kernel is
 from __future__ import annotations
 
 import cmath
+import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +32,7 @@ from core.kernel_calls import (
     parameter_slices,
     random_inputs,
 )
-from core.kernel_scalars import REFUSED
+from core.kernel_scalars import refuse
 from mbt._core.evaluation import Function, evaluate_dual
 from support.description import Array
 from support.quantities import EPS
@@ -43,7 +45,21 @@ RICH = "mixed4"
 
 # Any step whose square vanishes beside 1: nothing is subtracted.
 COMPLEX_STEP = 1e-30
-COMPLEX_FUNCTIONS = (cmath.sin, cmath.cos, *REFUSED)
+
+
+def select_by_real_part(a: Any, b: Any, x: Any, y: Any) -> Any:
+    return x if complex(a).real < complex(b).real else y
+
+
+COMPLEX_FUNCTIONS = (
+    cmath.sin,
+    cmath.cos,
+    refuse,
+    select_by_real_part,
+    refuse,
+    refuse,
+    lambda a: float(math.floor(complex(a).real)),
+)
 
 # Largest steps of the central differences, about a fiftieth of the size of each number.
 STEPS = {

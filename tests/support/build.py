@@ -45,8 +45,39 @@ def add_joint(
         return tree.add_joint(
             mbt.QuaternionFloatingJoint, *ends, angular_damping=damping[0], translational_damping=damping[3]
         )
-    joint_type = {"revolute": mbt.RevoluteJoint, "prismatic": mbt.PrismaticJoint}[joint.kind]
-    return tree.add_joint(joint_type, *ends, axis=joint.axis, damping=damping[0])
+    if joint.kind == "rpy_floating":
+        return tree.add_joint(
+            mbt.RpyFloatingJoint, *ends, angular_damping=damping[0], translational_damping=damping[3]
+        )
+    if joint.kind == "screw":
+        return tree.add_joint(
+            mbt.ScrewJoint, *ends, axis=joint.axis, screw_pitch=joint.screw_pitch, damping=damping[0]
+        )
+    if joint.kind == "cylindrical":
+        return tree.add_joint(mbt.CylindricalJoint, *ends, axis=joint.axis, damping=damping)
+    if joint.kind == "planar":
+        return tree.add_joint(mbt.PlanarJoint, *ends, damping=damping)
+    if joint.kind == "curvilinear":
+        return tree.add_joint(mbt.CurvilinearJoint, *ends, make_path(joint), damping=damping[0])
+    if joint.kind in ("revolute", "prismatic"):
+        one_axis = {"revolute": mbt.RevoluteJoint, "prismatic": mbt.PrismaticJoint}[joint.kind]
+        return tree.add_joint(one_axis, *ends, axis=joint.axis, damping=damping[0])
+    rotating = {
+        "universal": mbt.UniversalJoint,
+        "ball_rpy": mbt.BallRpyJoint,
+        "quaternion_ball": mbt.QuaternionBallJoint,
+    }[joint.kind]
+    assert len(set(damping)) == 1
+    added: mbt.Joint = tree.add_joint(rotating, *ends, damping=damping[0])
+    return added
+
+
+def make_path(joint: Joint) -> mbt.PiecewiseConstantCurvatureTrajectory:
+    path = joint.path
+    assert path is not None
+    return mbt.PiecewiseConstantCurvatureTrajectory(
+        path.breaks, path.turning_rates, path.tangent, path.normal, path.position, path.is_periodic
+    )
 
 
 def layout_of(tree: mbt.MultibodyTree) -> Layout:

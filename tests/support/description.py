@@ -18,7 +18,36 @@ Array = npt.NDArray[np.float64]
 WORLD = "world"
 
 # kind -> (number of positions, number of velocities)
-JOINT_SIZES = {"weld": (0, 0), "revolute": (1, 1), "prismatic": (1, 1), "floating": (7, 6)}
+JOINT_SIZES = {
+    "weld": (0, 0),
+    "revolute": (1, 1),
+    "prismatic": (1, 1),
+    "floating": (7, 6),
+    "screw": (1, 1),
+    "universal": (2, 2),
+    "ball_rpy": (3, 3),
+    "planar": (3, 3),
+    "rpy_floating": (6, 6),
+    "cylindrical": (2, 2),
+    "quaternion_ball": (4, 3),
+    "curvilinear": (1, 1),
+}
+# Positions that begin with a quaternion, or with roll, pitch and yaw; v begins with w_FM_F then.
+QUATERNION_KINDS = ("floating", "quaternion_ball")
+RPY_KINDS = ("rpy_floating", "ball_rpy")
+AXIS_KINDS = ("revolute", "prismatic", "screw", "cylindrical")
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A planar path of pieces of constant curvature; see `mbt.PiecewiseConstantCurvatureTrajectory`."""
+
+    breaks: Array
+    turning_rates: Array
+    tangent: Array
+    normal: Array
+    position: Array
+    is_periodic: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +73,8 @@ class Joint:
     axis: Array | None = None
     X_FM: Array | None = None
     damping: tuple[float, ...] = ()
+    screw_pitch: float = 0.0
+    path: Path | None = None
 
     @property
     def num_positions(self) -> int:

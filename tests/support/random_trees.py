@@ -4,12 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from support.description import WORLD, Actuator, Array, Body, Joint, Model, OffsetFrame
+from support.description import (
+    AXIS_KINDS,
+    JOINT_SIZES,
+    WORLD,
+    Actuator,
+    Array,
+    Body,
+    Joint,
+    Model,
+    OffsetFrame,
+    Path,
+)
 
-ALL_KINDS = ("weld", "revolute", "prismatic", "floating")
+ALL_KINDS = (
+    "weld",
+    "revolute",
+    "prismatic",
+    "floating",
+    "screw",
+    "universal",
+    "ball_rpy",
+    "planar",
+    "rpy_floating",
+    "cylindrical",
+    "quaternion_ball",
+    "curvilinear",
+)
 # Mostly arms, as in life; a few of everything else.
 USUAL_KINDS = ("revolute", "revolute", "revolute", "prismatic", "prismatic", "weld", "weld", "floating")
 
@@ -51,12 +76,15 @@ def random_joint(
     """A joint between two bodies, in either direction; frames are sometimes the body frames themselves."""
     is_reversed = may_reverse and rng.random() < 0.3
     parent, child = (outboard, inboard) if is_reversed else (inboard, outboard)
-    damping = {
-        "weld": (),
-        "revolute": (rng.uniform(0.0, 0.5),),
-        "prismatic": (rng.uniform(0.0, 0.5),),
-        "floating": (*(rng.uniform(0.0, 0.5),) * 3, *(rng.uniform(0.0, 0.5),) * 3),
-    }[kind]
+    nv = JOINT_SIZES[kind][1]
+    # Some joints take one constant for several velocities.
+    d = rng.uniform(0.0, 0.5, 4).tolist()
+    if kind in ("floating", "rpy_floating"):
+        damping = (d[2],) * 3 + (d[3],) * 3
+    elif kind in ("planar", "cylindrical"):
+        damping = tuple(d[:nv])
+    else:
+        damping = (d[1 if kind == "prismatic" else 0],) * nv
     return Joint(
         name,
         kind,
@@ -64,10 +92,26 @@ def random_joint(
         child,
         X_PF=random_pose(rng) if rng.random() < 0.8 else None,
         X_BM=random_pose(rng) if rng.random() < 0.8 else None,
-        axis=random_unit(rng) if kind in ("revolute", "prismatic") else None,
+        axis=random_unit(rng) if kind in AXIS_KINDS else None,
         X_FM=random_pose(rng) if kind == "weld" else None,
         damping=damping,
+        screw_pitch=rng.uniform(-2.0, 2.0) if kind == "screw" else 0.0,
+        path=random_path(rng) if kind == "curvilinear" else None,
     )
+
+
+def random_path(rng: np.random.Generator) -> Path:
+    """A path of several pieces, one of them straight; or a stadium, which is periodic."""
+    R = random_rotation(rng)
+    if rng.random() < 0.3:
+        straight, radius = rng.uniform(0.1, 0.5, 2)
+        breaks = np.cumsum([0.0, straight, np.pi * radius, straight, np.pi * radius])
+        rates = np.array([0.0, 1 / radius, 0.0, 1 / radius])
+        return Path(breaks, rates, R[:, 0], R[:, 2], rng.uniform(-0.3, 0.3, 3), is_periodic=True)
+    breaks = np.cumsum([0.0, *rng.uniform(0.2, 0.6, 4)])
+    rates = rng.uniform(-2.0, 2.0, 4)
+    rates[rng.integers(4)] = 0.0
+    return Path(breaks, rates, R[:, 0], R[:, 2], rng.uniform(-0.3, 0.3, 3))
 
 
 def random_actuators(rng: np.random.Generator, joints: Sequence[Joint], share: float) -> tuple[Actuator, ...]:
@@ -159,9 +203,9 @@ def humanoid(seed: int) -> Model:
 
 
 def every_joint(seed: int) -> Model:
-    """Each joint type in each direction, twice, with offset frames; all motors have rotors."""
+    """Each joint type in each direction, with offset frames; all motors have rotors."""
     rng = np.random.default_rng(seed)
-    kinds = [(kind, is_reversed) for kind in ALL_KINDS for is_reversed in (False, True)] * 2
+    kinds = [(kind, is_reversed) for is_reversed in (False, True) for kind in ALL_KINDS]
     bodies = tuple(random_body(rng, f"body{i}") for i in range(len(kinds)))
     joints = []
     for i, (kind, is_reversed) in enumerate(kinds):
@@ -177,6 +221,24 @@ def every_joint(seed: int) -> Model:
         random_frames(rng, bodies),
         gravity=9.81 * random_unit(rng),
     )
+
+
+def every_kind(seed: int) -> Model:
+    """Each joint type once, in either direction, on a tree with few bodies one behind the other."""
+    rng = np.random.default_rng(seed)
+    names = [WORLD, *(f"body{i}" for i in range(len(ALL_KINDS)))]
+    joints = tuple(
+        random_joint(rng, f"joint{i}", kind, names[(i + 2) // 3], names[i + 1], may_reverse=True)
+        for i, kind in enumerate(ALL_KINDS)
+    )
+    bodies = tuple(random_body(rng, name) for name in names[1:])
+    return Model("every_kind", bodies, joints, random_actuators(rng, joints, 1.0), random_frames(rng, bodies))
+
+
+def one_joint(kind: str, *, is_reversed: bool) -> Model:
+    """One body on World."""
+    model = random_model(ALL_KINDS.index(kind), 1, kinds=(kind,), may_reverse=False)
+    return _all_reversed(model) if is_reversed else model
 
 
 def all_weld(seed: int) -> Model:
@@ -201,6 +263,11 @@ CATALOGUE: dict[str, Callable[[], Model]] = {
     "one_floating_reversed": lambda: _all_reversed(
         random_model(6, 1, kinds=("floating",), may_reverse=False)
     ),
+    **{
+        f"one_{kind}{'_reversed' * is_reversed}": partial(one_joint, kind, is_reversed=is_reversed)
+        for kind in ALL_KINDS[4:]
+        for is_reversed in (False, True)
+    },
     "free_body": lambda: random_model(7, 1, free_bases=True),
     "arm7": lambda: chain(8, 7),
     "mixed3": lambda: random_model(9, 3, kinds=ALL_KINDS),

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from support.description import WORLD, Array, Joint, Model, with_free_joints
+from support.description import (
+    AXIS_KINDS,
+    QUATERNION_KINDS,
+    RPY_KINDS,
+    WORLD,
+    Array,
+    Joint,
+    Model,
+    Path,
+    with_free_joints,
+)
 
 AnyArray = npt.NDArray[Any]
 
@@ -34,6 +44,38 @@ def rotation_of_quaternion(quaternion: AnyArray) -> AnyArray:
     r = np.array([x, y, z])
     K = cross_matrix(r)
     return np.eye(3) + 2 * w * K + 2 * (K @ K)
+
+
+def rotation_of_rpy(rpy: AnyArray) -> AnyArray:
+    x, y, z = np.eye(3)
+    return rotation_about(z, rpy[2]) @ rotation_about(y, rpy[1]) @ rotation_about(x, rpy[0])
+
+
+def rpy_axes(rpy: AnyArray) -> AnyArray:
+    """(3, 3): w_FM_F per unit rate of roll, pitch and yaw, about the axes as later turns leave them."""
+    x, y, z = np.eye(3)
+    R_z = rotation_about(z, rpy[2])
+    return np.column_stack([R_z @ rotation_about(y, rpy[1]) @ x, R_z @ y, z])
+
+
+def path_pose(path: Path, s: Any) -> tuple[AnyArray, float]:
+    """X_FM and the curvature after the distance s: the product of the motions along all pieces before."""
+    length, x, z = path.breaks[-1], path.tangent, path.normal
+    if path.is_periodic:
+        s = s - np.floor(np.real(s) / length) * length
+    X = pose(np.column_stack([x, np.cross(z, x), z]), path.position)
+    last = len(path.turning_rates) - 1
+    for i, curvature in enumerate(path.turning_rates):
+        ends = i == last or np.real(s) < path.breaks[i + 1]
+        d = (s if ends else path.breaks[i + 1]) - path.breaks[i]
+        a = curvature * d
+        p = [d, 0 * d, 0 * d]
+        if curvature:
+            p = [np.sin(a) / curvature, (1 - np.cos(a)) / curvature, 0 * d]
+        X = X @ pose(rotation_about(np.array([0.0, 0.0, 1.0]), a), np.array(p))
+        if ends:
+            return X, float(curvature)
+    raise AssertionError("a path has pieces")
 
 
 def pose(R: AnyArray, p: AnyArray) -> AnyArray:
@@ -143,13 +185,15 @@ class ReferenceKinematics:
     # -- states --------------------------------------------------------------------------------------------
 
     def random_q(self, rng: np.random.Generator) -> Array:
-        """Random positions; quaternions are unit."""
+        """Random positions; quaternions are unit, and far from gimbal lock."""
         q = rng.uniform(-2.0, 2.0, self.nq)
         for joint in self.model.joints:
-            if joint.kind == "floating":
-                start = self.q_slice(joint).start
+            start = self.q_slice(joint).start
+            if joint.kind in QUATERNION_KINDS:
                 quaternion = rng.normal(size=4)
                 q[start : start + 4] = quaternion / np.linalg.norm(quaternion)
+            elif joint.kind in RPY_KINDS:
+                q[start + 1] *= 0.5
         return q
 
     def random_state(self, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -157,7 +201,7 @@ class ReferenceKinematics:
         return self.random_q(rng), rng.uniform(-2.0, 2.0, self.nv), rng.uniform(-5.0, 5.0, self.nv)
 
     def quaternion_starts(self) -> list[int]:
-        return [self.q_slice(j).start for j in self.model.joints if j.kind == "floating"]
+        return [self.q_slice(j).start for j in self.model.joints if j.kind in QUATERNION_KINDS]
 
     # -- kinematics ----------------------------------------------------------------------------------------
 
@@ -165,25 +209,56 @@ class ReferenceKinematics:
         qj = q[self.q_slice(joint)]
         if joint.kind == "weld":
             return np.eye(4) if joint.X_FM is None else joint.X_FM
-        if joint.kind == "floating":
-            return pose(rotation_of_quaternion(qj[:4]), qj[4:])
+        if joint.kind in QUATERNION_KINDS:
+            return pose(rotation_of_quaternion(qj[:4]), qj[4:] if joint.kind == "floating" else np.zeros(3))
+        if joint.kind in RPY_KINDS:
+            return pose(rotation_of_rpy(qj[:3]), qj[3:] if joint.kind == "rpy_floating" else np.zeros(3))
+        x, y, z = np.eye(3)
+        if joint.kind == "universal":
+            return pose(rotation_about(x, qj[0]) @ rotation_about(y, qj[1]), np.zeros(3))
+        if joint.kind == "planar":
+            return pose(rotation_about(z, qj[2]), np.array([qj[0], qj[1], 0 * qj[0]]))
+        if joint.kind == "curvilinear":
+            assert joint.path is not None
+            return path_pose(joint.path, qj[0])[0]
         assert joint.axis is not None
         axis = joint.axis / np.linalg.norm(joint.axis)
-        if joint.kind == "revolute":
-            return pose(rotation_about(axis, qj[0]), np.zeros(3))
-        return pose(np.eye(3), axis * qj[0])
+        if joint.kind == "prismatic":
+            return pose(np.eye(3), axis * qj[0])
+        along = {
+            "revolute": 0.0,
+            "screw": joint.screw_pitch / (2 * np.pi) * qj[0],
+            "cylindrical": qj[-1],
+        }[joint.kind]
+        return pose(rotation_about(axis, qj[0]), axis * along)
 
-    def motion_axes(self, joint: Joint) -> tuple[Array, Array]:
-        """(3, n) each: w_FM and v_FMo in F per unit of each velocity, constant in F for these joints."""
+    def motion_axes(self, joint: Joint, q: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """(3, n) each: w_FM and v_FMo in F per unit of each velocity."""
         n = joint.num_velocities
-        H_w, H_v = np.zeros((3, n)), np.zeros((3, n))
-        if joint.kind == "floating":
+        qj = q[self.q_slice(joint)]
+        H_w = np.zeros((3, n), dtype=np.result_type(q, float))
+        H_v = np.zeros((3, n), dtype=np.result_type(q, float))
+        x, y, z = np.eye(3)
+        if joint.kind in (*QUATERNION_KINDS, *RPY_KINDS):
             H_w[:, :3] = np.eye(3)
-            H_v[:, 3:] = np.eye(3)
-        elif n:
+            H_v[:, 3:] = np.eye(3)[:, : n - 3]
+        elif joint.kind == "universal":
+            H_w[:, 0], H_w[:, 1] = x, rotation_about(x, qj[0]) @ y
+        elif joint.kind == "planar":
+            H_v[:, 0], H_v[:, 1], H_w[:, 2] = x, y, z
+        elif joint.kind == "curvilinear":
+            assert joint.path is not None
+            X_FM, curvature = path_pose(joint.path, qj[0])
+            H_w[:, 0], H_v[:, 0] = curvature * X_FM[:3, 2], X_FM[:3, 0]
+        elif joint.kind in AXIS_KINDS:
             assert joint.axis is not None
             axis = joint.axis / np.linalg.norm(joint.axis)
-            (H_w if joint.kind == "revolute" else H_v)[:, 0] = axis
+            if joint.kind != "prismatic":
+                H_w[:, 0] = axis
+            if joint.kind == "screw":
+                H_v[:, 0] = axis * joint.screw_pitch / (2 * np.pi)
+            elif joint.kind != "revolute":
+                H_v[:, -1] = axis
         return H_w, H_v
 
     def poses(self, q: AnyArray) -> AnyArray:
@@ -210,7 +285,7 @@ class ReferenceKinematics:
             p_CoMo = X_WM[:3, 3] - X_WB[child, :3, 3]
 
             # w_FM and v_FMo, expressed in World.
-            H_w, H_v = self.motion_axes(joint)
+            H_w, H_v = self.motion_axes(joint, q)
             J_rel = np.zeros((6, self.nv), dtype=X_WB.dtype)
             J_rel[:3, self.v_slice(joint)] = X_WF[:3, :3] @ H_w
             J_rel[3:, self.v_slice(joint)] = X_WF[:3, :3] @ H_v
@@ -244,14 +319,17 @@ class ReferenceKinematics:
         N = np.zeros((self.nq, self.nv), dtype=np.result_type(q, float))
         for joint in self.model.joints:
             qs, vs = self.q_slice(joint), self.v_slice(joint)
-            if joint.kind == "floating":
+            if joint.kind in QUATERNION_KINDS:
                 w, r = q[qs][0], q[qs][1:4]
                 # qdot = (0, w_FM_F) * q / 2, the quaternion product.
                 N[qs.start, vs.start : vs.start + 3] = -r / 2
                 N[qs.start + 1 : qs.start + 4, vs.start : vs.start + 3] = (
                     w * np.eye(3) - cross_matrix(r)
                 ) / 2
-                N[qs.start + 4 : qs.stop, vs.start + 3 : vs.stop] = np.eye(3)
+                N[qs.start + 4 : qs.stop, vs.start + 3 : vs.stop] = np.eye(joint.num_velocities - 3)
+            elif joint.kind in RPY_KINDS:
+                N[qs, vs] = np.eye(joint.num_positions)
+                N[qs.start : qs.start + 3, vs.start : vs.start + 3] = np.linalg.inv(rpy_axes(q[qs][:3]))
             else:
                 N[qs, vs] = np.eye(joint.num_positions)
         return N

@@ -69,3 +69,4 @@ cdef class ContextCore:
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q)
+cdef check_maps(tree, CompiledModel compiled, const double* q)

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.door cimport adopt, data, in1, new_read_only
-from mbt._core.mobilizers cimport position_is_singular
+from mbt._core.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 
 import numpy as np
@@ -568,3 +568,14 @@ cdef check_positions(tree, CompiledModel compiled, const double* q):
         if position_is_singular(m.type[b], q + m.q_start[b]):
             from mbt.context.checks import raise_singular_position
             raise_singular_position(tree, b)
+
+
+cdef check_maps(tree, CompiledModel compiled, const double* q):
+    """Refuse positions in which qdot = N(q) v is undefined: gimbal lock."""
+    cdef const Model* m = &compiled.model
+    cdef int i, b
+    for i in range(m.num_map_checked):
+        b = m.map_checked[i]
+        if map_is_singular(m.type[b], q + m.q_start[b]):
+            from mbt.context.checks import raise_singular_map
+            raise_singular_map(tree, b)

@@ -62,6 +62,9 @@ cdef struct Model:
     # Nodes whose mobilizer has singular positions, (num_checked,)
     int num_checked
     const int* checked
+    # Nodes whose mobilizer has positions where N is undefined, (num_map_checked,)
+    int num_map_checked
+    const int* map_checked
     # By mobod, (num_mobods,)
     const Joint* joints
     # Positions of the joints of kind REVOLUTE_Z, (num_angles,); padded to angle_stride, a multiple of every MBT_W

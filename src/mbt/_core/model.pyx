@@ -5,7 +5,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 from mbt._core.force_elements cimport acts_on_joint, num_parameters_of
 from mbt._core.mobilizers cimport (
-    GENERAL, REVOLUTE_Z, WELD, has_singular_positions, kind_of, needs_reversal, set_effective_constants,
+    GENERAL, REVOLUTE_Z, WELD, has_singular_map, has_singular_positions, kind_of, needs_reversal,
+    set_effective_constants,
 )
 from mbt._core.model cimport ForceElement, Joint, Model, ParameterLayout
 from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
@@ -83,6 +84,9 @@ cdef class CompiledModel:
         checked = [b for b in range(m.num_bodies) if has_singular_positions(m.type[b])]
         m.num_checked = len(checked)
         m.checked = _keep_ints(self._arrays, "checked", checked)
+        map_checked = [b for b in range(m.num_bodies) if has_singular_map(m.type[b])]
+        m.num_map_checked = len(map_checked)
+        m.map_checked = _keep_ints(self._arrays, "map_checked", map_checked)
 
     def _set_mobods(self):
         """One mobod per mobilizer with dofs, and one for World; welded bodies ride on their parent's."""

@@ -3,7 +3,7 @@
 cimport numpy as cnp
 from mbt._core cimport kernels
 from mbt._core.context cimport (
-    AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
+    AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache, check_maps,
 )
 from mbt._core.door cimport adopt, apart, data, in1, is_array1, is_points, new1, new_read_only, out1, out2, size
 from mbt._core.model cimport CompiledModel, Derived, Model
@@ -246,10 +246,16 @@ cdef class TreeKinematics(TreeCaches):
             Generalized velocities [rad/s, m/s].
         out : ndarray, shape (num_positions,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock, |cos(pitch)| < 1e-3 of a joint with roll-pitch-yaw angles, where N is undefined.
         """
         cdef ContextCore c = self.own(context)
         v = in1(v, "v", c.compiled.model.num_velocities)
         qdot = out1(out, "out", c.compiled.model.num_positions)
+        check_maps(self, c.compiled, c.q_data)
         v = apart(v, qdot)
         kernels.velocity_to_qdot(&c.compiled.model, c.q_data, data(v), data(qdot))
         return qdot

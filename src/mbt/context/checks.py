@@ -38,6 +38,7 @@ __all__ = [
     "raise_not_copyable",
     "raise_not_finalized",
     "raise_singular_element",
+    "raise_singular_map",
     "raise_singular_position",
     "raise_stale_cache",
 ]
@@ -165,6 +166,17 @@ def raise_locked(context: Context, v: FloatArray) -> NoReturn:
                 f"{rates.tolist()}. Unlock it first, with unlock(context)."
             )
     raise ArgumentValueError("v: expected zero for every locked velocity")
+
+
+def raise_singular_map(tree: MultibodyTree, node: int) -> NoReturn:
+    """Refuse positions in which the rates of roll, pitch and yaw are undefined."""
+    mobilizer = _mobilizer_of_node(tree, node)
+    raise SingularityError(
+        f"q: {_describe(mobilizer)} is at gimbal lock, its pitch q[{mobilizer.position_start + 1}] within "
+        "1e-3 of a quarter turn: the rates of roll and yaw do not follow from its angular velocity there. "
+        "Poses and dynamics do not need them, integrate_positions() passes through, and a joint with a "
+        "quaternion has no such position."
+    )
 
 
 def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
 from mbt.math.poses import (
     as_pose,
     as_rotation,
@@ -9,6 +10,7 @@ from mbt.math.poses import (
     inverse_pose,
     make_pose,
     matrix_to_quaternion,
+    matrix_to_rpy,
     normalize_axis,
     quaternion_to_matrix,
     rotation_about_axis,
@@ -19,6 +21,7 @@ from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 
 __all__ = [
+    "PiecewiseConstantCurvatureTrajectory",
     "SpatialInertia",
     "UnitInertia",
     "as_pose",
@@ -27,6 +30,7 @@ __all__ = [
     "inverse_pose",
     "make_pose",
     "matrix_to_quaternion",
+    "matrix_to_rpy",
     "normalize_axis",
     "quaternion_to_matrix",
     "rotation_about_axis",

@@ -20,6 +20,7 @@ __all__ = [
     "inverse_pose",
     "make_pose",
     "matrix_to_quaternion",
+    "matrix_to_rpy",
     "normalize_axis",
     "quaternion_to_matrix",
     "rotation_about_axis",
@@ -205,6 +206,26 @@ def matrix_to_quaternion(R: object) -> FloatArray:
     wxyz = np.array(rows[int(np.argmax(squares))])
     wxyz /= np.linalg.norm(wxyz)
     return -wxyz if wxyz[0] < 0 else wxyz
+
+
+def matrix_to_rpy(R: object) -> FloatArray:
+    """Return roll, pitch and yaw [rad] of a rotation matrix ``Rz(yaw) Ry(pitch) Rx(roll)``.
+
+    Roll and yaw are between -pi and pi, pitch between -pi/2 and pi/2; at gimbal lock, ``cos(pitch) = 0``, yaw
+    is zero.
+
+    Examples
+    --------
+    >>> matrix_to_rpy(rpy_to_matrix([0.1, -0.2, 0.3])).round(12)
+    array([ 0.1, -0.2,  0.3])
+    """
+    m = as_rotation(R, "R").tolist()
+    level = math.hypot(m[0][0], m[1][0])
+    yaw = math.atan2(m[1][0], m[0][0]) if level > 1e-12 else 0.0
+    s, c = math.sin(yaw), math.cos(yaw)
+    # Rz(-yaw) R = Ry(pitch) Rx(roll)
+    roll = math.atan2(s * m[0][2] - c * m[1][2], c * m[1][1] - s * m[0][1])
+    return np.array([roll, math.atan2(-m[2][0], level), yaw])
 
 
 def rotation_about_axis(axis: object, angle: object) -> FloatArray:

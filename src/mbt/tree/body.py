@@ -135,6 +135,26 @@ class RigidBody(MultibodyElement):
         mobilizer = self.inboard_mobilizer
         return None if mobilizer is None else mobilizer.joint
 
+    def lock(self, context: ContextCore) -> Self:
+        """Hold this body still with respect to the one it hangs on: lock the mobilizer that moves it."""
+        self._checked_mobilizer("lock").lock(context)
+        return self
+
+    def unlock(self, context: ContextCore) -> Self:
+        """Release what `lock` holds."""
+        self._checked_mobilizer("unlock").unlock(context)
+        return self
+
+    def is_locked(self, context: ContextCore) -> bool:
+        """Return whether the mobilizer that moves this body is locked."""
+        return self._checked_mobilizer("is_locked").is_locked(context)
+
+    def _checked_mobilizer(self, method: str) -> Mobilizer:
+        mobilizer = self.inboard_mobilizer
+        if mobilizer is None:
+            raise ArgumentValueError(f"{method}: no mobilizer moves {self._label}")
+        return mobilizer
+
     @property
     def default_spatial_inertia(self) -> SpatialInertia:
         """Default mass properties M_BBo_B about Bo, expressed in B."""

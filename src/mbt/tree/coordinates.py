@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 from mbt.errors import NotFinalizedError
 from mbt.math.arrays import FloatArray, as_float, as_float_array, check_out
 from mbt.tree.context_access import check_context, replace_slice
-from mbt.tree.element import MultibodyElement
+from mbt.tree.element import MultibodyElement, call_constructor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,6 +26,13 @@ class CoordinateOwner(MultibodyElement):
     # Where they begin in q and v; known once the tree is finalized.
     _position_start = -1
     _velocity_start = -1
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let each constructor name the class its user called when the arguments do not fit."""
+        super().__init_subclass__(**kwargs)
+        constructor = cls.__dict__.get("__init__")
+        if constructor is not None:
+            cls.__init__ = _naming_class(constructor)  # type: ignore[method-assign]
 
     @property
     @abstractmethod
@@ -99,6 +108,28 @@ class CoordinateOwner(MultibodyElement):
         """Return a view, to write into, of this element's part of `tau_array`."""
         return self._velocity_slice(_writeable(tau_array, "tau_array"), "tau_array")
 
+    def lock(self, context: ContextCore) -> Self:
+        """Hold the present positions: the velocities become zero, and stay so until `unlock`.
+
+        Forward dynamics gives no acceleration there; the mass matrix and inverse dynamics ignore locks. A
+        nonzero velocity is refused as long as the lock holds. What has no velocities cannot be locked.
+        """
+        return self._set_locked(context, True)
+
+    def unlock(self, context: ContextCore) -> Self:
+        """Release what `lock` holds."""
+        return self._set_locked(context, False)
+
+    def is_locked(self, context: ContextCore) -> bool:
+        """Return whether all velocities are locked."""
+        check_context(self, context)
+        return context._is_locked(self.velocity_start, self.num_velocities)
+
+    def _set_locked(self, context: ContextCore, locked: bool) -> Self:
+        check_context(self, context)
+        context._set_locked(self.velocity_start, self.num_velocities, locked)
+        return self
+
     # The coordinate of a joint that has only one.
 
     def _get_position(self, context: ContextCore) -> float:
@@ -153,6 +184,16 @@ class CoordinateOwner(MultibodyElement):
         """Take the place in q and v that ``finalize()`` assigned."""
         self._position_start = position_start
         self._velocity_start = velocity_start
+
+
+def _naming_class(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor whose complaints about its arguments name the class that was called."""
+
+    @wraps(constructor)
+    def construct(self: CoordinateOwner, *args: Any, **kwargs: Any) -> None:
+        call_constructor(type(self).__name__, constructor.__get__(self), args, kwargs)
+
+    return construct
 
 
 def _writeable(array: FloatArray, argument: str) -> FloatArray:

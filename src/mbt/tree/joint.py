@@ -9,6 +9,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, NotFinalizedError, TopologyError
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_index
+from mbt.math.poses import inverse_pose, matrix_to_quaternion
 from mbt.tree.context_access import Forces, check_context, check_forces, get_scalar_parameter, set_parameter
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import as_name, check_element
@@ -133,7 +134,51 @@ class Joint(CoordinateOwner):
         """Suffixes that make the name of a velocity out of that of the joint."""
         return self._mobilizer_type.velocity_suffixes
 
+    @property
+    def can_rotate(self) -> bool:
+        """Whether M can rotate in F."""
+        return self._mobilizer_type.can_rotate
+
+    @property
+    def can_translate(self) -> bool:
+        """Whether Mo can move in F."""
+        return self._mobilizer_type.can_translate
+
+    # Pose and velocity of M in F, whatever the coordinates are.
+
+    def get_pose(self, context: ContextCore) -> FloatArray:
+        """Return the pose X_FM, shape (4, 4)."""
+        X = self.mobilizer.calc_across_mobilizer_transform(context)
+        return inverse_pose(X) if self.mobilizer.is_reversed else X
+
+    def get_pose_pair(self, context: ContextCore) -> tuple[FloatArray, FloatArray]:
+        """Return the pose X_FM as quaternion ``(w, x, y, z)``, shape (4,), and p_FoMo_F [m], shape (3,)."""
+        X_FM = self.get_pose(context)
+        return matrix_to_quaternion(X_FM[:3, :3]), X_FM[:3, 3].copy()
+
+    def get_spatial_velocity(self, context: ContextCore) -> FloatArray:
+        """Return the spatial velocity ``V_FM = [w_FM_F; v_FMo_F]`` [rad/s, m/s], shape (6,)."""
+        mobilizer = self.mobilizer
+        V = mobilizer.calc_across_mobilizer_spatial_velocity(context, self.get_velocities(context))
+        if not mobilizer.is_reversed:
+            return V
+        # V is that of F in M: w_FM = -w_MF, v_FMo = w_MF × p_MoFo - v_MFo, turned into F.
+        X_MF = mobilizer.calc_across_mobilizer_transform(context)
+        R_FM = X_MF[:3, :3].T
+        return np.concatenate([-R_FM @ V[:3], R_FM @ (np.cross(V[:3], X_MF[:3, 3]) - V[3:])])
+
     # Default positions.
+
+    @property
+    def default_pose(self) -> FloatArray:
+        """Pose X_FM of a new Context, shape (4, 4)."""
+        return self._make_mobilizer()._calc_declared_pose(self._default_positions)
+
+    @property
+    def default_pose_pair(self) -> tuple[FloatArray, FloatArray]:
+        """Pose X_FM of a new Context as quaternion ``(w, x, y, z)``, shape (4,), and p_FoMo_F, shape (3,)."""
+        X_FM = self.default_pose
+        return matrix_to_quaternion(X_FM[:3, :3]), X_FM[:3, 3].copy()
 
     @property
     def default_positions(self) -> FloatArray:
@@ -153,6 +198,12 @@ class Joint(CoordinateOwner):
         )
         self._default_positions = _frozen(self._checked_default_positions(q))
         return self
+
+    def _set_default_part(self, part: slice, values: object, argument: str) -> Self:
+        """Set some of the default positions."""
+        q = self._default_positions.copy()
+        q[part] = as_finite_array(values, f"{self._label}: {argument}", (part.stop - part.start,))
+        return self.set_default_positions(q)
 
     def _checked_default_positions(self, q: object) -> FloatArray:
         return as_finite_array(q, f"{self._label}: default positions", (self.num_positions,))

@@ -2,26 +2,71 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from mbt._core import tree_mobilizers
+from mbt._core.mobilizers import MobilizerType
 from mbt.errors import ArgumentTypeError, TopologyError
 from mbt.math.arrays import FloatArray
+from mbt.tree.context_access import check_context
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import check_element
 from mbt.tree.frame import Frame
-from mbt.tree.indices import MobilizerIndex
+from mbt.tree.indices import BodyIndex, BodyNodeIndex, FrameIndex, MobilizerIndex
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from mbt._core.context import ContextCore
-    from mbt._core.mobilizers import MobilizerType
     from mbt.tree.body import RigidBody
     from mbt.tree.joint import Joint
 
-__all__ = ["Mobilizer"]
+__all__ = ["Mobilizer", "MobilizerTopology"]
+
+
+# All others have qdot = v.
+_TYPES_WITH_MAP = (
+    MobilizerType.QUATERNION_FLOATING,
+    MobilizerType.QUATERNION_BALL,
+    MobilizerType.RPY_FLOATING,
+    MobilizerType.RPY_BALL,
+)
+
+
+@dataclass(frozen=True)
+class MobilizerTopology:
+    """Where a mobilizer has its place in a finalized tree.
+
+    Attributes
+    ----------
+    index : MobilizerIndex
+        Of the mobilizer.
+    inboard_frame, outboard_frame : FrameIndex
+        Of the frames it connects.
+    inboard_body, outboard_body : BodyIndex
+        Of their bodies.
+    body_node : BodyNodeIndex
+        The row of the outboard body in per-body arrays.
+    num_positions, positions_start : int
+        Its part of q.
+    num_velocities, velocities_start : int
+        Its part of v.
+    """
+
+    index: MobilizerIndex
+    inboard_frame: FrameIndex
+    outboard_frame: FrameIndex
+    inboard_body: BodyIndex
+    outboard_body: BodyIndex
+    body_node: BodyNodeIndex
+    num_positions: int
+    positions_start: int
+    num_velocities: int
+    velocities_start: int
 
 
 class Mobilizer(CoordinateOwner):
@@ -53,6 +98,10 @@ class Mobilizer(CoordinateOwner):
     position_suffixes: ClassVar[tuple[str, ...]] = ()
     #: Suffixes that make the name of a velocity out of that of the joint.
     velocity_suffixes: ClassVar[tuple[str, ...]] = ()
+    #: Whether the outboard frame can rotate in the inboard one.
+    can_rotate: ClassVar[bool] = False
+    #: Whether its origin can move.
+    can_translate: ClassVar[bool] = False
 
     def __init__(
         self, inboard_frame_F: Frame, outboard_frame_M: Frame, *, model_instance: int | None = None
@@ -129,6 +178,179 @@ class Mobilizer(CoordinateOwner):
         """Number of velocities."""
         return len(self.velocity_suffixes)
 
+    @property
+    def topology(self) -> MobilizerTopology:
+        """Where this mobilizer has its place. Known after ``finalize()``."""
+        return MobilizerTopology(
+            index=self.index,
+            inboard_frame=self.inboard_frame.index,
+            outboard_frame=self.outboard_frame.index,
+            inboard_body=self.inboard_body.index,
+            outboard_body=self.outboard_body.index,
+            body_node=self.outboard_body.node_index,
+            num_positions=self.num_positions,
+            positions_start=self.position_start,
+            num_velocities=self.num_velocities,
+            velocities_start=self.velocity_start,
+        )
+
+    @property
+    def has_six_dofs(self) -> bool:
+        """Whether the outboard body moves freely."""
+        return self.num_velocities == 6
+
+    @property
+    def has_quaternion_dofs(self) -> bool:
+        """Whether the positions begin with a quaternion."""
+        return self.position_suffixes[:1] == ("qw",)
+
+    def is_velocity_equal_to_qdot(self) -> bool:
+        """Return whether ``qdot = v`` in every configuration."""
+        return self._type not in _TYPES_WITH_MAP
+
+    # Motion across the mobilizer: of the outboard frame in the inboard one.
+
+    def calc_across_mobilizer_transform(self, context: ContextCore) -> FloatArray:
+        """Return the pose of the outboard frame in the inboard frame, X_FM, shape (4, 4).
+
+        F is the inboard and M the outboard frame here and in the methods that follow. Where the joint is
+        reversed, its own F and M are the other way round.
+        """
+        return tree_mobilizers.across_transform(context, self._checked_node(context))
+
+    def calc_hinge_matrix(self, context: ContextCore) -> FloatArray:
+        """Return H_FM with ``V_FM = H_FM v``, shape (6, num_velocities), expressed in F."""
+        return tree_mobilizers.across_H(context, self._checked_node(context))
+
+    def calc_across_mobilizer_spatial_velocity(self, context: ContextCore, v: npt.ArrayLike) -> FloatArray:
+        """Return ``V_FM = H_FM(q) v`` [rad/s, m/s], shape (6,): velocity of M in F, expressed in F.
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this mobilizer; its q counts.
+        v : array_like, shape (num_velocities,)
+            Velocities of this mobilizer [rad/s, m/s].
+        """
+        return tree_mobilizers.across_velocity(context, self._checked_node(context), v)
+
+    def calc_across_mobilizer_spatial_acceleration(
+        self, context: ContextCore, vdot: npt.ArrayLike
+    ) -> FloatArray:
+        """Return ``A_FM = H_FM(q) vdot + Hdot_FM(q, v) v`` [rad/s^2, m/s^2], shape (6,), in F.
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this mobilizer; its q and v count.
+        vdot : array_like, shape (num_velocities,)
+            Accelerations of this mobilizer [rad/s^2, m/s^2].
+        """
+        return tree_mobilizers.across_acceleration(context, self._checked_node(context), vdot)
+
+    def project_spatial_force(
+        self, context: ContextCore, F_Mo_F: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``tau = H_FM' F_Mo_F``: what a spatial force on M does along each velocity.
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this mobilizer; its q counts.
+        F_Mo_F : array_like, shape (6,)
+            Spatial force ``[torque; force]`` on M at Mo, expressed in F [N m, N].
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities,)
+            Generalized forces [N m, N].
+        """
+        return tree_mobilizers.project_force(context, self._checked_node(context), F_Mo_F, out)
+
+    # Between v and qdot.
+
+    def map_velocity_to_qdot(
+        self, context: ContextCore, v: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``qdot = N(q) v``, shape (num_positions,).
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this mobilizer; its q counts.
+        v : array_like, shape (num_velocities,)
+            Velocities of this mobilizer [rad/s, m/s].
+        out : ndarray, shape (num_positions,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock, |cos(pitch)| < 1e-3 of roll-pitch-yaw angles, where N is undefined.
+        """
+        return tree_mobilizers.velocity_to_qdot(context, self._checked_node(context), v, out)
+
+    def map_qdot_to_velocity(
+        self, context: ContextCore, qdot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``v = N+(q) qdot``, shape (num_velocities,), exact when ``qdot = N(q) v`` for some v.
+
+        Parameters
+        ----------
+        context : Context
+            Of the tree of this mobilizer; its q counts.
+        qdot : array_like, shape (num_positions,)
+            Time derivatives of the positions of this mobilizer.
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+        """
+        return tree_mobilizers.qdot_to_velocity(context, self._checked_node(context), qdot, out)
+
+    def map_acceleration_to_qddot(
+        self, context: ContextCore, vdot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``qddot = N(q) vdot + Ndot(q, v) v``, shape (num_positions,).
+
+        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        """
+        return tree_mobilizers.acceleration_to_qddot(context, self._checked_node(context), vdot, out)
+
+    def map_qddot_to_acceleration(
+        self, context: ContextCore, qddot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``vdot = N+(q) qddot + N+dot(q, v) qdot`` with ``qdot = N(q) v``, shape (num_velocities,).
+
+        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        """
+        return tree_mobilizers.qddot_to_acceleration(context, self._checked_node(context), qddot, out)
+
+    def calc_n_matrix(self, context: ContextCore) -> FloatArray:
+        """Return N(q) with ``qdot = N v``, shape (num_positions, num_velocities).
+
+        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        """
+        return tree_mobilizers.N_matrix(context, self._checked_node(context))
+
+    def calc_nplus_matrix(self, context: ContextCore) -> FloatArray:
+        """Return N+(q) with ``v = N+ qdot``, shape (num_velocities, num_positions); ``N+ N = 1``."""
+        return tree_mobilizers.Nplus_matrix(context, self._checked_node(context))
+
+    def calc_ndot_matrix(self, context: ContextCore) -> FloatArray:
+        """Return the rate of N(q) in the motion of the Context, shape (num_positions, num_velocities).
+
+        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        """
+        return tree_mobilizers.Ndot_matrix(context, self._checked_node(context))
+
+    def calc_nplusdot_matrix(self, context: ContextCore) -> FloatArray:
+        """Return the rate of N+(q) in the motion of the Context, shape (num_velocities, num_positions).
+
+        Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
+        """
+        return tree_mobilizers.Nplusdot_matrix(context, self._checked_node(context))
+
     def set_zero_configuration(self, context: ContextCore) -> Self:
         """Set the positions to the zero configuration, in which F and M coincide."""
         return self.set_positions(context, self._zero_positions())
@@ -149,6 +371,15 @@ class Mobilizer(CoordinateOwner):
     def _zero_positions(cls) -> FloatArray:
         """Return the positions of the zero configuration."""
         return np.zeros(len(cls.position_suffixes))
+
+    def _checked_node(self, context: ContextCore) -> int:
+        """Return the row of the outboard body, after a check that the Context is one of this tree."""
+        check_context(self, context)
+        return self.outboard_body.node_index
+
+    def _calc_declared_pose(self, q: FloatArray) -> FloatArray:
+        """Return the pose of M in F as declared, in the tree or not."""
+        return tree_mobilizers.declared_pose(self._type, self._constants(), q)
 
     def _constants(self) -> FloatArray:
         """Return the constants for the compiled core, as declared."""

@@ -14,6 +14,7 @@ from mbt._core.engine import TreeCore
 from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
+from mbt.tree.configuration import ConfigurationSpace
 from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.element import MultibodyElement, as_name, check_element
@@ -45,7 +46,7 @@ JointT = TypeVar("JointT", bound=Joint)
 ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 
 
-class MultibodyTree(TreeReports, TreeCore):
+class MultibodyTree(ConfigurationSpace, TreeReports, TreeCore):
     """A tree of rigid bodies, connected by joints, with the forces that act on them.
 
     A new tree holds the world body and nothing else, not even gravity. Elements are added, then `finalize`

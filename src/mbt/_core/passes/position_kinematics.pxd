@@ -1,7 +1,8 @@
 """Position kinematics by body, in World: what the caches of a Context hold."""
 
-from mbt._core.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, has_axis, set_rotation_about_axis
+from mbt._core.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, has_axis
 from mbt._core.model cimport Model
+from mbt._core.rotations cimport set_rotation_about_axis
 from mbt._core.scalars cimport T, sincos_of_angles
 from mbt._core.spatial cimport (
     add_cross, invert_pose4, multiply_poses4, rotate4, set_pose4, set_zero,

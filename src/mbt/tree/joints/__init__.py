@@ -1,17 +1,41 @@
 """The joint types: one file holds the mobilizer and the joint of one type."""
 
+from mbt.tree.joints.ball_rpy import BallRpyJoint, RpyBallMobilizer
+from mbt.tree.joints.curvilinear import CurvilinearJoint, CurvilinearMobilizer
+from mbt.tree.joints.cylindrical import CylindricalJoint, CylindricalMobilizer
+from mbt.tree.joints.planar import PlanarJoint, PlanarMobilizer
 from mbt.tree.joints.prismatic import PrismaticJoint, PrismaticMobilizer
+from mbt.tree.joints.quaternion_ball import QuaternionBallJoint, QuaternionBallMobilizer
 from mbt.tree.joints.quaternion_floating import QuaternionFloatingJoint, QuaternionFloatingMobilizer
 from mbt.tree.joints.revolute import RevoluteJoint, RevoluteMobilizer
+from mbt.tree.joints.rpy_floating import RpyFloatingJoint, RpyFloatingMobilizer
+from mbt.tree.joints.screw import ScrewJoint, ScrewMobilizer
+from mbt.tree.joints.universal import UniversalJoint, UniversalMobilizer
 from mbt.tree.joints.weld import WeldJoint, WeldMobilizer
 
 __all__ = [
+    "BallRpyJoint",
+    "CurvilinearJoint",
+    "CurvilinearMobilizer",
+    "CylindricalJoint",
+    "CylindricalMobilizer",
+    "PlanarJoint",
+    "PlanarMobilizer",
     "PrismaticJoint",
     "PrismaticMobilizer",
+    "QuaternionBallJoint",
+    "QuaternionBallMobilizer",
     "QuaternionFloatingJoint",
     "QuaternionFloatingMobilizer",
     "RevoluteJoint",
     "RevoluteMobilizer",
+    "RpyBallMobilizer",
+    "RpyFloatingJoint",
+    "RpyFloatingMobilizer",
+    "ScrewJoint",
+    "ScrewMobilizer",
+    "UniversalJoint",
+    "UniversalMobilizer",
     "WeldJoint",
     "WeldMobilizer",
 ]

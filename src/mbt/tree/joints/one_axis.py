@@ -1,23 +1,20 @@
-"""What the types with one degree of freedom about or along one axis have in common."""
+"""What the types that move about or along one axis have in common."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from mbt.math.arrays import FloatArray, as_float
+from mbt.math.arrays import FloatArray
 from mbt.math.poses import as_unit_vector, normalize_axis
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
+from mbt.tree.joints.one_dof import OneDofJoint
 from mbt.tree.mobilizer import Mobilizer
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["OneAxisJoint", "OneAxisMobilizer"]
+__all__ = ["AxisJoint", "AxisMobilizer", "OneAxisJoint"]
 
 
-class OneAxisMobilizer(Mobilizer):
+class AxisMobilizer(Mobilizer):
     """A mobilizer with one axis, whose components are the same in F and in M."""
 
     def __init__(
@@ -39,8 +36,19 @@ class OneAxisMobilizer(Mobilizer):
         return -self._axis if self._is_reversed else self._axis.copy()
 
 
-class OneAxisJoint(Joint):
+class AxisJoint(Joint):
     """A joint with one axis, whose components are the same in F and in M."""
+
+    def __init__(
+        self, name: str, frame_on_parent: Frame, frame_on_child: Frame, axis: object, damping: object
+    ) -> None:
+        super().__init__(name, frame_on_parent, frame_on_child, damping)
+        self._axis = normalize_axis(axis, f"{self._label}: axis")
+        self._axis.flags.writeable = False
+
+
+class OneAxisJoint(AxisJoint, OneDofJoint):
+    """A joint with one degree of freedom about or along its axis, and limits."""
 
     def __init__(
         self,
@@ -52,39 +60,5 @@ class OneAxisJoint(Joint):
         pos_upper_limit: float = math.inf,
         damping: float = 0.0,
     ) -> None:
-        super().__init__(name, frame_on_parent, frame_on_child, [damping])
-        self._axis = normalize_axis(axis, f"{self._label}: axis")
-        self._axis.flags.writeable = False
+        super().__init__(name, frame_on_parent, frame_on_child, axis, [damping])
         self.set_position_limits([pos_lower_limit], [pos_upper_limit])
-
-    @property
-    def position_lower_limit(self) -> float:
-        """Lower limit of the position; -inf when there is none."""
-        return float(self._position_limits[0][0])
-
-    @property
-    def position_upper_limit(self) -> float:
-        """Upper limit of the position; inf when there is none."""
-        return float(self._position_limits[1][0])
-
-    @property
-    def velocity_lower_limit(self) -> float:
-        """Lower limit of the velocity; -inf when there is none."""
-        return float(self._velocity_limits[0][0])
-
-    @property
-    def velocity_upper_limit(self) -> float:
-        """Upper limit of the velocity; inf when there is none."""
-        return float(self._velocity_limits[1][0])
-
-    @property
-    def default_damping(self) -> float:
-        """Default damping [N m s/rad, N s/m]."""
-        return float(self._damping[0])
-
-    def set_default_damping(self, damping: float) -> Self:
-        """Set the default damping [N m s/rad, N s/m], before ``finalize()``."""
-        return self.set_default_damping_vector([damping])
-
-    def _set_default_position(self, value: object, argument: str) -> Self:
-        return self.set_default_positions([as_float(value, f"{self._label}: {argument}")])

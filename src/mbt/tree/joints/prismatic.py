@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from mbt._core.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
-from mbt.tree.joints.one_axis import OneAxisJoint, OneAxisMobilizer
+from mbt.tree.joints.one_axis import AxisMobilizer, OneAxisJoint
 from mbt.tree.mobilizer import Mobilizer
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class _Translation(CoordinateOwner):
         return self._set_velocity(context, translation_dot, "translation_dot")
 
 
-class PrismaticMobilizer(_Translation, OneAxisMobilizer):
+class PrismaticMobilizer(_Translation, AxisMobilizer):
     """M moves in F by the distance q along an axis. F and M coincide at ``q = 0``; ``v = qdot``.
 
     Parameters
@@ -61,6 +61,8 @@ class PrismaticMobilizer(_Translation, OneAxisMobilizer):
     _type: ClassVar[MobilizerType] = MobilizerType.PRISMATIC
     position_suffixes: ClassVar[tuple[str, ...]] = ("x",)
     velocity_suffixes: ClassVar[tuple[str, ...]] = ("v",)
+    can_rotate: ClassVar[bool] = False
+    can_translate: ClassVar[bool] = True
 
     @property
     def translation_axis(self) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from mbt._core.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
-from mbt.tree.joints.one_axis import OneAxisJoint, OneAxisMobilizer
+from mbt.tree.joints.one_axis import AxisMobilizer, OneAxisJoint
 from mbt.tree.mobilizer import Mobilizer
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class _Angle(CoordinateOwner):
         return self._set_velocity(context, theta_dot, "theta_dot")
 
 
-class RevoluteMobilizer(_Angle, OneAxisMobilizer):
+class RevoluteMobilizer(_Angle, AxisMobilizer):
     """M turns in F by the angle q about an axis, right-handed. F and M coincide at ``q = 0``; ``v = qdot``.
 
     Parameters
@@ -61,6 +61,8 @@ class RevoluteMobilizer(_Angle, OneAxisMobilizer):
     _type: ClassVar[MobilizerType] = MobilizerType.REVOLUTE
     position_suffixes: ClassVar[tuple[str, ...]] = ("q",)
     velocity_suffixes: ClassVar[tuple[str, ...]] = ("w",)
+    can_rotate: ClassVar[bool] = True
+    can_translate: ClassVar[bool] = False
 
     @property
     def revolute_axis(self) -> FloatArray:

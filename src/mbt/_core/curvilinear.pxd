@@ -1,0 +1,82 @@
+"""Motion along a planar path of pieces of constant curvature, whose constants `c` hold.
+
+c = [pieces, 1 if periodic, length, R_FA (9), p_FAo (3), then for each piece s, curvature, radius (0: straight), 1 if
+straight, cos and sin of the heading, x, y at its start]. A is the path frame: the initial tangent, the direction to its
+left, and the normal of the plane. s is the arc length, in M x is the tangent and z the normal.
+"""
+
+from mbt._core.scalars cimport T, floor_, select_lt, sincos_
+
+
+cdef enum:
+    PIECES = 15       # where the pieces begin
+    PIECE = 8         # numbers of a piece
+
+
+cdef inline void select_piece(const double* c, T* s, T* piece) noexcept nogil:
+    """The piece that contains s, and s counted from its start. The end pieces go on beyond the ends of the path."""
+    cdef int i, j
+    cdef const double* next_piece
+    if c[1] != 0.0:
+        s[0] = s[0] - floor_(s[0]*(1.0/c[2]))*c[2]
+    for j in range(PIECE):
+        piece[j] = <T>c[PIECES + j]
+    for i in range(1, <int>c[0]):
+        next_piece = c + PIECES + PIECE*i
+        for j in range(PIECE):
+            piece[j] = select_lt(s[0], <T>next_piece[0], piece[j], <T>next_piece[j])
+    s[0] = s[0] - piece[0]
+
+
+cdef inline void calc_path_rotation(const double* c, T cos_heading, T sin_heading, T* R) noexcept nogil:
+    """R = R_FA Rz(heading)."""
+    cdef int i
+    for i in range(3):
+        R[3*i] = cos_heading*c[3 + 3*i] + sin_heading*c[4 + 3*i]
+        R[3*i + 1] = cos_heading*c[4 + 3*i] - sin_heading*c[3 + 3*i]
+        R[3*i + 2] = <T>c[5 + 3*i]
+
+
+cdef inline void calc_path_pose(const double* c, T s, T* curvature, T* R, T* p) noexcept nogil:
+    """Along an arc that turns by a: p moves by radius (sin a, 1 - cos a), along a straight line by s."""
+    cdef T piece[8]
+    cdef T half_sin, half_cos, sin_a, versine, along, across, x, y
+    cdef int i
+    select_piece(c, &s, piece)
+    curvature[0] = piece[1]
+    sincos_(s*piece[1]*0.5, &half_sin, &half_cos)
+    sin_a = half_sin*half_cos*2.0
+    versine = half_sin*half_sin*2.0
+    along = piece[3]*s + piece[2]*sin_a
+    across = piece[2]*versine
+    x = piece[6] + piece[4]*along - piece[5]*across
+    y = piece[7] + piece[5]*along + piece[4]*across
+    calc_path_rotation(
+        c, piece[4] - (piece[4]*versine + piece[5]*sin_a), piece[5] - (piece[5]*versine - piece[4]*sin_a), R
+    )
+    for i in range(3):
+        p[i] = <T>c[12 + i] + x*c[3 + 3*i] + y*c[4 + 3*i]
+
+
+cdef inline void calc_path_H(const double* c, T s, T* H) noexcept nogil:
+    """H = [curvature z; x], axes of M in F."""
+    cdef T R[9]
+    cdef T p[3]
+    cdef T curvature
+    cdef int i
+    calc_path_pose(c, s, &curvature, R, p)
+    for i in range(3):
+        H[i] = curvature*R[3*i + 2]
+        H[3 + i] = R[3*i]
+
+
+cdef inline void calc_path_Hdot(const double* c, T s, T v, T* Hdot) noexcept nogil:
+    """Hdot = [0; curvature v y]: inside a piece the curvature does not change."""
+    cdef T R[9]
+    cdef T p[3]
+    cdef T curvature
+    cdef int i
+    calc_path_pose(c, s, &curvature, R, p)
+    for i in range(3):
+        Hdot[i] = <T>0.0
+        Hdot[3 + i] = curvature*v*R[3*i + 1]

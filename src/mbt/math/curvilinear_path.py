@@ -1,0 +1,241 @@
+"""Planar paths of pieces of constant curvature, by arc length."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
+from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
+from mbt.math.poses import normalize_axis
+
+__all__ = ["PiecewiseConstantCurvatureTrajectory"]
+
+# How far the ends of a periodic path may be apart, relative to its length, and in radians.
+_CLOSURE_TOLERANCE = 1e-6
+# The cosine between the tangent and the normal of the plane.
+_ORTHOGONALITY_TOLERANCE = 1e-6
+
+
+class PiecewiseConstantCurvatureTrajectory:
+    """A path in a plane that consists of straight lines and arcs without kinks, by its arc length s.
+
+    A frame M moves along it: its x axis is the tangent, its z axis the normal of the plane, ``y = z × x``.
+    Beyond its ends the path goes on as its first and last piece do, unless it is periodic.
+
+    Parameters
+    ----------
+    breaks : array_like, shape (n + 1,)
+        Arc length [m] where each piece begins, and where the last one ends: 0 first, increasing.
+    turning_rates : array_like, shape (n,)
+        Curvature of each piece [rad/m]; positive turns left, about the normal of the plane. Zero is a
+        straight line.
+    initial_tangent : array_like, shape (3,)
+        Direction at ``s = 0``, any vector but zero.
+    plane_normal : array_like, shape (3,)
+        Normal of the plane, any vector but zero, at a right angle with the tangent.
+    initial_position : array_like, shape (3,), optional
+        Position at ``s = 0`` [m]; zero unless given.
+    is_periodic : bool, optional
+        Whether the path is closed, so that s may go round any number of times.
+
+    Raises
+    ------
+    ArgumentValueError
+        When the breaks do not increase from 0, the tangent does not lie in the plane, or a periodic path does
+        not end as it begins.
+    ShapeError
+        When there is not one turning rate for each piece.
+
+    Examples
+    --------
+    A quarter of a circle of radius 2 m to the left, from the origin along x:
+
+    >>> import numpy as np
+    >>> import mbt
+    >>> path = mbt.PiecewiseConstantCurvatureTrajectory([0, np.pi], [0.5], [1, 0, 0], [0, 0, 1])
+    >>> path.length == np.pi
+    True
+    >>> path.calc_pose(np.pi)[:3, 3].round(12)
+    array([2., 2., 0.])
+    """
+
+    def __init__(
+        self,
+        breaks: object,
+        turning_rates: object,
+        initial_tangent: object,
+        plane_normal: object,
+        initial_position: object = (0.0, 0.0, 0.0),
+        is_periodic: bool = False,
+    ) -> None:
+        self._breaks = as_finite_array(breaks, "breaks", (None,))
+        if self._breaks.size < 2 or self._breaks[0] != 0.0 or not (np.diff(self._breaks) > 0.0).all():
+            raise ArgumentValueError(
+                f"breaks: expected at least two numbers that increase from 0, got {self._breaks.tolist()}"
+            )
+        self._turning_rates = as_finite_array(turning_rates, "turning_rates", (None,))
+        if self._turning_rates.size != self._breaks.size - 1:
+            raise shape_error("turning_rates", (self._breaks.size - 1,), self._turning_rates.shape)
+        x = normalize_axis(initial_tangent, "initial_tangent")
+        z = normalize_axis(plane_normal, "plane_normal")
+        if abs(float(x @ z)) > _ORTHOGONALITY_TOLERANCE:
+            raise ArgumentValueError(
+                f"initial_tangent: expected a direction in the plane, at a right angle with plane_normal "
+                f"{z.tolist()}, got {x.tolist()}"
+            )
+        x = normalize_axis(x - z * (x @ z), "initial_tangent")
+        # R_FA of the path frame A, by columns.
+        self._R = np.column_stack([x, np.cross(z, x), z])
+        self._p = as_finite_array(initial_position, "initial_position", (3,))
+        if not isinstance(is_periodic, (bool, np.bool_)):
+            raise ArgumentTypeError(f"is_periodic: expected a bool, got {type(is_periodic).__name__}")
+        self._is_periodic = bool(is_periodic)
+        self._pieces = self._make_pieces()
+        for array in (self._breaks, self._turning_rates, self._R, self._p, self._pieces):
+            array.flags.writeable = False
+        if self._is_periodic and not self.is_nearly_periodic(_CLOSURE_TOLERANCE):
+            end = self._pose_unwrapped(np.array(self.length))
+            raise ArgumentValueError(
+                f"is_periodic: expected a path that ends as it begins, at {self._p.tolist()} along "
+                f"{x.tolist()}, but it ends at {end[:3, 3].tolist()} along {end[:3, 0].tolist()}"
+            )
+
+    @property
+    def breaks(self) -> FloatArray:
+        """Arc length where each piece begins, and where the last one ends, shape (n + 1,) [m], read-only."""
+        return self._breaks
+
+    @property
+    def turning_rates(self) -> FloatArray:
+        """Curvature of each piece, shape (n,) [rad/m], read-only."""
+        return self._turning_rates
+
+    @property
+    def num_pieces(self) -> int:
+        """Number of pieces, n."""
+        return int(self._turning_rates.size)
+
+    @property
+    def length(self) -> float:
+        """Length of the path [m]."""
+        return float(self._breaks[-1])
+
+    @property
+    def is_periodic(self) -> bool:
+        """Whether s goes round."""
+        return self._is_periodic
+
+    def is_nearly_periodic(self, tolerance: float) -> bool:
+        """Return whether the path ends as it begins.
+
+        Parameters
+        ----------
+        tolerance : float
+            Largest distance of the ends relative to the length of the path, and of their directions [rad].
+        """
+        begin, end = self._pose_unwrapped(np.array([0.0, self.length]))
+        gap = float(np.linalg.norm(end[:3, 3] - begin[:3, 3])) / self.length
+        turn = float(np.linalg.norm(end[:3, 0] - begin[:3, 0]))
+        return gap <= tolerance and turn <= tolerance
+
+    def curvature(self, s: object) -> FloatArray:
+        """Return the curvature [rad/m] at arc lengths, any shape. At a break it is that of the next piece."""
+        distance = self._wrapped(as_float_array(s, "s"))
+        curvature: FloatArray = self._turning_rates[self._piece_at(distance)]
+        return curvature
+
+    def calc_pose(self, s: object) -> FloatArray:
+        """Return the pose X_FM at arc lengths of any shape (...), shape (..., 4, 4)."""
+        return self._pose_unwrapped(self._wrapped(as_float_array(s, "s")))
+
+    def calc_spatial_velocity(self, s: object, s_dot: object) -> FloatArray:
+        """Return the spatial velocity V_FM [rad/s, m/s] for the speed `s_dot` [m/s], shape (..., 6)."""
+        X, curvature = self.calc_pose(s), self.curvature(s)
+        speed = as_float_array(s_dot, "s_dot")
+        return np.concatenate(
+            [(curvature * speed)[..., None] * X[..., :3, 2], speed[..., None] * X[..., :3, 0]], axis=-1
+        )
+
+    def calc_spatial_acceleration(self, s: object, s_dot: object, s_ddot: object) -> FloatArray:
+        """Return the spatial acceleration A_FM [rad/s^2, m/s^2], shape (..., 6)."""
+        X, curvature = self.calc_pose(s), self.curvature(s)
+        speed, rate = as_float_array(s_dot, "s_dot"), as_float_array(s_ddot, "s_ddot")
+        linear = rate[..., None] * X[..., :3, 0] + (curvature * speed**2)[..., None] * X[..., :3, 1]
+        return np.concatenate([(curvature * rate)[..., None] * X[..., :3, 2], linear], axis=-1)
+
+    def _wrapped(self, s: FloatArray) -> FloatArray:
+        return s - np.floor(s / self.length) * self.length if self._is_periodic else s
+
+    def _piece_at(self, s: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+        return np.searchsorted(self._breaks[1:-1], s, side="right")
+
+    def _make_pieces(self) -> FloatArray:
+        """Return of each piece s, curvature, radius, 1 if straight, cos and sin of the heading, x and y."""
+        pieces = np.zeros((self._turning_rates.size, 8))
+        heading, x, y = 0.0, 0.0, 0.0
+        for i, curvature in enumerate(self._turning_rates.tolist()):
+            straight = curvature == 0.0
+            radius = 0.0 if straight else 1.0 / curvature
+            pieces[i] = (
+                self._breaks[i],
+                curvature,
+                radius,
+                straight,
+                np.cos(heading),
+                np.sin(heading),
+                x,
+                y,
+            )
+            distance = self._breaks[i + 1] - self._breaks[i]
+            along, across = _advance(distance, curvature, radius, float(straight))
+            x += np.cos(heading) * along - np.sin(heading) * across
+            y += np.sin(heading) * along + np.cos(heading) * across
+            heading += curvature * distance
+        return pieces
+
+    def _pose_unwrapped(self, s: FloatArray) -> FloatArray:
+        start, curvature, radius, straight, c, d, x, y = np.moveaxis(self._pieces[self._piece_at(s)], -1, 0)
+        along, across = _advance(s - start, curvature, radius, straight)
+        turn = curvature * (s - start)
+        cos_heading = c * np.cos(turn) - d * np.sin(turn)
+        sin_heading = d * np.cos(turn) + c * np.sin(turn)
+        X_AM = np.zeros((*s.shape, 4, 4))
+        X_AM[..., 0, 0] = X_AM[..., 1, 1] = cos_heading
+        X_AM[..., 1, 0], X_AM[..., 0, 1] = sin_heading, -sin_heading
+        X_AM[..., 2, 2] = X_AM[..., 3, 3] = 1.0
+        X_AM[..., 0, 3] = x + c * along - d * across
+        X_AM[..., 1, 3] = y + d * along + c * across
+        X_FA = np.eye(4)
+        X_FA[:3, :3], X_FA[:3, 3] = self._R, self._p
+        X_FM: FloatArray = X_FA @ X_AM
+        return X_FM
+
+    def _constants(self) -> FloatArray:
+        """Return the constants for the compiled core: see ``curvilinear.pxd``."""
+        return np.concatenate(
+            [
+                [self.num_pieces, self._is_periodic, self.length],
+                self._R.ravel(),
+                self._p,
+                self._pieces.ravel(),
+            ]
+        )
+
+    def __repr__(self) -> str:
+        """Return what the path is made of."""
+        periodic = " periodic" if self._is_periodic else ""
+        return f"<{type(self).__name__} pieces={self.num_pieces} length={self.length:.6g}{periodic}>"
+
+
+def _advance(
+    distance: FloatArray | float,
+    curvature: FloatArray | float,
+    radius: FloatArray | float,
+    straight: FloatArray | float,
+) -> tuple[FloatArray | float, FloatArray | float]:
+    """Return how far a piece leads along its first tangent, and to the left of it."""
+    half = 0.5 * curvature * distance
+    return (
+        straight * distance + radius * 2.0 * np.sin(half) * np.cos(half),
+        radius * 2.0 * np.sin(half) ** 2,
+    )
