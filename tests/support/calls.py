@@ -77,6 +77,45 @@ _JACOBIAN = Call(
     lambda tree, context, p: (context, "v", _tip(tree), p, tree.world_frame, tree.world_frame),
     {"p_BoBp_B": (3,)},
 )
+_ANGULAR_JACOBIAN = Call(
+    lambda tree: tree.calc_jacobian_angular_velocity,
+    lambda tree, context: (context, "qdot", _tip(tree), tree.world_frame, _tip(tree)),
+    {},
+)
+
+
+def _of_points(name: str, *first: str) -> Call:
+    """A method that takes points fixed to a frame, measured in World and expressed in the same frame."""
+    return Call(
+        lambda tree: getattr(tree, name),
+        lambda tree, context, p: (context, *first, _tip(tree), p, tree.world_frame, _tip(tree)),
+        {"p_BoBi_B": (3, 5)},
+    )
+
+
+def _of_center_of_mass(name: str) -> Call:
+    return Call(
+        lambda tree: getattr(tree, name),
+        lambda tree, context: (context, "v", tree.world_frame, _tip(tree)),
+        {},
+    )
+
+
+_BIAS = Call(
+    lambda tree: tree.calc_bias_spatial_acceleration,
+    lambda tree, context, p: (context, "v", _tip(tree), p, tree.world_frame, _tip(tree)),
+    {"p_BoBp_B": (3,)},
+)
+_ANGULAR_BIAS = Call(
+    lambda tree: tree.calc_bias_angular_acceleration,
+    lambda tree, context: (context, "v", _tip(tree), tree.world_frame, _tip(tree)),
+    {},
+)
+_ROTATION = Call(
+    lambda tree: tree.calc_relative_rotation_matrix,
+    lambda tree, context: (context, tree.world_frame, _tip(tree)),
+    {},
+)
 _FRAME_JACOBIAN = Call(
     lambda tree: functional.frame_jacobian, lambda tree, context, q: (tree, _tip(tree), q), {"q": ("nq",)}
 )
@@ -96,11 +135,32 @@ METHODS: dict[str, Call] = {
     "calc_points_positions": _POINTS,
     "calc_relative_transform": _TRANSFORM,
     "calc_jacobian_spatial_velocity": _JACOBIAN,
+    "calc_relative_rotation_matrix": _ROTATION,
+    "calc_jacobian_angular_velocity": _ANGULAR_JACOBIAN,
+    "calc_jacobian_translational_velocity": _of_points("calc_jacobian_translational_velocity", "v"),
+    "calc_jacobian_position_vector": _of_points("calc_jacobian_position_vector"),
+    "calc_jacobian_center_of_mass_translational_velocity": _of_center_of_mass(
+        "calc_jacobian_center_of_mass_translational_velocity"
+    ),
+    "calc_bias_spatial_acceleration": _BIAS,
+    "calc_bias_angular_acceleration": _ANGULAR_BIAS,
+    "calc_bias_translational_acceleration": _of_points("calc_bias_translational_acceleration", "v"),
+    "calc_bias_center_of_mass_translational_acceleration": _of_center_of_mass(
+        "calc_bias_center_of_mass_translational_acceleration"
+    ),
+    "calc_reaction_forces": _method("calc_reaction_forces"),
+    "calc_mass_matrix_inverse": _method("calc_mass_matrix_inverse"),
+    "calc_centroidal_momentum_matrix": _method("calc_centroidal_momentum_matrix"),
+    "make_velocity_to_qdot_map": _method("make_velocity_to_qdot_map"),
+    "make_qdot_to_velocity_map": _method("make_qdot_to_velocity_map"),
     "map_velocity_to_qdot": _method("map_velocity_to_qdot", v=("nv",)),
     "map_qdot_to_velocity": _method("map_qdot_to_velocity", qdot=("nq",)),
     "calc_center_of_mass_position_in_world": _method("calc_center_of_mass_position_in_world", False),
     "calc_center_of_mass_translational_velocity_in_world": _method(
         "calc_center_of_mass_translational_velocity_in_world", False
+    ),
+    "calc_center_of_mass_translational_acceleration_in_world": _method(
+        "calc_center_of_mass_translational_acceleration_in_world", False
     ),
     "calc_spatial_momentum_in_world_about_point": _method(
         "calc_spatial_momentum_in_world_about_point", False, p_WoP_W=(3,)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mbt.errors import ArgumentValueError, ContextMismatchError, ForeignElementError, ShapeError
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContextMismatchError,
+    ForeignElementError,
+    ShapeError,
+)
 from mbt.math import SpatialInertia, inverse_pose, make_pose
 from mbt.tree import FixedOffsetFrame, MultibodyTree, RevoluteJoint, RigidBody
 
@@ -92,6 +98,60 @@ class TestParameters:
         assert model.tool.get_pose_in_parent_frame(model.context).tolist() == X_BT.tolist()
 
 
+class TestFrameBodyPoses:
+    """The poses of all frames at once, which frames pick their own from."""
+
+    def test_follow_parameters(self, model: Model) -> None:
+        c, tree = model.context, model.tree
+        before = tree.eval_frame_body_poses(c)
+        assert tree.eval_frame_body_poses(c) is before
+        assert tree.eval_frame_body_poses(tree.create_default_context()).X_BF.tolist() == before.X_BF.tolist()
+        model.tool.set_pose_in_parent_frame(c, X_BM)
+        after = tree.eval_frame_body_poses(c)
+        for poses, X_BTool in ((before, X_BT), (after, X_BM)):
+            assert close(model.camera.get_X_BF(poses), X_BTool @ X_TC)
+            assert model.camera.get_X_LF(poses).tolist() == model.camera.get_X_BF(poses).tolist()
+            assert close(model.camera.get_X_FB(poses), inverse_pose(X_BTool @ X_TC))
+            assert not model.camera.is_X_BF_identity(poses)
+            assert model.b.body_frame.is_X_BF_identity(poses)
+        assert close(model.camera.eval_pose_in_body_frame(c), X_BM @ X_TC)
+        assert model.camera.eval_pose_in_body_frame(c).tolist() == after.X_BF[model.camera.index].tolist()
+        # Neither q nor v matters.
+        c.q = [1.0, 2.0]
+        assert tree.eval_frame_body_poses(c) is after
+
+    def test_identity_by_parameter(self, model: Model) -> None:
+        model.tool.set_pose_in_parent_frame(model.context, np.eye(4))
+        assert model.tool.is_X_BF_identity(model.tree.eval_frame_body_poses(model.context))
+
+    def test_read_only(self, model: Model) -> None:
+        poses = model.tree.eval_frame_body_poses(model.context)
+        for array in (
+            poses.X_BF,
+            poses.X_FB,
+            poses.is_X_BF_identity,
+            model.tool.get_X_FB(poses),
+            model.tool.eval_pose_in_body_frame(model.context),
+        ):
+            assert not array.flags.writeable
+
+    def test_errors(self, model: Model) -> None:
+        other = Model()
+        poses = other.tree.eval_frame_body_poses(other.context)
+        for call in (
+            model.tool.get_X_LF,
+            model.tool.get_X_BF,
+            model.tool.get_X_FB,
+            model.tool.is_X_BF_identity,
+        ):
+            with pytest.raises(ContextMismatchError, match=r"frame_body_poses: .* frame 'tool'"):
+                call(poses)
+            with pytest.raises(ArgumentTypeError, match=r"frame_body_poses: .* got NoneType"):
+                call(None)  # type: ignore[arg-type]
+        with pytest.raises(ContextMismatchError):
+            model.tool.eval_pose_in_body_frame(other.context)
+
+
 class TestPoses:
     def test_in_world(self, model: Model) -> None:
         c = model.context
@@ -170,6 +230,53 @@ class TestVelocities:
             lambda: model.tool.calc_angular_velocity(c, model.camera, other),
             lambda: model.tool.calc_relative_spatial_velocity_in_world(c, other),
             lambda: model.tool.calc_relative_spatial_velocity(c, other, model.camera, model.camera),
+            lambda: model.tool.calc_relative_spatial_velocity(c, model.camera, other, model.camera),
+            lambda: model.tool.calc_spatial_acceleration(c, other, model.camera),
+            lambda: model.tool.calc_spatial_acceleration(c, model.camera, other),
+            lambda: model.tool.calc_relative_spatial_acceleration_in_world(c, other),
+            lambda: model.tool.calc_relative_spatial_acceleration(c, other, model.camera, model.camera),
+            lambda: model.tool.calc_relative_spatial_acceleration(c, model.camera, model.camera, other),
+            lambda: model.tree.calc_relative_rotation_matrix(c, model.camera, other),
         ):
             with pytest.raises(ForeignElementError, match=r"frame 'tool' (belongs to|of) another tree"):
                 call()
+
+    def test_foreign_context(self, model: Model) -> None:
+        c = Model().context
+        frame, W = model.camera, model.tree.world_frame
+        for call in (
+            lambda: frame.calc_spatial_velocity_in_world(c),
+            lambda: frame.calc_angular_velocity(c, W, W),
+            lambda: frame.eval_angular_velocity_in_world(c),
+            lambda: frame.calc_spatial_acceleration_in_world(c),
+            lambda: frame.calc_relative_spatial_acceleration(c, W, W, W),
+            lambda: model.b.eval_spatial_acceleration_in_world(c),
+        ):
+            with pytest.raises(ContextMismatchError):
+                call()
+
+    def test_frame_without_a_tree(self, model: Model) -> None:
+        frame = FixedOffsetFrame("late", model.b, X_BT)
+        with pytest.raises(ForeignElementError, match="frame 'late' belongs to no tree"):
+            frame.calc_spatial_acceleration_in_world(model.context)
+        with pytest.raises(ForeignElementError, match="frame 'late' belongs to no tree"):
+            frame.eval_pose_in_body_frame(model.context)
+
+
+class TestBodyRows:
+    def test_view(self, model: Model) -> None:
+        A = np.zeros((4, model.tree.num_bodies, 6))
+        row = model.b.get_from_spatial_acceleration_array(A)
+        assert row.shape == (4, 6)
+        row[:] = 3.0
+        assert A[:, model.b.node_index].min() == 3.0
+        assert A.sum() == 4 * 6 * 3.0
+
+    @pytest.mark.parametrize("shape", [(6,), (3,), (2, 6), (3, 5), (4, 6, 3)])
+    def test_wrong_shape(self, model: Model, shape: tuple[int, ...]) -> None:
+        with pytest.raises(ShapeError, match="A_WB_array"):
+            model.b.get_from_spatial_acceleration_array(np.zeros(shape))
+
+    def test_no_array(self, model: Model) -> None:
+        with pytest.raises(ArgumentTypeError, match="A_WB_array"):
+            model.b.get_from_spatial_acceleration_array([[0.0] * 6] * 3)  # type: ignore[arg-type]

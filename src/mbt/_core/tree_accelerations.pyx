@@ -1,14 +1,14 @@
 """Accelerations by forward dynamics, cached, and the reaction forces that go with them."""
 
 cimport numpy as cnp
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memset
 
 from mbt._core cimport kernels
 from mbt._core.context cimport (
     AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
 )
 from mbt._core.door cimport adopt, data, new1, out2, size
-from mbt._core.model cimport Model
+from mbt._core.model cimport Derived, Model
 from mbt._core.spatial cimport add_shifted_force, rotate_inverse4
 from mbt._core.tree_jacobians cimport TreeJacobians
 
@@ -160,18 +160,37 @@ cdef class TreeAccelerations(TreeJacobians):
         cdef const Model* m = &c.compiled.model
         ends = self.joint_ends()
         cdef const int* end = <const int*>cnp.PyArray_DATA(ends)
-        F_CJc_Jc = out2(out, "out", len(ends), 6)
-        cdef AccelerationKinematicsCache ac = self.accelerations(c)
-        from mbt.context.multibody_forces import MultibodyForces
-        forces = self.calc_force_elements_contribution(c, MultibodyForces(self))
+        cdef Py_ssize_t num_joints = len(ends)
+        F_CJc_Jc = out2(out, "out", num_joints, 6)
+        body_forces = None
         if c._applied_forces is not None:
-            forces.add_in_forces(c._applied_forces)
-        F_BMo_W = forces.body_forces
-        self.calc_inverse_dynamics(c, ac.vdot, forces, F_BMo_W_array=F_BMo_W)
+            body_forces = self.arrays_of(m, c._applied_forces, "context.applied_forces")[0]
+        cdef AccelerationKinematicsCache ac = self.accelerations(c)
         cdef PositionKinematicsCache pc = c.position()
+        cdef VelocityKinematicsCache vc = c.velocity()
+        F_user = None
+        if self._user_force_elements is not None:
+            F_user = self.user_forces(c, pc, vc)[0]
+        cdef Derived derived = c.derived()
+        self.check_elements(m, derived, pc)
+        cdef Py_ssize_t nb = m.num_bodies
+        cdef double* memory = kernels.get_work(m, 12*nb + m.num_velocities)
+        cdef double* F_applied = memory + kernels.work_size(m)
+        cdef double* F_BMo_W = F_applied + 6*nb
+        cdef double* tau = F_BMo_W + 6*nb
         cdef Py_ssize_t j
-        for j in range(len(ends)):
-            self.move_reaction(pc, end[2*j], end[2*j + 1], data(F_BMo_W), data(F_CJc_Jc) + 6*j)
+        # Forces on dofs are pairs of forces between two bodies, and pass through the joint that they act on.
+        memset(F_applied, 0, (12*nb + m.num_velocities)*sizeof(double))
+        self.add_element_forces(c, derived, pc, vc, F_applied, tau)
+        for forces in (F_user, body_forces):
+            if forces is not None:
+                for j in range(6*nb):
+                    F_applied[j] += data(forces)[j]
+        kernels.reaction_forces(
+            m, &derived.parameters, pc.X_WB_data, vc.V_WB_data, data(ac.A_WB), F_applied, memory, F_BMo_W
+        )
+        for j in range(num_joints):
+            self.move_reaction(pc, end[2*j], end[2*j + 1], F_BMo_W, data(F_CJc_Jc) + 6*j)
         return F_CJc_Jc
 
     cdef void move_reaction(

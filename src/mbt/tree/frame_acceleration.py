@@ -94,4 +94,6 @@ class FrameAcceleration(FrameVelocity):
         self, context: ContextCore, frame_M: Frame, frame_E: Frame, name_M: str, name_E: str
     ) -> FloatArray:
         """Return A_MF_E; the names are those of the arguments in messages."""
-        return self.parent_tree._calc_frame_acceleration(context, self, frame_M, frame_E, name_M, name_E)
+        return self.parent_tree._calc_frame_acceleration(
+            context, cast("Frame", self), frame_M, frame_E, name_M, name_E
+        )

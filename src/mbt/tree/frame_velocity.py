@@ -78,7 +78,9 @@ class FrameVelocity(MultibodyElement):
         self, context: ContextCore, frame_M: Frame, frame_E: Frame, name_M: str, name_E: str
     ) -> FloatArray:
         """Return V_MF_E; the names are those of the arguments in messages."""
-        return self.parent_tree._calc_frame_velocity(context, self, frame_M, frame_E, name_M, name_E)
+        return self.parent_tree._calc_frame_velocity(
+            context, cast("Frame", self), frame_M, frame_E, name_M, name_E
+        )
 
     def _check_frame(self, frame: Frame, argument: str) -> None:
         """Check that an argument is a frame of the same tree."""
