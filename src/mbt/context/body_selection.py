@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def raise_no_mass(tree: MultibodyTree, model_instances: object) -> NoReturn:
     raise SingularityError(f"centre of mass: the bodies of the model instances ({names}) have no mass.")
 
 
-def _each(value: object, name: str, wanted: str) -> list[object]:
+def _each(value: object, name: str, wanted: str) -> list[Any]:
     """Return the entries of a sequence, or the one entry that is no sequence."""
     if isinstance(value, (str, bytes)):
         raise ArgumentTypeError(
