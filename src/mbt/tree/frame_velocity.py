@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mbt.math.arrays import FloatArray
 from mbt.tree.element import MultibodyElement, check_element
