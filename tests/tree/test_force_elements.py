@@ -215,9 +215,10 @@ def test_both_powers_are_the_power_of_the_force(model: Model, seed: int) -> None
     assert sum(parts) == pytest.approx(power, rel=1e-12, abs=1e-13)
 
 
-def test_a_force_at_rest_is_minus_the_gradient_of_the_energy(name: str, model: Model) -> None:
-    if name == "bushing":
-        pytest.skip("the force of a bushing has no potential")
+# The force of a bushing has no potential.
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "bushing"])
+def test_a_force_at_rest_is_minus_the_gradient_of_the_energy(name: str) -> None:
+    model = Model(ELEMENTS[name][0])
     context = model.context(0)
     context.v = np.zeros(model.tree.num_velocities)
     tau = model.generalized(context, model.forces(context))
@@ -334,7 +335,7 @@ def test_elements_of_another_tree_are_refused(name: str) -> None:
     tree = mbt.MultibodyTree()
     with pytest.raises(mbt.ForeignElementError, match="belongs to another tree"):
         tree.add_force_element(ELEMENTS[name][0](foreign))
-    with pytest.raises(mbt.ForeignElementError, match=r"belongs to (this tree already|another tree)"):
+    with pytest.raises(mbt.ForeignElementError, match="belongs to another tree"):
         tree.add_force_element(model.element)
     assert tree.num_force_elements == 0
     tree.finalize()

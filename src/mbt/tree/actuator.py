@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt.errors import ArgumentValueError
-from mbt.math.arrays import as_float, as_nonnegative
+import numpy as np
+
+from mbt.errors import ArgumentValueError, shape_error
+from mbt.math.arrays import FloatArray, as_finite, as_float, as_float_array, as_nonnegative, check_out
 from mbt.tree.context_access import get_scalar_parameter, set_parameter
 from mbt.tree.element import MultibodyElement, as_name, check_element
 from mbt.tree.indices import JointActuatorIndex
@@ -78,12 +80,7 @@ class JointActuator(MultibodyElement):
                 f"({joint.type_name}) has {joint.num_velocities}"
             )
         self._joint = joint
-        self._effort_limit = as_float(effort_limit, f"{what}: effort_limit")
-        # Not `< 0`: NaN must fail as well.
-        if not self._effort_limit >= 0.0:
-            raise ArgumentValueError(
-                f"{what}: effort_limit: expected a number >= 0, got {self._effort_limit}"
-            )
+        self._effort_limit = self._checked_effort_limit(effort_limit)
         self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
         self._gear_ratio = self._checked_gear_ratio(gear_ratio)
 
@@ -127,6 +124,47 @@ class JointActuator(MultibodyElement):
         """Default ``rotor_inertia * gear_ratio**2``, which adds to the inertia of the joint [kg m^2, kg]."""
         return self._rotor_inertia * self._gear_ratio**2
 
+    def set_effort_limit(self, effort_limit: float) -> Self:
+        """Set the largest effort [N m, N], before ``finalize()``."""
+        self._check_not_finalized("the effort limit", "Set it before.")
+        self._effort_limit = self._checked_effort_limit(effort_limit)
+        return self
+
+    def set_default_rotor_inertia(self, rotor_inertia: float) -> Self:
+        """Set the default inertia of the rotor [kg m^2, kg], before ``finalize()``."""
+        self._check_not_finalized(
+            "the default rotor inertia", "Set that of a Context with set_rotor_inertia()."
+        )
+        self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
+        return self
+
+    def set_default_gear_ratio(self, gear_ratio: float) -> Self:
+        """Set the default gear ratio, before ``finalize()``."""
+        self._check_not_finalized("the default gear ratio", "Set that of a Context with set_gear_ratio().")
+        self._gear_ratio = self._checked_gear_ratio(gear_ratio)
+        return self
+
+    def get_actuation_vector(self, u: object) -> FloatArray:
+        """Return the input of this actuator, a copy, shape (..., 1), of `u` (..., num_actuated_dofs)."""
+        start = self.input_start
+        actuation = as_float_array(u, "u", (..., self.parent_tree.num_actuated_dofs))
+        return actuation[..., start : start + 1].copy()
+
+    def set_actuation_vector(self, u_actuator: object, u: FloatArray) -> None:
+        """Write the input of this actuator into an array of all inputs.
+
+        Parameters
+        ----------
+        u_actuator : array_like, shape (1,), or float
+            The new value [N m, N].
+        u : ndarray, shape (num_actuated_dofs,), float64, C-contiguous
+            Inputs of the whole tree. The others are left as they are.
+        """
+        values = np.atleast_1d(as_float_array(u_actuator, "u_actuator"))
+        if values.shape != (1,):
+            raise shape_error("u_actuator", (1,), values.shape)
+        check_out(u, "u", (self.parent_tree.num_actuated_dofs,))[self.input_start] = values[0]
+
     def rotor_inertia(self, context: ContextCore) -> float:
         """Return the inertia of the rotor that `context` has [kg m^2, kg]."""
         return get_scalar_parameter(self, context, "rotor_inertia", self._checked_index())
@@ -152,14 +190,18 @@ class JointActuator(MultibodyElement):
         )
         return self
 
+    def _checked_effort_limit(self, value: object) -> float:
+        limit = as_float(value, f"{self._label}: effort_limit")
+        # Not `< 0`: NaN must fail as well.
+        if not limit >= 0.0:
+            raise ArgumentValueError(f"{self._label}: effort_limit: expected a number >= 0, got {limit}")
+        return limit
+
     def _checked_rotor_inertia(self, value: object) -> float:
         return as_nonnegative(value, f"{self._label}: rotor_inertia")
 
     def _checked_gear_ratio(self, value: object) -> float:
-        ratio = as_float(value, f"{self._label}: gear_ratio")
-        if not math.isfinite(ratio):
-            raise ArgumentValueError(f"{self._label}: gear_ratio: expected a finite number, got {ratio}")
-        return ratio
+        return as_finite(value, f"{self._label}: gear_ratio")
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
