@@ -487,6 +487,45 @@ def test_what_is_no_frame() -> None:
     assert tree.num_frames == 2
 
 
+def test_shortcuts_of_a_frame() -> None:
+    """A subclass may override the siblings of its method; they are what is asked for."""
+    calls: list[str] = []
+
+    class Fast(Telescope):
+        def do_calc_rotation_matrix_in_body_frame(self, parameters: mbt.Parameters) -> Any:
+            calls.append("rotation")
+            return super().do_calc_rotation_matrix_in_body_frame(parameters)
+
+        def do_calc_offset_pose_in_body(self, parameters: mbt.Parameters, X_FQ: Any) -> Any:
+            calls.append("offset")
+            return np.zeros((4, 4))
+
+    model = FrameModel(Fast)
+    X_BT = mbt.math.make_pose([1.5, 0, 0], rpy=[0, 0, 0.7])
+    frame, context = model.telescope, model.context
+    context.set_numeric_parameter(frame.place, [1.5, 0.7])
+    R = frame.calc_rotation_matrix_in_body_frame(context)
+    np.testing.assert_allclose(R, X_BT[:3, :3], atol=1e-15)
+    R = frame.calc_offset_rotation_matrix_in_body(context, X_BF[:3, :3])
+    np.testing.assert_allclose(R, (X_BT @ X_BF)[:3, :3], atol=1e-15)
+    with pytest.raises(mbt.MbtError, match=r"'telescope': Fast.do_calc_offset_pose_in_body"):
+        frame.calc_offset_pose_in_body(context, X_BF)
+    assert calls == ["rotation", "rotation", "offset"]
+    with pytest.raises(mbt.ContextMismatchError):
+        frame.calc_rotation_matrix_in_body_frame(FrameModel().context)
+
+
+def test_a_fixed_frame_has_no_method_for_its_pose() -> None:
+    class Confused(mbt.FixedOffsetFrame):
+        def do_calc_pose_in_body_frame(self, parameters: mbt.Parameters) -> Any:
+            raise AssertionError
+
+    tree = mbt.MultibodyTree()
+    with pytest.raises(mbt.ArgumentTypeError, match=r"Derive it from mbt.Frame"):
+        tree.add_frame(Confused("confused", tree.world_body))
+    assert tree.num_frames == 1
+
+
 def test_a_frame_that_knows_its_default_pose_early() -> None:
     class Early(Telescope):
         def do_get_fixed_pose_in_body_frame(self) -> Any:

@@ -156,15 +156,26 @@ class Frame(FrameAcceleration):
 
     def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
         """Return the rotation R_BF of this frame F in its body frame B, with the parameters of `context`."""
+        if self._is_user_defined:
+            R_BF = self.do_calc_rotation_matrix_in_body_frame(self._parameters_of(context))
+            return as_rotation(R_BF, self._what("do_calc_rotation_matrix_in_body_frame"))
         return self.calc_pose_in_body_frame(context)[:3, :3]
 
     def calc_offset_pose_in_body(self, context: ContextCore, X_FQ: object) -> FloatArray:
         """Return the pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
-        return self.calc_pose_in_body_frame(context) @ as_pose(X_FQ, "X_FQ")
+        X = as_pose(X_FQ, "X_FQ")
+        if self._is_user_defined:
+            X_BQ = self.do_calc_offset_pose_in_body(self._parameters_of(context), X)
+            return as_pose(X_BQ, self._what("do_calc_offset_pose_in_body"))
+        return self.calc_pose_in_body_frame(context) @ X
 
     def calc_offset_rotation_matrix_in_body(self, context: ContextCore, R_FQ: object) -> FloatArray:
         """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
-        return self.calc_rotation_matrix_in_body_frame(context) @ as_rotation(R_FQ, "R_FQ")
+        R = as_rotation(R_FQ, "R_FQ")
+        if self._is_user_defined:
+            R_BQ = self.do_calc_offset_rotation_matrix_in_body(self._parameters_of(context), R)
+            return as_rotation(R_BQ, self._what("do_calc_offset_rotation_matrix_in_body"))
+        return self.calc_rotation_matrix_in_body_frame(context) @ R
 
     # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a
     # mobilizer of its own, so its frame (L of a link) is also the frame B that moves.
@@ -252,7 +263,11 @@ class Frame(FrameAcceleration):
         )
 
     def do_calc_rotation_matrix_in_body_frame(self, parameters: Parameters) -> Any:
-        """Return the rotation R_BF, shape (3, 3): that of `do_calc_pose_in_body_frame` by default."""
+        """Return the rotation R_BF, shape (3, 3): that of `do_calc_pose_in_body_frame` by default.
+
+        This and the next two methods are shortcuts for who asks for nothing else. A subclass that overrides
+        them must agree with its `do_calc_pose_in_body_frame`, which all other computations use.
+        """
         return np.asarray(self.do_calc_pose_in_body_frame(parameters))[..., :3, :3]
 
     def do_calc_offset_pose_in_body(self, parameters: Parameters, X_FQ: FloatArray) -> Any:
@@ -298,8 +313,17 @@ class Frame(FrameAcceleration):
 
     def _calc_user_pose(self, parameters: Parameters) -> FloatArray:
         """Return the pose X_BF that a subclass computes, checked."""
-        what = f"{self._label}: {type(self).__name__}.do_calc_pose_in_body_frame"
-        return as_pose(self.do_calc_pose_in_body_frame(parameters), what)
+        return as_pose(self.do_calc_pose_in_body_frame(parameters), self._what("do_calc_pose_in_body_frame"))
+
+    def _parameters_of(self, context: Any) -> Parameters:
+        """Return what elements declared, with the values of a Context."""
+        check_context(self, context)
+        parameters: Parameters = context.parameters
+        return parameters
+
+    def _what(self, method: str) -> str:
+        """Return what messages call the result of a method of a subclass."""
+        return f"{self._label}: {type(self).__name__}.{method}"
 
     def _offsets_to_base(self) -> tuple[list[FixedOffsetFrame], Frame]:
         """Return the frames with an offset from this one, which comes first, and the frame they stand on."""
@@ -312,8 +336,7 @@ class Frame(FrameAcceleration):
 
     def _default_pose_of_base(self) -> FloatArray:
         """Return the default pose X_BF of a frame without an offset."""
-        what = f"{self._label}: {type(self).__name__}.do_get_fixed_pose_in_body_frame"
-        return as_pose(self.do_get_fixed_pose_in_body_frame(), what)
+        return as_pose(self.do_get_fixed_pose_in_body_frame(), self._what("do_get_fixed_pose_in_body_frame"))
 
     def _pose_of_base(self, context: ContextCore) -> FloatArray:
         """Return the pose X_BF of a frame without an offset."""

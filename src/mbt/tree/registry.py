@@ -193,6 +193,11 @@ class ElementRegistry:
     def _check_frame(self, frame: Frame) -> None:
         self._check_is_new(frame)
         if isinstance(frame, FixedOffsetFrame):
+            if frame._is_user_defined:
+                raise ArgumentTypeError(
+                    f"add_frame: {type(frame).__name__} has a method do_calc_pose_in_body_frame(), which is "
+                    "never called: a FixedOffsetFrame has the pose it is given. Derive it from mbt.Frame."
+                )
             self.check_is_owned(frame.parent_frame, frame._label)
         elif isinstance(frame, BodyFrame):
             raise ArgumentTypeError(f"add_frame: {frame._label} comes with its body: expected another frame")
