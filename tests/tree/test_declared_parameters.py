@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -9,47 +11,9 @@ import numpy as np
 import pytest
 
 import mbt
+from support.declaring_elements import Spring, Telescope
 
 M_BBo_B = mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)
-
-
-class Spring(mbt.ForceElement):
-    """A spring on a joint, with everything that an element can declare."""
-
-    def __init__(self, joint: mbt.Joint) -> None:
-        super().__init__(joint.model_instance)
-        self.joint = joint
-        self.num_calls = 0
-        self.default_stiffness = 3.0
-
-    def do_declare_force_element_parameters(self) -> None:
-        self.stiffness = self.declare_numeric_parameter([3.0, 0.5])
-        self.table = self.declare_abstract_parameter({"gain": 1.0})
-
-    def do_set_default_force_element_parameters(self, parameters: mbt.Parameters) -> None:
-        parameters.set_numeric_parameter(self.stiffness, [self.default_stiffness, 0.5])
-
-    def do_declare_discrete_state(self) -> None:
-        self.setpoint = self.declare_discrete_state(0.25)
-
-    def do_declare_cache_entries(self) -> None:
-        self.force = self.declare_cache_entry(
-            "force of the spring", self.calc_force, ["q", "parameters", "discrete_state"]
-        )
-        self.doubled = self.declare_cache_entry(
-            "twice that", lambda context: 2.0 * context.eval_cache_entry(self.force), [self.force, "time"]
-        )
-
-    def calc_force(self, context: Any) -> Any:
-        self.num_calls += 1
-        k, offset = context.get_numeric_parameter(self.stiffness)
-        gain = context.get_abstract_parameter(self.table)["gain"]
-        q = context.q[..., self.joint.position_start]
-        return np.atleast_1d(-gain * k * (q - offset - context.get_discrete_state(self.setpoint)[0]))
-
-    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
-        tau = context.eval_cache_entry(self.force)
-        forces.generalized_forces[..., self.joint.velocity_start] += tau[..., 0]
 
 
 class Model:
@@ -389,3 +353,83 @@ def test_ownership() -> None:
     tree.finalize()
     assert not body.is_ephemeral
     assert tree.joints[0].is_ephemeral
+
+
+# Copies.
+
+
+def test_copies_declare_anew(model: Model) -> None:
+    """Clones and pickles of a tree ask their own elements, whose indices and cache entries are their own."""
+    for twin in (
+        model.tree.clone(),
+        pickle.loads(pickle.dumps(model.tree)),
+        pickle.loads(pickle.dumps(model.tree.clone())),
+    ):
+        (spring,) = twin.force_elements
+        assert isinstance(spring, Spring)
+        context = twin.create_default_context()
+        context.set_numeric_parameter(spring.stiffness, [8.0, 0.5])
+        assert context.eval_cache_entry(spring.doubled).tolist() == [12.0]
+        assert spring.doubled is not model.spring.doubled
+        assert twin.calc_forward_dynamics(context) == pytest.approx(3.0)
+        with pytest.raises(mbt.ForeignElementError):
+            context.eval_cache_entry(model.spring.force)
+    assert model.spring.num_calls == 0
+    assert model.acceleration() == pytest.approx(1.125)
+
+
+def test_copies_of_a_context(model: Model) -> None:
+    spring, context = model.spring, model.context
+    context.q = [0.1]
+    context.set_numeric_parameter(spring.stiffness, [8.0, 0.6])
+    context.set_abstract_parameter(spring.table, {"gain": 2.0, "of": model.slide})
+    context.set_discrete_state(spring.setpoint, 0.3)
+    expected = model.acceleration()
+    assert expected == pytest.approx(2.0 * 8.0 * 0.8 / 2.0)
+
+    for twin in (context.clone(), copy.copy(context), copy.deepcopy(context)):
+        assert twin.tree is model.tree
+        assert model.acceleration(twin) == expected
+        assert twin.get_abstract_parameter(spring.table) == {"gain": 2.0, "of": model.slide}
+        assert twin.get_abstract_parameter(spring.table) is not context.get_abstract_parameter(spring.table)
+        twin.set_discrete_state(spring.setpoint, 0.0)
+    for tree, twin in (
+        copy.deepcopy((model.tree, context)),
+        reversed(copy.deepcopy((context, model.tree))),
+        pickle.loads(pickle.dumps((model.tree, context))),
+    ):
+        assert isinstance(twin, mbt.Context)
+        assert isinstance(tree, mbt.MultibodyTree)
+        assert twin.tree is tree
+        assert tree is not model.tree
+        assert float(tree.calc_forward_dynamics(twin)[0]) == expected
+        table = twin.get_abstract_parameter(tree.force_elements[0].table)  # type: ignore[attr-defined]
+        assert table == {"gain": 2.0, "of": tree.joints[0]}
+    assert model.acceleration() == expected
+
+
+def test_copies_with_frames_in_python() -> None:
+    tree = mbt.MultibodyTree()
+    frame = tree.add_frame(Telescope("telescope", tree.world_body))
+    tree.finalize()
+    context = tree.create_default_context()
+    context.set_numeric_parameter(frame.place, [2.0, 0.5])
+    expected = frame.calc_pose_in_world(context)
+    clone = tree.clone()
+    (_, twin_frame) = clone.frames
+    np.testing.assert_array_equal(
+        twin_frame.get_fixed_pose_in_body_frame(), frame.get_fixed_pose_in_body_frame()
+    )
+    twin_tree, twin = pickle.loads(pickle.dumps((tree, context)))
+    np.testing.assert_array_equal(twin_tree.frames[1].calc_pose_in_world(twin), expected)
+    twin.set_numeric_parameter(0, [1.0, 0.0])
+    assert twin_tree.frames[1].calc_pose_in_world(twin)[0, 3] == 1.0
+    np.testing.assert_array_equal(frame.calc_pose_in_world(context.clone()), expected)
+
+
+def test_a_context_of_other_declarations_is_refused(model: Model) -> None:
+    state = model.context._get_state()
+    for wrong in ({**state["declared"], "numeric": []}, {**state["declared"], "abstract": [1, 2]}):
+        with pytest.raises(mbt.ArgumentValueError, match="their classes have changed"):
+            model.context._set_state({**state, "declared": wrong})
+    assert model.acceleration() == pytest.approx(1.125)

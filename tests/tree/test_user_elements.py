@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mbt
+from support.declaring_elements import Telescope
 from support.reference_forces import central_difference
 
 M_BBo_B = mbt.SpatialInertia.solid_box_with_mass(2.0, 0.3, 0.5, 0.7).shift([0.1, 0.2, 0.3])
@@ -331,17 +332,6 @@ def test_elements_of_other_trees_are_refused() -> None:
 
 
 # Frames.
-
-
-class Telescope(mbt.Frame):
-    """A frame at a distance along x, turned about z, both parameters."""
-
-    def do_declare_parameters(self) -> None:
-        self.place = self.declare_numeric_parameter([0.5, 0.3])
-
-    def do_calc_pose_in_body_frame(self, parameters: mbt.Parameters) -> Any:
-        distance, angle = parameters.get_numeric_parameter(self.place)
-        return mbt.math.make_pose([distance, 0, 0], rpy=[0, 0, angle])
 
 
 class FrameModel:

@@ -64,7 +64,6 @@ class Context(ContextCore):
         """Return an independent Context of the same tree with the same values."""
         other = Context(self.tree)
         other._copy_from(self)
-        other._declared = self._declared.clone()
         return other
 
     # What elements declared: see `MultibodyElement.do_declare_parameters`.
@@ -198,6 +197,23 @@ class Context(ContextCore):
             other.time = self.time + dt
             values.append(function(other))
         return (values[1] - values[0]) / (2.0 * step)
+
+    # Copies.
+
+    def _get_state(self) -> dict[str, Any]:
+        """Return all that a copy of this Context has, by name."""
+        return {**super()._get_state(), "declared": self._declared.get_state()}
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        """Take over what `_get_state` of a Context of this tree, or of a copy of it, returned."""
+        declared = DeclaredValues.of_state(self.tree, state["declared"])
+        super()._set_state(state)
+        self._declared = declared
+
+    def _move_to(self, tree: MultibodyTree) -> None:
+        """Become a Context of a copy of its tree."""
+        self._declared.follow(self.tree, tree)
+        super()._move_to(tree)
 
     def __copy__(self) -> Context:
         """Return a clone."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -57,9 +58,40 @@ class DeclaredValues:
         assert declarations is not None
         return cls(declarations, declarations.default_parameters(), declarations.default_discrete_state())
 
-    def clone(self) -> DeclaredValues:
-        """Return independent values for another Context of the same tree. It computes its own results."""
-        return DeclaredValues(self.declarations, self.parameters._clone(), list(self.discrete_state))
+    # Copies. Results are no part of them: a copy computes its own.
+
+    def get_state(self) -> dict[str, list[Any]]:
+        """Return all values, by kind."""
+        return {
+            "numeric": list(self.parameters._numeric),
+            "abstract": list(self.parameters._abstract),
+            "discrete": list(self.discrete_state),
+        }
+
+    @classmethod
+    def of_state(cls, tree: MultibodyTree, state: dict[str, list[Any]]) -> DeclaredValues:
+        """Return independent values like those of `get_state`, for a tree that declared as much.
+
+        Raises
+        ------
+        ArgumentValueError
+            When the elements of the tree have declared something else.
+        """
+        declarations = tree._declarations
+        assert declarations is not None
+        numeric, discrete = _frozen(state["numeric"]), _frozen(state["discrete"])
+        for values, declared in ((numeric, declarations.numeric), (discrete, declarations.discrete)):
+            if [value.shape[-1] for value in values] != [default.size for _, default in declared]:
+                _raise_other_declarations()
+        if len(state["abstract"]) != len(declarations.abstract):
+            _raise_other_declarations()
+        abstract = _deepcopy(state["abstract"], tree, tree)
+        return cls(declarations, Parameters(numeric, abstract), discrete)
+
+    def follow(self, tree: MultibodyTree, twin: MultibodyTree) -> None:
+        """Let objects that refer to elements of a tree refer to those of a copy of it."""
+        abstract = _deepcopy(self.parameters._abstract, tree, twin)
+        self.parameters = Parameters(self.parameters._numeric, abstract)._frozen()
 
     # Parameters.
 
@@ -170,3 +202,28 @@ class DeclaredValues:
         if kind == "numeric":
             return f"numeric parameter {i} of {self.declarations.numeric[i][0]._label}"
         return f"discrete state {i} of {self.declarations.discrete[i][0]._label}"
+
+
+def _frozen(arrays: list[FloatArray]) -> list[FloatArray]:
+    """Return the same arrays, or copies of those that somebody could write into."""
+    frozen = []
+    for array in arrays:
+        if array.flags.writeable:
+            array = array.copy()
+            array.flags.writeable = False
+        frozen.append(array)
+    return frozen
+
+
+def _deepcopy(objects: list[Any], tree: MultibodyTree, twin: MultibodyTree) -> list[Any]:
+    """Return copies of objects; elements of `tree` in them become those of `twin`."""
+    # An element is copied with its tree, which this memo says is copied already.
+    memo: dict[int, Any] = {id(tree): twin}
+    return copy.deepcopy(objects, memo)
+
+
+def _raise_other_declarations() -> NoReturn:
+    raise ArgumentValueError(
+        "the elements of this tree declare other parameters or discrete state than those the Context was "
+        "made for: their classes have changed"
+    )

@@ -283,12 +283,11 @@ class Frame(FrameAcceleration):
 
         A subclass that knows it earlier may override it; both must agree.
         """
-        declarations = None if self._tree is None else self._tree._declarations
-        if declarations is None:
+        if self._tree is None or not self._tree.is_finalized:
             raise NotFinalizedError(
                 f"{self._label}: its default pose is known after tree.finalize(), as its parameters are."
             )
-        return self.do_calc_pose_in_body_frame(declarations.default_parameters())
+        return self.do_calc_pose_in_body_frame(self._tree._default_parameters())
 
     def do_declare_parameters(self) -> None:
         """Declare parameters; calls `do_declare_frame_parameters`."""

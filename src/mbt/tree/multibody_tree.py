@@ -25,7 +25,7 @@ from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
-from mbt.tree.parameters import Declarations
+from mbt.tree.parameters import Declarations, Parameters
 from mbt.tree.registry import ElementRegistry
 from mbt.tree.tree_reports import TreeReports
 
@@ -449,6 +449,12 @@ class MultibodyTree(ConfigurationSpace, TreeReports, TreeCore):
             self._declaring = None
         return declarations
 
+    def _default_parameters(self) -> Parameters:
+        """Return the defaults of what the elements of this finalized tree declared."""
+        self._compile_copy()
+        assert self._declarations is not None
+        return self._declarations.default_parameters()
+
     def set_default_context(self, context: ContextCore) -> None:
         """Reset time, state, inputs and parameters of a Context to their defaults.
 
@@ -470,7 +476,8 @@ class MultibodyTree(ConfigurationSpace, TreeReports, TreeCore):
         assert self._plan is not None
         with _compile_lock:
             if self._compiled is None:
-                declarations = self._declarations or Declarations()
+                declarations = self._declare()
+                self._declarations = declarations
                 self._compile(**make_arrays(self._elements, self._plan, declarations.default_parameters()))
 
     # Copies.

@@ -83,6 +83,11 @@ def _refuse_to_calc(context: Any) -> NoReturn:
     )
 
 
+def _no_declarations() -> None:
+    """Return what a copied tree has in place of declarations."""
+    return None
+
+
 class Declarations:
     """All that the elements of one tree declared, in the order declared.
 
@@ -111,6 +116,10 @@ class Declarations:
         self.elements: tuple[MultibodyElement, ...] = ()
         self.current: MultibodyElement | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy to nothing: a copied tree asks its own elements, when it is compiled."""
+        return _no_declarations, ()
+
     def collect(self, elements: Iterable[MultibodyElement], frames: Iterable[Frame]) -> None:
         """Ask all elements, which calls their hooks."""
         self.elements = tuple(elements)
@@ -124,7 +133,8 @@ class Declarations:
     def default_parameters(self) -> Parameters:
         """Return the parameters of a new Context, writable."""
         parameters = Parameters(
-            [value for _, value in self.numeric], [copy.deepcopy(value) for _, value in self.abstract]
+            [value for _, value in self.numeric],
+            [_deepcopy(value, element) for element, value in self.abstract],
         )
         if self.numeric or self.abstract:
             for element in self.elements:
@@ -142,7 +152,7 @@ class Declarations:
 
     def add_abstract(self, element: MultibodyElement, value: object) -> AbstractParameterIndex:
         """Add a parameter that is any object. A copy of it is kept."""
-        self.abstract.append((element, copy.deepcopy(value)))
+        self.abstract.append((element, _deepcopy(value, element)))
         return AbstractParameterIndex(len(self.abstract) - 1)
 
     def add_discrete(self, element: MultibodyElement, value: object, what: str) -> DiscreteStateIndex:
@@ -269,10 +279,6 @@ class Parameters:
         abstract[i] = value
         return Parameters(self._numeric, abstract)._frozen()
 
-    def _clone(self) -> Parameters:
-        """Return independent parameters with the same values, read-only."""
-        return Parameters(list(self._numeric), copy.deepcopy(self._abstract))._frozen()
-
     def _frozen(self) -> Parameters:
         self._is_read_only = True
         return self
@@ -311,6 +317,13 @@ def as_declared_vector(value: object, what: str, size: int, batch_shape: tuple[i
         _raise_shape(what, size, batch_shape, array.shape)
     array.flags.writeable = False
     return array
+
+
+def _deepcopy(value: Any, element: MultibodyElement) -> Any:
+    """Return a copy of an object; elements of the tree in it stay what they are."""
+    # An element is copied with its tree, which this memo says is copied already.
+    tree = element.parent_tree
+    return copy.deepcopy(value, {id(tree): tree})
 
 
 def _raise_shape(what: str, size: int, batch_shape: tuple[int, ...], got: tuple[int, ...]) -> NoReturn:
