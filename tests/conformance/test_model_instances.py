@@ -10,7 +10,11 @@ import pytest
 import mbt
 
 BALL = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
-URDF = '<robot name="gripper"><link name="palm"/><link name="finger"/>{}</robot>'
+URDF = '<robot name="gripper">{}</robot>'
+LINK = (
+    '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    "</inertial></link>"
+)
 JOINT = (
     '<joint name="slide" type="prismatic"><parent link="palm"/><child link="finger"/><axis xyz="1 0 0"/>'
     '<limit lower="0" upper="1" effort="1" velocity="1"/></joint>'
@@ -123,9 +127,10 @@ def test_state_and_actuation_by_instance(cell: SimpleNamespace) -> None:
 
 
 def test_a_parser_makes_one_for_each_model() -> None:
+    text = URDF.format(LINK.format("palm") + LINK.format("finger") + JOINT)
     tree = mbt.MultibodyTree()
-    first = mbt.parsing.add_model(tree, URDF.format(JOINT), model_name="left")
-    second = mbt.parsing.add_model(tree, URDF.format(JOINT), model_name="right")
+    first = mbt.parsing.add_model(tree, text, model_name="left")
+    second = mbt.parsing.add_model(tree, text, model_name="right")
     assert (first, second) == (2, 3)
     for instance in (first, second):
         assert tree.get_body_by_name("finger", instance).model_instance == instance

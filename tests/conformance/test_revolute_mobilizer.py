@@ -1,4 +1,4 @@
-"""What the reference of RevoluteMobilizer names, with what it inherits: each member called, its meaning checked."""
+"""What the reference of RevoluteMobilizer names, with what it inherits: each member called, and checked."""
 
 from __future__ import annotations
 
