@@ -74,7 +74,7 @@ class FrameAcceleration(FrameVelocity):
     def calc_relative_spatial_acceleration_in_world(
         self, context: ContextCore, other_frame: Frame
     ) -> FloatArray:
-        """Return A_W_BF = A_WF - A_WB: the acceleration of this frame F less that of a frame B, (6,)."""
+        """Return A_W_BF = A_WF - A_WB: that of this frame F less that of a frame B, shape (6,)."""
         W = self.parent_tree.world_frame
         return self.calc_relative_spatial_acceleration(context, other_frame, W, W)
 
@@ -83,7 +83,7 @@ class FrameAcceleration(FrameVelocity):
     ) -> FloatArray:
         """Return A_M_BF_E = A_MF_E - A_MB_E, measured in a frame M, expressed in a frame E, shape (6,).
 
-        The rotational part is the derivative of w_BF in M, and not alpha_BF, its derivative in B.
+        The rotational part is the derivative in M of w_BF. It is not alpha_BF, its derivative in B.
         """
         self._check_frame(other_frame, "other_frame")
         names = ("measured_in_frame", "expressed_in_frame")
