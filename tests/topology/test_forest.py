@@ -6,6 +6,7 @@ Drawings show bodies by name and joints by number, `>` from parent to child.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -323,3 +324,71 @@ def test_frozen() -> None:
     _, forest = grow("a", "W>a")
     with pytest.raises(AttributeError):
         forest.body = ()  # type: ignore[misc]
+
+
+# Several loops.
+
+
+def test_further_loops_are_named() -> None:
+    with pytest.raises(TopologyError, match=r"or model it as a force\. joint 'j4' closes another loop\.$"):
+        grow("abc", "W>a a>b W>b b>c W>c")
+    with pytest.raises(TopologyError) as error:
+        grow("abcd", "W>a a>b b>W W>c c>b d>W d>a")
+    message = str(error.value)
+    assert message.startswith(
+        "joint 'j1', joint 'j0' and joint 'j2' close a loop through the bodies 'b', 'a'"
+    )
+    assert message.endswith("joint 'j4' and joint 'j6' close further loops.")
+
+
+# What can be asked.
+
+
+def test_sizes_and_neighbours() -> None:
+    """
+    W -0> a -2> c            nodes 0, 1, 2
+          +--3> d -5> f      3, 4
+    W -1> b <4- e            5, 6       g is free: 7
+    """
+    order, forest = grow("abcdefg", "W>a W>b a>c a>d e>b d>f")
+    assert order == "Wacdfbeg"
+    assert (forest.num_bodies, forest.num_nodes, forest.num_mobilizers) == (8, 8, 7)
+    assert (forest.num_trees, forest.tree_height) == (3, 4)
+    assert forest.trees == (range(1, 5), range(5, 7), range(7, 8))
+    assert forest.tips == (2, 4, 6, 7)
+    body = {name: i for i, name in enumerate(forest.body_names)}
+    assert forest.body_names == tuple("Wabcdefg")
+    assert forest.edge_labels[4] == "joint 'j4'"
+    assert forest.parent_body(body["W"]) == -1
+    assert [forest.body_names[forest.parent_body(body[x])] for x in "abcdefg"] == list("WWaabdW")
+    assert forest.child_bodies(body["a"]) == (body["c"], body["d"])
+    assert forest.outboard_bodies(body["a"]) == tuple(body[x] for x in "acdf")
+    assert forest.subtree(0) == range(8)
+    assert forest.path_between(4, 2) == (4, 3, 1, 2)
+    assert forest.path_between(2, 4) == (2, 1, 3, 4)
+    assert forest.path_between(6, 4) == (6, 5, 0, 1, 3, 4)
+    assert forest.path_between(0, 0) == (0,)
+    assert forest.path_between(4, 0) == forest.path_to_world(4)
+    assert [forest.edge_label(b) for b in (0, 1, 6, 7)] == ["", "joint 'j0'", "joint 'j4', reversed", "free"]
+
+
+def test_drawing() -> None:
+    _, forest = grow("abcd", "W>a a>b c>a")
+    assert str(forest) == "\n".join(
+        [
+            "0  W",
+            "1  ├─ a     joint 'j0'",
+            "2  │  ├─ b  joint 'j1'",
+            "3  │  └─ c  joint 'j2', reversed",
+            "4  └─ d     free",
+        ]
+    )
+    assert repr(forest) == "<SpanningForest: 5 nodes in 2 trees, height 3>"
+    assert str(grow("", "")[1]) == "0  W"
+
+
+def test_a_forest_without_names() -> None:
+    """Names are for readers: a forest works without them."""
+    bare = replace(grow("ab", "W>a a>b")[1], body_names=(), edge_labels=())
+    bare.check_invariants()
+    assert str(bare).splitlines()[2] == "2     └─ body 2  edge 1"

@@ -118,7 +118,7 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "frame name",
         lambda t: t.add_frame(FixedOffsetFrame("tool", t.get_body_by_name("upper"))),
         ArgumentValueError,
-        "there is a frame named 'tool' already in the same model instance: <FixedOffsetFrame 'tool'",
+        "there is a frame named 'tool' already in model instance 'arm': <FixedOffsetFrame 'tool'",
     ),
     (
         "frame name empty",
@@ -130,7 +130,8 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "joint name",
         add_joint(name="elbow", child="lower", parent="world"),
         ArgumentValueError,
-        "a frame named 'elbow_parent' already",
+        "add_joint: joint 'elbow' needs a frame 'elbow_parent', but there is a frame named 'elbow_parent' "
+        "already in model instance 'arm'",
     ),
     (
         "joint name without frames",
@@ -154,19 +155,19 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "actuator name",
         lambda t: t.add_joint_actuator("motor", t.get_joint_by_name("shoulder")),
         ArgumentValueError,
-        "a joint actuator named 'motor' already",
+        "a joint actuator named 'motor' already in model instance 'arm'",
     ),
     (
         "instance name",
         lambda t: t.add_model_instance("arm"),
         ArgumentValueError,
-        "a model instance named 'arm' already",
+        "add_model_instance: there is a model instance named 'arm' already, <ModelInstance 'arm' index=2",
     ),
     (
         "instance renamed to a name in use",
         lambda t: t.rename_model_instance(2, "DefaultModelInstance"),
         ArgumentValueError,
-        "a model instance named 'DefaultModelInstance' already",
+        "rename_model_instance: there is a model instance named 'DefaultModelInstance' already",
     ),
     # Joints
     (
@@ -179,7 +180,8 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "second joint",
         add_joint(parent="lower", child="upper"),
         TopologyError,
-        "joint 'j' would connect bodies 'arm::lower' and 'arm::upper', which joint 'elbow' connects already",
+        "joint 'arm::j' would connect bodies 'arm::lower' and 'arm::upper', which joint 'arm::elbow' "
+        "connects already",
     ),
     (
         "no child",
@@ -239,7 +241,8 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "foreign parent",
         add_joint(parent=other.world_body),
         ForeignElementError,
-        "joint 'j': parent: body 'world' belongs to another tree",
+        "joint 'j': parent: body 'world' belongs to another tree. Only elements of this tree will do: it has "
+        "a body of that name too, tree.get_body_by_name('world')",
     ),
     (
         "new child",
@@ -263,7 +266,19 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "foreign joint",
         lambda t: t.add_joint(other.get_joint_by_name("elbow")),
         ForeignElementError,
-        "add_joint: joint 'elbow' belongs to another tree",
+        "add_joint: joint 'elbow' belongs to another tree for good. Construct a new one for this tree",
+    ),
+    (
+        "the same joint again",
+        lambda t: t.add_joint(t.get_joint_by_name("elbow")),
+        ForeignElementError,
+        "add_joint: joint 'elbow' belongs to this tree already. Add each element once",
+    ),
+    (
+        "joint between frames on one body",
+        lambda t: t.add_joint(WeldJoint("j", body_frame(t, "lower"), t.get_frame_by_name("tool"))),
+        TopologyError,
+        "joint 'j' would connect body 'lower' to itself: body frame 'lower' and frame 'tool' are both on it",
     ),
     (
         "foreign frame in frame",
@@ -312,7 +327,7 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "mobilizer beside a joint",
         lambda t: t.add_mobilizer(RevoluteMobilizer, t.world_frame, body_frame(t, "upper"), Z),
         TopologyError,
-        "would connect bodies 'world' and 'arm::upper', which joint 'shoulder' connects already",
+        "would connect bodies 'world' and 'arm::upper', which joint 'arm::shoulder' connects already",
     ),
     (
         "mobilizer's instance",
@@ -405,7 +420,8 @@ def test_failed_finalize_of_a_loop() -> None:
     for _ in range(2):
         with pytest.raises(TopologyError) as raised:
             tree.finalize()
-        for name in ("shoulder", "elbow", "wrist", "thread", "arm::upper", "arm::lower", "ball", "world"):
+        joints = ("arm::shoulder", "arm::elbow", "arm::wrist", "thread")
+        for name in (*joints, "arm::upper", "arm::lower", "ball", "world"):
             assert f"'{name}'" in str(raised.value)
         assert snapshot(tree) == before
 

@@ -293,7 +293,9 @@ class TestNames:
         assert not tree.has_body_named("link", 1)
         assert tree.has_frame_named("hinge_parent", 3)
         assert tree.has_joint_named("hinge", tree.model_instances[3])
-        with pytest.raises(mbt.ArgumentValueError, match="a body named 'link' already in the same model"):
+        with pytest.raises(
+            mbt.ArgumentValueError, match="a body named 'link' already in model instance 'left'"
+        ):
             tree.add_body(RigidBody("link", M_BBo_B, 2))
 
     def test_rename(self) -> None:

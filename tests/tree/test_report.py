@@ -164,7 +164,7 @@ class TestGraphviz:
     def test_of_the_forest_alone(self, tree: MultibodyTree) -> None:
         text = tree.topology.to_graphviz()
         assert r'node2 [label="arm::mid\nnode 2"];' in text
-        assert "node2 -> node1 [arrowhead=none, label=\"joint 'elbow', reversed\"];" in text
+        assert "node2 -> node1 [arrowhead=none, label=\"joint 'arm::elbow', reversed\"];" in text
 
     def test_names_are_quoted(self) -> None:
         tree = MultibodyTree()

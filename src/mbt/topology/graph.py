@@ -103,7 +103,8 @@ class JointGraph:
         parent_name, child_name = self._body_names[parent], self._body_names[child]
         if parent == child:
             raise TopologyError(
-                f"{label} would connect body {parent_name!r} to itself. It must connect two different bodies."
+                f"{label} would connect body {parent_name!r} to itself. It connects two different bodies: "
+                "check its parent and child."
             )
         other = self._edge_between.get(_pair(parent, child))
         if other is not None:

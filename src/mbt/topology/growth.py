@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from mbt.errors import TopologyError
 from mbt.topology.forest import NONE, SpanningForest
 from mbt.topology.graph import WORLD, JointGraph
@@ -60,11 +58,14 @@ def _find_components(graph: JointGraph) -> list[int]:
             body = representative[body]
         return body
 
+    closing = []
     for e, edge in enumerate(graph.edges):
         a, b = find(edge.parent), find(edge.child)
         if a == b:
-            raise _loop_error(graph, e)
+            closing.append(e)
         representative[a] = b
+    if closing:
+        raise _loop_error(graph, closing)
     return [find(body) for body in range(len(representative))]
 
 
@@ -142,13 +143,20 @@ def _direction_error(graph: JointGraph, e: int) -> TopologyError:
     )
 
 
-def _loop_error(graph: JointGraph, closing: int) -> TopologyError:
-    """Return the error that names the loop which edge `closing` completes."""
-    loop_edges, loop_bodies = _find_loop(graph, closing)
+def _loop_error(graph: JointGraph, closing: list[int]) -> TopologyError:
+    """Return the error that names the loop which the first of these edges completes, and the other edges."""
+    loop_edges, loop_bodies = _find_loop(graph, closing[0])
+    others = ""
+    if len(closing) > 1:
+        one = len(closing) == 2
+        others = (
+            f" {_enumerate([graph.edges[e].label for e in closing[1:]])} {'closes' if one else 'close'} "
+            f"{'another loop' if one else 'further loops'}."
+        )
     return TopologyError(
-        f"{_enumerate(graph.edges[e].label for e in loop_edges)} close a loop through the bodies "
-        f"{_enumerate(repr(graph.body_names[body]) for body in loop_bodies)}. In a tree there is one path "
-        "between any two bodies: remove one of these joints, or model it as a force."
+        f"{_enumerate([graph.edges[e].label for e in loop_edges])} close a loop through the bodies "
+        f"{_enumerate([repr(graph.body_names[body]) for body in loop_bodies])}. In a tree there is one path "
+        f"between any two bodies: remove one of these joints, or model it as a force.{others}"
     )
 
 
@@ -184,6 +192,6 @@ def _find_loop(graph: JointGraph, closing: int) -> tuple[list[int], list[int]]:
     return [*loop_edges, closing], loop_bodies
 
 
-def _enumerate(words: Iterable[str]) -> str:
+def _enumerate(words: list[str]) -> str:
     *first, last = words
-    return f"{', '.join(first)} and {last}"
+    return f"{', '.join(first)} and {last}" if first else last

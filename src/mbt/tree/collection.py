@@ -100,20 +100,9 @@ class ElementCollection(Generic[E]):
         """Return the elements of one model instance, in index order."""
         return [element for element in self._elements if element.model_instance == model_instance]
 
-    def check_name_is_free(self, newcomer: MultibodyElement) -> None:
-        """Check that no element here has the name and the model instance of a new one.
-
-        Raises
-        ------
-        ArgumentValueError
-            When one has.
-        """
-        other = self._by_name.get(newcomer.name, {}).get(newcomer._name_scope)
-        if other is not None:
-            raise ArgumentValueError(
-                f"{newcomer._adder}: there is a {self._kind} named {newcomer.name!r} already in the same "
-                f"model instance: {other!r}"
-            )
+    def get(self, name: str, name_scope: int) -> E | None:
+        """Return the element of this name in one scope, as a rule a model instance, if there is one."""
+        return self._by_name.get(name, {}).get(name_scope)
 
     def rename(self, element: E, name: str) -> None:
         """Rename an element. The new name was checked."""

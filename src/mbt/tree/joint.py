@@ -67,9 +67,11 @@ class Joint(CoordinateOwner):
         check_element(frame_on_child, Frame, f"joint {name!r}: frame_on_child")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), frame_on_child.model_instance)
         if frame_on_parent.body is frame_on_child.body:
+            first, second = frame_on_parent._label, frame_on_child._label
+            where = f"{first} is both F and M" if first == second else f"{first} and {second} are both on it"
             raise TopologyError(
-                f"{self._label} would connect {frame_on_parent.body._label} to itself. "
-                "It must connect two different bodies."
+                f"{self._label} would connect {frame_on_parent.body._label} to itself: {where}. A joint "
+                "connects two different bodies; a frame that is fixed on a body is a FixedOffsetFrame."
             )
         self._frame_on_parent = frame_on_parent
         self._frame_on_child = frame_on_child

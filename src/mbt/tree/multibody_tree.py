@@ -427,7 +427,9 @@ class MultibodyTree(ConfigurationSpace, TreeReports, TreeCore):
             then remains as it was.
         """
         if self._plan is not None:
-            raise AlreadyFinalizedError("finalize: the tree is finalized already.")
+            raise AlreadyFinalizedError(
+                "finalize: the tree is finalized already. Call it once, when everything is added."
+            )
         self._check_can_change("finalize")
         plan = make_plan(self._elements)
         declarations = self._declare()

@@ -14,7 +14,7 @@ from mbt.tree.collection import ElementCollection
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
-from mbt.tree.indices import world_model_instance
+from mbt.tree.indices import default_model_instance, world_model_instance
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
@@ -79,7 +79,7 @@ class ElementRegistry:
     def add_model_instance(self, instance: ModelInstance) -> None:
         """Add a model instance."""
         self._check_is_new(instance)
-        self.model_instances.check_name_is_free(instance)
+        self._check_instance_name_is_free(instance.name, "add_model_instance")
         self._own(instance, self.model_instances)
 
     def add_body(self, body: RigidBody) -> None:
@@ -104,7 +104,8 @@ class ElementRegistry:
         self.check_is_owned(mobilizer.outboard_frame, type(mobilizer).__name__)
         name = self._checked_name(mobilizer, self.mobilizers)
         inboard, outboard = mobilizer.inboard_body.index, mobilizer.outboard_body.index
-        self.graph.add_edge(f"{mobilizer.kind} {name!r}", inboard, outboard, is_reversible=False)
+        label = f"{mobilizer.kind} {self._scoped(name, mobilizer.model_instance)!r}"
+        self.graph.add_edge(label, inboard, outboard, is_reversible=False)
         mobilizer._name = name
         self.connections.append(mobilizer)
         self._own(mobilizer, self.mobilizers)
@@ -114,12 +115,13 @@ class ElementRegistry:
         self._check_is_new(joint)
         for frame in new_frames:
             self._check_frame(frame)
-            self._checked_name(frame, self.frames)
+            self._checked_name(frame, self.frames, needed_by=joint)
         for frame in (joint.frame_on_parent, joint.frame_on_child):
             if frame not in new_frames:
                 self.check_is_owned(frame, joint._label)
         self._checked_name(joint, self.joints)
-        self.graph.add_edge(joint._label, joint.parent_body.index, joint.child_body.index)
+        label = f"{joint.kind} {self._scoped(joint.name, joint.model_instance)!r}"
+        self.graph.add_edge(label, joint.parent_body.index, joint.child_body.index)
         self.connections.append(joint)
         for frame in new_frames:
             self._own(frame, self.frames)
@@ -147,7 +149,7 @@ class ElementRegistry:
         """Rename a model instance."""
         if name == instance.name:
             return
-        self.model_instances.check_name_is_free(ModelInstance(name))
+        self._check_instance_name_is_free(name, "rename_model_instance")
         self.model_instances.rename(instance, name)
         self.graph = self._make_graph()
 
@@ -174,12 +176,42 @@ class ElementRegistry:
                 f"tree.{element._adder}()."
             )
         if element.parent_tree is not self._tree:
-            raise ForeignElementError(f"{needed_by}: {element._label} belongs to another tree.")
+            raise ForeignElementError(
+                f"{needed_by}: {element._label} belongs to another tree. Only elements of this tree will do"
+                f"{self._describe_namesake(element)}."
+            )
 
     def _check_is_new(self, element: MultibodyElement) -> None:
         if element.has_parent_tree:
-            owner = "this tree already" if element.parent_tree is self._tree else "another tree"
+            if element.parent_tree is self._tree:
+                owner = "this tree already. Add each element once"
+            else:
+                owner = "another tree for good. Construct a new one for this tree"
             raise ForeignElementError(f"{element._adder}: {element._label} belongs to {owner}.")
+
+    def _check_instance_name_is_free(self, name: str, method: str) -> None:
+        if self.model_instances.has(name, None):
+            other = self.model_instances.find(name, None, self.model_instances)
+            raise ArgumentValueError(
+                f"{method}: there is a model instance named {name!r} already, {other!r}. Choose another name."
+            )
+
+    def _describe_namesake(self, element: MultibodyElement) -> str:
+        """Return where this tree has an element of the kind and name of a foreign one."""
+        for collection, method in (
+            (self.bodies, "get_body_by_name"),
+            (self.frames, "get_frame_by_name"),
+            (self.joints, "get_joint_by_name"),
+        ):
+            if collection._kind == element.kind and collection.has(element.name, None):
+                return f": it has a {element.kind} of that name too, tree.{method}({element.name!r})"
+        return ""
+
+    def _scoped(self, name: str, model_instance: int) -> str:
+        """Return a name with that of its model instance, as ``scoped_name`` does it."""
+        if model_instance <= default_model_instance():
+            return name
+        return f"{self.model_instances.at(model_instance, 'model_instance').name}::{name}"
 
     def _check_gravity(self, element: UniformGravityFieldElement) -> None:
         gravity = self.gravity_field
@@ -208,8 +240,16 @@ class ElementRegistry:
             )
         self.check_is_owned(frame.body, frame._label)
 
-    def _checked_name(self, element: MultibodyElement, *collections: ElementCollection[Any]) -> str:
-        """Return the name of an element, or one generated for it, after a check that it is free."""
+    def _checked_name(
+        self,
+        element: MultibodyElement,
+        *collections: ElementCollection[Any],
+        needed_by: MultibodyElement | None = None,
+    ) -> str:
+        """Return the name of an element, or one generated for it, after a check that it is free.
+
+        A clash names the element, and the one it is `needed_by`.
+        """
         instance = as_model_instance(
             element.model_instance, f"{element._label}: model_instance", len(self.model_instances)
         )
@@ -219,7 +259,15 @@ class ElementRegistry:
                 name += "_"
             return name
         for collection in collections:
-            collection.check_name_is_free(element)
+            other = collection.get(element._name, instance)
+            if other is not None:
+                where = f"model instance {self.model_instances.at(instance, 'model_instance').name!r}"
+                who = element if needed_by is None else needed_by
+                why = "" if needed_by is None else f"{needed_by._label} needs a {element._label}, but "
+                raise ArgumentValueError(
+                    f"{who._adder}: {why}there is a {other.kind} named {element._name!r} already in {where}: "
+                    f"{other!r}. Choose another name, or another model instance."
+                )
         return element._name
 
     def _own(self, element: Any, collection: ElementCollection[Any]) -> None:
@@ -233,7 +281,8 @@ class ElementRegistry:
             graph.add_body(body.scoped_name)
         for e, element in enumerate(self.connections):
             old = self.graph.edges[e]
-            graph.add_edge(element._label, old.parent, old.child, is_reversible=old.is_reversible)
+            label = f"{element.kind} {element.scoped_name!r}"
+            graph.add_edge(label, old.parent, old.child, is_reversible=old.is_reversible)
         return graph
 
 
