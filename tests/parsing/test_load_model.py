@@ -59,6 +59,91 @@ def test_elements_of_a_robot():
     assert {element.model_instance for element in elements} == {instance}
 
 
+def test_planar_joints_move_in_the_plane_of_their_axis():
+    origin = '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="1 2 -2"/>'
+    tree = mbt.load_model(robot(link("base"), link("puck"), joint("table", "base", "puck", "planar", origin)))
+    table, puck = tree.get_joint_by_name("table"), tree.get_body_by_name("puck")
+    assert type(table) is mbt.PlanarJoint
+    assert {frame.model_instance for frame in (table.frame_on_parent, table.frame_on_child)} == {2}
+    context = tree.create_default_context()
+    X_WJ = mbt.math.make_pose([1, 2, 3], rpy=[0.1, 0.2, 0.3])
+    np.testing.assert_allclose(puck.eval_pose_in_world(context), X_WJ, atol=1e-15)
+    normal = X_WJ[:3, :3] @ np.array([1, 2, -2]) / 3
+    context.q = [0.3, -0.4, 0.7]
+    X_WB = puck.eval_pose_in_world(context)
+    moved = X_WB[:3, 3] - X_WJ[:3, 3]
+    np.testing.assert_allclose([moved @ normal, np.linalg.norm(moved)], [0, 0.5], atol=1e-15)
+    np.testing.assert_allclose(X_WB[:3, :3] @ X_WJ[:3, :3].T @ normal, normal, atol=1e-15)
+    np.testing.assert_allclose(np.trace(X_WB[:3, :3] @ X_WJ[:3, :3].T), 1 + 2 * np.cos(0.7), rtol=1e-14)
+
+
+def test_joints_of_drake():
+    """Ball, universal and screw joints, with the numbers that belong to each."""
+    parts = [link(name) for name in "abcde"]
+    inside = {
+        "ball": "",
+        "universal": "",
+        "planar": "",
+        "screw": '<axis xyz="0 2 0"/><drake:screw_thread_pitch value="0.5"/><limit lower="-1" upper="2"/>',
+    }
+    for (kind, extra), parent, child in zip(inside.items(), "abcd", "bcde", strict=True):
+        text = joint(kind, parent, child, kind, '<dynamics damping="0.25"/>' + extra)
+        parts.append(text.replace("joint name", "drake:joint name").replace("</joint>", "</drake:joint>"))
+    tree = mbt.load_model(robot(*parts, transmission("screw")))
+    assert [type(joint) for joint in tree.joints[:4]] == [
+        mbt.BallRpyJoint,
+        mbt.UniversalJoint,
+        mbt.PlanarJoint,
+        mbt.ScrewJoint,
+    ]
+    for moving in tree.joints[:4]:
+        assert moving.default_damping_vector.tolist() == [0.25] * moving.num_velocities
+    screw = tree.get_joint_by_name("screw")
+    assert (screw.screw_pitch, screw.screw_axis.tolist()) == (0.5, [0, 1, 0])
+    assert (screw.position_lower_limit, screw.position_upper_limit) == (-1, 2)
+    assert tree.joint_actuators[0].joint is screw
+
+
+class TestFriction:
+    PARTS = (
+        link("a"),
+        link("b"),
+        link("c"),
+        joint("ab", "a", "b", inside='<dynamics damping="2" friction="0.5"/>'),
+        joint("bc", "b", "c", inside='<dynamics friction="0"/>'),
+    )
+
+    def test_left_out(self):
+        tree = mbt.load_model(robot(*self.PARTS), gravity=None)
+        assert tree.force_elements == ()
+        assert "joint/dynamics@friction without joint_friction=True (1 x)" in str(tree.parse_reports[0])
+
+    def test_on_request(self):
+        tree = mbt.load_model(robot(*self.PARTS), joint_friction=True, gravity=None)
+        (friction,) = tree.force_elements
+        assert type(friction) is mbt.JointFriction
+        assert (friction.joint.name, friction.model_instance) == ("ab", 2)
+        assert tree.parse_reports[0].ignored == {}
+        context = tree.create_default_context()
+        context.v = [1.0, 1.0]
+        forces = mbt.MultibodyForces(tree)
+        tree.calc_force_elements_contribution(context, forces)
+        # Damping and, well beyond the transition, all of the friction.
+        np.testing.assert_allclose(forces.generalized_forces, [-2.5, 0.0], rtol=1e-12)
+
+    def test_in_a_tree_of_several(self):
+        tree = mbt.MultibodyTree()
+        mbt.parsing.add_model(tree, robot(*self.PARTS), joint_friction=True)
+        mbt.parsing.add_model(tree, robot(*self.PARTS), model_name="other")
+        assert [element.model_instance for element in tree.force_elements] == [2]
+
+    def test_negative(self):
+        text = robot(link("a"), link("b"), joint("ab", "a", "b", inside='<dynamics friction="-1"/>'))
+        assert mbt.load_model(text).num_joints == 2
+        with pytest.raises(mbt.ParseError, match="friction = -1: expected a number >= 0"):
+            mbt.load_model(text, joint_friction=True)
+
+
 def test_gravity():
     assert tree_gravity(mbt.load_model(robot(*TWO_LINKS))) == [[0, 0, -9.81]]
     assert tree_gravity(mbt.load_model(robot(*TWO_LINKS), gravity=[1, 2, 3])) == [[1, 2, 3]]

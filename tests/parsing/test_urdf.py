@@ -51,6 +51,7 @@ def test_a_link_without_inertial_is_massless():
         ("prismatic", "prismatic"),
         ("fixed", "weld"),
         ("floating", "floating"),
+        ("planar", "planar"),
     ],
 )
 def test_joint_types(written, kind):
@@ -60,7 +61,9 @@ def test_joint_types(written, kind):
     (j,) = model.joints
     assert (j.name, j.kind, j.parent, j.child, j.line) == ("j", kind, "base", "arm", 4)
     np.testing.assert_array_equal(j.X_PF[:3, 3], [1, 2, 3])
-    np.testing.assert_array_equal(j.X_PF[:3, :3], rpy_to_matrix([0, 0, 1]))
+    if kind != "planar":
+        np.testing.assert_array_equal(j.X_PF[:3, :3], rpy_to_matrix([0, 0, 1]))
+        assert j.R_BM is None
     np.testing.assert_array_equal(j.axis, [1, 0, 0])
 
 
@@ -72,7 +75,65 @@ def test_joint_numbers():
     (j,) = read(link("base"), link("arm"), joint("j", "base", "arm", inside=inside)).joints
     np.testing.assert_array_equal(j.axis, [0, 2, 0])
     assert j.limits == JointLimits(-1, 2, velocity=3, effort=4, acceleration=5)
-    assert j.damping == 6
+    assert j.damping == (6,)
+
+
+@pytest.mark.parametrize(
+    "axis", [[0, 0, 1], [1, 0, 0], [0, -2, 0], [0, 0, -3], [1, 2, -2], [1e-9, 0, -1], [1e-5, 2e-5, -1]]
+)
+def test_the_normal_of_a_plane_is_the_axis(axis):
+    """z of F and M is along the axis, the link's frame coincides with the joint's, and x is turned least."""
+    n = np.array(axis) / np.linalg.norm(axis)
+    inside = f'<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="{" ".join(map(str, axis))}"/>'
+    (j,) = read(link("base"), link("arm"), joint("j", "base", "arm", "planar", inside)).joints
+    R_PJ = rpy_to_matrix([0.1, 0.2, 0.3])
+    R_JF = R_PJ.T @ j.X_PF[:3, :3]
+    np.testing.assert_allclose(R_JF, j.R_BM, atol=4 * EPS)
+    np.testing.assert_allclose(R_JF[:, 2], n, atol=8 * EPS)
+    np.testing.assert_allclose(R_JF @ R_JF.T, np.eye(3), atol=8 * EPS)
+    assert np.linalg.det(R_JF) > 0
+    # The smallest turn from z to n: its angle is that between them.
+    np.testing.assert_allclose(np.trace(R_JF), 1 + 2 * n[2], atol=8 * EPS)
+    np.testing.assert_array_equal(j.X_PF[:3, 3], [1, 2, 3])
+
+
+def test_damping_of_a_plane():
+    for written, damping in (("2", (2, 2, 2)), ("1 2 3", (1, 2, 3))):
+        inside = f'<dynamics damping="{written}"/>'
+        (j,) = read(link("base"), link("arm"), joint("j", "base", "arm", "planar", inside)).joints
+        assert j.damping == damping
+
+
+def drake_joint(kind, inside=""):
+    return joint("j", "base", "arm", kind, inside).replace("joint name", "drake:joint name").replace(
+        "</joint>", "</drake:joint>"
+    )
+
+
+def test_joints_of_drake():
+    def read_one(kind, inside=""):
+        model = read(link("base"), link("arm"), drake_joint(kind, inside))
+        (j,) = model.joints
+        assert model.report.ignored == {}
+        return j
+
+    dynamics = '<dynamics damping="0.5"/>'
+    ball, universal = read_one("ball", dynamics), read_one("universal", dynamics)
+    assert (ball.kind, ball.damping, universal.kind, universal.damping) == ("ball", (0.5,), "universal", (0.5,))
+    plane = read_one("planar", '<dynamics damping="1 2 3"/>')
+    assert (plane.kind, plane.damping, plane.R_BM) == ("planar", (1, 2, 3), None)
+    np.testing.assert_array_equal(plane.X_PF, np.eye(4))
+    screw = read_one("screw", dynamics + '<axis xyz="0 0 1"/><drake:screw_thread_pitch value="0.02"/>')
+    assert (screw.kind, screw.damping, screw.screw_pitch, screw.is_actuatable) == ("screw", (0.5,), 0.02, True)
+
+
+def test_friction_is_read_on_request():
+    parts = link("base"), link("arm"), joint("j", "base", "arm", inside='<dynamics friction="0.25"/>')
+    (j,) = read(*parts).joints
+    assert j.friction == 0.0
+    model = read(*parts, joint_friction=True)
+    assert model.joints[0].friction == 0.25
+    assert model.report.ignored == {}
 
 
 def test_what_is_not_limited():
@@ -214,7 +275,7 @@ def test_everything_without_effect_is_listed():
         "link/visual": 2,
         "link/collision": 1,
         "joint/safety_controller": 1,
-        "joint/dynamics@friction": 1,
+        "joint/dynamics@friction without joint_friction=True": 1,
         "joint/axis@rpy": 1,
         "joint/axis": 1,
         "transmission/actuator/mechanicalReduction": 1,
@@ -337,7 +398,16 @@ J = joint("j", "base", "arm")
             4,
             "'type' is missing",
         ),
-        ([BASE, ARM, joint("j", "base", "arm", "planar")], 4, "'planar' are not supported yet"),
+        ([BASE, ARM, joint("j", "base", "arm", "planar", '<axis xyz="0 0 0"/>')], 4, "its axis is zero"),
+        ([BASE, ARM, joint("j", "base", "arm", "planar", '<dynamics damping="1 2"/>')], 4, "expected a number"),
+        (
+            [BASE, ARM, joint("j", "base", "arm", "planar", '<dynamics damping="1 2 -3"/>')],
+            4,
+            "damping = -3: expected a number >= 0",
+        ),
+        ([BASE, ARM, joint("j", "base", "arm", "ball")], 4, "unknown type 'ball'"),
+        ([BASE, ARM, drake_joint("revolute")], 4, "is one of ball, planar, screw, universal"),
+        ([BASE, ARM, drake_joint("screw")], 4, "the element <drake:screw_thread_pitch> is missing"),
         ([BASE, ARM, joint("j", "base", "arm", "hinge")], 4, "unknown type 'hinge'"),
         ([BASE, ARM, '<joint name="j" type="fixed"><child link="arm"/></joint>'], 4, "<parent> is missing"),
         ([BASE, ARM, '<joint name="j" type="fixed"><parent link="base"/></joint>'], 4, "<child> is missing"),
@@ -424,7 +494,7 @@ J = joint("j", "base", "arm")
             "a frame of this name already",
         ),
         ([BASE, "<xacro:macro/>"], 3, "the file holds macros"),
-        ([BASE, ARM, '<drake:joint name="j" type="ball"/>'], 4, "drake:joint are not supported"),
+        ([BASE, ARM, '<drake:joint name="j" type="ball"/>'], 4, "<parent> is missing"),
     ],
 )
 def test_what_is_refused_with_its_line(parts, line, message):

@@ -57,6 +57,12 @@ cdef class PositionKinematicsCache:
     def __reduce_ex__(self, protocol):
         _refuse_copy(self)
 
+    def __repr__(self):
+        cdef const Model* m = &self.compiled.model
+        return (
+            f"<PositionKinematicsCache: {m.num_bodies} bodies, {m.num_frames} frames, {m.num_velocities} velocities>"
+        )
+
     cdef take_memory(self):
         cdef Py_ssize_t nb = self.compiled.model.num_bodies
         cdef Py_ssize_t nv = self.compiled.model.num_velocities
@@ -146,6 +152,9 @@ cdef class VelocityKinematicsCache:
     def __reduce_ex__(self, protocol):
         _refuse_copy(self)
 
+    def __repr__(self):
+        return f"<VelocityKinematicsCache: {self.compiled.model.num_bodies} bodies>"
+
     cdef take_memory(self):
         cdef Py_ssize_t nb = self.compiled.model.num_bodies
         self.memory = Memory(18*nb)
@@ -193,6 +202,9 @@ cdef class AccelerationKinematicsCache:
 
     def __reduce_ex__(self, protocol):
         _refuse_copy(self)
+
+    def __repr__(self):
+        return f"<AccelerationKinematicsCache: {len(self.A_WB)} bodies, {len(self.vdot)} velocities>"
 
 
 cdef _refuse_copy(cache):

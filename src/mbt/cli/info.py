@@ -42,6 +42,7 @@ def describe(file: str, *, base: str, strict: bool, package_paths: list[str], sh
     lines = _describe_sizes(tree, report)
     lines += ["", *describe_bodies(tree, max_rows)]
     lines += ["", *_describe_joints(tree, max_rows)]
+    lines += _describe_massless(tree)
     lines += ["", *_describe_report(report)]
     return "\n".join(lines) + "\n"
 
@@ -85,8 +86,9 @@ def _describe_joints(tree: MultibodyTree, max_rows: int) -> list[str]:
 
 def _describe_joint(joint: Joint, motors: list[JointActuator]) -> tuple[str, ...]:
     start = str(joint.position_start)
-    if not isinstance(joint, (RevoluteJoint, PrismaticJoint)):
-        return f"{start}-{joint.position_start + joint.num_positions - 1}", joint.name, "free", *[""] * 7
+    if joint.num_positions != 1:
+        kind = joint.type_name.replace("_", " ")
+        return f"{start}-{joint.position_start + joint.num_positions - 1}", joint.name, kind, *[""] * 7
     lower, upper, speed = (
         number(limits[0])
         for limits in (joint.position_lower_limits, joint.position_upper_limits, joint.velocity_upper_limits)
@@ -97,7 +99,7 @@ def _describe_joint(joint: Joint, motors: list[JointActuator]) -> tuple[str, ...
         _describe_axis(joint),
         lower or "-",
         upper or "-",
-        "rad" if isinstance(joint, RevoluteJoint) else "m",
+        "rad" if joint.position_suffixes == ("q",) else "m",
         speed or "-",
         number(sum(motor.effort_limit for motor in motors)) or "-" if motors else "no motor",
         number(joint.default_damping_vector[0]),
@@ -105,12 +107,29 @@ def _describe_joint(joint: Joint, motors: list[JointActuator]) -> tuple[str, ...
     )
 
 
-def _describe_axis(joint: RevoluteJoint | PrismaticJoint) -> str:
-    axis = joint.revolute_axis if isinstance(joint, RevoluteJoint) else joint.translation_axis
+def _describe_axis(joint: Joint) -> str:
+    if isinstance(joint, RevoluteJoint):
+        axis = joint.revolute_axis
+    elif isinstance(joint, PrismaticJoint):
+        axis = joint.translation_axis
+    else:
+        return joint.type_name.replace("_", " ")
     for i, letter in enumerate("xyz"):
         if abs(axis[i]) == 1.0:
             return letter if axis[i] > 0 else f"-{letter}"
     return " ".join(number(component, 2) for component in axis.tolist())
+
+
+def _describe_massless(tree: MultibodyTree) -> list[str]:
+    branches = tree.finalize_report.massless_branches
+    if not branches:
+        return []
+    lines = ["", "Joints that no mass resists: forward dynamics has no answer"]
+    for branch in branches[:_MAX_ROWS]:
+        lines += textwrap.wrap(
+            printable(str(branch)), WIDTH, initial_indent="  ", subsequent_indent="      ", max_lines=6
+        )
+    return lines
 
 
 def _describe_report(report: ParseReport) -> list[str]:

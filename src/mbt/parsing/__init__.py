@@ -37,6 +37,7 @@ def load_model(
     gravity: npt.ArrayLike | None = (0.0, 0.0, -9.81),
     package_paths: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
+    joint_friction: bool = False,
 ) -> MultibodyTree:
     """Load a robot into a tree of its own and finalize it.
 
@@ -55,6 +56,9 @@ def load_model(
         folders. Meshes are never opened.
     strict : bool, optional
         Refuse what is loaded with a warning otherwise: inertias that no physical body has, and repairs.
+    joint_friction : bool, optional
+        Add a `JointFriction` for each joint whose description has a friction. Otherwise none is added, and
+        ``tree.parse_reports`` counts them: most other libraries ignore friction, so results agree.
 
     Returns
     -------
@@ -90,7 +94,7 @@ def load_model(
 
     g_W = None if gravity is None else as_finite_array(gravity, "gravity", (3,))
     tree = MultibodyTree()
-    _add_model(tree, path_or_text_or_bytes, model_name, base, package_paths, strict)
+    _add_model(tree, path_or_text_or_bytes, model_name, base, package_paths, strict, joint_friction)
     if g_W is not None:
         tree.add_force_element(UniformGravityFieldElement(g_W))
     tree.finalize()
@@ -105,6 +109,7 @@ def add_model(
     base: Base = "fixed",
     package_paths: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
+    joint_friction: bool = False,
 ) -> ModelInstanceIndex:
     """Add a robot to a tree that is not finalized yet. When that fails, the tree is as it was.
 
@@ -112,7 +117,7 @@ def add_model(
     ----------
     tree : MultibodyTree
         The tree. It gets no gravity.
-    source, model_name, base, package_paths, strict
+    source, model_name, base, package_paths, strict, joint_friction
         As in `load_model`.
 
     Returns
@@ -129,11 +134,17 @@ def add_model(
     ArgumentValueError
         When a model instance has the name already.
     """
-    return _add_model(tree, source, model_name, base, package_paths, strict)
+    return _add_model(tree, source, model_name, base, package_paths, strict, joint_friction)
 
 
 def _add_model(
-    tree: MultibodyTree, source: object, model_name: object, base: object, package_paths: object, strict: bool
+    tree: MultibodyTree,
+    source: object,
+    model_name: object,
+    base: object,
+    package_paths: object,
+    strict: bool,
+    joint_friction: bool,
 ) -> ModelInstanceIndex:
     from mbt.tree.element import as_name
     from mbt.tree.multibody_tree import MultibodyTree
@@ -142,7 +153,7 @@ def _add_model(
         raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
     name = None if model_name is None else as_name(model_name, "model_name")
     base = check_base(base)
-    model = read_urdf(read_source(source, package_paths), model_name=name, strict=strict)
+    model = read_urdf(read_source(source, package_paths), model_name=name, strict=strict, joint_friction=joint_friction)
     check_tree(tree, model)
     if model.report.warnings:
         # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.

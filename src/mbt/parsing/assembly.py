@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mbt.errors import AlreadyFinalizedError, ArgumentTypeError, ArgumentValueError
+from mbt.math.poses import make_pose
 from mbt.parsing.description import WORLD, JointDescription, ModelDescription
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
+from mbt.tree.force_elements import JointFriction
 from mbt.tree.frame import FixedOffsetFrame, Frame
 from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
-from mbt.tree.joints.prismatic import PrismaticJoint
-from mbt.tree.joints.quaternion_floating import QuaternionFloatingJoint
-from mbt.tree.joints.revolute import RevoluteJoint
-from mbt.tree.joints.weld import WeldJoint
+from mbt.tree.joints import (
+    BallRpyJoint,
+    PlanarJoint,
+    PrismaticJoint,
+    QuaternionFloatingJoint,
+    RevoluteJoint,
+    ScrewJoint,
+    UniversalJoint,
+    WeldJoint,
+)
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -78,6 +86,8 @@ def add_description(tree: MultibodyTree, model: ModelDescription, base: str) -> 
         tree.add_joint(joint)
     for actuator in elements.actuators:
         tree.add_joint_actuator(actuator)
+    for friction in elements.frictions:
+        tree.add_force_element(friction)
     tree.parse_reports.append(model.report)
     return elements.instance
 
@@ -107,6 +117,9 @@ class _Elements:
             )
             for actuator in model.actuators
         ]
+        self.frictions = [
+            JointFriction(self.joints[joint.name], joint.friction) for joint in model.joints if joint.friction
+        ]
 
     def weld_to_world(self, root: str) -> None:
         name = f"{root}_to_world"
@@ -124,16 +137,30 @@ class _Elements:
     def _make_joint(self, joint: JointDescription) -> Joint:
         frame_F = self._make_frame(f"{joint.name}_parent", joint.parent, joint.X_PF)
         frame_M: Frame = self.bodies[joint.child].body_frame
-        if joint.child == WORLD:
+        if joint.child == WORLD or joint.R_BM is not None:
             # A joint belongs to the model instance of this frame, so it must not be World's own.
-            frame_M = self._make_frame(f"{joint.name}_child", WORLD)
+            X_BM = None if joint.R_BM is None else make_pose(R=joint.R_BM)
+            frame_M = self._make_frame(f"{joint.name}_child", joint.child, X_BM)
+        ends = (joint.name, frame_F, frame_M)
         if joint.kind == "weld":
-            return WeldJoint(joint.name, frame_F, frame_M)
+            return WeldJoint(*ends)
         if joint.kind == "floating":
-            return QuaternionFloatingJoint(joint.name, frame_F, frame_M)
+            return QuaternionFloatingJoint(*ends)
+        if joint.kind == "planar":
+            return PlanarJoint(*ends, joint.damping)
+        (damping,) = joint.damping
+        if joint.kind == "ball":
+            return BallRpyJoint(*ends, damping)
+        if joint.kind == "universal":
+            return UniversalJoint(*ends, damping)
         limits = joint.limits
-        kind = RevoluteJoint if joint.kind == "revolute" else PrismaticJoint
-        one_axis = kind(joint.name, frame_F, frame_M, joint.axis, limits.lower, limits.upper, joint.damping)
+        one_axis: OneAxisJoint
+        if joint.kind == "screw":
+            one_axis = ScrewJoint(*ends, joint.axis, joint.screw_pitch, damping)
+            one_axis.set_position_limits([limits.lower], [limits.upper])
+        else:
+            kind = RevoluteJoint if joint.kind == "revolute" else PrismaticJoint
+            one_axis = kind(*ends, joint.axis, limits.lower, limits.upper, damping)
         one_axis.set_velocity_limits([-limits.velocity], [limits.velocity])
         one_axis.set_acceleration_limits([-limits.acceleration], [limits.acceleration])
         return one_axis

@@ -48,9 +48,12 @@ class JointLimits:
 
 @dataclass(frozen=True)
 class JointDescription:
-    """A joint between a frame F at X_PF on the parent link and the child link's frame.
+    """A joint between a frame F at X_PF on the parent link and a frame M on the child link.
 
-    `kind` is ``"revolute"``, ``"prismatic"``, ``"weld"`` or ``"floating"``.
+    `kind` is ``"revolute"``, ``"prismatic"``, ``"screw"``, ``"universal"``, ``"ball"``, ``"planar"``,
+    ``"weld"`` or ``"floating"``. M is the frame of the child link, turned by R_BM where that is given.
+    `damping` has one number for each that the joint takes; `friction` is that of a joint with one degree of
+    freedom.
     """
 
     name: str
@@ -61,12 +64,15 @@ class JointDescription:
     line: int
     axis: FloatArray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     limits: JointLimits = JointLimits()
-    damping: float = 0.0
+    damping: tuple[float, ...] = (0.0,)
+    friction: float = 0.0
+    screw_pitch: float = 0.0
+    R_BM: FloatArray | None = None
 
     @property
     def is_actuatable(self) -> bool:
         """Whether the joint has one degree of freedom."""
-        return self.kind in ("revolute", "prismatic")
+        return self.kind in ("revolute", "prismatic", "screw")
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,8 @@ class ModelDescription:
     """A whole robot.
 
     World is never in `links`; `roots` are the links without a parent that nothing connects to World.
-    When `is_strict`, what would be repaired is an error.
+    When `is_strict`, what would be repaired is an error. `with_friction` tells whether the friction of joints
+    was asked for.
     """
 
     name: str
@@ -107,6 +114,7 @@ class ModelDescription:
     actuators: list[ActuatorDescription] = field(default_factory=list)
     roots: list[str] = field(default_factory=list)
     is_strict: bool = False
+    with_friction: bool = False
 
     def repair(self, element: Element, text: str) -> None:
         """Warn of something at `element` that is left out or filled in; refuse it when strict."""

@@ -27,7 +27,9 @@ _MISSED_ELEMENTS = (
 )
 
 
-def read_urdf(source: Source, *, model_name: str | None = None, strict: bool = False) -> ModelDescription:
+def read_urdf(
+    source: Source, *, model_name: str | None = None, strict: bool = False, joint_friction: bool = False
+) -> ModelDescription:
     """Read and check a whole URDF document.
 
     Parameters
@@ -38,6 +40,8 @@ def read_urdf(source: Source, *, model_name: str | None = None, strict: bool = F
         Name of the model; otherwise the robot's, or that of the file.
     strict : bool, optional
         Refuse what was repaired, and inertias that no physical body has.
+    joint_friction : bool, optional
+        Whether the friction of joints is wanted; otherwise it is reported as ignored.
 
     Raises
     ------
@@ -48,10 +52,10 @@ def read_urdf(source: Source, *, model_name: str | None = None, strict: bool = F
     _check_root(root)
     name = model_name or (root.take("name") or "").strip() or source.stem
     report = ParseReport(source.file, name)
-    model = ModelDescription(name, report, is_strict=strict)
+    model = ModelDescription(name, report, is_strict=strict, with_friction=joint_friction)
 
     links = [link for link in root.take_children("link") if not _is_switched_off(link, report)]
-    joints = [joint for joint in root.take_children("joint") if not _is_switched_off(joint, report)]
+    joints = [joint for joint in root.take_children("joint", "drake:joint") if not _is_switched_off(joint, report)]
     if not links:
         raise root.error("the robot has no <link>")
     _check_names(links)
@@ -79,8 +83,6 @@ def _check_root(root: Element) -> None:
     for element in root.children:
         if element.tag.startswith("xacro:"):
             raise element.error("the file holds macros", "expand it with xacro first")
-        if element.tag == "drake:joint":
-            raise element.error("joints of type drake:joint are not supported yet")
 
 
 def _is_switched_off(element: Element, report: ParseReport) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from mbt.math.arrays import FloatArray
+from mbt.math.poses import normalize_axis, skew
 from mbt.parsing.description import JointDescription, JointLimits, ModelDescription
 from mbt.parsing.numbers import take_number, take_pose, take_vector
 from mbt.parsing.report import MimicJoint
@@ -14,14 +16,17 @@ from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_joint", "read_mimics"]
 
-# URDF's types, and the kind of joint that models each.
+# The types of <joint>, and the kind of joint that models each.
 _JOINT_KINDS = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
     "fixed": "weld",
     "floating": "floating",
+    "planar": "planar",
 }
+# Those of <drake:joint>.
+_DRAKE_JOINT_KINDS = {"ball": "ball", "planar": "planar", "screw": "screw", "universal": "universal"}
 
 
 def read_joint(joint: Element, model: ModelDescription) -> None:
@@ -40,29 +45,67 @@ def read_joint(joint: Element, model: ModelDescription) -> None:
     description = JointDescription(joint.attributes["name"], kind, parent, child, X_PF, joint.line)
     if description.is_actuatable:
         description = _read_motion(joint, description, model)
+    elif kind == "planar":
+        description = _read_plane(joint, description)
+    if kind in ("planar", "ball", "universal"):
+        damping = _read_damping(joint, joint.take_single("dynamics"), 3 if kind == "planar" else 1)
+        description = replace(description, damping=damping)
     model.joints.append(description)
 
 
 def _read_motion(joint: Element, description: JointDescription, model: ModelDescription) -> JointDescription:
-    axis_element = joint.take_single("axis")
-    axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else take_vector(axis_element, "xyz", 3)
+    dynamics = joint.take_single("dynamics")
+    return replace(
+        description,
+        axis=_read_axis(joint),
+        limits=_read_limits(joint, joint.take_single("limit")),
+        damping=_read_damping(joint, dynamics, 1),
+        friction=_read_friction(joint, dynamics, model),
+        screw_pitch=_read_screw_pitch(joint) if description.kind == "screw" else 0.0,
+    )
+
+
+def _read_plane(joint: Element, description: JointDescription) -> JointDescription:
+    """Turn z of F, and of M, to the normal of the plane: the axis. That of a <drake:joint> is z as it is."""
+    if joint.tag == "drake:joint":
+        return description
+    X_FJ = np.eye(4)
+    X_FJ[:3, :3] = _calc_rotation_from_z(normalize_axis(_read_axis(joint), "axis"))
+    return replace(description, X_PF=description.X_PF @ X_FJ, R_BM=X_FJ[:3, :3])
+
+
+def _calc_rotation_from_z(n: FloatArray) -> FloatArray:
+    """Return the smallest rotation that takes z to the unit vector n; about x where n is opposite to z."""
+    sine_squared = n[0] * n[0] + n[1] * n[1]
+    if sine_squared == 0.0:
+        return np.diag([1.0, n[2], n[2]])
+    # With w = z x n: R = 1 + [w] + [w] [w] / (1 + z.n), and the denominator without cancellation.
+    w = skew([-n[1], n[0], 0.0])
+    denominator = 1.0 + n[2] if n[2] > 0.0 else sine_squared / (1.0 - n[2])
+    R: FloatArray = np.eye(3) + w + w @ w / denominator
+    return R
+
+
+def _read_axis(joint: Element) -> FloatArray:
+    element = joint.take_single("axis")
+    axis = np.array([1.0, 0.0, 0.0]) if element is None else take_vector(element, "xyz", 3)
     if not axis.any():
         raise joint.error("its axis is zero: expected a direction")
-    limits = _read_limits(joint, joint.take_single("limit"))
-    damping = _read_damping(joint, joint.take_single("dynamics"), model)
-    return replace(description, axis=axis, limits=limits, damping=damping)
+    return axis
 
 
 def _read_joint_kind(joint: Element) -> str:
-    written = joint.require("type", f"a type is one of {', '.join(_JOINT_KINDS)}")
-    if written == "planar":
-        raise joint.error(
-            "joints of type 'planar' are not supported yet",
-            "two prismatic joints and a revolute one in a chain move in the same way",
-        )
-    if written not in _JOINT_KINDS:
-        raise joint.error(f"unknown type {written[:60]!r}", f"a type is one of {', '.join(_JOINT_KINDS)}")
-    return _JOINT_KINDS[written]
+    kinds = _DRAKE_JOINT_KINDS if joint.tag == "drake:joint" else _JOINT_KINDS
+    hint = f"a type of <{joint.tag}> is one of {', '.join(kinds)}"
+    written = joint.require("type", hint)
+    if written not in kinds:
+        raise joint.error(f"unknown type {written[:60]!r}", hint)
+    return kinds[written]
+
+
+def _read_screw_pitch(joint: Element) -> float:
+    pitch = joint.require_single("drake:screw_thread_pitch", "metres per turn, as its value")
+    return take_number(pitch, "value")
 
 
 def _read_limits(joint: Element, limit: Element | None) -> JointLimits:
@@ -89,15 +132,29 @@ def _take_magnitude(joint: Element, limit: Element, name: str) -> float:
     return magnitude
 
 
-def _read_damping(joint: Element, dynamics: Element | None, model: ModelDescription) -> float:
-    if dynamics is None:
-        return 0.0
-    damping = take_number(dynamics, "damping", 0.0)
-    if damping < 0.0:
-        raise joint.error(f"damping = {damping:g}: expected a number >= 0")
-    if take_number(dynamics, "friction", 0.0) != 0.0:
-        model.report.ignore("joint/dynamics@friction")
+def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[float, ...]:
+    """Return `size` numbers. Where several are wanted, one stands for all of them."""
+    if dynamics is None or "damping" not in dynamics.attributes:
+        return (0.0,) * size
+    if size > 1 and len(dynamics.attributes["damping"].split()) == size:
+        damping = tuple(take_vector(dynamics, "damping", size).tolist())
+    else:
+        damping = (take_number(dynamics, "damping"),) * size
+    if min(damping) < 0.0:
+        raise joint.error(f"damping = {min(damping):g}: expected a number >= 0")
     return damping
+
+
+def _read_friction(joint: Element, dynamics: Element | None, model: ModelDescription) -> float:
+    friction = 0.0 if dynamics is None else take_number(dynamics, "friction", 0.0)
+    if friction == 0.0:
+        return 0.0
+    if not model.with_friction:
+        model.report.ignore("joint/dynamics@friction without joint_friction=True")
+        return 0.0
+    if friction < 0.0:
+        raise joint.error(f"friction = {friction:g}: expected a number >= 0")
+    return friction
 
 
 def read_mimics(joints: list[Element], model: ModelDescription) -> None:

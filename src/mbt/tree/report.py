@@ -95,6 +95,10 @@ class FinalizeReport:
         self._plan = tree._finalized("finalize_report")
         self._tree = tree
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the tree: the report is made again."""
+        return type(self), (self._tree,)
+
     @property
     def tree(self) -> MultibodyTree:
         """The tree."""

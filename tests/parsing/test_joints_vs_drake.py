@@ -1,0 +1,58 @@
+"""Planar joints and those of Drake's own format against Drake itself."""
+
+import numpy as np
+import pytest
+
+import mbt
+from support.urdf_texts import joint, link, robot
+
+pytestmark = pytest.mark.oracle
+
+ORIGIN = '<origin xyz="0.1 0.2 0.3" rpy="0.3 -0.5 1.1"/>'
+COM = '<origin xyz="0.3 -0.2 0.1" rpy="0.2 0.1 0.5"/>'
+
+
+def drake_joint(name, parent, child, kind, inside):
+    text = joint(name, parent, child, kind, inside)
+    return text.replace("joint name", "drake:joint name").replace("</joint>", "</drake:joint>")
+
+
+JOINTS = {
+    "planar": joint("j", "a", "b", "planar", ORIGIN + '<axis xyz="0 0 1"/><dynamics damping="1 2 3"/>'),
+    "drake planar": drake_joint("j", "a", "b", "planar", ORIGIN + '<dynamics damping="1 2 3"/>'),
+    "ball": drake_joint("j", "a", "b", "ball", ORIGIN + '<dynamics damping="0.5"/>'),
+    "universal": drake_joint("j", "a", "b", "universal", ORIGIN + '<dynamics damping="0.5"/>'),
+    "screw": drake_joint(
+        "j",
+        "a",
+        "b",
+        "screw",
+        ORIGIN + '<axis xyz="1 2 -2"/><drake:screw_thread_pitch value="0.4"/><dynamics damping="0.5"/>',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_forward_dynamics(kind):
+    """Poses, mass matrices and accelerations agree: type, frames, axis, pitch and damping were read alike."""
+    plant_module = pytest.importorskip("pydrake.multibody.plant", reason="needs the `oracle` extra")
+    from pydrake.multibody.parsing import Parser
+
+    text = robot(link("a"), link("b", 2.0, origin=COM), JOINTS[kind])
+    tree = mbt.load_model(text)
+    plant = plant_module.MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(text, "urdf")
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("a"))
+    plant.Finalize()
+    rng = np.random.default_rng(1)
+    q, v = rng.uniform(-1, 1, tree.num_positions), rng.normal(size=tree.num_velocities)
+    context, other = tree.create_default_context(), plant.CreateDefaultContext()
+    context.q, context.v = q, v
+    plant.SetPositions(other, q)
+    plant.SetVelocities(other, v)
+    X_WB = plant.GetBodyByName("b").EvalPoseInWorld(other).GetAsMatrix4()
+    np.testing.assert_allclose(tree.get_body_by_name("b").eval_pose_in_world(context), X_WB, atol=1e-14)
+    M = plant.CalcMassMatrix(other)
+    np.testing.assert_allclose(tree.calc_mass_matrix(context), M, atol=1e-13)
+    vdot = plant.EvalTimeDerivatives(other).get_generalized_velocity().CopyToVector()
+    np.testing.assert_allclose(tree.calc_forward_dynamics(context), vdot, atol=1e-11)
