@@ -15,7 +15,9 @@ AXIS = (0.48, -0.6, 0.64)
 
 def _path() -> Any:
     """A bend left, a straight piece, a bend right."""
-    return mbt.CurvilinearPath([0.0, 1.0, 1.5, 3.0], [0.8, 0.0, -0.5])
+    breaks, turning_rates = [0.0, 1.0, 1.5, 3.0], [0.8, 0.0, -0.5]
+    tangent, normal, start = [0.48, -0.6, 0.64], [0.8, 0.0, -0.6], [0.1, 0.2, 0.3]
+    return mbt.PiecewiseConstantCurvatureTrajectory(breaks, turning_rates, tangent, normal, start)
 
 
 # Type -> class, its own arguments, and damping. By name: classes are looked up when a tree is built.
