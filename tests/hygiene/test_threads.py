@@ -11,6 +11,8 @@ import pytest
 
 from mbt import functional
 from support.case import Case, get_case
+from support.force_element_types import make_everything
+from support.joint_types import random_state
 from support.quantities import QUANTITIES
 
 NUM_THREADS = 8
@@ -47,6 +49,44 @@ def test_shared_tree(model: str, work: Callable[[Case, int], list[np.ndarray]]) 
         barrier.wait()
         for _ in range(ROUNDS):
             for actual, wanted in zip(work(case, k), desired[k], strict=True):
+                np.testing.assert_array_equal(actual, wanted)
+
+    with ThreadPoolExecutor(NUM_THREADS) as pool:
+        for future in [pool.submit(run, k) for k in range(NUM_THREADS)]:
+            future.result()
+
+
+def test_every_joint_and_force_element() -> None:
+    """A tree with all of them, user-written elements included; each thread with locks of its own."""
+    tree = make_everything()
+    moving = [joint for joint in tree.joints if joint.num_velocities]
+
+    def work(k: int) -> list[np.ndarray]:
+        context = random_state(tree, np.random.default_rng(k))
+        moving[k].lock(context)
+        vdot = tree.calc_forward_dynamics(context)
+        numbers = [
+            tree.calc_potential_energy(context),
+            tree.calc_kinetic_energy(context),
+            tree.calc_conservative_power(context),
+            tree.calc_non_conservative_power(context),
+        ]
+        return [
+            vdot,
+            tree.calc_inverse_dynamics(context, vdot, include_force_elements=True),
+            tree.calc_reaction_forces(context),
+            tree.calc_center_of_mass_translational_acceleration_in_world(context),
+            tree.make_velocity_to_qdot_map(context),
+            np.array(numbers),
+        ]
+
+    desired = [work(k) for k in range(NUM_THREADS)]
+    barrier = threading.Barrier(NUM_THREADS)
+
+    def run(k: int) -> None:
+        barrier.wait()
+        for _ in range(ROUNDS):
+            for actual, wanted in zip(work(k), desired[k], strict=True):
                 np.testing.assert_array_equal(actual, wanted)
 
     with ThreadPoolExecutor(NUM_THREADS) as pool:
