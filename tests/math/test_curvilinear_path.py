@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
@@ -116,6 +119,13 @@ def test_arrays_are_read_only() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     assert repr(path) == "<PiecewiseConstantCurvatureTrajectory pieces=4 length=5.14159 periodic>"
+
+
+def test_pickles() -> None:
+    path = stadium()
+    for copy in (pickle.loads(pickle.dumps(path)), deepcopy(path)):
+        np.testing.assert_array_equal(copy._constants(), path._constants())
+        assert not copy.breaks.flags.writeable
 
 
 def test_kernel_at_breaks_ends_and_turns() -> None:

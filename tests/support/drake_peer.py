@@ -10,23 +10,93 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pydrake.math import RigidTransform
+from pydrake.multibody import tree
 from pydrake.multibody.math import SpatialForce
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
-from pydrake.multibody.tree import JacobianWrtVariable, MultibodyForces
+from pydrake.multibody.tree import (
+    FixedOffsetFrame,
+    JacobianWrtVariable,
+    MultibodyForces,
+    RotationalInertia,
+    SpatialInertia,
+)
 
-from support.description import WORLD, Array, Model
+from support.description import WORLD, Array, Joint, Model
 from support.reference import Layout, Reference
+
+# The types that Drake has in Python.
+KINDS = (
+    "weld",
+    "revolute",
+    "prismatic",
+    "floating",
+    "screw",
+    "universal",
+    "ball_rpy",
+    "planar",
+    "rpy_floating",
+)
+
+
+def build_plant(plant: Any, model: Model) -> None:
+    """Add the bodies, joints, rotors and gravity of a model."""
+    for body in model.bodies:
+        I_cm = body.I_BBcm_B
+        inertia = RotationalInertia(*np.diag(I_cm), I_cm[0, 1], I_cm[0, 2], I_cm[1, 2])
+        M = SpatialInertia.MakeFromCentralInertia(body.mass, body.com, inertia)
+        plant.AddRigidBody(body.name, M)
+    frames = {WORLD: plant.world_frame()}
+    frames |= {body.name: plant.GetFrameByName(body.name) for body in model.bodies}
+    for joint in model.joints:
+        ends = [
+            frames[body]
+            if X is None
+            else plant.AddFrame(FixedOffsetFrame(f"{joint.name}_{end}", frames[body], RigidTransform(X)))
+            for body, X, end in ((joint.parent, joint.X_PF, "F"), (joint.child, joint.X_BM, "M"))
+        ]
+        plant.AddJoint(_make_joint(joint, *ends))
+    for actuator in model.actuators:
+        theirs = plant.AddJointActuator(actuator.name, plant.GetJointByName(actuator.joint))
+        theirs.set_default_rotor_inertia(actuator.rotor_inertia)
+        theirs.set_default_gear_ratio(actuator.gear_ratio)
+    plant.mutable_gravity_field().set_gravity_vector(np.zeros(3) if model.gravity is None else model.gravity)
+
+
+def _make_joint(joint: Joint, F: Any, M: Any) -> Any:
+    d = joint.damping or (0.0,) * joint.num_velocities
+    if joint.kind == "weld":
+        X_FM = RigidTransform() if joint.X_FM is None else RigidTransform(joint.X_FM)
+        return tree.WeldJoint(joint.name, F, M, X_FM)
+    if joint.kind in ("revolute", "prismatic"):
+        one_axis = tree.RevoluteJoint if joint.kind == "revolute" else tree.PrismaticJoint
+        return one_axis(joint.name, F, M, joint.axis, damping=d[0])
+    if joint.kind == "screw":
+        return tree.ScrewJoint(joint.name, F, M, joint.axis, joint.screw_pitch, d[0])
+    if joint.kind == "planar":
+        return tree.PlanarJoint(joint.name, F, M, np.array(d))
+    if joint.kind in ("floating", "rpy_floating"):
+        free = tree.QuaternionFloatingJoint if joint.kind == "floating" else tree.RpyFloatingJoint
+        return free(joint.name, F, M, d[0], d[3])
+    return {"universal": tree.UniversalJoint, "ball_rpy": tree.BallRpyJoint}[joint.kind](
+        joint.name, F, M, d[0]
+    )
 
 
 class DrakePeer:
-    def __init__(self, urdf: str, model: Model, layout: Layout | None = None) -> None:
+    """A plant; `urdf` None: the plant is built joint by joint, which Drake's types and directions allow."""
+
+    def __init__(self, urdf: str | None, model: Model, layout: Layout | None = None) -> None:
         self.reference = Reference(model, layout)
         self.plant = MultibodyPlant(0.0)
-        Parser(self.plant).AddModelsFromString(urdf, "urdf")
-        for joint in self.reference.model.joints:
-            if joint.parent == WORLD and joint.kind == "weld":
-                self.plant.WeldFrames(self.plant.world_frame(), self.plant.GetFrameByName(joint.child))
+        if urdf is None:
+            build_plant(self.plant, self.reference.model)
+        else:
+            Parser(self.plant).AddModelsFromString(urdf, "urdf")
+            for joint in self.reference.model.joints:
+                if joint.parent == WORLD and joint.kind == "weld":
+                    self.plant.WeldFrames(self.plant.world_frame(), self.plant.GetFrameByName(joint.child))
         self.plant.Finalize()
         self.context = self.plant.CreateDefaultContext()
         joints = [joint for joint in self.reference.model.joints if joint.num_velocities]

@@ -91,14 +91,22 @@ class PiecewiseConstantCurvatureTrajectory:
             raise ArgumentTypeError(f"is_periodic: expected a bool, got {type(is_periodic).__name__}")
         self._is_periodic = bool(is_periodic)
         self._pieces = self._make_pieces()
-        for array in (self._breaks, self._turning_rates, self._R, self._p, self._pieces):
-            array.flags.writeable = False
+        self._freeze()
         if self._is_periodic and not self.is_nearly_periodic(_CLOSURE_TOLERANCE):
             end = self._pose_unwrapped(np.array(self.length))
             raise ArgumentValueError(
                 f"is_periodic: expected a path that ends as it begins, at {self._p.tolist()} along "
                 f"{x.tolist()}, but it ends at {end[:3, 3].tolist()} along {end[:3, 0].tolist()}"
             )
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Come back from a pickle, read-only as before."""
+        self.__dict__.update(state)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        for array in (self._breaks, self._turning_rates, self._R, self._p, self._pieces):
+            array.flags.writeable = False
 
     @property
     def breaks(self) -> FloatArray:
