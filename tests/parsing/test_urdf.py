@@ -105,8 +105,10 @@ def test_damping_of_a_plane():
 
 
 def drake_joint(kind, inside=""):
-    return joint("j", "base", "arm", kind, inside).replace("joint name", "drake:joint name").replace(
-        "</joint>", "</drake:joint>"
+    return (
+        joint("j", "base", "arm", kind, inside)
+        .replace("joint name", "drake:joint name")
+        .replace("</joint>", "</drake:joint>")
     )
 
 
@@ -119,12 +121,22 @@ def test_joints_of_drake():
 
     dynamics = '<dynamics damping="0.5"/>'
     ball, universal = read_one("ball", dynamics), read_one("universal", dynamics)
-    assert (ball.kind, ball.damping, universal.kind, universal.damping) == ("ball", (0.5,), "universal", (0.5,))
+    assert (ball.kind, ball.damping, universal.kind, universal.damping) == (
+        "ball",
+        (0.5,),
+        "universal",
+        (0.5,),
+    )
     plane = read_one("planar", '<dynamics damping="1 2 3"/>')
     assert (plane.kind, plane.damping, plane.R_BM) == ("planar", (1, 2, 3), None)
     np.testing.assert_array_equal(plane.X_PF, np.eye(4))
     screw = read_one("screw", dynamics + '<axis xyz="0 0 1"/><drake:screw_thread_pitch value="0.02"/>')
-    assert (screw.kind, screw.damping, screw.screw_pitch, screw.is_actuatable) == ("screw", (0.5,), 0.02, True)
+    assert (screw.kind, screw.damping, screw.screw_pitch, screw.is_actuatable) == (
+        "screw",
+        (0.5,),
+        0.02,
+        True,
+    )
 
 
 def test_friction_is_read_on_request():
@@ -139,7 +151,7 @@ def test_friction_is_read_on_request():
 def test_what_is_not_limited():
     (j,) = read(*TWO_LINKS).joints
     assert j.limits == JointLimits(-math.inf, math.inf, velocity=math.inf, effort=math.inf)
-    assert j.damping == 0
+    assert j.damping == (0.0,)
     limit = '<limit lower="1" upper="0" velocity="3" effort="4"/>'
     (j,) = read(link("base"), link("arm"), joint("j", "base", "arm", "continuous", limit)).joints
     assert j.limits == JointLimits(velocity=3, effort=4)
@@ -399,7 +411,11 @@ J = joint("j", "base", "arm")
             "'type' is missing",
         ),
         ([BASE, ARM, joint("j", "base", "arm", "planar", '<axis xyz="0 0 0"/>')], 4, "its axis is zero"),
-        ([BASE, ARM, joint("j", "base", "arm", "planar", '<dynamics damping="1 2"/>')], 4, "expected a number"),
+        (
+            [BASE, ARM, joint("j", "base", "arm", "planar", '<dynamics damping="1 2"/>')],
+            4,
+            "expected a number",
+        ),
         (
             [BASE, ARM, joint("j", "base", "arm", "planar", '<dynamics damping="1 2 -3"/>')],
             4,

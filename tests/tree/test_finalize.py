@@ -260,13 +260,22 @@ def test_arrays_of_the_compiled_core(tree: MultibodyTree) -> None:
     assert poses[4:].tolist() == [X_PF.tolist(), X_BM.tolist(), X_MT.tolist()]
     assert tool.index == 6
 
-    # Every array is what the compiled core takes without a conversion.
+    assert arrays["force_type"] == arrays["force_places"] == arrays["force_parameters"] == []
+    assert arrays["user_force_elements"] == ()
+    assert arrays["weightless"] == [0, 0, 0, 0]
+
+    # Every other array is what the compiled core takes without a conversion.
     integers = {
         *("parent_node", "mobilizer_type", "mobilizer_reversed", "q_start", "v_start", "inboard_frame"),
         *("outboard_frame", "frame_parent", "frame_node", "actuator_dof"),
     }
-    assert arrays.keys() == expected.keys() | {"mobilizer_constants", "frame_X_PF"}
-    for name, array in arrays.items():
+    lists = {
+        *("mobilizer_constants", "force_type", "force_places", "force_parameters"),
+        *("user_force_elements", "weightless"),
+    }
+    assert arrays.keys() == expected.keys() | {"frame_X_PF"} | lists
+    for name in arrays.keys() - lists:
+        array = arrays[name]
         assert array.dtype == (np.int32 if name in integers else np.float64), name
         assert array.flags.c_contiguous, name
 

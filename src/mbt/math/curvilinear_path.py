@@ -229,6 +229,14 @@ class PiecewiseConstantCurvatureTrajectory:
             ]
         )
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same path, number by number."""
+        if not isinstance(other, PiecewiseConstantCurvatureTrajectory):
+            return NotImplemented
+        return bool(np.array_equal(self._constants(), other._constants()))
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         """Return what the path is made of."""
         periodic = " periodic" if self._is_periodic else ""

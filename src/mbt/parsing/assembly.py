@@ -154,7 +154,7 @@ class _Elements:
         if joint.kind == "universal":
             return UniversalJoint(*ends, damping)
         limits = joint.limits
-        one_axis: OneAxisJoint
+        one_axis: ScrewJoint | RevoluteJoint | PrismaticJoint
         if joint.kind == "screw":
             one_axis = ScrewJoint(*ends, joint.axis, joint.screw_pitch, damping)
             one_axis.set_position_limits([limits.lower], [limits.upper])
