@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.calls import SCALARS, WITH_OUT
+from support.calls import COMPILED_WITH_OUT, SCALARS
 
 COUNTER = r"""
 #include <stddef.h>
@@ -37,8 +37,10 @@ SCRIPT = """
 import ctypes, itertools, json, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
-from support.calls import CALLS, WITH_OUT, SCALARS
+from support.calls import CALLS, COMPILED_WITH_OUT, SCALARS
 from support.case import get_case
+from support.force_element_types import make_everything
+from support.joint_types import random_state
 
 count = ctypes.CDLL(None).allocation_count
 count.restype = ctypes.c_long
@@ -60,16 +62,22 @@ def as_written(function, values, out):
     return eval(f"lambda: function({', '.join(arguments)})", {"function": function, "v": values, "out": out})
 
 result = {"control": allocations(lambda: np.empty(100_000))}
-for model in ("mixed8", "humanoid"):
-    case = get_case(model)
-    tree, context = case.tree, case.context(case.state())
-    for name in [*WITH_OUT, *SCALARS]:
+def models():
+    for model in ("mixed8", "humanoid"):
+        case = get_case(model)
+        yield model, case.tree, [case.context(case.state(k)) for k in range(2)]
+    # Every joint and every force element that is compiled.
+    tree = make_everything(user_written=False)
+    yield "everything", tree, [random_state(tree, np.random.default_rng(k)) for k in range(2)]
+
+for model, tree, (context, other) in models():
+    for name in [*COMPILED_WITH_OUT, *SCALARS]:
         call = CALLS[name]
         values = call.values(tree)
         out = None if name in SCALARS else np.empty_like(call.run(tree, context, *values))
         f = as_written(call.function(tree), call.positional(tree, context, *values), out)
         result[f"{model} {name}"] = allocations(f)
-    states = itertools.cycle([case.state(0).q, case.state(1).q])
+    states = itertools.cycle([context.q.copy(), other.q.copy()])
     vdot, tau = np.ones(tree.num_velocities), np.ones(tree.num_velocities)
     # Bound here: Python 3.10 makes a bound method for each call with keywords.
     inverse, forward = tree.calc_inverse_dynamics, tree.calc_forward_dynamics
@@ -114,7 +122,7 @@ def test_counter_counts(counts: dict[str, int]) -> None:
     assert counts["control"] >= 100
 
 
-@pytest.mark.parametrize("name", [*WITH_OUT, *SCALARS, "control loop"])
-@pytest.mark.parametrize("model", ["mixed8", "humanoid"])
+@pytest.mark.parametrize("name", [*COMPILED_WITH_OUT, *SCALARS, "control loop"])
+@pytest.mark.parametrize("model", ["mixed8", "humanoid", "everything"])
 def test_no_allocation(counts: dict[str, int], model: str, name: str) -> None:
     assert counts[f"{model} {name}"] == 0

@@ -188,8 +188,22 @@ FUNCTIONS: dict[str, Call] = {
     "frame_jacobian": _FRAME_JACOBIAN,
 }
 
+
+def _helper(name: str, *rest: float, **arguments: tuple[str | int, ...]) -> Call:
+    """A method of the tree that takes arrays and no Context."""
+    return Call(lambda tree: getattr(tree, name), lambda tree, context, *values: (*values, *rest), arguments)
+
+
+HELPERS: dict[str, Call] = {
+    "integrate_positions": _helper("integrate_positions", 0.25, q=("nq",), v=("nv",)),
+    "difference_positions": _helper("difference_positions", q0=("nq",), q1=("nq",)),
+    "normalize_positions": _helper("normalize_positions", q=("nq",)),
+}
+
 SETTERS: dict[str, Call] = {"context.q": _setter("q", q=("nq",)), "context.v": _setter("v", v=("nv",))}
 
-CALLS: dict[str, Call] = METHODS | SCALARS | FUNCTIONS | SETTERS
+CALLS: dict[str, Call] = METHODS | SCALARS | FUNCTIONS | HELPERS | SETTERS
 WITH_OUT = [name for name, call in CALLS.items() if call.has_out]
+# Helpers look at their arguments in Python.
+COMPILED_WITH_OUT = [name for name in WITH_OUT if name not in HELPERS]
 WITH_ARGUMENTS = [(name, argument) for name, call in CALLS.items() for argument in call.arguments]
