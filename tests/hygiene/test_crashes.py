@@ -153,6 +153,89 @@ gc.collect()
 junk = [np.full(n, np.nan) for n in range(1, 300)]
 np.testing.assert_array_equal(X_WB, kept)
 """,
+    "a force element that misbehaves": """
+from support.joint_types import add_random_body
+
+class Bad(mbt.ForceElement):
+    mischief = None
+    def __init__(self):
+        super().__init__(mbt.default_model_instance())
+    def do_calc_and_add_force_contribution(self, context, pc, vc, forces):
+        if Bad.mischief:
+            Bad.mischief(self, context, pc, vc, forces)
+    def do_calc_potential_energy(self, context, pc):
+        return "much"
+
+bad = mbt.MultibodyTree()
+for i in range(3):
+    add_random_body(bad, np.random.default_rng(i), f"body{i}")
+element = bad.add_force_element(Bad())
+bad.finalize()
+x = bad.create_default_context()
+ones = np.ones(bad.num_velocities)
+wanted = bad.calc_forward_dynamics(x, ones)
+
+def again(element, context, pc, vc, forces):
+    bad.calc_forward_dynamics(x, ones)
+def writes(element, context, pc, vc, forces):
+    context.q = 2.0 * context.q
+def locks(element, context, pc, vc, forces):
+    bad.joints[0].lock(context)
+def resizes(element, context, pc, vc, forces):
+    forces.body_forces.resize(1)
+def raises(element, context, pc, vc, forces):
+    raise KeyboardInterrupt
+def exits(element, context, pc, vc, forces):
+    raise SystemExit
+def replaces(element, context, pc, vc, forces):
+    forces.body_forces = np.zeros(3)
+def recomputes(element, context, pc, vc, forces):
+    bad.calc_position_kinematics_cache(context, pc)
+
+for mischief in (again, writes, locks, resizes, raises, exits, replaces, recomputes):
+    for compute in (
+        lambda: bad.calc_forward_dynamics(x, ones),
+        lambda: bad.calc_inverse_dynamics(x, ones, include_force_elements=True),
+        lambda: bad.calc_force_elements_contribution(x, mbt.MultibodyForces(bad)),
+        lambda: bad.calc_non_conservative_power(x),
+        lambda: mbt.functional.forward_dynamics(bad, np.tile(x.q, (3, 1)), ones, ones),
+        lambda: bad.eval_acceleration_kinematics(x),
+    ):
+        Bad.mischief = mischief
+        sys.setrecursionlimit(200)
+        try:
+            compute()
+        except BaseException:
+            pass
+        sys.setrecursionlimit(1000)
+        Bad.mischief = None
+        bad.set_default_context(x)
+        np.testing.assert_array_equal(bad.calc_forward_dynamics(x, ones), wanted)
+refused(lambda: bad.calc_potential_energy(x))
+""",
+    "mobilizers": """
+from support.force_element_types import make_everything
+tree = make_everything()
+x = tree.create_default_context()
+y = context
+for m in tree.mobilizers:
+    for method in (
+        m.calc_across_mobilizer_spatial_velocity,
+        m.calc_across_mobilizer_spatial_acceleration,
+        m.project_spatial_force,
+        m.map_velocity_to_qdot,
+        m.map_qdot_to_velocity,
+    ):
+        for argument in (None, "x", 3.0, np.zeros((2, 50)), [np.zeros(2)], np.zeros(7, complex)):
+            refused(lambda: method(x, argument))
+        refused(lambda: method(y, np.zeros(6)))
+        refused(lambda: method(None, np.zeros(6)))
+    for method in (m.calc_across_mobilizer_transform, m.calc_n_matrix, m.calc_nplusdot_matrix):
+        refused(lambda: method(y))
+        refused(lambda: method(None))
+loose = mbt.RevoluteMobilizer(tree.world_frame, tree.bodies[1].body_frame, [0, 0, 1])
+refused(lambda: loose.calc_across_mobilizer_transform(x))
+""",
     "nothing but World": """
 world = mbt.MultibodyTree()
 world.finalize()
