@@ -79,6 +79,21 @@ def test_every_joint_has_its_row() -> None:
     assert len(WITH_FORMULA) == len(joints) - 2  # the weld and the path
 
 
+def test_every_force_element_has_its_row() -> None:
+    elements = {
+        thing
+        for thing in vars(mbt).values()
+        if isinstance(thing, type) and issubclass(thing, mbt.ForceElement) and thing is not mbt.ForceElement
+    }
+    assert len(elements) >= 7
+    energy = PAGE[PAGE.index("## Energy and power") : PAGE.index("## Reaction forces")]
+    instances = PAGE[PAGE.index("## Model instances") :]
+    for element in elements:
+        for section in (energy, instances):
+            rows = [line for line in section.splitlines() if line.startswith("|")]
+            assert any(f"`{element.__name__}`" in row for row in rows), element
+
+
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["forward", "reversed"])
 @pytest.mark.parametrize("name", WITH_FORMULA)
 def test_pose(name: str, is_reversed: bool) -> None:
