@@ -49,6 +49,15 @@ def test_each_context_has_its_own(model: Model) -> None:
     context.set_numeric_parameter(spring.stiffness, [8, 0.5])
     context.set_discrete_state(spring.setpoint, 0.5)
     assert model.acceleration() == pytest.approx(4.0)
+    # Cached accelerations take notice.
+    frame = model.slide.child_body.body_frame
+    assert frame.calc_spatial_acceleration_in_world(context)[3] == pytest.approx(4.0)
+    context.set_discrete_state(spring.setpoint, 0.75)
+    assert frame.calc_spatial_acceleration_in_world(context)[3] == pytest.approx(5.0)
+    context.set_numeric_parameter(spring.stiffness, [4, 0.5])
+    assert frame.calc_spatial_acceleration_in_world(context)[3] == pytest.approx(2.5)
+    context.set_numeric_parameter(spring.stiffness, [8, 0.5])
+    context.set_discrete_state(spring.setpoint, 0.5)
     clone = context.clone()
     assert model.acceleration(clone) == pytest.approx(4.0)
     context.set_abstract_parameter(spring.table, {"gain": 2.0})

@@ -116,6 +116,8 @@ def test_the_same_as_a_compiled_element_in_every_computation(make: Any, twin: Mo
             "functional forward": mbt.functional.forward_dynamics(tree, q, v, tau),
             "batch inverse": mbt.functional.inverse_dynamics(tree, *batch, vdot),
             "batch forward": mbt.functional.forward_dynamics(tree, *batch, tau),
+            "reaction forces": tree.calc_reaction_forces(c),
+            "acceleration": m.box.body_frame.calc_spatial_acceleration_in_world(c),
             "total power": tree.calc_conservative_power(c) + tree.calc_non_conservative_power(c),
         }
 

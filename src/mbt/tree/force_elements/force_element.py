@@ -252,8 +252,8 @@ class ForceElement(MultibodyElement):
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
         """Yield the elements that must be of the same tree, each with the name it has here."""
         for name, value in vars(self).items():
-            values = value if isinstance(value, (list, tuple)) else [value]
-            for element in values:
+            values = value.values() if isinstance(value, dict) else value
+            for element in values if isinstance(value, (dict, list, tuple, set)) else [value]:
                 if isinstance(element, MultibodyElement):
                     yield element, name
 
