@@ -199,6 +199,12 @@ def test_read_only_defaults(model: Model) -> None:
         model.bushing.force_damping_constants[0] = 5.0
 
 
+def test_names_tell_the_type(model: Model) -> None:
+    names = [element.name for element in model.tree.force_elements]
+    assert names[:3] == ["RevoluteSpring_0", "PrismaticSpring_1", "LinearSpringDamper_2"]
+    assert len(set(names)) == len(names)
+
+
 def test_what_they_act_on(model: Model) -> None:
     assert (model.spring.bodyA, model.spring.bodyB) == (model.arm, model.sled)
     assert model.bushing.frameC is model.sled.body_frame

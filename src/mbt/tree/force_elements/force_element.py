@@ -268,6 +268,10 @@ class ForceElement(MultibodyElement):
             )
         return forces
 
+    def _generated_name(self, index: int) -> str:
+        """Return the name for an element that has none: it tells the type, in messages and reports."""
+        return f"{type(self).__name__}_{index}"
+
     def _number(self, context: Any, method: str, value: object) -> Any:
         """Return what a subclass computed, if it is one number for each sample."""
         return context._as_number(value, f"{self._label}: {type(self).__name__}.{method}")
