@@ -19,6 +19,10 @@ def drake_joint(name, parent, child, kind, inside):
 
 JOINTS = {
     "planar": joint("j", "a", "b", "planar", ORIGIN + '<axis xyz="0 0 1"/><dynamics damping="1 2 3"/>'),
+    "planar askew": joint(
+        "j", "a", "b", "planar", ORIGIN + '<axis xyz="1 2 -2"/><dynamics damping="1 2 3"/>'
+    ),
+    "planar upside down": joint("j", "a", "b", "planar", ORIGIN + '<axis xyz="0 0 -3"/>'),
     "drake planar": drake_joint("j", "a", "b", "planar", ORIGIN + '<dynamics damping="1 2 3"/>'),
     "ball": drake_joint("j", "a", "b", "ball", ORIGIN + '<dynamics damping="0.5"/>'),
     "universal": drake_joint("j", "a", "b", "universal", ORIGIN + '<dynamics damping="0.5"/>'),

@@ -127,9 +127,10 @@ def test_joints_of_drake():
         "universal",
         (0.5,),
     )
-    plane = read_one("planar", '<dynamics damping="1 2 3"/>')
-    assert (plane.kind, plane.damping, plane.R_BM) == ("planar", (1, 2, 3), None)
+    plane = read_one("planar", '<axis xyz="0 0 1"/><dynamics damping="1 2 3"/>')
+    assert (plane.kind, plane.damping) == ("planar", (1, 2, 3))
     np.testing.assert_array_equal(plane.X_PF, np.eye(4))
+    np.testing.assert_array_equal(plane.R_BM, np.eye(3))
     screw = read_one("screw", dynamics + '<axis xyz="0 0 1"/><drake:screw_thread_pitch value="0.02"/>')
     assert (screw.kind, screw.damping, screw.screw_pitch, screw.is_actuatable) == (
         "screw",
@@ -151,7 +152,7 @@ def test_friction_is_read_on_request():
 def test_what_is_not_limited():
     (j,) = read(*TWO_LINKS).joints
     assert j.limits == JointLimits(-math.inf, math.inf, velocity=math.inf, effort=math.inf)
-    assert j.damping == (0.0,)
+    assert j.damping == (0,)
     limit = '<limit lower="1" upper="0" velocity="3" effort="4"/>'
     (j,) = read(link("base"), link("arm"), joint("j", "base", "arm", "continuous", limit)).joints
     assert j.limits == JointLimits(velocity=3, effort=4)

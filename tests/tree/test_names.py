@@ -260,6 +260,59 @@ class TestRandomPositions:
         with pytest.raises(mbt.ArgumentTypeError, match=r"rng: expected a numpy\.random\.Generator"):
             limited.random_positions(rng)  # type: ignore[arg-type]
 
+    def test_other_joints(self) -> None:
+        """Each coordinate is drawn from where it belongs; roll, pitch and yaw make a uniform rotation."""
+        tree = MultibodyTree()
+        path = mbt.PiecewiseConstantCurvatureTrajectory(
+            [0, np.pi], [2.0], [1, 0, 0], [0, 0, 1], is_periodic=True
+        )
+        ends = {
+            "universal": ((mbt.UniversalJoint,), [(-np.pi, np.pi)] * 2),
+            "cylindrical": ((mbt.CylindricalJoint, Z), [(-np.pi, np.pi), (-1, 1)]),
+            "planar": ((mbt.PlanarJoint,), [(-1, 1), (-1, 1), (-np.pi, np.pi)]),
+            "screw": ((mbt.ScrewJoint, Z, 0.1), [(-np.pi, np.pi)]),
+            "wire": ((mbt.CurvilinearJoint, path), [(0, np.pi)]),
+            "rpy": (
+                (mbt.RpyFloatingJoint,),
+                [(-np.pi, np.pi), None, (-np.pi, np.pi), (-1, 1), (-1, 1), (-1, 1)],
+            ),
+            "quaternion": ((mbt.QuaternionBallJoint,), [None] * 4),
+        }
+        joints = {}
+        for name, ((kind, *args), _) in ends.items():
+            body = tree.add_body(RigidBody(name, M_BBo_B))
+            joints[name] = tree.add_joint(kind, name, tree.world_body, None, body, None, *args)
+        tree.finalize()
+        q = tree.random_positions(0, 4000)
+        for name, (_, intervals) in ends.items():
+            part = joints[name].get_positions_from_array(q)
+            assert part.shape[-1] == len(intervals)
+            for i, interval in enumerate(intervals):
+                if interval is not None:
+                    assert (part[:, i] >= interval[0]).all()
+                    assert (part[:, i] <= interval[1]).all()
+                    counts, _ = np.histogram(part[:, i], bins=4, range=interval)
+                    assert (abs(counts - 1000) < 150).all(), (name, i)
+        # A uniform rotation turns any axis to any direction: the height of the turned z axis is uniform.
+        rpy = joints["rpy"].get_positions_from_array(q)[:, :3]
+        height = np.cos(rpy[:, 0]) * np.cos(rpy[:, 1])
+        tilt = -np.sin(rpy[:, 1])  # That of the x axis.
+        for values in (height, tilt):
+            counts, _ = np.histogram(values, bins=4, range=(-1, 1))
+            assert (abs(counts - 1000) < 150).all()
+        quaternions = joints["quaternion"].get_positions_from_array(q)
+        np.testing.assert_allclose(np.linalg.norm(quaternions, axis=1), 1.0, rtol=1e-14)
+
+    def test_limits_of_roll_pitch_yaw(self) -> None:
+        tree = MultibodyTree()
+        body = tree.add_body(RigidBody("b", M_BBo_B))
+        joint = tree.add_joint(mbt.BallRpyJoint, "ball", tree.world_body, None, body, None)
+        joint.set_position_limits([-0.5, -np.inf, -np.inf], [0.25, np.inf, np.inf])
+        tree.finalize()
+        q = tree.random_positions(0, 500)
+        assert (abs(q) <= [0.5, np.pi / 2, np.pi]).all()
+        assert q[:, 0].max() <= 0.25
+
     def test_limits_of_a_free_body_hold_for_its_translation(self) -> None:
         tree = MultibodyTree()
         body = tree.add_body(RigidBody("b", M_BBo_B))

@@ -99,7 +99,7 @@ def _describe_joint(joint: Joint, motors: list[JointActuator]) -> tuple[str, ...
         _describe_axis(joint),
         lower or "-",
         upper or "-",
-        "rad" if joint.position_suffixes == ("q",) else "m",
+        "rad" if joint.velocity_suffixes == ("w",) else "m",
         speed or "-",
         number(sum(motor.effort_limit for motor in motors)) or "-" if motors else "no motor",
         number(joint.default_damping_vector[0]),

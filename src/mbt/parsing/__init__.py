@@ -153,9 +153,8 @@ def _add_model(
         raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
     name = None if model_name is None else as_name(model_name, "model_name")
     base = check_base(base)
-    model = read_urdf(
-        read_source(source, package_paths), model_name=name, strict=strict, joint_friction=joint_friction
-    )
+    document = read_source(source, package_paths)
+    model = read_urdf(document, model_name=name, strict=strict, joint_friction=joint_friction)
     check_tree(tree, model)
     if model.report.warnings:
         # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.

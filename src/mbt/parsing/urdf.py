@@ -55,9 +55,8 @@ def read_urdf(
     model = ModelDescription(name, report, is_strict=strict, with_friction=joint_friction)
 
     links = [link for link in root.take_children("link") if not _is_switched_off(link, report)]
-    joints = [
-        joint for joint in root.take_children("joint", "drake:joint") if not _is_switched_off(joint, report)
-    ]
+    joints = root.take_children("joint", "drake:joint")
+    joints = [joint for joint in joints if not _is_switched_off(joint, report)]
     if not links:
         raise root.error("the robot has no <link>")
     _check_names(links)

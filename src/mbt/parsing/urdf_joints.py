@@ -66,9 +66,7 @@ def _read_motion(joint: Element, description: JointDescription, model: ModelDesc
 
 
 def _read_plane(joint: Element, description: JointDescription) -> JointDescription:
-    """Turn z of F, and of M, to the normal of the plane: the axis. That of a <drake:joint> is z as it is."""
-    if joint.tag == "drake:joint":
-        return description
+    """Turn z of F, and of M, to the normal of the plane: the axis."""
     X_FJ = np.eye(4)
     X_FJ[:3, :3] = _calc_rotation_from_z(normalize_axis(_read_axis(joint), "axis"))
     return replace(description, X_PF=description.X_PF @ X_FJ, R_BM=X_FJ[:3, :3])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt.math.arrays import FloatArray
+from mbt.tree.joints import CurvilinearMobilizer
 
 if TYPE_CHECKING:
     from mbt.tree.mobilizer import Mobilizer
@@ -23,13 +24,16 @@ def draw_positions(mobilizer: Mobilizer, rng: np.random.Generator, shape: tuple[
     """Return random positions of the joint of a mobilizer, (*shape, num_positions), within its limits.
 
     What a coordinate is, its suffix tells: that of an angle begins with ``q``; ``qw`` is the first of a
-    quaternion; three angles, ``qx``, ``qy`` and ``qz``, are roll, pitch and yaw.
+    quaternion; three angles, ``qx``, ``qy`` and ``qz``, are roll, pitch and yaw. The arc length on a path is
+    drawn from the whole path.
     """
     suffixes = mobilizer.position_suffixes
     size = len(suffixes)
     lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
     if mobilizer.joint is not None:
         lower, upper = mobilizer.joint.position_lower_limits, mobilizer.joint.position_upper_limits
+    if isinstance(mobilizer, CurvilinearMobilizer) and np.isinf([*lower, *upper]).all():
+        lower, upper = np.zeros(1), np.array([mobilizer.curvilinear_path.length])
     q = np.empty((*shape, size))
     for i, suffix in enumerate(suffixes):
         half = _ANGLE if suffix.startswith("q") else _LENGTH
