@@ -210,8 +210,8 @@ class NamedCoordinates(InstanceState):
 
         Where a position has two limits it is uniform between them. Rotations are uniform over all rotations:
         quaternions always, roll, pitch and yaw where they have no limits. Any other angle without limits is
-        uniform in [-pi, pi], any other length in [-1, 1] m; the arc length on a closed path, on all of it. With
-        one limit only, the interval of that width begins or ends there.
+        uniform in [-pi, pi], any other length in [-1, 1] m; the arc length on a closed path, on all of it.
+        With one limit only, the interval of that width begins or ends there.
 
         Parameters
         ----------
