@@ -5,7 +5,7 @@ A method checks its arguments at the door, and then makes one call into a kernel
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, data
+from mbt._core.door cimport data
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_mass cimport TreeMass
 

@@ -117,7 +117,8 @@ cdef void add_translational_jacobian(
     const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
     double* J) noexcept nogil
 cdef void relative_velocity(
-    int a, int b, const double* X_WB, const double* V_WB, const double* p_WoBp_W, const double* X_WE, double* V_ABp_E) noexcept nogil
+    int a, int b, const double* X_WB, const double* V_WB, const double* p_WoBp_W, const double* X_WE, double* V_ABp_E
+) noexcept nogil
 cdef void relative_acceleration(
     int a, int b, const double* X_WB, const double* V_WB, const double* A_WB, const double* p_WoBp_W,
     const double* X_WE, double* A_ABp_E) noexcept nogil
@@ -137,6 +138,7 @@ cdef void linear_momentum_matrix(
     const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, const double* H_PB_W,
     double* memory, double* P) noexcept nogil
 cdef int mass_matrix_inverse(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse) noexcept nogil
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse
+) noexcept nogil
 cdef void N_matrix(const Model* model, const double* q, double* N) noexcept nogil
 cdef void Nplus_matrix(const Model* model, const double* q, double* Nplus) noexcept nogil

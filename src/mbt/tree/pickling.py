@@ -71,10 +71,8 @@ def check_format(format_: object, what: str) -> None:
         When the format is not that of this version.
     """
     if format_ != FORMAT:
-        from mbt import __version__
-
         raise ArgumentValueError(
-            f"unpickling a {what}: mbt {__version__} reads format {FORMAT}, and this is of format "
+            f"unpickling a {what}: this version of mbt reads format {FORMAT}, and this is of format "
             f"{format_!r}. Load it with the version of mbt that wrote it, or build the model again."
         )
 
