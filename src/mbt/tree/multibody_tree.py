@@ -424,7 +424,8 @@ class MultibodyTree(ConfigurationSpace, TreeReports, TreeCore):
             When the tree is finalized already.
         TopologyError
             When joints close a loop, or a mobilizer added with `add_mobilizer` works towards World. The tree
-            then remains as it was; also when an element written in Python raises an error in what it declares.
+            then remains as it was; also when an element written in Python raises an error in what it
+            declares.
         """
         if self._plan is not None:
             raise AlreadyFinalizedError(
