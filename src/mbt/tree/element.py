@@ -146,7 +146,7 @@ class MultibodyElement:
     def do_set_default_parameters(self, parameters: Parameters) -> None:
         """Write other defaults than those declared into `parameters`. Nothing by default.
 
-        It is called for each new Context, and by ``tree.set_default_context()``.
+        It is called for each new Context, and by ``tree.set_default_context()``, for who declared any.
         """
 
     def do_declare_discrete_state(self) -> None:
@@ -256,8 +256,8 @@ class MultibodyElement:
             ``calc(context)`` returns the value, which nobody may change afterwards.
         prerequisites : iterable of str and CacheEntry, optional
             What it depends on: any of ``"time"``, ``"q"``, ``"v"``, ``"parameters"``, ``"inputs"`` and
-            ``"discrete_state"``, and other cache entries. A change of anything else keeps the result. All six
-            unless given.
+            ``"discrete_state"``, and cache entries that were declared before. A change of anything else
+            keeps the result. All six unless given.
 
         Returns
         -------

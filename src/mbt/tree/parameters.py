@@ -101,8 +101,6 @@ class Declarations:
         The cache entries.
     frames : list of Frame
         The frames whose pose is computed in Python.
-    elements : tuple of MultibodyElement
-        Everyone who was asked.
     current : MultibodyElement or None
         Whose hook is running.
     """
@@ -113,7 +111,6 @@ class Declarations:
         self.discrete: list[tuple[MultibodyElement, FloatArray]] = []
         self.cache_entries: list[CacheEntry] = []
         self.frames: list[Frame] = []
-        self.elements: tuple[MultibodyElement, ...] = ()
         self.current: MultibodyElement | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -122,10 +119,10 @@ class Declarations:
 
     def collect(self, elements: Iterable[MultibodyElement], frames: Iterable[Frame]) -> None:
         """Ask all elements, which calls their hooks."""
-        self.elements = tuple(elements)
+        everyone = tuple(elements)
         self.frames = list(frames)
         for hook in ("declare_parameters", "declare_discrete_states", "declare_cache_entries"):
-            for element in self.elements:
+            for element in everyone:
                 self.current = element
                 getattr(element, hook)()
         self.current = None
@@ -136,9 +133,9 @@ class Declarations:
             [value for _, value in self.numeric],
             [_deepcopy(value, element) for element, value in self.abstract],
         )
-        if self.numeric or self.abstract:
-            for element in self.elements:
-                element.set_default_parameters(parameters)
+        # Each of those who declared any, once.
+        for element in dict.fromkeys(element for element, _ in (*self.numeric, *self.abstract)):
+            element.set_default_parameters(parameters)
         return parameters
 
     def default_discrete_state(self) -> list[FloatArray]:
