@@ -1,73 +1,32 @@
-"""Clones, deep copies and pickles: everything comes back, belongs together, and is independent."""
+"""Clones, deep copies and pickles of trees and elements: everything comes back, and is independent."""
 
 from __future__ import annotations
 
 import copy
-import io
-import os
 import pickle
 import pickletools
-import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mbt
-from mbt import _core
-from mbt._core import cpu
-from mbt.tree.pickling import FORMAT
 from support.build import build_tree
-from support.random_trees import CATALOGUE, every_joint
+from support.copies import COPIERS, Copier, all_elements, by_pickle, model, some_state
+from support.element_cases import ELEMENT_CASES, get_element_case
+from support.element_trees import build_element_tree
+from support.force_element_types import make_everything
+from support.joint_types import random_state
+from support.random_trees import CATALOGUE
 from support.user_elements import Flange, NamedGravity, Robot, Sensor
-
-Copier = Callable[[Any], Any]
-
-
-def by_pickle(thing: Any) -> Any:
-    return pickle.loads(pickle.dumps(thing))
-
-
-COPIERS = {
-    "deepcopy": copy.deepcopy,
-    "pickle": by_pickle,
-    "old pickle": lambda thing: pickle.loads(pickle.dumps(thing, protocol=0)),
-    "Python pickle": lambda thing: pickle._loads(pickle._dumps(thing)),  # type: ignore[attr-defined]
-}
 
 
 @pytest.fixture(params=COPIERS.values(), ids=COPIERS)
 def copier(request: pytest.FixtureRequest) -> Copier:
     return request.param  # type: ignore[no-any-return]
-
-
-def model(*, finalize: bool = True) -> mbt.MultibodyTree:
-    return build_tree(every_joint(20), finalize=finalize)
-
-
-def all_elements(tree: mbt.MultibodyTree) -> list[mbt.MultibodyElement]:
-    return [
-        *tree.bodies,
-        *tree.frames,
-        *tree.joints,
-        *tree.mobilizers,
-        *tree.force_elements,
-        *tree.joint_actuators,
-    ]
-
-
-def some_state(tree: mbt.MultibodyTree, seed: int = 5) -> mbt.Context:
-    rng = np.random.default_rng(seed)
-    context = tree.create_default_context()
-    context.q = rng.normal(size=tree.num_positions)
-    context.v = rng.normal(size=tree.num_velocities)
-    context.time = 1.5
-    context.actuation = rng.normal(size=tree.num_actuators)
-    context.applied_forces.body_forces = rng.normal(size=(tree.num_bodies, 6))
-    context.applied_forces.generalized_forces = rng.normal(size=tree.num_velocities)
-    return context
 
 
 def attributes(thing: object) -> dict[str, Any]:
@@ -111,6 +70,29 @@ class TestTrees:
         np.testing.assert_array_equal(
             mbt.functional.mass_matrix(twin, q), mbt.functional.mass_matrix(tree, q)
         )
+
+    def test_every_joint_and_force_element(self, copier: Copier) -> None:
+        tree = make_everything()
+        context = random_state(tree, np.random.default_rng(3))
+        twin_tree, twin = copier((tree, context))
+        np.testing.assert_array_equal(
+            twin_tree.calc_forward_dynamics(twin), tree.calc_forward_dynamics(context)
+        )
+        np.testing.assert_array_equal(
+            twin_tree.calc_reaction_forces(twin), tree.calc_reaction_forces(context)
+        )
+        assert twin_tree.calc_potential_energy(twin) == tree.calc_potential_energy(context)
+        assert [repr(e) for e in all_elements(twin_tree)] == [repr(e) for e in all_elements(tree)]
+
+    @pytest.mark.parametrize("case", ELEMENT_CASES)
+    def test_reference_models(self, case: str) -> None:
+        tree = build_element_tree(get_element_case(case).description)
+        context = tree.create_default_context()
+        twin_tree, twin = by_pickle((tree, context))
+        clone = tree.clone()
+        for copied, state in ((twin_tree, twin), (clone, clone.create_default_context())):
+            for calc in ("calc_bias_term", "calc_mass_matrix", "calc_gravity_generalized_forces"):
+                np.testing.assert_array_equal(getattr(copied, calc)(state), getattr(tree, calc)(context))
 
     @pytest.mark.parametrize("finalize", [True, False])
     def test_everything_comes_back(self, finalize: bool, copier: Copier) -> None:
@@ -171,6 +153,26 @@ class TestTrees:
             assert twin._compiled is not None
         with pytest.raises(mbt.NotFinalizedError):
             mbt.functional.mass_matrix(model(finalize=False).clone(), q)
+
+    def test_threads_may_share_a_copy_at_once(self) -> None:
+        tree = model()
+        q = np.random.default_rng(1).normal(size=tree.num_positions)
+        desired = mbt.functional.mass_matrix(tree, q)
+        num_threads = 8
+        for _ in range(5):
+            twin, barrier = tree.clone(), threading.Barrier(num_threads)
+
+            def work(twin: mbt.MultibodyTree = twin, barrier: threading.Barrier = barrier) -> mbt.Context:
+                barrier.wait()
+                np.testing.assert_array_equal(mbt.functional.mass_matrix(twin, q), desired)
+                return twin.create_default_context()
+
+            with ThreadPoolExecutor(num_threads) as pool:
+                contexts = [f.result() for f in [pool.submit(work) for _ in range(num_threads)]]
+            # All of them belong to one compiled tree.
+            pc = twin.calc_position_kinematics_cache(contexts[0])
+            for context in contexts:
+                twin.calc_position_kinematics_cache(context, pc)
 
     def test_a_copied_tree_stays_finalized(self, copier: Copier) -> None:
         twin = copier(model())
@@ -353,104 +355,6 @@ class TestUserElements:
             by_pickle(robot)
 
 
-class TestContexts:
-    def check_same(self, twin: mbt.Context, context: mbt.Context) -> None:
-        for name in ("q", "v", "actuation", "time"):
-            np.testing.assert_array_equal(getattr(twin, name), getattr(context, name))
-        np.testing.assert_array_equal(
-            twin.tree.calc_forward_dynamics(twin), context.tree.calc_forward_dynamics(context)
-        )
-        for array in (twin.q, twin.v, twin.actuation):
-            assert not array.flags.writeable
-
-    def test_all_values_come_back(self, copier: Copier) -> None:
-        tree = model()
-        context = some_state(tree)
-        tree.gravity_field.set_gravity_vector(context, [1.0, 2.0, 3.0])
-        tree.bodies[1].set_mass(context, 7.0)
-        twin = copier(context)
-        self.check_same(twin, context)
-        assert twin.tree.bodies[1].get_mass(twin) == 7.0
-        # Independent of each other.
-        q = context.q.copy()
-        twin.q = np.ones(tree.num_positions)
-        twin.applied_forces.set_zero()
-        twin.tree.bodies[1].set_mass(twin, 8.0)
-        np.testing.assert_array_equal(context.q, q)
-        assert context.applied_forces.body_forces.any()
-        assert tree.bodies[1].get_mass(context) == 7.0
-
-    def test_defaults_cost_nothing(self) -> None:
-        tree = model()
-        context = tree.create_default_context()
-        size = len(pickle.dumps((tree, context))) - len(pickle.dumps(tree))
-        assert size < 2000
-        tree.bodies[1].set_mass(context, 7.0)
-        assert len(pickle.dumps((tree, context))) - len(pickle.dumps(tree)) > 8 * 100
-
-    @pytest.mark.parametrize("make_copy", [mbt.Context.clone, copy.copy, copy.deepcopy])
-    def test_alone_it_shares_the_tree(self, make_copy: Copier) -> None:
-        context = some_state(model())
-        twin = make_copy(context)
-        assert twin.tree is context.tree
-        self.check_same(twin, context)
-
-    def test_what_belongs_together_stays_together(self, copier: Copier) -> None:
-        tree = model()
-        context, other = some_state(tree), some_state(tree, 6)
-        forces = mbt.MultibodyForces(tree)
-        forces.body_forces[1] = 2.0
-        things = {"tree": tree, "context": context, "body": tree.bodies[2], "forces": forces, "other": other}
-        orders = (list(things), list(things)[::-1], ["context", "body", "other", "tree", "forces"])
-        for order in orders:
-            twins = dict(zip(order, copier([things[name] for name in order]), strict=True))
-            assert twins["tree"] is not tree
-            for name in ("context", "forces", "other"):
-                assert twins[name].tree is twins["tree"]
-            assert twins["body"] is twins["tree"].bodies[2]
-            assert twins["context"].applied_forces.tree is twins["tree"]
-            self.check_same(twins["context"], context)
-            self.check_same(twins["other"], other)
-            np.testing.assert_array_equal(
-                twins["tree"].calc_inverse_dynamics(twins["context"], context.v, twins["forces"]),
-                tree.calc_inverse_dynamics(context, context.v, forces),
-            )
-
-    def test_caches_of_a_copy_are_fresh(self) -> None:
-        tree = model()
-        context = some_state(tree)
-        pc = tree.eval_position_kinematics(context)
-        twin_tree, twin = by_pickle((tree, context))
-        with pytest.raises(mbt.StaleCacheError):
-            twin_tree.calc_inverse_dynamics(twin, twin.v, pc=pc)
-        loaded = by_pickle([context, context.clone()])
-        assert loaded[0].tree is loaded[1].tree
-        pc = loaded[0].tree.eval_position_kinematics(loaded[0])
-        with pytest.raises(mbt.StaleCacheError):
-            loaded[0].tree.calc_inverse_dynamics(loaded[1], loaded[1].v, pc=pc)
-
-    def test_caches_refuse(self, copier: Copier) -> None:
-        tree = model()
-        context = some_state(tree)
-        for cache in (
-            tree.eval_position_kinematics(context),
-            tree.eval_velocity_kinematics(context),
-            tree.calc_acceleration_kinematics_cache(context, context.v),
-        ):
-            with pytest.raises(mbt.ArgumentTypeError, match=r"KinematicsCache cannot be copied.*Context"):
-                copier(cache)
-
-    @pytest.mark.parametrize("batch_shape", [(), (3,)])
-    def test_forces(self, batch_shape: tuple[int, ...], copier: Copier) -> None:
-        forces = mbt.MultibodyForces(model(), batch_shape)
-        forces.body_forces[...] = 2.0
-        twin = copier(forces)
-        assert twin.batch_shape == batch_shape
-        twin.body_forces[...] += 1.0
-        np.testing.assert_array_equal(twin.body_forces, 3.0)
-        np.testing.assert_array_equal(forces.body_forces, 2.0)
-
-
 class TestFamilies:
     def test_variants(self) -> None:
         tree = model()
@@ -483,98 +387,3 @@ class TestFamilies:
         # Each might have been given other elements in between.
         with pytest.raises(mbt.ForeignElementError):
             tree.get_variant(twin.bodies[0])
-
-
-class TestBadPickles:
-    @pytest.mark.parametrize("what", ["tree", "element", "context", "forces"])
-    def test_another_version(self, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        tree = build_tree(CATALOGUE["one_revolute"]())
-        thing = {
-            "tree": tree,
-            "element": mbt.RigidBody("loose", mbt.SpatialInertia.zero()),
-            "context": tree.create_default_context(),
-            "forces": mbt.MultibodyForces(tree),
-        }[what]
-        for module in ("mbt.tree.pickling", "mbt.context.context", "mbt.context.multibody_forces"):
-            monkeypatch.setattr(f"{module}.FORMAT", FORMAT + 1)
-        data = pickle.dumps(thing)
-        monkeypatch.undo()
-        with pytest.raises(mbt.ArgumentValueError, match=f"reads format {FORMAT}, .* format {FORMAT + 1}"):
-            pickle.loads(data)
-
-    @pytest.mark.parametrize("part", ["elements", "registry", "tree"])
-    def test_a_truncated_tree(self, part: str) -> None:
-        tree = build_tree(CATALOGUE["one_revolute"]())
-        make, args, state = tree.__reduce_ex__(2)
-        del state[part]
-        with pytest.raises(mbt.ArgumentValueError, match=f"truncated: no {part}"):
-            make(*args).__setstate__(state)
-        make, args, state = tree.__reduce_ex__(2)
-        key = next(iter(state[part]))
-        del state[part][key]
-        with pytest.raises(mbt.ArgumentValueError, match=f"truncated: no {key}"):
-            make(*args).__setstate__(state)
-        make, args, state = tree.__reduce_ex__(2)
-        state["elements"]["bodies"].pop()
-        with pytest.raises(mbt.ArgumentValueError, match="truncated: 2 bodies"):
-            make(*args).__setstate__(state)
-        with pytest.raises(mbt.ArgumentValueError, match="truncated"):
-            make(*args).__setstate__(None)
-        args[2].pop("joints")
-        with pytest.raises(mbt.ArgumentValueError, match="truncated: no joints"):
-            make(*args)
-
-    def test_classes_that_do_not_belong(self) -> None:
-        make, (format_, tree_type, classes), _ = build_tree(CATALOGUE["arm7"]()).__reduce_ex__(2)
-        with pytest.raises(mbt.ArgumentTypeError, match="RigidBody"):
-            make(format_, tree_type, {**classes, "bodies": [int]})
-        with pytest.raises(mbt.ArgumentTypeError, match="its class"):
-            make(format_, int, classes)
-
-    def test_a_truncated_context(self) -> None:
-        context = build_tree(CATALOGUE["arm7"]()).create_default_context()
-        restore, (format_, kind, tree, state) = context.__reduce_ex__(2)
-        for key in state:
-            with pytest.raises(mbt.MbtError, match=rf"truncated.*{key}"):
-                restore(format_, kind, tree, {k: v for k, v in state.items() if k != key})
-        with pytest.raises(mbt.ShapeError, match="q: "):
-            restore(format_, kind, tree, {**state, "q": np.zeros(3)})
-        with pytest.raises(mbt.ShapeError, match="parameters: "):
-            restore(format_, kind, tree, {**state, "parameters": np.zeros(3)})
-
-    def test_a_live_tree_takes_no_state(self) -> None:
-        tree = model()
-        state = tree.__reduce_ex__(2)[2]
-        with pytest.raises(mbt.ArgumentValueError, match="has its state already"):
-            tree.__setstate__(state)
-
-
-CHILD = """
-import pickle, sys
-import numpy as np
-import mbt
-tree, context, gravity = pickle.load(sys.stdin.buffer)
-assert gravity is tree.gravity_field and context.tree is tree
-result = tree.calc_forward_dynamics(context)
-sys.stdout.buffer.write(pickle.dumps((mbt._core.isa, result)))
-"""
-
-
-def usable_isas() -> list[str]:
-    built = _core._find_built()
-    return [isa for isa in cpu.supported() if isa in built]
-
-
-@pytest.mark.parametrize("isa", usable_isas())
-def test_another_process_reads_it(isa: str) -> None:
-    """Whatever instruction set that process uses: every one that is built is tried."""
-    tree = build_tree(CATALOGUE["mixed8"]())
-    context = some_state(tree)
-    data = io.BytesIO(pickle.dumps((tree, context, tree.gravity_field))).getvalue()
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD], input=data, capture_output=True, check=True,
-        env={**os.environ, "MBT_ISA": isa},
-    )  # fmt: skip
-    used, result = pickle.loads(child.stdout)
-    assert used == isa
-    np.testing.assert_allclose(result, tree.calc_forward_dynamics(context), rtol=1e-10, atol=1e-10)

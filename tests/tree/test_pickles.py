@@ -1,0 +1,115 @@
+"""Pickles that another version or process reads, and pickles that are damaged."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt import _core
+from mbt._core import cpu
+from mbt.tree.pickling import FORMAT
+from support.build import build_tree
+from support.copies import model, some_state
+from support.random_trees import CATALOGUE
+
+
+class TestBadPickles:
+    @pytest.mark.parametrize("what", ["tree", "element", "context", "forces"])
+    def test_another_version(self, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        tree = build_tree(CATALOGUE["one_revolute"]())
+        thing = {
+            "tree": tree,
+            "element": mbt.RigidBody("loose", mbt.SpatialInertia.zero()),
+            "context": tree.create_default_context(),
+            "forces": mbt.MultibodyForces(tree),
+        }[what]
+        for module in ("mbt.tree.pickling", "mbt.context.context", "mbt.context.multibody_forces"):
+            monkeypatch.setattr(f"{module}.FORMAT", FORMAT + 1)
+        data = pickle.dumps(thing)
+        monkeypatch.undo()
+        with pytest.raises(mbt.ArgumentValueError, match=f"reads format {FORMAT}, .* format {FORMAT + 1}"):
+            pickle.loads(data)
+
+    @pytest.mark.parametrize("part", ["elements", "registry", "tree"])
+    def test_a_truncated_tree(self, part: str) -> None:
+        tree = build_tree(CATALOGUE["one_revolute"]())
+        make, args, state = tree.__reduce_ex__(2)
+        del state[part]
+        with pytest.raises(mbt.ArgumentValueError, match=f"truncated: no {part}"):
+            make(*args).__setstate__(state)
+        make, args, state = tree.__reduce_ex__(2)
+        key = next(iter(state[part]))
+        del state[part][key]
+        with pytest.raises(mbt.ArgumentValueError, match=f"truncated: no {key}"):
+            make(*args).__setstate__(state)
+        make, args, state = tree.__reduce_ex__(2)
+        state["elements"]["bodies"].pop()
+        with pytest.raises(mbt.ArgumentValueError, match="truncated: 2 bodies"):
+            make(*args).__setstate__(state)
+        with pytest.raises(mbt.ArgumentValueError, match="truncated"):
+            make(*args).__setstate__(None)
+        args[2].pop("joints")
+        with pytest.raises(mbt.ArgumentValueError, match="truncated: no joints"):
+            make(*args)
+
+    def test_classes_that_do_not_belong(self) -> None:
+        make, (format_, tree_type, classes), _ = build_tree(CATALOGUE["arm7"]()).__reduce_ex__(2)
+        with pytest.raises(mbt.ArgumentTypeError, match="RigidBody"):
+            make(format_, tree_type, {**classes, "bodies": [int]})
+        with pytest.raises(mbt.ArgumentTypeError, match="its class"):
+            make(format_, int, classes)
+
+    def test_a_truncated_context(self) -> None:
+        context = build_tree(CATALOGUE["arm7"]()).create_default_context()
+        restore, (format_, kind, tree, state) = context.__reduce_ex__(2)
+        for key in state:
+            with pytest.raises(mbt.MbtError, match=rf"truncated.*{key}"):
+                restore(format_, kind, tree, {k: v for k, v in state.items() if k != key})
+        with pytest.raises(mbt.ShapeError, match="q: "):
+            restore(format_, kind, tree, {**state, "q": np.zeros(3)})
+        with pytest.raises(mbt.ShapeError, match="parameters: "):
+            restore(format_, kind, tree, {**state, "parameters": np.zeros(3)})
+
+    def test_a_live_tree_takes_no_state(self) -> None:
+        tree = model()
+        state = tree.__reduce_ex__(2)[2]
+        with pytest.raises(mbt.ArgumentValueError, match="has its state already"):
+            tree.__setstate__(state)
+
+
+CHILD = """
+import pickle, sys
+import numpy as np
+import mbt
+tree, context, gravity = pickle.load(sys.stdin.buffer)
+assert gravity is tree.gravity_field and context.tree is tree
+result = tree.calc_forward_dynamics(context)
+sys.stdout.buffer.write(pickle.dumps((mbt._core.isa, result)))
+"""
+
+
+def usable_isas() -> list[str]:
+    built = _core._find_built()
+    return [isa for isa in cpu.supported() if isa in built]
+
+
+@pytest.mark.parametrize("isa", usable_isas())
+def test_another_process_reads_it(isa: str) -> None:
+    """Whatever instruction set that process uses: every one that is built is tried."""
+    tree = build_tree(CATALOGUE["mixed8"]())
+    context = some_state(tree)
+    data = io.BytesIO(pickle.dumps((tree, context, tree.gravity_field))).getvalue()
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD], input=data, capture_output=True, check=True,
+        env={**os.environ, "MBT_ISA": isa},
+    )  # fmt: skip
+    used, result = pickle.loads(child.stdout)
+    assert used == isa
+    np.testing.assert_allclose(result, tree.calc_forward_dynamics(context), rtol=1e-10, atol=1e-10)
