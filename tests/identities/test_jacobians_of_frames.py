@@ -211,3 +211,36 @@ def test_maps_as_matrices(model: str) -> None:
     assert_close(Nplus @ N, np.eye(m.tree.num_velocities), 4.0)
     assert_close(N @ m.state.v, m.qdot, m.speed)
     assert_close(Nplus @ m.qdot, m.tree.map_qdot_to_velocity(m.context, m.qdot), 4 * m.speed)
+
+
+@pytest.mark.parametrize("model", MOVING)
+def test_maps_of_accelerations(model: str) -> None:
+    """qddot is the rate of qdot = N v; the way back is exact; a steady qdot has the acceleration of no qddot."""
+    m = Motion(model)
+    tree, c, state = m.tree, m.context, m.state
+    moved = tree.create_default_context()
+
+    def qdot_at(t: float) -> np.ndarray:
+        moved.q = state.q + t * m.qdot
+        return tree.map_velocity_to_qdot(moved, state.v + t * state.vdot)
+
+    qddot = tree.map_acceleration_to_qddot(c, state.vdot)
+    rate = m.speed + float(np.abs(state.vdot).max())
+    assert np.max(np.abs(qddot - time_derivative(qdot_at, rate))) <= derivative_tolerance(8 * rate, rate)
+    scale = float(np.abs(state.vdot).max()) + 8 * m.speed**2
+    assert_close(tree.map_qddot_to_acceleration(c, qddot), state.vdot, 8 * scale)
+    steady = tree.map_qddot_to_acceleration(c, np.zeros(tree.num_positions))
+    W, tip = tree.world_frame, tree.bodies[-1]
+    J = tree.calc_jacobian_spatial_velocity(c, "v", tip, np.zeros(3), W, W)
+    bias = tree.calc_bias_spatial_acceleration(c, "v", tip, np.zeros(3), W, W) + J @ steady
+    desired = tree.calc_bias_spatial_acceleration(c, "qdot", tip, np.zeros(3), W, W)
+    assert_close(bias, desired, 8 * QUANTITIES["accelerations"].scale(m.case.reference, state))
+
+
+def test_velocities_that_are_qdot() -> None:
+    assert get_case("arm7").tree.is_velocity_equal_to_qdot
+    assert get_case("all_weld").tree.is_velocity_equal_to_qdot
+    assert not get_case("one_floating").tree.is_velocity_equal_to_qdot
+    assert not get_case("humanoid").tree.is_velocity_equal_to_qdot
+    with pytest.raises(mbt.NotFinalizedError):
+        _ = mbt.MultibodyTree().is_velocity_equal_to_qdot

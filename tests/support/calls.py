@@ -153,6 +153,8 @@ METHODS: dict[str, Call] = {
     "calc_centroidal_momentum_matrix": _method("calc_centroidal_momentum_matrix"),
     "make_velocity_to_qdot_map": _method("make_velocity_to_qdot_map"),
     "make_qdot_to_velocity_map": _method("make_qdot_to_velocity_map"),
+    "map_acceleration_to_qddot": _method("map_acceleration_to_qddot", vdot=("nv",)),
+    "map_qddot_to_acceleration": _method("map_qddot_to_acceleration", qddot=("nq",)),
     "map_velocity_to_qdot": _method("map_velocity_to_qdot", v=("nv",)),
     "map_qdot_to_velocity": _method("map_qdot_to_velocity", qdot=("nq",)),
     "calc_center_of_mass_position_in_world": _method("calc_center_of_mass_position_in_world", False),

@@ -142,3 +142,8 @@ cdef int mass_matrix_inverse(
 ) noexcept nogil
 cdef void N_matrix(const Model* model, const double* q, double* N) noexcept nogil
 cdef void Nplus_matrix(const Model* model, const double* q, double* Nplus) noexcept nogil
+cdef void acceleration_to_qddot(
+    const Model* model, const double* q, const double* v, const double* vdot, double* qddot) noexcept nogil
+cdef void qddot_to_acceleration(
+    const Model* model, const double* q, const double* v, const double* qddot, double* vdot) noexcept nogil
+cdef void vdot_of_steady_qdot(const Model* model, const double* q, const double* v, double* vdot) noexcept nogil

@@ -400,3 +400,19 @@ cdef void N_matrix(const Model* model, const double* q, double* N) noexcept nogi
 
 cdef void Nplus_matrix(const Model* model, const double* q, double* Nplus) noexcept nogil:
     qdot_maps.calc_Nplus[double](model, q, Nplus)
+
+
+cdef void acceleration_to_qddot(
+    const Model* model, const double* q, const double* v, const double* vdot, double* qddot
+) noexcept nogil:
+    qdot_maps.map_acceleration_to_qddot[double](model, q, v, vdot, qddot)
+
+
+cdef void qddot_to_acceleration(
+    const Model* model, const double* q, const double* v, const double* qddot, double* vdot
+) noexcept nogil:
+    qdot_maps.map_qddot_to_acceleration[double](model, q, v, qddot, vdot)
+
+
+cdef void vdot_of_steady_qdot(const Model* model, const double* q, const double* v, double* vdot) noexcept nogil:
+    qdot_maps.calc_vdot_of_steady_qdot[double](model, q, v, vdot)

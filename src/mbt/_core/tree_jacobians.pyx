@@ -4,7 +4,7 @@ cimport numpy as cnp
 from libc.string cimport memset
 
 from mbt._core cimport kernels
-from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache, check_maps
 from mbt._core.door cimport adopt, apart, data, in1, out1, out2, size
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_dynamics cimport TreeDynamics
@@ -395,16 +395,17 @@ cdef class TreeJacobians(TreeDynamics):
         return bias
 
     cdef int bias_accelerations(self, ContextCore c, bint by_qdot, double* memory, double* A_WB) except -1:
-        """Accelerations of all bodies in World with vdot = 0, or with the vdot of qddot = 0.
-
-        The latter is -N+ Ndot v = N+dot qdot, because N+ N = 1. `memory` ends with room for vdot.
-        """
+        """Accelerations of all bodies in World with vdot = 0, or with qddot = 0. `memory` ends with room for vdot."""
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache pc = c.position()
         cdef VelocityKinematicsCache vc = c.velocity()
         cdef Derived derived = c.derived()
         cdef double* vdot = memory + kernels.work_size(m)
-        memset(vdot, 0, m.num_velocities*sizeof(double))
+        if by_qdot:
+            check_maps(self, c.compiled, c.q_data)
+            kernels.vdot_of_steady_qdot(m, c.q_data, c.v_data, vdot)
+        else:
+            memset(vdot, 0, m.num_velocities*sizeof(double))
         kernels.acceleration_kinematics(
             m, &derived.parameters, c.q_data, c.v_data, vdot, pc.X_WB_data, pc.H_PB_W_data,
             vc.V_PB_W_data, vc.V_WB_data, A_WB

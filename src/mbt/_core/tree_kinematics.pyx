@@ -6,6 +6,7 @@ from mbt._core.context cimport (
     AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache, check_maps,
 )
 from mbt._core.door cimport adopt, apart, data, in1, is_array1, is_points, new1, new_read_only, out1, out2, size
+from mbt._core.mobilizers cimport PLAIN, orientation_of
 from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.spatial cimport invert_pose4, multiply_poses4
 from mbt._core.tree_caches cimport TreeCaches
@@ -279,6 +280,68 @@ cdef class TreeKinematics(TreeCaches):
         kernels.qdot_to_velocity(&c.compiled.model, c.q_data, data(qdot), data(v))
         return v
 
+    @property
+    def is_velocity_equal_to_qdot(self):
+        """Whether qdot = v for every mobilizer of the tree: N(q) is the identity."""
+        cdef const Model* m = &self.ready().model
+        cdef int b
+        for b in range(m.num_bodies):
+            if orientation_of(m.type[b]) != PLAIN:
+                return False
+        return True
+
+    def map_acceleration_to_qddot(self, context, vdot, *, out=None):
+        """Return ``qddot = N(q) vdot + Ndot(q, v) v``, with the q and v of the Context.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        vdot : array_like, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        out : ndarray, shape (num_positions,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock.
+        """
+        cdef ContextCore c = self.own(context)
+        vdot = in1(vdot, "vdot", c.compiled.model.num_velocities)
+        qddot = out1(out, "out", c.compiled.model.num_positions)
+        check_maps(self, c.compiled, c.q_data)
+        vdot = apart(vdot, qddot)
+        kernels.acceleration_to_qddot(&c.compiled.model, c.q_data, c.v_data, data(vdot), data(qddot))
+        return qddot
+
+    def map_qddot_to_acceleration(self, context, qddot, *, out=None):
+        """Return ``vdot = N+(q) qddot + N+dot(q, v) qdot``, with the q and v of the Context and ``qdot = N(q) v``.
+
+        Exact when ``qddot = N vdot + Ndot v`` for some vdot.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        qddot : array_like, shape (num_positions,)
+            Second time derivatives of the positions.
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock.
+        """
+        cdef ContextCore c = self.own(context)
+        qddot = in1(qddot, "qddot", c.compiled.model.num_positions)
+        vdot = out1(out, "out", c.compiled.model.num_velocities)
+        check_maps(self, c.compiled, c.q_data)
+        qddot = apart(qddot, vdot)
+        kernels.qddot_to_acceleration(&c.compiled.model, c.q_data, c.v_data, data(qddot), data(vdot))
+        return vdot
+
     def make_velocity_to_qdot_map(self, context, *, out=None):
         """Return N(q), with ``qdot = N(q) v``.
 
@@ -293,10 +356,16 @@ cdef class TreeKinematics(TreeCaches):
         -------
         ndarray, shape (num_positions, num_velocities)
             Block diagonal, one block a mobilizer.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock.
         """
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         N = out2(out, "out", m.num_positions, m.num_velocities)
+        check_maps(self, c.compiled, c.q_data)
         kernels.N_matrix(m, c.q_data, data(N))
         return N
 

@@ -1,9 +1,9 @@
-"""N(q) and N+(q) as dense matrices; both are block diagonal, one block a mobilizer."""
+"""N(q) and N+(q) as dense matrices, block diagonal with one block a mobilizer; and the maps of accelerations."""
 
-from mbt._core.mobilizers cimport calc_qdot, calc_v
+from mbt._core.mobilizers cimport apply_Ndot, apply_Nplusdot, calc_qdot, calc_v
 from mbt._core.model cimport Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport set_zero
+from mbt._core.spatial cimport add_to, set_zero
 
 
 cdef inline void calc_N(
@@ -50,3 +50,66 @@ cdef inline void calc_Nplus(
             calc_v(model.type[b], model.constants[b], q + model.q_start[b], unit, v)
             for k in range(model.v_start[b], model.v_start[b + 1]):
                 Nplus[nq*k + i] = v[k - model.v_start[b]]
+
+
+cdef inline void map_acceleration_to_qddot(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* q,            # (nq,)
+    const T* v,            # (nv,)
+    const T* vdot,         # (nv,)
+    # Out:
+    T* qddot,              # (nq,)
+) noexcept nogil:
+    """qddot = N vdot + Ndot v."""
+    cdef int b, i
+    cdef T y[7]
+    cdef const double* c
+    for b in range(1, model.num_bodies):
+        c = model.constants[b]
+        i = model.q_start[b]
+        calc_qdot(model.type[b], c, q + i, vdot + model.v_start[b], qddot + i)
+        apply_Ndot(model.type[b], c, q + i, v + model.v_start[b], v + model.v_start[b], y)
+        add_to(y, model.q_start[b + 1] - i, qddot + i)
+
+
+cdef inline void calc_vdot_of_steady_qdot(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* q,            # (nq,)
+    const T* v,            # (nv,)
+    # Out:
+    T* vdot,               # (nv,)
+) noexcept nogil:
+    """vdot = N+dot qdot, which is -N+ Ndot v because N+ N = 1: the acceleration for which qddot is zero."""
+    cdef int b
+    cdef T qdot[7]
+    cdef const double* c
+    for b in range(1, model.num_bodies):
+        c = model.constants[b]
+        calc_qdot(model.type[b], c, q + model.q_start[b], v + model.v_start[b], qdot)
+        apply_Nplusdot(
+            model.type[b], c, q + model.q_start[b], v + model.v_start[b], qdot, vdot + model.v_start[b]
+        )
+
+
+cdef inline void map_qddot_to_acceleration(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* q,            # (nq,)
+    const T* v,            # (nv,)
+    const T* qddot,        # (nq,)
+    # Out:
+    T* vdot,               # (nv,)
+) noexcept nogil:
+    """vdot = N+ qddot + N+dot qdot, exact when qddot = N vdot + Ndot v for some vdot."""
+    cdef int b, k
+    cdef T y[6]
+    calc_vdot_of_steady_qdot(model, q, v, vdot)
+    for b in range(1, model.num_bodies):
+        k = model.v_start[b]
+        calc_v(model.type[b], model.constants[b], q + model.q_start[b], qddot + model.q_start[b], y)
+        add_to(y, model.v_start[b + 1] - k, vdot + k)
