@@ -20,7 +20,7 @@ cdef inline void calc_momentum_matrix(
     const T* H_PB_W,       # (nv, 6)
     const T* p_WP,         # (3,)  the point
     # Work:
-    T* composites,         # (num_bodies, 10)  mass, moment (3), inertia (6) of what a body carries, about Bo in World
+    T* composites,         # (num_bodies, 10)  mass, moment, inertia of what a body carries, about Bo in World
     # Out:
     T* A_P,                # (6, nv)  angular momentum about P, linear momentum
 ) noexcept nogil:
