@@ -215,7 +215,7 @@ def test_maps_as_matrices(model: str) -> None:
 
 @pytest.mark.parametrize("model", MOVING)
 def test_maps_of_accelerations(model: str) -> None:
-    """qddot is the rate of qdot = N v; the way back is exact; a steady qdot has the acceleration of no qddot."""
+    """qddot is the rate of qdot = N v; the way back is exact; the bias is that of a steady qdot."""
     m = Motion(model)
     tree, c, state = m.tree, m.context, m.state
     moved = tree.create_default_context()
