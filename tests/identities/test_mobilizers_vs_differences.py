@@ -177,6 +177,9 @@ def test_second_derivatives_vs_first(model: str) -> None:
     case, state = get_case(model), get_case(model).state()
     context = case.context(state)
     expected = _qddot(case, state, state.vdot)
+    size = 100.0 * (1.0 + float(np.abs(expected).sum()))
+    assert_close(case.tree.map_acceleration_to_qddot(context, state.vdot), expected, size)
+    assert_close(case.tree.map_qddot_to_acceleration(context, expected), state.vdot, size)
     for m in case.tree.mobilizers:
         vdot = m.get_accelerations_from_array(state.vdot)
         qddot = m.map_acceleration_to_qddot(context, vdot)

@@ -157,6 +157,8 @@ METHODS: dict[str, Call] = {
     "map_qddot_to_acceleration": _method("map_qddot_to_acceleration", qddot=("nq",)),
     "map_velocity_to_qdot": _method("map_velocity_to_qdot", v=("nv",)),
     "map_qdot_to_velocity": _method("map_qdot_to_velocity", qdot=("nq",)),
+    "map_acceleration_to_qddot": _method("map_acceleration_to_qddot", vdot=("nv",)),
+    "map_qddot_to_acceleration": _method("map_qddot_to_acceleration", qddot=("nq",)),
     "calc_center_of_mass_position_in_world": _method("calc_center_of_mass_position_in_world", False),
     "calc_center_of_mass_translational_velocity_in_world": _method(
         "calc_center_of_mass_translational_velocity_in_world", False
@@ -188,6 +190,19 @@ FUNCTIONS: dict[str, Call] = {
     "gravity_generalized_forces": _function(functional.gravity_generalized_forces, q=("nq",)),
     "body_poses": _function(functional.body_poses, q=("nq",)),
     "frame_jacobian": _FRAME_JACOBIAN,
+    "integrate_positions": Call(
+        lambda tree: tree.integrate_positions,
+        lambda tree, context, q, v: (q, v, 0.1),
+        {"q": ("nq",), "v": ("nv",)},
+    ),
+    "difference_positions": Call(
+        lambda tree: tree.difference_positions,
+        lambda tree, context, *values: values,
+        {"q0": ("nq",), "q1": ("nq",)},
+    ),
+    "normalize_positions": Call(
+        lambda tree: tree.normalize_positions, lambda tree, context, *values: values, {"q": ("nq",)}
+    ),
 }
 
 

@@ -479,6 +479,9 @@ def test_gimbal_lock(joint_type: Any, pitch: float) -> None:
         lambda: mobilizer.calc_ndot_matrix(context),
         lambda: mobilizer.calc_nplusdot_matrix(context),
         lambda: tree.map_velocity_to_qdot(context, np.ones(nv)),
+        lambda: tree.map_acceleration_to_qddot(context, np.ones(nv)),
+        lambda: tree.map_qddot_to_acceleration(context, np.ones(nq)),
+        lambda: tree.make_velocity_to_qdot_map(context),
     ):
         with pytest.raises(mbt.SingularityError, match=r"joint 'joint' is at gimbal lock, its pitch q\[1\]"):
             call()
