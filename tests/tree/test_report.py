@@ -7,7 +7,6 @@ import html.parser
 import pickle
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -310,20 +309,6 @@ def test_a_report_of_a_copy() -> None:
         assert report.tree is not tree
         assert report.to_text() == tree.finalize_report.to_text()
         assert len(report.massless_branches) == 1
-
-
-BLOCKS = re.findall(
-    r"```python\n(.*?)```", (Path(__file__).parents[2] / "docs" / "looking.md").read_text("utf-8"), re.DOTALL
-)
-
-
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_the_page_about_it(
-    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    exec(compile(block, "looking.md", "exec"), {})
-    assert "print" not in block or "Forest: " in capsys.readouterr().out
 
 
 class Checker(html.parser.HTMLParser):
