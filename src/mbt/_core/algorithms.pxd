@@ -77,10 +77,10 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics(
 
 
 cdef inline void add_joint_forces(
-    const Model* model, const Parameters[T]* p, const T* q, const T* v, double sign, T* tau
+    const Model* model, const Parameters[T]* p, const T* q, const T* v, int subtract, T* tau
 ) noexcept nogil:
-    """tau += sign (joint damping and the elements on one dof)."""
-    element_forces.add_joint_forces(model, p.damping, p.force_elements, q, v, sign, tau)
+    """tau += joint damping and the elements on one dof; or `subtract` them."""
+    element_forces.add_joint_forces(model, p.damping, p.force_elements, q, v, subtract, tau)
 
 
 cdef inline void add_body_forces(
@@ -131,7 +131,7 @@ cdef inline void run_inverse_dynamics_with_elements(
     cdef int k
     set_gravity_acceleration(p, weightless, gravity)
     run_inverse_dynamics(model, p, gravity, q, v, vdot, memory, tau)
-    add_joint_forces(model, p, q, v, -1.0, tau)
+    add_joint_forces(model, p, q, v, 1, tau)
     if acts_on_bodies(model, weightless):
         run_body_forces(model, p, weightless, q, v, memory, tau_of_bodies)
         for k in range(model.num_velocities):
@@ -151,7 +151,7 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
     cdef T* tau_of_bodies = total + model.num_velocities
     cdef int k
     copy(tau, model.num_velocities, total)
-    add_joint_forces(model, p, q, v, 1.0, total)
+    add_joint_forces(model, p, q, v, 0, total)
     if acts_on_bodies(model, switches.weightless):
         run_body_forces(model, p, switches.weightless, q, v, memory, tau_of_bodies)
         for k in range(model.num_velocities):

@@ -16,7 +16,7 @@ cdef void gravity_generalized_forces(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* q, double* memory,
     double* tau) noexcept nogil
 cdef void add_joint_forces(
-    const Model* model, const Parameters[double]* p, const double* q, const double* v, double sign, double* tau
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, int subtract, double* tau
 ) noexcept nogil
 cdef void add_body_forces(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB,

@@ -55,9 +55,9 @@ cdef void gravity_generalized_forces(
 
 
 cdef void add_joint_forces(
-    const Model* model, const Parameters[double]* p, const double* q, const double* v, double sign, double* tau
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, int subtract, double* tau
 ) noexcept nogil:
-    algorithms.add_joint_forces[double](model, p, q, v, sign, tau)
+    algorithms.add_joint_forces[double](model, p, q, v, subtract, tau)
 
 
 cdef void add_body_forces(

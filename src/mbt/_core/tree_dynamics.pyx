@@ -100,7 +100,7 @@ cdef class TreeDynamics(TreeKinematics):
             c.q_data, c.v_data, data(vdot), memory, data(tau)
         )
         if with_elements:
-            kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, -1.0, data(tau))
+            kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 1, data(tau))
         return tau
 
     cdef calc_inverse_dynamics_in_world(
@@ -433,7 +433,7 @@ cdef class TreeDynamics(TreeKinematics):
         """Add joint damping, the elements on one dof, and actuation."""
         cdef const Model* m = &c.compiled.model
         cdef int k
-        kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 1.0, tau)
+        kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 0, tau)
         for k in range(m.num_actuators):
             tau[m.actuator_dof[k]] += c._actuation.data[k]
         return 0
@@ -446,7 +446,7 @@ cdef class TreeDynamics(TreeKinematics):
         cdef const Model* m = &c.compiled.model
         kernels.gravity_forces(m, &derived.parameters, c.switches.weightless, pc.X_WB_data, F)
         kernels.add_forces_between(m, &derived.parameters, pc.X_WB_data, vc.V_WB_data, F)
-        kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 1.0, tau)
+        kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 0, tau)
         return 0
 
     cdef int check_elements(self, const Model* m, Derived derived, PositionKinematicsCache pc) except -1:

@@ -29,21 +29,28 @@ cdef inline void add_joint_forces(
     # In:
     const T* q,                # (nq,)
     const T* v,                # (nv,)
-    double sign,
+    int subtract,
     # Out:
     T* tau,                    # (nv,)
 ) noexcept nogil:
-    """tau += sign (forces of the elements on one dof - damping v)."""
+    """tau += forces of the elements on one dof - damping v; or `subtract` them."""
     cdef int i, k
     cdef const ForceElement* e
     cdef T force
     for k in range(model.num_velocities):
-        tau[k] = tau[k] - damping[k]*v[k]*sign
+        # No product with a sign: it would make floats of exact numbers.
+        if subtract:
+            tau[k] = tau[k] + damping[k]*v[k]
+        else:
+            tau[k] = tau[k] - damping[k]*v[k]
     for i in range(model.num_force_elements):
         e = &model.force_elements[i]
         if acts_on_joint(e.type):
             force = calc_joint_force(e, constants, q, v)
-            tau[e.b] = tau[e.b] + force*sign
+            if subtract:
+                tau[e.b] = tau[e.b] - force
+            else:
+                tau[e.b] = tau[e.b] + force
 
 
 cdef inline T calc_joint_force(const ForceElement* e, const T* constants, const T* q, const T* v) noexcept nogil:
