@@ -15,8 +15,9 @@ PAGES = {
 
 
 @pytest.mark.parametrize("page", [name for name, blocks in PAGES.items() if blocks])
-def test_python_blocks_run(page: str) -> None:
-    """One after the other, as a reader would try them."""
+def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other, as a reader would try them. Some write files."""
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": page}
     for block in PAGES[page]:
         exec(compile(block, page, "exec"), names)
