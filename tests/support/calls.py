@@ -157,8 +157,6 @@ METHODS: dict[str, Call] = {
     "map_qddot_to_acceleration": _method("map_qddot_to_acceleration", qddot=("nq",)),
     "map_velocity_to_qdot": _method("map_velocity_to_qdot", v=("nv",)),
     "map_qdot_to_velocity": _method("map_qdot_to_velocity", qdot=("nq",)),
-    "map_acceleration_to_qddot": _method("map_acceleration_to_qddot", vdot=("nv",)),
-    "map_qddot_to_acceleration": _method("map_qddot_to_acceleration", qddot=("nq",)),
     "calc_center_of_mass_position_in_world": _method("calc_center_of_mass_position_in_world", False),
     "calc_center_of_mass_translational_velocity_in_world": _method(
         "calc_center_of_mass_translational_velocity_in_world", False
