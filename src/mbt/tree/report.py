@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from mbt.tree.mobilizer import Mobilizer
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["Coordinate", "FinalizeReport", "draw_tree", "make_tree_graphviz"]
+__all__ = ["Coordinate", "FinalizeReport", "describe_tree_as_html", "draw_tree", "make_tree_graphviz"]
 
 # Rows of a table that are shown unless more are asked for.
 _MAX_ROWS = 200
+# The same where a notebook shows a tree that was only named.
+_MAX_ROWS_OF_REPR = 60
 
 
 @dataclass(frozen=True)
@@ -302,6 +304,23 @@ def draw_tree(tree: MultibodyTree, max_rows: int | None = _MAX_ROWS) -> Table:
         table.add(str(b), branch + body.scoped_name, *joint)
     table.num_rows = tree.num_bodies
     return table
+
+
+def describe_tree_as_html(tree: MultibodyTree) -> str:
+    """Return the forest of a tree for a notebook; before ``finalize()`` its bodies with their joints."""
+    if tree.is_finalized:
+        table = draw_tree(tree, _MAX_ROWS_OF_REPR)
+        title = "Forest"
+    else:
+        table = Table(("body", "joints"), left=(0, 1), max_rows=_MAX_ROWS_OF_REPR)
+        title = "Bodies, and the joints of which they are the child"
+        joints: dict[object, list[str]] = {}
+        for joint in tree.joints:
+            joints.setdefault(joint.child_body, []).append(f"{joint.name} ({joint.type_name})")
+        for body in tree.bodies[:_MAX_ROWS_OF_REPR]:
+            table.add(body.scoped_name, ", ".join(joints.get(body, [])))
+        table.num_rows = tree.num_bodies
+    return as_html(repr(tree), [Section(title, table=table, is_open=True)])
 
 
 def make_tree_graphviz(tree: MultibodyTree) -> str:
