@@ -188,19 +188,6 @@ FUNCTIONS: dict[str, Call] = {
     "gravity_generalized_forces": _function(functional.gravity_generalized_forces, q=("nq",)),
     "body_poses": _function(functional.body_poses, q=("nq",)),
     "frame_jacobian": _FRAME_JACOBIAN,
-    "integrate_positions": Call(
-        lambda tree: tree.integrate_positions,
-        lambda tree, context, q, v: (q, v, 0.1),
-        {"q": ("nq",), "v": ("nv",)},
-    ),
-    "difference_positions": Call(
-        lambda tree: tree.difference_positions,
-        lambda tree, context, *values: values,
-        {"q0": ("nq",), "q1": ("nq",)},
-    ),
-    "normalize_positions": Call(
-        lambda tree: tree.normalize_positions, lambda tree, context, *values: values, {"q": ("nq",)}
-    ),
 }
 
 
