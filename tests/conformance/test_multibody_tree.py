@@ -281,6 +281,20 @@ def test_force_elements_contribution(pendulum: SimpleNamespace) -> None:
         forces.body_forces[pendulum.rod.node_index], [*np.cross(p_W, weight), *weight], atol=1e-14
     )
     np.testing.assert_allclose(forces.generalized_forces, [-DAMPING * 1.1, 0, 0, 0, 0, 0, 0])
+    # With caches of the caller, which must be of the present state.
+    pc = tree.calc_position_kinematics_cache(context)
+    vc = tree.calc_velocity_kinematics_cache(context, pc)
+    again = tree.calc_force_elements_contribution(context, mbt.MultibodyForces(tree), pc=pc, vc=vc)
+    np.testing.assert_array_equal(again.body_forces, forces.body_forces)
+    np.testing.assert_array_equal(again.generalized_forces, forces.generalized_forces)
+    context.v = 2 * context.v
+    before = forces.body_forces.copy()
+    with pytest.raises(mbt.StaleCacheError, match="vc"):
+        tree.calc_force_elements_contribution(context, forces, pc=pc, vc=vc)
+    context.q = context.q + 0.1
+    with pytest.raises(mbt.StaleCacheError, match="pc"):
+        tree.calc_force_elements_contribution(context, forces, pc=pc)
+    np.testing.assert_array_equal(forces.body_forces, before)
 
 
 def test_energy(pendulum: SimpleNamespace) -> None:

@@ -37,5 +37,10 @@ class TreeDynamics(TreeKinematics):
         out: FloatArray | None = None,
     ) -> FloatArray: ...
     def calc_force_elements_contribution(
-        self, context: ContextCore, forces: MultibodyForces
+        self,
+        context: ContextCore,
+        forces: MultibodyForces,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
     ) -> MultibodyForces: ...

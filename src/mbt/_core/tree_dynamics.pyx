@@ -388,7 +388,7 @@ cdef class TreeDynamics(TreeKinematics):
         memcpy(data(vdot), result, nv*sizeof(double))
         return vdot
 
-    def calc_force_elements_contribution(self, context, forces):
+    def calc_force_elements_contribution(self, context, forces, *, pc=None, vc=None):
         """Overwrite `forces` with those of all force elements and of joint damping, without actuation.
 
         Parameters
@@ -397,24 +397,31 @@ cdef class TreeDynamics(TreeKinematics):
             Of this tree.
         forces : MultibodyForces
             For this tree, without batch axes. Whatever it held is lost.
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
+            Kinematics of the same state; those of the Context by default.
 
         Returns
         -------
         MultibodyForces
             `forces`.
+
+        Raises
+        ------
+        StaleCacheError
+            When `pc` or `vc` is not of the present state.
         """
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         body_forces, generalized_forces = self.arrays_of(m, forces, "forces")
-        cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
+        cdef PositionKinematicsCache position = self.position_of(c, pc)
+        cdef VelocityKinematicsCache velocity = self.velocity_of(c, vc)
         F_user = tau_user = None
         if self._user_force_elements is not None:
-            F_user, tau_user = self.user_forces(c, pc, vc)
+            F_user, tau_user = self.user_forces(c, position, velocity)
         cdef Derived derived = c.derived()
-        self.check_elements(m, derived, pc)
+        self.check_elements(m, derived, position)
         forces.set_zero()
-        self.add_element_forces(c, derived, pc, vc, data(body_forces), data(generalized_forces))
+        self.add_element_forces(c, derived, position, velocity, data(body_forces), data(generalized_forces))
         if F_user is not None:
             add_array(F_user, data(body_forces))
             add_array(tau_user, data(generalized_forces))
