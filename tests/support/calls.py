@@ -120,7 +120,6 @@ _FRAME_JACOBIAN = Call(
     lambda tree: functional.frame_jacobian, lambda tree, context, q: (tree, _tip(tree), q), {"q": ("nq",)}
 )
 
-# Three numbers are no bulk output: some have no `out`.
 METHODS: dict[str, Call] = {
     "calc_inverse_dynamics": _method("calc_inverse_dynamics", known_vdot=("nv",)),
     "calc_forward_dynamics": _method("calc_forward_dynamics", tau_applied=("nv",)),
@@ -157,15 +156,15 @@ METHODS: dict[str, Call] = {
     "map_qddot_to_acceleration": _method("map_qddot_to_acceleration", qddot=("nq",)),
     "map_velocity_to_qdot": _method("map_velocity_to_qdot", v=("nv",)),
     "map_qdot_to_velocity": _method("map_qdot_to_velocity", qdot=("nq",)),
-    "calc_center_of_mass_position_in_world": _method("calc_center_of_mass_position_in_world", False),
+    "calc_center_of_mass_position_in_world": _method("calc_center_of_mass_position_in_world"),
     "calc_center_of_mass_translational_velocity_in_world": _method(
-        "calc_center_of_mass_translational_velocity_in_world", False
+        "calc_center_of_mass_translational_velocity_in_world"
     ),
     "calc_center_of_mass_translational_acceleration_in_world": _method(
-        "calc_center_of_mass_translational_acceleration_in_world", False
+        "calc_center_of_mass_translational_acceleration_in_world"
     ),
     "calc_spatial_momentum_in_world_about_point": _method(
-        "calc_spatial_momentum_in_world_about_point", False, p_WoP_W=(3,)
+        "calc_spatial_momentum_in_world_about_point", p_WoP_W=(3,)
     ),
 }
 

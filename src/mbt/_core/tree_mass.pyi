@@ -19,16 +19,22 @@ class TreeMass(TreeAccelerations):
         self,
         context: ContextCore,
         model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
     ) -> FloatArray: ...
     def calc_center_of_mass_translational_velocity_in_world(
         self,
         context: ContextCore,
         model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
     ) -> FloatArray: ...
     def calc_center_of_mass_translational_acceleration_in_world(
         self,
         context: ContextCore,
         model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
     ) -> FloatArray: ...
     def calc_jacobian_center_of_mass_translational_velocity(
         self,
@@ -55,6 +61,8 @@ class TreeMass(TreeAccelerations):
         context: ContextCore,
         p_WoP_W: npt.ArrayLike,
         model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
     ) -> FloatArray: ...
     def calc_centroidal_momentum_matrix(
         self, context: ContextCore, *, out: FloatArray | None = None

@@ -7,7 +7,7 @@ from mbt._core cimport kernels
 from mbt._core.context cimport (
     AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
 )
-from mbt._core.door cimport adopt, data, in1, new1, out1, out2
+from mbt._core.door cimport adopt, data, in1, out1, out2
 from mbt._core.model cimport Derived, Model
 from mbt._core.spatial cimport invert_pose4
 from mbt._core.tree_accelerations cimport TreeAccelerations
@@ -42,7 +42,7 @@ cdef class TreeMass(TreeAccelerations):
         self.mass_and_moment(c, self.selected_masses(c.derived(), model_instances), mass_and_moment)
         return mass_and_moment[0]
 
-    def calc_center_of_mass_position_in_world(self, context, model_instances=None):
+    def calc_center_of_mass_position_in_world(self, context, model_instances=None, *, out=None):
         """Return the centre of mass of all bodies but World.
 
         Parameters
@@ -51,6 +51,8 @@ cdef class TreeMass(TreeAccelerations):
             Of this tree.
         model_instances : ModelInstanceIndex or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (3,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
@@ -63,14 +65,14 @@ cdef class TreeMass(TreeAccelerations):
             When there is no mass.
         """
         cdef ContextCore c = self.own(context)
+        com = out1(out, "out", 3)
         cdef double[3] p_WScm
         self.positive_mass(c, self.selected_masses(c.derived(), model_instances), model_instances, p_WScm)
-        com = new1(3)
         for i in range(3):
             data(com)[i] = p_WScm[i]
         return com
 
-    def calc_center_of_mass_translational_velocity_in_world(self, context, model_instances=None):
+    def calc_center_of_mass_translational_velocity_in_world(self, context, model_instances=None, *, out=None):
         """Return the velocity of the centre of mass of all bodies but World.
 
         Parameters
@@ -79,6 +81,8 @@ cdef class TreeMass(TreeAccelerations):
             Of this tree.
         model_instances : ModelInstanceIndex or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (3,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
@@ -91,17 +95,17 @@ cdef class TreeMass(TreeAccelerations):
             When there is no mass.
         """
         cdef ContextCore c = self.own(context)
+        velocity = out1(out, "out", 3)
         cdef double[3] p_WScm
         cdef double[6] L
         masses = self.selected_masses(c.derived(), model_instances)
         cdef double mass = self.positive_mass(c, masses, model_instances, p_WScm)
         self.momentum(c, masses, L)
-        velocity = new1(3)
         for i in range(3):
             data(velocity)[i] = L[3 + i]/mass
         return velocity
 
-    def calc_center_of_mass_translational_acceleration_in_world(self, context, model_instances=None):
+    def calc_center_of_mass_translational_acceleration_in_world(self, context, model_instances=None, *, out=None):
         """Return the acceleration of the centre of mass of all bodies but World, by forward dynamics.
 
         All forces act that `eval_acceleration_kinematics` tells of.
@@ -112,6 +116,8 @@ cdef class TreeMass(TreeAccelerations):
             Of this tree.
         model_instances : ModelInstanceIndex or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (3,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
@@ -124,11 +130,11 @@ cdef class TreeMass(TreeAccelerations):
             When there is no mass, or when no mass resists a degree of freedom.
         """
         cdef ContextCore c = self.own(context)
+        acceleration = out1(out, "out", 3)
         cdef double[3] p_WScm
         masses = self.selected_masses(c.derived(), model_instances)
         cdef double mass = self.positive_mass(c, masses, model_instances, p_WScm)
         cdef AccelerationKinematicsCache ac = self.accelerations(c)
-        acceleration = new1(3)
         self.center_of_mass_acceleration(c, masses, mass, data(ac.A_WB), data(acceleration))
         return acceleration
 
@@ -253,7 +259,7 @@ cdef class TreeMass(TreeAccelerations):
             data(bias)[i] = A_AScm_E[3 + i]
         return bias
 
-    def calc_spatial_momentum_in_world_about_point(self, context, p_WoP_W, model_instances=None):
+    def calc_spatial_momentum_in_world_about_point(self, context, p_WoP_W, model_instances=None, *, out=None):
         """Return the momentum of all bodies about a point P, in World. Rotors have none.
 
         Parameters
@@ -264,6 +270,8 @@ cdef class TreeMass(TreeAccelerations):
             The point [m].
         model_instances : ModelInstanceIndex or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (6,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
@@ -272,15 +280,16 @@ cdef class TreeMass(TreeAccelerations):
         """
         cdef ContextCore c = self.own(context)
         p_WoP = in1(p_WoP_W, "p_WoP_W", 3)
+        L_WP = out1(out, "out", 6)
         masses = self.selected_masses(c.derived(), model_instances)
-        L_WP = new1(6)
-        cdef double* L = data(L_WP)
+        cdef double[6] L
         cdef const double* p = data(p_WoP)
         self.momentum(c, masses, L)
         # L_P = L_Wo - p × l
         L[0] -= p[1]*L[5] - p[2]*L[4]
         L[1] -= p[2]*L[3] - p[0]*L[5]
         L[2] -= p[0]*L[4] - p[1]*L[3]
+        memcpy(data(L_WP), L, sizeof(L))
         return L_WP
 
     def calc_centroidal_momentum_matrix(self, context, *, out=None):
