@@ -159,6 +159,8 @@ def test_slices(pin: SimpleNamespace) -> None:
     ):
         np.testing.assert_array_equal(get(array), [6.0])
         assert np.shares_memory(get(array), array)
+        assert not get(array).flags.writeable
+        assert array.flags.writeable
         with pytest.raises(mbt.ShapeError):
             get(np.zeros(3))
     for n, get_mutable in enumerate(

@@ -75,26 +75,24 @@ class CoordinateOwner(MultibodyElement):
         return self._set_velocity_part(context, slice(0, self.num_velocities), v, "v")
 
     def get_positions_from_array(self, q_array: object) -> FloatArray:
-        """Return a view of this element's part of `q_array`, shape (..., tree.num_positions)."""
-        start = self.position_start
-        q = as_float_array(q_array, "q_array", (..., self.parent_tree.num_positions))
-        return q[..., start : start + self.num_positions]
+        """Return this element's part of `q_array`, shape (..., tree.num_positions), as read-only view."""
+        return _read_only(self._position_slice(q_array, "q_array"))
 
     def get_velocities_from_array(self, v_array: object) -> FloatArray:
-        """Return a view of this element's part of `v_array`, shape (..., tree.num_velocities)."""
-        return self._velocity_slice(v_array, "v_array")
+        """Return this element's part of `v_array`, shape (..., tree.num_velocities), as read-only view."""
+        return _read_only(self._velocity_slice(v_array, "v_array"))
 
     def get_accelerations_from_array(self, vdot_array: object) -> FloatArray:
-        """Return a view of this element's part of `vdot_array`, shape (..., tree.num_velocities)."""
-        return self._velocity_slice(vdot_array, "vdot_array")
+        """Return this element's part of `vdot_array`, shape (..., tree.num_velocities), as read-only view."""
+        return _read_only(self._velocity_slice(vdot_array, "vdot_array"))
 
     def get_generalized_forces_from_array(self, tau_array: object) -> FloatArray:
-        """Return a view of this element's part of `tau_array`, shape (..., tree.num_velocities)."""
-        return self._velocity_slice(tau_array, "tau_array")
+        """Return this element's part of `tau_array`, shape (..., tree.num_velocities), as read-only view."""
+        return _read_only(self._velocity_slice(tau_array, "tau_array"))
 
     def get_mutable_positions_from_array(self, q_array: FloatArray) -> FloatArray:
         """Return a view, to write into, of this element's part of `q_array`."""
-        return self.get_positions_from_array(_writeable(q_array, "q_array"))
+        return self._position_slice(_writeable(q_array, "q_array"), "q_array")
 
     def get_mutable_velocities_from_array(self, v_array: FloatArray) -> FloatArray:
         """Return a view, to write into, of this element's part of `v_array`."""
@@ -164,6 +162,11 @@ class CoordinateOwner(MultibodyElement):
         )
         return self
 
+    def _position_slice(self, array: object, argument: str) -> FloatArray:
+        start = self.position_start
+        q = as_float_array(array, argument, (..., self.parent_tree.num_positions))
+        return q[..., start : start + self.num_positions]
+
     def _velocity_slice(self, array: object, argument: str) -> FloatArray:
         start = self.velocity_start
         v = as_float_array(array, argument, (..., self.parent_tree.num_velocities))
@@ -194,6 +197,12 @@ def _naming_class(constructor: Callable[..., None]) -> Callable[..., None]:
         call_constructor(type(self).__name__, constructor.__get__(self), args, kwargs)
 
     return construct
+
+
+def _read_only(view: FloatArray) -> FloatArray:
+    """Return a view that cannot be written into: of a list or of integers it shows a copy."""
+    view.flags.writeable = False
+    return view
 
 
 def _writeable(array: FloatArray, argument: str) -> FloatArray:
