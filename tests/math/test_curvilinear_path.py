@@ -20,7 +20,7 @@ def stadium(**changes: object) -> Path:
     arguments: dict[str, object] = {
         "breaks": np.cumsum([0, 1, np.pi / 2, 1, np.pi / 2]),
         "turning_rates": [0, 2, 0, 2],
-        "initial_tangent": X,
+        "initial_curve_tangent": X,
         "plane_normal": Z,
         "is_periodic": True,
     }
@@ -101,9 +101,9 @@ def test_paths_that_do_not_close() -> None:
         ({"breaks": [0, 1, np.nan]}, r"breaks: "),
         ({"turning_rates": [0, 1]}, r"turning_rates: expected shape \(4,\)"),
         ({"turning_rates": [0, 1, 2, np.inf]}, r"turning_rates: "),
-        ({"initial_tangent": [0, 0, 0]}, r"initial_tangent: expected a nonzero vector"),
+        ({"initial_curve_tangent": [0, 0, 0]}, r"initial_curve_tangent: expected a nonzero vector"),
         ({"plane_normal": [0, 0, 0]}, r"plane_normal: expected a nonzero vector"),
-        ({"plane_normal": [0.1, 0, 1]}, r"initial_tangent: expected a direction in the plane"),
+        ({"plane_normal": [0.1, 0, 1]}, r"initial_curve_tangent: expected a direction in the plane"),
         ({"initial_position": [1, 2]}, r"initial_position: expected shape \(3,\)"),
         ({"is_periodic": "no"}, r"is_periodic: expected a bool"),
     ],

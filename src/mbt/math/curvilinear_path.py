@@ -29,7 +29,7 @@ class PiecewiseConstantCurvatureTrajectory:
     turning_rates : array_like, shape (n,)
         Curvature of each piece [rad/m]; positive turns left, about the normal of the plane. Zero is a
         straight line.
-    initial_tangent : array_like, shape (3,)
+    initial_curve_tangent : array_like, shape (3,)
         Direction at ``s = 0``, any vector but zero.
     plane_normal : array_like, shape (3,)
         Normal of the plane, any vector but zero, at a right angle with the tangent.
@@ -63,7 +63,7 @@ class PiecewiseConstantCurvatureTrajectory:
         self,
         breaks: object,
         turning_rates: object,
-        initial_tangent: object,
+        initial_curve_tangent: object,
         plane_normal: object,
         initial_position: object = (0.0, 0.0, 0.0),
         is_periodic: bool = False,
@@ -76,14 +76,14 @@ class PiecewiseConstantCurvatureTrajectory:
         self._turning_rates = as_finite_array(turning_rates, "turning_rates", (None,))
         if self._turning_rates.size != self._breaks.size - 1:
             raise shape_error("turning_rates", (self._breaks.size - 1,), self._turning_rates.shape)
-        x = normalize_axis(initial_tangent, "initial_tangent")
+        x = normalize_axis(initial_curve_tangent, "initial_curve_tangent")
         z = normalize_axis(plane_normal, "plane_normal")
         if abs(float(x @ z)) > _ORTHOGONALITY_TOLERANCE:
             raise ArgumentValueError(
-                f"initial_tangent: expected a direction in the plane, at a right angle with plane_normal "
-                f"{z.tolist()}, got {x.tolist()}"
+                f"initial_curve_tangent: expected a direction in the plane, at a right angle with "
+                f"plane_normal {z.tolist()}, got {x.tolist()}"
             )
-        x = normalize_axis(x - z * (x @ z), "initial_tangent")
+        x = normalize_axis(x - z * (x @ z), "initial_curve_tangent")
         # R_FA of the path frame A, by columns.
         self._R = np.column_stack([x, np.cross(z, x), z])
         self._p = as_finite_array(initial_position, "initial_position", (3,))
