@@ -108,7 +108,7 @@ class TestMembership:
                 tree.get_num_bodies(instance),
                 tree.get_num_frames(instance),
                 tree.get_num_joints(instance),
-                tree.get_num_joint_actuators(instance),
+                tree.get_num_actuators(instance),
             )
             assert counts == tuple(map(len, kinds))
         sizes = [
@@ -154,7 +154,7 @@ class TestMembership:
             "get_num_bodies",
             "get_num_frames",
             "get_num_joints",
-            "get_num_joint_actuators",
+            "get_num_actuators",
             "get_num_positions",
             "get_num_velocities",
             "get_num_states",

@@ -259,7 +259,7 @@ class ElementAccess:
         """Return the number of joints of a model instance; after ``finalize()`` with those that it made."""
         return len(self.get_joint_indices(model_instance))
 
-    def get_num_joint_actuators(self, model_instance: int) -> int:
+    def get_num_actuators(self, model_instance: int) -> int:
         """Return the number of joint actuators of a model instance."""
         return len(self.get_joint_actuator_indices(model_instance))
 
