@@ -230,7 +230,7 @@ for m in tree.mobilizers:
             refused(lambda: method(x, argument))
         refused(lambda: method(y, np.zeros(6)))
         refused(lambda: method(None, np.zeros(6)))
-    for method in (m.calc_across_mobilizer_transform, m.calc_n_matrix, m.calc_nplusdot_matrix):
+    for method in (m.calc_across_mobilizer_transform, m.calc_n_matrix, m.calc_nplus_dot_matrix):
         refused(lambda: method(y))
         refused(lambda: method(None))
 loose = mbt.RevoluteMobilizer(tree.world_frame, tree.bodies[1].body_frame, [0, 0, 1])

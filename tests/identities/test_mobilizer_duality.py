@@ -41,7 +41,7 @@ class Setup:
         """The state after a time t, to second order: v + vdot t, q + qdot t + qddot t^2 / 2."""
         m, context = self.mobilizer, self.context.clone()
         qdot = m.map_velocity_to_qdot(self.context, self.v)
-        qddot = m.calc_n_matrix(self.context) @ self.vdot + m.calc_ndot_matrix(self.context) @ self.v
+        qddot = m.calc_n_matrix(self.context) @ self.vdot + m.calc_n_dot_matrix(self.context) @ self.v
         m.set_positions(context, m.get_positions(self.context) + t * qdot + t * t / 2 * qddot)
         m.set_velocities(context, self.v + t * self.vdot)
         return context
@@ -123,7 +123,7 @@ def test_maps_between_v_and_qdot(kind: str, is_reversed: bool) -> None:
 def test_rates_of_the_maps(kind: str, is_reversed: bool) -> None:
     setup = Setup(kind, is_reversed)
     m = setup.mobilizer
-    np.testing.assert_allclose(m.calc_ndot_matrix(setup.context), setup.rate(m.calc_n_matrix), atol=1e-9)
+    np.testing.assert_allclose(m.calc_n_dot_matrix(setup.context), setup.rate(m.calc_n_matrix), atol=1e-9)
     np.testing.assert_allclose(
-        m.calc_nplusdot_matrix(setup.context), setup.rate(m.calc_nplus_matrix), atol=1e-9
+        m.calc_nplus_dot_matrix(setup.context), setup.rate(m.calc_nplus_matrix), atol=1e-9
     )

@@ -161,8 +161,8 @@ def test_rates_of_the_maps_vs_differences(model: str) -> None:
     context = motion.at(0.0)
     for m in case.tree.mobilizers:
         for rate_of_map, its_map in (
-            (m.calc_ndot_matrix, m.calc_n_matrix),
-            (m.calc_nplusdot_matrix, m.calc_nplus_matrix),
+            (m.calc_n_dot_matrix, m.calc_n_matrix),
+            (m.calc_nplus_dot_matrix, m.calc_nplus_matrix),
         ):
             expected = time_derivative(lambda t, f=its_map: f(motion.at(t)), rate)
             scale = 100.0 * (1.0 + float(np.abs(its_map(context)).max(initial=0.0)))

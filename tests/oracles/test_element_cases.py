@@ -287,7 +287,7 @@ WAYS: dict[str, tuple[Callable[[Run], Any], ...]] = {
         lambda run: _columns(lambda e: run.tree.map_qdot_to_velocity(run.context, e), len(run.q)),
         _of_mobilizers("calc_nplus_matrix", "v", "q"),
     ),
-    "Ndot": (_of_mobilizers("calc_ndot_matrix", "q", "v"),),
+    "Ndot": (_of_mobilizers("calc_n_dot_matrix", "q", "v"),),
     "qdot": (lambda run: run.tree.map_velocity_to_qdot(run.context, run.v),),
     "X_WF": (
         _each_joint(lambda run, joint: joint.frame_on_parent.calc_pose_in_world(run.context)),

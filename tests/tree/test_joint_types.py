@@ -417,8 +417,8 @@ NO_ARGUMENT = (
     "calc_hinge_matrix",
     "calc_n_matrix",
     "calc_nplus_matrix",
-    "calc_ndot_matrix",
-    "calc_nplusdot_matrix",
+    "calc_n_dot_matrix",
+    "calc_nplus_dot_matrix",
 )
 
 
@@ -476,8 +476,8 @@ def test_gimbal_lock(joint_type: Any, pitch: float) -> None:
         lambda: mobilizer.map_acceleration_to_qddot(context, np.ones(nv)),
         lambda: mobilizer.map_qddot_to_acceleration(context, np.ones(nq)),
         lambda: mobilizer.calc_n_matrix(context),
-        lambda: mobilizer.calc_ndot_matrix(context),
-        lambda: mobilizer.calc_nplusdot_matrix(context),
+        lambda: mobilizer.calc_n_dot_matrix(context),
+        lambda: mobilizer.calc_nplus_dot_matrix(context),
         lambda: tree.map_velocity_to_qdot(context, np.ones(nv)),
         lambda: tree.map_acceleration_to_qddot(context, np.ones(nv)),
         lambda: tree.map_qddot_to_acceleration(context, np.ones(nq)),

@@ -337,14 +337,14 @@ class Mobilizer(CoordinateOwner):
         """Return N+(q) with ``v = N+ qdot``, shape (num_velocities, num_positions); ``N+ N = 1``."""
         return tree_mobilizers.Nplus_matrix(context, self._checked_node(context))
 
-    def calc_ndot_matrix(self, context: ContextCore) -> FloatArray:
+    def calc_n_dot_matrix(self, context: ContextCore) -> FloatArray:
         """Return the rate of N(q) in the motion of the Context, shape (num_positions, num_velocities).
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
         return tree_mobilizers.Ndot_matrix(context, self._checked_node(context))
 
-    def calc_nplusdot_matrix(self, context: ContextCore) -> FloatArray:
+    def calc_nplus_dot_matrix(self, context: ContextCore) -> FloatArray:
         """Return the rate of N+(q) in the motion of the Context, shape (num_velocities, num_positions).
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
