@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from mbt.errors import TopologyError
+from mbt.errors import ArgumentTypeError, ElementIndexError, TopologyError
 from mbt.topology import JointGraph, SpanningForest, grow_forest
 
 
@@ -370,6 +370,35 @@ def test_sizes_and_neighbours() -> None:
     assert forest.path_between(0, 0) == (0,)
     assert forest.path_between(4, 0) == forest.path_to_world(4)
     assert [forest.edge_label(b) for b in (0, 1, 6, 7)] == ["", "joint 'j0'", "joint 'j4', reversed", "free"]
+
+
+@pytest.mark.parametrize(
+    ("method", "argument", "kind"),
+    [
+        ("subtree", "node", "node"),
+        ("path_to_world", "node", "node"),
+        ("body_name", "node", "node"),
+        ("edge_label", "node", "node"),
+        ("path_between", "from_node", "node"),
+        ("parent_body", "body", "body"),
+        ("child_bodies", "body", "body"),
+        ("outboard_bodies", "body", "body"),
+    ],
+)
+def test_indices_are_checked(method: str, argument: str, kind: str) -> None:
+    """A negative index would count from the end, and lead a path around World without end."""
+    _, forest = grow("ab", "W>a a>b")
+    rest = (0,) if method == "path_between" else ()
+    for index in (-1, -2, 3, 10**30):
+        message = rf"^{argument}: expected the index of a {kind} \(0 <= index < 3\), got {index}$"
+        with pytest.raises(ElementIndexError, match=message):
+            getattr(forest, method)(index, *rest)
+    for index in ("a", None, 1.0):
+        with pytest.raises(ArgumentTypeError, match=rf"^{argument}: expected the index of a {kind}, got "):
+            getattr(forest, method)(index, *rest)
+    if rest:
+        with pytest.raises(ElementIndexError, match="to_node"):
+            forest.path_between(0, -5)
 
 
 def test_drawing() -> None:

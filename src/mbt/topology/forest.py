@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property
 
+from mbt.errors import ArgumentTypeError, ElementIndexError
 from mbt.topology.drawing import draw_branches, make_graphviz
 from mbt.topology.graph import WORLD, JointGraph
 
@@ -155,24 +157,26 @@ class SpanningForest:
 
     def subtree(self, node: int) -> range:
         """Return the nodes that move with `node` when its mobilizer moves: itself, and all it carries."""
+        node = self._checked(node, "node")
         return range(node, self.subtree_end[node])
 
     def parent_body(self, body: int) -> int:
         """Return the body that carries `body`; -1 for World."""
-        parent = self.parent[self.node_of_body[body]]
+        parent = self.parent[self.node_of_body[self._checked(body, "body")]]
         return NONE if parent == NONE else self.body[parent]
 
     def child_bodies(self, body: int) -> tuple[int, ...]:
         """Return the bodies that `body` carries directly, in node order."""
-        return tuple(self.body[child] for child in self.children[self.node_of_body[body]])
+        node = self.node_of_body[self._checked(body, "body")]
+        return tuple(self.body[child] for child in self.children[node])
 
     def outboard_bodies(self, body: int) -> tuple[int, ...]:
         """Return `body` and all bodies that it carries, in node order."""
-        return tuple(self.body[b] for b in self.subtree(self.node_of_body[body]))
+        return tuple(self.body[b] for b in self.subtree(self.node_of_body[self._checked(body, "body")]))
 
     def path_between(self, from_node: int, to_node: int) -> tuple[int, ...]:
         """Return the nodes on the only path from one node to another, both included."""
-        up, down = [from_node], [to_node]
+        up, down = [self._checked(from_node, "from_node")], [self._checked(to_node, "to_node")]
         while up[-1] != down[-1]:
             # The greater index cannot be the other's ancestor, so its parent is on the path.
             side = up if up[-1] > down[-1] else down
@@ -181,20 +185,36 @@ class SpanningForest:
 
     def path_to_world(self, node: int) -> tuple[int, ...]:
         """Return the nodes from `node` to World, both included."""
-        path = [node]
+        path = [self._checked(node, "node")]
         while path[-1] != WORLD:
             path.append(self.parent[path[-1]])
         return tuple(path)
+
+    def _checked(self, index: int, argument: str) -> int:
+        """Return the index of a node or a body. A negative one does not count from the end."""
+        kind = "body" if argument == "body" else "node"
+        try:
+            i = operator.index(index)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"{argument}: expected the index of a {kind}, got {type(index).__name__}"
+            ) from None
+        if not 0 <= i < self.num_nodes:
+            raise ElementIndexError(
+                f"{argument}: expected the index of a {kind} (0 <= index < {self.num_nodes}), got {i}"
+            )
+        return i
 
     # For readers.
 
     def body_name(self, node: int) -> str:
         """Return the name of the body of a node; ``"body 3"`` where the forest knows none."""
-        body = self.body[node]
+        body = self.body[self._checked(node, "node")]
         return self.body_names[body] if body < len(self.body_names) else f"body {body}"
 
     def edge_label(self, node: int) -> str:
         """Return what connects a node to its parent: the label of the edge, ``"free"``, or "" for World."""
+        node = self._checked(node, "node")
         e = self.edge[node]
         if e == NONE:
             return ""
