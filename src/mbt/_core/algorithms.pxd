@@ -25,7 +25,7 @@ from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.records cimport (
-    Articulated, ArticulatedDof, Composite, Composite6, Ends, MotionForce, Parameters, Weight,
+    Articulated, ArticulatedDof, Composite, Composite6, Ends, Kinematics, MotionForce, Parameters, Weight,
 )
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport copy, rotate4, set_zero
@@ -34,6 +34,30 @@ from mbt._core.spatial cimport copy, rotate4, set_zero
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
     """Scalars of working memory that any of the algorithms needs: O(n)."""
     return 160*<Py_ssize_t>model.num_bodies + 40*<Py_ssize_t>model.num_velocities + 2*model.angle_stride
+
+
+cdef inline void run_positions(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, Kinematics[T]* x
+) noexcept nogil:
+    """Position kinematics in `memory`, straight from q; the rest of `x` gets its place there."""
+    x.X_FM = memory
+    x.X_PB = x.X_FM + 16*model.num_bodies
+    x.X_WB = x.X_PB + 16*model.num_bodies
+    x.H_FM = x.X_WB + 16*model.num_bodies
+    x.H_PB_W = x.H_FM + 6*model.num_velocities
+    x.V_PB_W = x.H_PB_W + 6*model.num_velocities
+    x.V_PB = x.V_PB_W + 6*model.num_bodies
+    x.V_WB = x.V_PB + 6*model.num_bodies
+    x.F_Bo_W = x.V_WB + 6*model.num_bodies
+    x.rest = x.F_Bo_W + 6*model.num_bodies
+    calc_position_kinematics(
+        model, p.X_BF, q, x.rest, x.rest + model.angle_stride, x.X_FM, x.X_PB, x.X_WB, x.H_FM, x.H_PB_W
+    )
+
+
+cdef inline void run_velocities(const Model* model, const T* v, Kinematics[T]* x) noexcept nogil:
+    """Velocity kinematics, after `run_positions`."""
+    calc_velocity_kinematics(model, x.X_WB, x.H_PB_W, v, x.V_PB_W, x.V_PB, x.V_WB)
 
 
 cdef inline void run_inverse_dynamics(
@@ -104,21 +128,12 @@ cdef inline void run_body_forces(
     const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, T* memory, T* tau
 ) noexcept nogil:
     """tau = J' F of `add_body_forces`, straight from q and v."""
-    cdef T* X_FM = memory
-    cdef T* X_PB = X_FM + 16*model.num_bodies
-    cdef T* X_WB = X_PB + 16*model.num_bodies
-    cdef T* V_PB_W = X_WB + 16*model.num_bodies
-    cdef T* V_PB = V_PB_W + 6*model.num_bodies
-    cdef T* V_WB = V_PB + 6*model.num_bodies
-    cdef T* F = V_WB + 6*model.num_bodies
-    cdef T* H_FM = F + 6*model.num_bodies
-    cdef T* H_PB_W = H_FM + 6*model.num_velocities
-    cdef T* sin_q = H_PB_W + 6*model.num_velocities
-    calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
-    calc_velocity_kinematics(model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
-    set_zero(F, 6*model.num_bodies)
-    add_body_forces(model, p, weightless, X_WB, V_WB, F)
-    calc_generalized_forces(model, X_WB, H_PB_W, F, tau)
+    cdef Kinematics[T] x
+    run_positions(model, p, q, memory, &x)
+    run_velocities(model, v, &x)
+    set_zero(x.F_Bo_W, 6*model.num_bodies)
+    add_body_forces(model, p, weightless, x.X_WB, x.V_WB, x.F_Bo_W)
+    calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau)
 
 
 cdef inline void run_inverse_dynamics_with_elements(
@@ -164,20 +179,14 @@ cdef inline void run_gravity_forces(
     const Model* model, const Parameters[T]* p, const int* weightless, const T* q, T* memory, T* tau_g
 ) noexcept nogil:
     """Generalized forces of gravity."""
-    cdef T* X_FM = memory
-    cdef T* X_PB = X_FM + 16*model.num_bodies
-    cdef T* X_WB = X_PB + 16*model.num_bodies
-    cdef T* F = X_WB + 16*model.num_bodies
-    cdef T* H_FM = F + 6*model.num_bodies
-    cdef T* H_PB_W = H_FM + 6*model.num_velocities
-    cdef T* sin_q = H_PB_W + 6*model.num_velocities
+    cdef Kinematics[T] x
     if weightless == NULL:
         run_gravity_generalized_forces(model, p, q, memory, tau_g)
     else:
-        calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
-        set_zero(F, 6*model.num_bodies)
-        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F)
-        calc_generalized_forces(model, X_WB, H_PB_W, F, tau_g)
+        run_positions(model, p, q, memory, &x)
+        set_zero(x.F_Bo_W, 6*model.num_bodies)
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, x.X_WB, x.F_Bo_W)
+        calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau_g)
 
 
 cdef inline T run_potential_energy(
@@ -281,24 +290,19 @@ cdef inline void run_frame_jacobian(
     const Model* model, const Parameters[T]* p, int frame, const T* q, T* memory, T* J
 ) noexcept nogil:
     """(6, nv) Jacobian of the frame's spatial velocity in World, with respect to v."""
-    cdef T* X_FM = memory
-    cdef T* X_PB = X_FM + 16*model.num_bodies
-    cdef T* X_WB = X_PB + 16*model.num_bodies
-    cdef T* H_FM = X_WB + 16*model.num_bodies
-    cdef T* H_PB_W = H_FM + 6*model.num_velocities
-    cdef T* sin_q = H_PB_W + 6*model.num_velocities
+    cdef Kinematics[T] x
     cdef int node = model.frame_node[frame]
     cdef T p_BoFo_B[3]
     cdef T p_WoFo[3]
     cdef int i
-    calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+    run_positions(model, p, q, memory, &x)
     for i in range(3):
         p_BoFo_B[i] = p.X_BF[16*frame + 4*i + 3]
-    rotate4(X_WB + 16*node, p_BoFo_B, p_WoFo)
+    rotate4(x.X_WB + 16*node, p_BoFo_B, p_WoFo)
     for i in range(3):
-        p_WoFo[i] = p_WoFo[i] + X_WB[16*node + 4*i + 3]
+        p_WoFo[i] = p_WoFo[i] + x.X_WB[16*node + 4*i + 3]
     set_zero(J, 6*model.num_velocities)
-    add_spatial_velocity_jacobian(model, node, X_WB, H_PB_W, p_WoFo, 1.0, J)
+    add_spatial_velocity_jacobian(model, node, x.X_WB, x.H_PB_W, p_WoFo, 1.0, J)
 
 
 cdef inline void run_generalized_forces(
@@ -313,16 +317,10 @@ cdef inline void run_stateless_generalized_forces(
     const Model* model, const Parameters[T]* p, const T* q, const T* F_Bo_W, T* memory, T* tau
 ) noexcept nogil:
     """tau = sum of J_WB' F_Bo_W, straight from q."""
-    cdef T* X_FM = memory
-    cdef T* X_PB = X_FM + 16*model.num_bodies
-    cdef T* X_WB = X_PB + 16*model.num_bodies
-    cdef T* F = X_WB + 16*model.num_bodies
-    cdef T* H_FM = F + 6*model.num_bodies
-    cdef T* H_PB_W = H_FM + 6*model.num_velocities
-    cdef T* sin_q = H_PB_W + 6*model.num_velocities
-    calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
-    copy(F_Bo_W, 6*model.num_bodies, F)
-    calc_generalized_forces(model, X_WB, H_PB_W, F, tau)
+    cdef Kinematics[T] x
+    run_positions(model, p, q, memory, &x)
+    copy(F_Bo_W, 6*model.num_bodies, x.F_Bo_W)
+    calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau)
 
 
 cdef inline void run_coriolis_matrix(

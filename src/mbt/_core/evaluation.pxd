@@ -14,7 +14,7 @@ from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inerti
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.records cimport Mobod, Parameters, Pose
+from mbt._core.records cimport Kinematics, Mobod, Parameters, Pose
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport set_zero
 
@@ -151,52 +151,45 @@ cdef inline void evaluate_in_world(
     """What needs the kinematics of the caches."""
     cdef int nb = model.num_bodies
     cdef int nv = model.num_velocities
-    cdef T* X_FM = memory
-    cdef T* X_PB = X_FM + 16*nb
-    cdef T* X_WB = X_PB + 16*nb
-    cdef T* H_FM = X_WB + 16*nb
-    cdef T* H_PB_W = H_FM + 6*nv
-    cdef T* V_PB_W = H_PB_W + 6*nv
-    cdef T* V_PB = V_PB_W + 6*nb
-    cdef T* V_WB = V_PB + 6*nb
-    cdef T* A_WB = V_WB + 6*nb
-    cdef T* F = A_WB + 6*nb
-    cdef T* rest = F + 6*nb
+    cdef Kinematics[T] x
+    cdef T* A_WB
     cdef int i
-    calc_position_kinematics(model, p.X_BF, q, rest, rest + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
-    calc_velocity_kinematics(model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
+    algorithms.run_positions(model, p, q, memory, &x)
+    algorithms.run_velocities(model, v, &x)
+    A_WB = x.rest
+    x.rest = A_WB + 6*nb
     if function == POSITION_KINEMATICS:
         for i in range(48*nb + 12*nv):
-            out[i] = X_FM[i]
+            out[i] = x.X_FM[i]
     elif function == VELOCITY_KINEMATICS:
         for i in range(18*nb):
-            out[i] = V_PB_W[i]
+            out[i] = x.V_PB_W[i]
     elif function == SPATIAL_INERTIAS:
-        calc_spatial_inertias_in_world(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, X_WB, out, out + 3*nb)
+        calc_spatial_inertias_in_world(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, x.X_WB, out, out + 3*nb)
     elif function == CORIOLIS_MATRIX:
-        algorithms.run_coriolis_matrix(model, p, q, v, X_WB, H_FM, V_WB, rest, base, out)
+        algorithms.run_coriolis_matrix(model, p, q, v, x.X_WB, x.H_FM, x.V_WB, x.rest, base, out)
     elif function == KINETIC_ENERGY:
-        calc_kinetic_energy(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, X_WB, V_WB, v, out)
+        calc_kinetic_energy(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, x.X_WB, x.V_WB, v, out)
     elif function == POTENTIAL_ENERGY:
-        out[0] = algorithms.run_potential_energy(model, p, weightless, q, X_WB)
+        out[0] = algorithms.run_potential_energy(model, p, weightless, q, x.X_WB)
     elif function == CONSERVATIVE_POWER:
-        out[0] = algorithms.run_conservative_power(model, p, weightless, q, v, X_WB, V_WB)
+        out[0] = algorithms.run_conservative_power(model, p, weightless, q, v, x.X_WB, x.V_WB)
     elif function == NON_CONSERVATIVE_POWER:
-        out[0] = algorithms.run_non_conservative_power(model, p, q, v, X_WB, V_WB)
+        out[0] = algorithms.run_non_conservative_power(model, p, q, v, x.X_WB, x.V_WB)
     elif function == MASS_MOMENT:
-        calc_mass_moment(model, p.mass, p.p_BoBcm_B, X_WB, out, out + 1)
+        calc_mass_moment(model, p.mass, p.p_BoBcm_B, x.X_WB, out, out + 1)
     elif function == MOMENTUM:
-        calc_momentum_about_world_origin(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, X_WB, V_WB, out)
+        calc_momentum_about_world_origin(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, x.X_WB, x.V_WB, out)
     else:
-        calc_acceleration_kinematics(model, p.X_BF, q, v, vdot, X_WB, H_PB_W, V_PB_W, V_WB, A_WB)
-        set_zero(F, 6*nb)
-        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F)
+        calc_acceleration_kinematics(model, p.X_BF, q, v, vdot, x.X_WB, x.H_PB_W, x.V_PB_W, x.V_WB, A_WB)
+        set_zero(x.F_Bo_W, 6*nb)
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, x.X_WB, x.F_Bo_W)
         if function == ACCELERATION_KINEMATICS:
             for i in range(6*nb):
                 out[i] = A_WB[i]
         elif function == REACTION_FORCES:
             calc_reaction_forces(
-                model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, X_WB, V_WB, A_WB, F, rest, out
+                model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, x.X_WB, x.V_WB, A_WB, x.F_Bo_W, x.rest, out
             )
         elif function == GENERALIZED_FORCES:
-            calc_generalized_forces(model, X_WB, H_PB_W, F, out)
+            calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, out)

@@ -102,6 +102,21 @@ struct Composite6 {
   T B[36];
 };
 
+// World kinematics in working memory: what the caches of a Context hold, for algorithms that start from q and v.
+template <class T>
+struct Kinematics {
+  T* X_FM;     // (num_bodies, 4, 4)
+  T* X_PB;
+  T* X_WB;
+  T* H_FM;     // (nv, 6)
+  T* H_PB_W;
+  T* V_PB_W;   // (num_bodies, 6)
+  T* V_PB;
+  T* V_WB;
+  T* F_Bo_W;   // (num_bodies, 6), room for forces on the bodies
+  T* rest;     // the memory behind
+};
+
 // The two frames that a force element acts between, in World, with what it does to them.
 template <class T>
 struct Ends {

@@ -66,6 +66,18 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S M[36]
         S B[36]
 
+    cdef cppclass Kinematics[S]:
+        S* X_FM
+        S* X_PB
+        S* X_WB
+        S* H_FM
+        S* H_PB_W
+        S* V_PB_W
+        S* V_PB
+        S* V_WB
+        S* F_Bo_W
+        S* rest
+
     cdef cppclass Ends[S]:
         S X_WA[16]
         S V_WA[6]
