@@ -72,6 +72,21 @@ def test_velocity_and_acceleration_are_derivatives() -> None:
     np.testing.assert_allclose(V[:, 2], path.curvature(s) * speed, atol=1e-15)
 
 
+def test_arc_lengths_and_rates_broadcast() -> None:
+    path = stadium()
+    one_velocity = path.calc_spatial_velocity(1.3, 3.0)
+    one_acceleration = path.calc_spatial_acceleration(1.3, 3.0, 2.0)
+    for s, s_dot, s_ddot in ((1.3, [3, 3], 2), ([1.3, 1.3], 3, 2), ([[1.3]], [3, 3], [[2], [2]])):
+        for v in path.calc_spatial_velocity(s, s_dot).reshape(-1, 6):
+            np.testing.assert_array_equal(v, one_velocity)
+        for a in path.calc_spatial_acceleration(s, s_dot, s_ddot).reshape(-1, 6):
+            np.testing.assert_array_equal(a, one_acceleration)
+    with pytest.raises(mbt.ShapeError, match=r"broadcast with each other, got s \(2,\) and s_dot \(3,\)"):
+        path.calc_spatial_velocity([0, 0], [1, 1, 1])
+    with pytest.raises(mbt.ArgumentTypeError, match="tolerance"):
+        path.is_nearly_periodic("small")  # type: ignore[arg-type]
+
+
 def test_periodic_paths_go_round() -> None:
     path = stadium()
     assert path.is_periodic

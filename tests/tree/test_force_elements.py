@@ -406,6 +406,10 @@ def test_a_door_hinge_by_itself() -> None:
     for angle, torque in zip(angles, hinge.calc_hinge_spring_torque(angles), strict=True):
         slope = central_difference(lambda x, q=angle: float(hinge.calc_hinge_stored_energy(q + x)), 1e-3)
         assert torque == pytest.approx(-slope, rel=1e-8, abs=1e-9)
+    for method in (hinge.calc_hinge_torque, hinge.calc_hinge_conservative_power):
+        assert method(angles, 1.0).shape == method(1.0, angles).shape == angles.shape
+        with pytest.raises(mbt.ShapeError, match=r"got angle \(7,\) and angular_rate \(2,\)"):
+            method(angles, [1.0, 2.0])
     # Friction takes energy away, viscous friction alone as well.
     viscous = mbt.DoorHingeConfig(motion_threshold=0.0, catch_width=0.0, viscous_friction=2.0)
     hinge.set_config(context, viscous)

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, shape_error
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, ShapeError, shape_error
 
 __all__ = [
     "FloatArray",
     "Shape",
+    "as_broadcast_arrays",
     "as_finite",
     "as_finite_array",
     "as_float",
@@ -78,6 +79,16 @@ def as_float_array(
     if ndim is not None and array.ndim != ndim:
         raise shape_error(name, (None,) * ndim, array.shape)
     return array
+
+
+def as_broadcast_arrays(**values: object) -> tuple[FloatArray, ...]:
+    """Convert arguments, given by name, to float64 arrays of the shape to which they broadcast."""
+    arrays = tuple(as_float_array(value, name) for name, value in values.items())
+    try:
+        return tuple(np.broadcast_arrays(*arrays))
+    except ValueError:
+        shapes = " and ".join(f"{name} {array.shape}" for name, array in zip(values, arrays, strict=True))
+        raise ShapeError(f"expected shapes that broadcast with each other, got {shapes}") from None
 
 
 def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:

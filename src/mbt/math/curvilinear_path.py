@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
-from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
+from mbt.math.arrays import FloatArray, as_broadcast_arrays, as_finite_array, as_float, as_float_array
 from mbt.math.poses import normalize_axis
 
 __all__ = ["PiecewiseConstantCurvatureTrajectory"]
@@ -144,7 +144,8 @@ class PiecewiseConstantCurvatureTrajectory:
         begin, end = self._pose_unwrapped(np.array([0.0, self.length]))
         gap = float(np.linalg.norm(end[:3, 3] - begin[:3, 3])) / self.length
         turn = float(np.linalg.norm(end[:3, 0] - begin[:3, 0]))
-        return gap <= tolerance and turn <= tolerance
+        limit = as_float(tolerance, "tolerance")
+        return gap <= limit and turn <= limit
 
     def curvature(self, s: object) -> FloatArray:
         """Return the curvature [rad/m] at arc lengths, any shape. At a break it is that of the next piece."""
@@ -158,16 +159,16 @@ class PiecewiseConstantCurvatureTrajectory:
 
     def calc_spatial_velocity(self, s: object, s_dot: object) -> FloatArray:
         """Return the spatial velocity V_FM [rad/s, m/s] for the speed `s_dot` [m/s], shape (..., 6)."""
-        X, curvature = self.calc_pose(s), self.curvature(s)
-        speed = as_float_array(s_dot, "s_dot")
+        distance, speed = as_broadcast_arrays(s=s, s_dot=s_dot)
+        X, curvature = self.calc_pose(distance), self.curvature(distance)
         return np.concatenate(
             [(curvature * speed)[..., None] * X[..., :3, 2], speed[..., None] * X[..., :3, 0]], axis=-1
         )
 
     def calc_spatial_acceleration(self, s: object, s_dot: object, s_ddot: object) -> FloatArray:
         """Return the spatial acceleration A_FM [rad/s^2, m/s^2], shape (..., 6)."""
-        X, curvature = self.calc_pose(s), self.curvature(s)
-        speed, rate = as_float_array(s_dot, "s_dot"), as_float_array(s_ddot, "s_ddot")
+        distance, speed, rate = as_broadcast_arrays(s=s, s_dot=s_dot, s_ddot=s_ddot)
+        X, curvature = self.calc_pose(distance), self.curvature(distance)
         linear = rate[..., None] * X[..., :3, 0] + (curvature * speed**2)[..., None] * X[..., :3, 1]
         return np.concatenate([(curvature * rate)[..., None] * X[..., :3, 2], linear], axis=-1)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError
-from mbt.math.arrays import FloatArray, as_finite, as_float_array, as_nonnegative
+from mbt.math.arrays import FloatArray, as_broadcast_arrays, as_finite, as_float_array, as_nonnegative
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joints import RevoluteJoint
 
@@ -178,8 +178,9 @@ class DoorHinge(JointForceElement):
         self, angle: object, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the whole torque [N m] at an angle [rad] and a rate [rad/s]."""
-        spring = self.calc_hinge_spring_torque(angle, context)
-        return np.asarray(spring + self.calc_hinge_frictional_torque(angular_rate, context))
+        q, rate = as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
+        spring = self.calc_hinge_spring_torque(q, context)
+        return np.asarray(spring + self.calc_hinge_frictional_torque(rate, context))
 
     def calc_hinge_stored_energy(self, angle: object, context: ContextCore | None = None) -> FloatArray:
         """Return the energy of spring and catch [J] at an angle [rad]; zero at the angle zero."""
@@ -193,9 +194,8 @@ class DoorHinge(JointForceElement):
         self, angle: object, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the power of spring and catch [W] at an angle [rad] and a rate [rad/s]."""
-        return np.asarray(
-            self.calc_hinge_spring_torque(angle, context) * as_float_array(angular_rate, "rate")
-        )
+        q, rate = as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
+        return np.asarray(self.calc_hinge_spring_torque(q, context) * rate)
 
     def calc_hinge_non_conservative_power(
         self, angular_rate: object, context: ContextCore | None = None
