@@ -322,6 +322,32 @@ def test_a_subclass_must_compute_forces() -> None:
     assert tree.force_elements == ()
 
 
+def test_a_forgotten_constructor() -> None:
+    class Push(mbt.ForceElement):
+        def __init__(self) -> None:
+            pass
+
+        def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+            pass
+
+    class Place(mbt.Frame):
+        def __init__(self, body: mbt.RigidBody) -> None:
+            pass
+
+    tree = mbt.MultibodyTree()
+    for add in (
+        lambda: tree.add_force_element(Push),
+        lambda: tree.add_force_element(Push()),
+        lambda: tree.add_frame(Place, tree.world_body),
+        lambda: tree.add_frame(Place(tree.world_body)),
+    ):
+        with pytest.raises(
+            mbt.ArgumentTypeError, match=r"(Push|Place)\.__init__ must call super\(\)\.__init__"
+        ):
+            add()
+    assert (tree.num_force_elements, tree.num_frames) == (0, 1)
+
+
 def test_elements_of_other_trees_are_refused() -> None:
     model, tree = Model(compiled), mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", M_BBo_B))

@@ -22,16 +22,24 @@ def make_element(
             raise ArgumentTypeError(
                 f"{method}: expected a class derived from {base.__name__}, got {element.__name__}"
             )
-        return call_constructor(element.__name__, element, args, kwargs)
+        return _constructed(method, call_constructor(element.__name__, element, args, kwargs))
     if not isinstance(element, base):
         got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
         raise ArgumentTypeError(
             f"{method}: expected a {base.__name__}, or a class of such elements, got {got}"
         )
+    _constructed(method, element)
     if args or kwargs:
         raise ArgumentTypeError(
             f"{method}: expected nothing after {element._label}: only a class is followed by arguments"
         )
+    return element
+
+
+def _constructed(method: str, element: Any) -> Any:
+    """Return the element, unless its class has a constructor that forgets the one of mbt."""
+    if not hasattr(element, "_tree"):
+        raise ArgumentTypeError(f"{method}: {type(element).__name__}.__init__ must call super().__init__()")
     return element
 
 
