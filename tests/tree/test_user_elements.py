@@ -234,6 +234,21 @@ def test_an_error_inside_passes_and_changes_nothing() -> None:
     assert np.isfinite(tree.calc_inverse_dynamics(context, np.zeros(7))).all()
 
 
+@pytest.mark.parametrize("what", ["q", "v", "time"])
+def test_a_force_does_not_change_the_context_it_is_computed_for(what: str) -> None:
+    """Forces would be of one state, and what they are added to of another."""
+
+    def forces(context: Any, pc: Any, forces: Any) -> None:
+        setattr(context, what, 1.5 + getattr(context, what))
+
+    model = faulty(forces=forces)
+    for call in (model.tree.calc_forward_dynamics, model.tree.calc_non_conservative_power):
+        with pytest.raises(
+            mbt.StaleCacheError, match=r"'Faulty_2'.* changed the Context .* context\.clone\(\)"
+        ):
+            call(model.context)
+
+
 def test_a_result_of_the_force_method_is_refused() -> None:
     model = faulty(forces=lambda c, pc, forces: forces)
     with pytest.raises(mbt.ArgumentTypeError, match="expected forces added into `forces` and no result"):

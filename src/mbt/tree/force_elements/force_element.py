@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mbt._core.force_elements import ForceElementType
-from mbt.errors import ArgumentTypeError
+from mbt.errors import ArgumentTypeError, StaleCacheError
 from mbt.tree.context_access import check_context
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import ForceElementIndex
@@ -260,11 +260,18 @@ class ForceElement(MultibodyElement):
     def _own_forces(self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache) -> Any:
         """Return the forces of this element alone, as a subclass computes them."""
         forces = context._new_forces()
+        before = context._serials[:4]  # Of time, q, v and parameters.
         result: object = self.do_calc_and_add_force_contribution(context, pc, vc, forces)  # type: ignore[func-returns-value]
         if result is not None:
             raise ArgumentTypeError(
                 f"{self._label}: {type(self).__name__}.do_calc_and_add_force_contribution: expected forces "
                 f"added into `forces` and no result, got {type(result).__name__}"
+            )
+        if context._serials[:4] != before:
+            raise StaleCacheError(
+                f"{self._label}: {type(self).__name__}.do_calc_and_add_force_contribution: it changed the "
+                "Context that forces are computed for, and pc and vc are stale now. Use a changed "
+                "context.clone() instead."
             )
         return forces
 
