@@ -116,12 +116,15 @@ cdef inline void add_body_forces(
         add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
 
 
-cdef inline void set_gravity_acceleration(const Parameters[T]* p, const int* weightless, T* gravity) noexcept nogil:
-    """Gravity on all bodies is an acceleration of World; one that spares some is a force on the others."""
+cdef inline const T* gravity_acceleration(const Parameters[T]* p, const int* weightless, T* zero) noexcept nogil:
+    """Gravity on all bodies is an acceleration of World; one that spares some is a force on the others.
+
+    Not a copy: a vector read right after three writes waits for them, 5 ns a call. `zero` has room for three.
+    """
     if weightless == NULL:
-        copy(p.gravity, 3, gravity)
-    else:
-        set_zero(gravity, 3)
+        return p.gravity
+    set_zero(zero, 3)
+    return zero
 
 
 cdef inline void run_body_forces(
@@ -136,21 +139,27 @@ cdef inline void run_body_forces(
     calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau)
 
 
+cdef inline void subtract_body_forces(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, T* memory, T* tau
+) noexcept nogil:
+    """tau -= J' F of `add_body_forces`. Needs nv more scalars of memory."""
+    cdef T* tau_of_bodies = memory + count_work(model)
+    cdef int k
+    run_body_forces(model, p, weightless, q, v, memory, tau_of_bodies)
+    for k in range(model.num_velocities):
+        tau[k] = tau[k] - tau_of_bodies[k]
+
+
 cdef inline void run_inverse_dynamics_with_elements(
     const Model* model, const Parameters[T]* p, const int* weightless,
     const T* q, const T* v, const T* vdot, T* memory, T* tau
 ) noexcept nogil:
     """tau = M vdot + C v - (gravity, joint damping, force elements). Needs nv more scalars of memory."""
-    cdef T gravity[3]
-    cdef T* tau_of_bodies = memory + count_work(model)
-    cdef int k
-    set_gravity_acceleration(p, weightless, gravity)
-    run_inverse_dynamics(model, p, gravity, q, v, vdot, memory, tau)
+    cdef T zero[3]
+    run_inverse_dynamics(model, p, gravity_acceleration(p, weightless, zero), q, v, vdot, memory, tau)
     add_joint_forces(model, p, q, v, 1, tau)
     if acts_on_bodies(model, weightless):
-        run_body_forces(model, p, weightless, q, v, memory, tau_of_bodies)
-        for k in range(model.num_velocities):
-            tau[k] = tau[k] - tau_of_bodies[k]
+        subtract_body_forces(model, p, weightless, q, v, memory, tau)
 
 
 cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
@@ -161,7 +170,7 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
 
     Needs 2 nv more scalars of memory. Returns the pivots, in `memory`.
     """
-    cdef T gravity[3]
+    cdef T zero[3]
     cdef T* total = memory + count_work(model)
     cdef T* tau_of_bodies = total + model.num_velocities
     cdef int k
@@ -171,8 +180,9 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
         run_body_forces(model, p, switches.weightless, q, v, memory, tau_of_bodies)
         for k in range(model.num_velocities):
             total[k] = total[k] + tau_of_bodies[k]
-    set_gravity_acceleration(p, switches.weightless, gravity)
-    return run_forward_dynamics(model, p, gravity, switches.locked, q, v, total, memory, vdot)
+    return run_forward_dynamics(
+        model, p, gravity_acceleration(p, switches.weightless, zero), switches.locked, q, v, total, memory, vdot
+    )
 
 
 cdef inline void run_gravity_forces(

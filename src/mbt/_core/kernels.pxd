@@ -9,9 +9,10 @@ cdef Py_ssize_t work_size(const Model* model) noexcept nogil
 cdef void inverse_dynamics(
     const Model* model, const Parameters[double]* p, const double* gravity,
     const double* q, const double* v, const double* vdot, double* memory, double* tau) noexcept nogil
-cdef void inverse_dynamics_with_elements(
-    const Model* model, const Parameters[double]* p, const int* weightless,
-    const double* q, const double* v, const double* vdot, double* memory, double* tau) noexcept nogil
+cdef void subtract_body_forces(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
+    double* memory, double* tau
+) noexcept nogil
 cdef void gravity_generalized_forces(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* q, double* memory,
     double* tau) noexcept nogil

@@ -39,12 +39,12 @@ cdef void inverse_dynamics(
     algorithms.run_inverse_dynamics[double](model, p, gravity, q, v, vdot, memory, tau)
 
 
-cdef void inverse_dynamics_with_elements(
-    const Model* model, const Parameters[double]* p, const int* weightless,
-    const double* q, const double* v, const double* vdot, double* memory, double* tau
+cdef void subtract_body_forces(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
+    double* memory, double* tau
 ) noexcept nogil:
-    """Needs nv more doubles of memory."""
-    algorithms.run_inverse_dynamics_with_elements[double](model, p, weightless, q, v, vdot, memory, tau)
+    """What `run_inverse_dynamics_with_elements` does last, and seldom. Needs nv more doubles of memory."""
+    algorithms.subtract_body_forces[double](model, p, weightless, q, v, memory, tau)
 
 
 cdef void gravity_generalized_forces(
@@ -93,8 +93,8 @@ cdef int forward_dynamics(
     const double* q, const double* v, const double* tau, double* memory, double* vdot
 ) noexcept nogil:
     """Of tau and gravity on all bodies. Returns -1, or the first dof that no mass resists."""
-    cdef double[3] gravity
-    algorithms.set_gravity_acceleration[double](p, switches.weightless, gravity)
+    cdef double[3] zero
+    cdef const double* gravity = algorithms.gravity_acceleration[double](p, switches.weightless, zero)
     return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics[double](
         model, p, gravity, switches.locked, q, v, tau, memory, vdot
     ))
