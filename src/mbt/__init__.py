@@ -91,7 +91,7 @@ from mbt.tree import (
 )
 
 if _typing.TYPE_CHECKING:
-    from mbt import autodiff, parsing
+    from mbt import autodiff, parsing, symbolic
     from mbt.parsing import load_model
 
 __version__ = "0.1.0"
@@ -159,6 +159,7 @@ __all__ = [
     "autodiff",
     "functional",
     "math",
+    "symbolic",
     # Indices
     "AbstractParameterIndex",
     "BodyIndex",
@@ -199,8 +200,8 @@ def __getattr__(name: str) -> _typing.Any:
     """Import what takes time when it is first asked for: the parsers are half of the time of an import."""
     from importlib import import_module
 
-    if name == "autodiff":
-        return import_module("mbt.autodiff")  # Which sets the attribute.
+    if name in ("autodiff", "symbolic"):
+        return import_module(f"mbt.{name}")  # Which sets the attribute.
     if name in ("parsing", "load_model"):
         parsing = import_module("mbt.parsing")
         globals().update(parsing=parsing, load_model=parsing.load_model)

@@ -405,6 +405,12 @@ cdef class ContextCore:
             self.switches.weightless = flags_of(weightless)
         self.switch_serial = next_serial()
 
+    @property
+    def _numbers(self):
+        """What checks and converts the numbers that elements write into this Context, see `mbt.math.numbers`."""
+        from mbt.math.numbers import DOUBLES
+        return DOUBLES
+
     # Parameters -------------------------------------------------------------------------------------------------
 
     @property

@@ -107,6 +107,15 @@ cdef extern from "scalars/transpose.hpp" namespace "MBT_NS" nogil:
     void store_rows_partial(const Lanes* lanes, double* rows, Py_ssize_t stride, int n, int count)
 
 
+cdef extern from "scalars/dual_rows.hpp" namespace "MBT_NS" nogil:
+    # Between values (n,) with derivatives (n, directions), and the block of MBT_W directions that begins at `first`.
+    void load_duals(
+        const double* values, const double* derivatives, Py_ssize_t directions, Py_ssize_t first, Py_ssize_t n,
+        Dual* out)  # derivatives may be NULL: constants
+    void store_duals(
+        const Dual* duals, Py_ssize_t directions, Py_ssize_t first, Py_ssize_t n, double* values, double* derivatives)
+
+
 cdef extern from "scalars/angles.hpp" namespace "MBT_NS" nogil:
     # Of q[index[k]], k < n; index, s and c are padded to a multiple of MBT_W.
     void sincos_of_angles(const double* q, const int* index, int n, double* s, double* c)

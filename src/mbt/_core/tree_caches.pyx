@@ -18,6 +18,12 @@ cdef class TreeCaches:
         # Last: other threads look for it.
         self._compiled = compiled
 
+    def _share_compiled(self, TreeCaches other not None, tuple user_force_elements):
+        """Become a finalized tree with the compiled model of another one."""
+        cdef CompiledModel compiled = other.ready()
+        self._user_force_elements = user_force_elements or None
+        self._compiled = compiled
+
     cdef CompiledModel ready(self):
         if self._compiled is None:
             from mbt.context.checks import compile_copy
@@ -78,6 +84,77 @@ cdef class TreeCaches:
             return frame._index
         from mbt.context.checks import frame_index
         return frame_index(self, frame, name)
+
+    def clone_to_scalar(self, scalar):
+        """Return a clone of this tree that computes in another scalar type.
+
+        All that the clone and its Contexts hold and return are arrays of that scalar, parameters included. Elements
+        are new ones of the same classes, and `get_variant` leads from one tree to the other. The compiled model is
+        shared.
+
+        Parameters
+        ----------
+        scalar : {"double", "autodiff", "sympy", "casadi", "mpmath"} or ScalarType
+            The scalar: a name, or a `mbt.symbolic.ScalarType` of your own.
+
+        Returns
+        -------
+        MultibodyTree
+
+        Raises
+        ------
+        NotFinalizedError
+            Before ``finalize()``.
+        UnknownNameError, ArgumentTypeError
+            When there is no such scalar.
+        ImportError
+            When the package of the scalar is not installed.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
+        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> tree.finalize()
+        >>> twin = tree.clone_to_scalar("sympy")
+        >>> twin.scalar_type
+        <ScalarType 'sympy'>
+        >>> twin.get_variant(rod) is twin.bodies[1]
+        True
+        """
+        from mbt.scalars.cloning import clone_to_scalar
+        return clone_to_scalar(self, scalar)
+
+    def to_autodiff(self):
+        """Return a clone that computes with derivatives, in `mbt.autodiff.AutoDiffArray`; see `clone_to_scalar`.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
+        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10]))
+        >>> tree.finalize()
+        >>> ad = tree.to_autodiff()
+        >>> context = ad.create_default_context()
+        >>> context.q = mbt.autodiff.initialize([0.0])
+        >>> ad.calc_gravity_generalized_forces(context)
+        AutoDiffArray([0.],
+                      derivatives=[[-10.]])
+        """
+        return self.clone_to_scalar("autodiff")
+
+    def to_symbolic(self):
+        """Return a clone that computes with SymPy expressions, in arrays of objects; see `clone_to_scalar`."""
+        return self.clone_to_scalar("sympy")
+
+    @property
+    def scalar_type(self):
+        """The scalar that this tree computes in, a `mbt.symbolic.ScalarType`; ``"double"`` unless it is a clone."""
+        from mbt.symbolic import get_scalar_type
+        return get_scalar_type("double")
 
     def create_default_context(self):
         """Return a new Context: default positions, zero velocities, default parameters.

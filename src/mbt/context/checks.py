@@ -15,7 +15,8 @@ from mbt.errors import (
     SingularityError,
     StaleCacheError,
 )
-from mbt.math.arrays import FloatArray, as_float_array
+from mbt.math.arrays import FloatArray
+from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree import CompiledForceElement, Frame, MultibodyTree, RigidBody
 from mbt.tree.context_access import raise_context_mismatch
 
@@ -60,7 +61,7 @@ def compile_copy(tree: object) -> None:
 
 def raise_stale_cache(name: str, cache: object, expected: str) -> NoReturn:
     """Refuse a cache that is not of this state."""
-    if type(cache).__name__ != expected:
+    if all(kind.__name__ != expected for kind in type(cache).__mro__):
         raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
     raise StaleCacheError(
         f"{name}: this {expected} was not computed from the present values of the Context: "
@@ -211,9 +212,9 @@ def _describe(mobilizer: Mobilizer) -> str:
     return mobilizer.joint._label
 
 
-def as_points(value: object, name: str) -> FloatArray:
+def as_points(value: object, name: str, numbers: Numbers = DOUBLES) -> FloatArray:
     """Return points as columns, (3, n), or one point, (3,)."""
-    points = as_float_array(value, name)
+    points: FloatArray = numbers.as_float_array(value, name)
     if points.ndim not in (1, 2) or points.shape[0] != 3:
         raise ShapeError(f"{name}: expected shape (3, n), one point a column, or (3,), got {points.shape}")
     return points

@@ -12,6 +12,7 @@ from mbt.context.declared_values import DeclaredValues
 from mbt.context.multibody_forces import MultibodyForces
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_float
+from mbt.tree.parameters import as_declared_vector
 from mbt.tree.pickling import FORMAT, check_format, follow_copies
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Context(ContextCore):
     def _reset_declared(self, reset: Callable[[Context], None]) -> None:
         """Reset this Context with `reset`, and what elements declared."""
         declared = DeclaredValues.default(self.tree)
-        poses = declared.user_poses()
+        poses = declared.user_poses(self._numbers)
         reset(self)
         self._declared = declared
         declared.place_frames(self, poses)
@@ -184,6 +185,10 @@ class Context(ContextCore):
     def _as_number(self, value: object, what: str) -> Any:
         """Return one number for each sample."""
         return as_float(value, what)
+
+    def _as_declared_vector(self, value: object, what: str, size: int, *, finite: bool) -> Any:
+        """Return a vector for what an element declared, read-only."""
+        return as_declared_vector(value, what, size, self.batch_shape, finite=finite)
 
     def _rate_along_motion(self, function: Callable[[Context], Any]) -> Any:
         """Return the rate of a function of time and q, by a central difference along v in time."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, ShapeError
-from mbt.math.arrays import FloatArray, as_float_array, as_index
-from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters, as_declared_vector
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
+from mbt.math.arrays import FloatArray, as_index
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -99,7 +100,7 @@ class DeclaredValues:
         """Set a vector; see `Context`."""
         i = self.parameters._checked_numeric(index)
         size = self.declarations.numeric[i][1].size
-        array = as_declared_vector(values, self._name("numeric", i), size, context.batch_shape)
+        array = context._as_declared_vector(values, self._name("numeric", i), size, finite=True)
         self._take(context, self.parameters._replaced_numeric(i, array))
 
     def set_abstract_parameter(self, context: Context, index: object, value: Any) -> None:
@@ -107,23 +108,25 @@ class DeclaredValues:
         i = self.parameters._checked_abstract(index)
         self._take(context, self.parameters._replaced_abstract(i, value))
 
-    def user_poses(self) -> list[FloatArray]:
+    def user_poses(self, numbers: Numbers = DOUBLES) -> list[FloatArray]:
         """Return the pose X_BF of each frame whose pose is computed in Python."""
-        return [frame._calc_user_pose(self.parameters) for frame in self.declarations.frames]
+        return [frame._calc_user_pose(self.parameters, numbers) for frame in self.declarations.frames]
 
     def place_frames(self, context: Context, poses: list[FloatArray] | None = None) -> None:
         """Write the poses of those frames into the parameters of a Context, where they differ."""
         for frame, X_BF in zip(
-            self.declarations.frames, self.user_poses() if poses is None else poses, strict=True
+            self.declarations.frames,
+            self.user_poses(context._numbers) if poses is None else poses,
+            strict=True,
         ):
-            if not np.array_equal(context._get_parameter("frame_pose", frame.index), X_BF.ravel()):
+            if not context._numbers.are_equal(context._get_parameter("frame_pose", frame.index), X_BF):
                 context._set_parameter("frame_pose", frame.index, X_BF)
 
     def _take(self, context: Context, parameters: Parameters) -> None:
         """Change the parameters, unless a frame has no pose with them."""
         old, self.parameters = self.parameters, parameters
         try:
-            poses = self.user_poses()
+            poses = self.user_poses(context._numbers)
         except BaseException:
             self.parameters = old
             raise
@@ -140,12 +143,7 @@ class DeclaredValues:
         """Set a vector; see `Context`."""
         i = self._checked_discrete(index)
         size = self.declarations.discrete[i][1].size
-        array = as_float_array(values, self._name("discrete", i)).copy()
-        if size == 1 and array.ndim == 0:
-            array = array.reshape(1)
-        if array.shape not in ((size,), (*context.batch_shape, size)):
-            raise ShapeError(f"{self._name('discrete', i)}: expected shape ({size},), got {array.shape}")
-        array.flags.writeable = False
+        array = context._as_declared_vector(values, self._name("discrete", i), size, finite=False)
         self.discrete_state[i] = array
         self.discrete_serial += 1
         # Forces may depend on it.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from mbt.errors import SingularityError
 from mbt.tree.report_tables import Section, Table, as_html, plural
@@ -77,22 +76,22 @@ class EnergyReport:
     @property
     def kinetic_energy(self) -> float:
         """Kinetic energy of all bodies and rotors [J]."""
-        return math.fsum(entry.kinetic_energy for entry in self.entries)
+        return _sum(entry.kinetic_energy for entry in self.entries)
 
     @property
     def potential_energy(self) -> float:
         """Potential energy of all force elements [J]."""
-        return math.fsum(entry.potential_energy for entry in self.entries)
+        return _sum(entry.potential_energy for entry in self.entries)
 
     @property
     def conservative_power(self) -> float:
         """Minus the rate of the potential energy [W]."""
-        return math.fsum(entry.conservative_power for entry in self.entries)
+        return _sum(entry.conservative_power for entry in self.entries)
 
     @property
     def non_conservative_power(self) -> float:
         """Power of all else: force elements, joint damping, actuators, applied forces [W]."""
-        return math.fsum(entry.non_conservative_power for entry in self.entries)
+        return _sum(entry.non_conservative_power for entry in self.entries)
 
     @property
     def balance(self) -> float:
@@ -123,7 +122,8 @@ class EnergyReport:
         """Tell the sums."""
         return (
             f"<EnergyReport: {plural(len(self.entries), 'entry', 'entries')}, "
-            f"KE={self.kinetic_energy:.6g} J, PE={self.potential_energy:.6g} J, balance={self.balance:.2g} W>"
+            f"KE={_format(self.kinetic_energy, '.6g')} J, PE={_format(self.potential_energy, '.6g')} J, "
+            f"balance={_format(self.balance, '.2g')} W>"
         )
 
     def _repr_html_(self) -> str:
@@ -146,12 +146,29 @@ class EnergyReport:
                 entry.conservative_power,
                 entry.non_conservative_power,
             )
-            table.add(entry.element, *(f"{x:.6g}" if x else "" for x in numbers))
+            table.add(entry.element, *(_text(x) for x in numbers))
+        power = self.conservative_power + self.non_conservative_power
         balance = (
-            f"d(KE)/dt = {self.kinetic_energy_rate:.6g} W, Pc + Pnc = "
-            f"{self.conservative_power + self.non_conservative_power:.6g} W, difference {self.balance:.2g} W"
+            f"d(KE)/dt = {_format(self.kinetic_energy_rate, '.6g')} W, Pc + Pnc = "
+            f"{_format(power, '.6g')} W, difference {_format(self.balance, '.2g')} W"
         )
         return [Section("Energy and power", table=table, is_open=True), Section("Balance", [balance])]
+
+
+def _text(number: Any) -> str:
+    """Return a number, and nothing for zero."""
+    return "" if isinstance(number, float) and not number else _format(number, ".6g")
+
+
+def _format(number: Any, form: str) -> str:
+    """Return a number of any scalar as text."""
+    return format(number, form) if isinstance(number, float) else str(getattr(number, "value", number))
+
+
+def _sum(numbers: Iterable[Any]) -> Any:
+    """Return the sum, exact to rounding of doubles."""
+    terms = list(numbers)
+    return math.fsum(terms) if all(isinstance(term, float) for term in terms) else sum(terms)
 
 
 def calc_energy_report(tree: MultibodyTree, context: ContextCore) -> EnergyReport:
@@ -178,17 +195,22 @@ def calc_energy_report(tree: MultibodyTree, context: ContextCore) -> EnergyRepor
 def _body_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntry]:
     M_Bo_W = tree.eval_position_kinematics(context).M_Bo_W
     V_WB = tree.eval_velocity_kinematics(context).V_WB
-    energies = 0.5 * np.einsum("bi,bij,bj->b", V_WB, M_Bo_W, V_WB)
-    return [EnergyEntry(body._label, float(energies[body.node_index])) for body in tree.bodies[1:]]
+    scalar = tree._numbers.scalar
+    entries = []
+    for body in tree.bodies[1:]:
+        V, M = V_WB[body.node_index], M_Bo_W[body.node_index]
+        entries.append(EnergyEntry(body._label, scalar(V @ (M @ V)) / 2))
+    return entries
 
 
 def _rotor_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntry]:
+    scalar = tree._numbers.scalar
     entries = []
     for actuator in tree.joint_actuators:
         inertia = actuator.calc_reflected_inertia(context)
-        if inertia:
-            rate = float(actuator.joint.get_velocities(context)[0])
-            entries.append(EnergyEntry(f"rotor of {actuator._label}", 0.5 * inertia * rate**2))
+        if not tree._numbers.is_zero(inertia):
+            rate = scalar(actuator.joint.get_velocities(context)[0])
+            entries.append(EnergyEntry(f"rotor of {actuator._label}", inertia * rate * rate / 2))
     return entries
 
 
@@ -196,8 +218,9 @@ def _damping_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEn
     entries = []
     for joint in tree.joints:
         damping = joint.get_damping_vector(context)
-        if damping.any():
-            power = -float(damping @ joint.get_velocities(context) ** 2)
+        if not all(tree._numbers.is_zero(entry) for entry in damping):
+            v = joint.get_velocities(context)
+            power = -tree._numbers.scalar(damping @ (v * v))
             entries.append(EnergyEntry(f"damping of {joint._label}", non_conservative_power=power))
     return entries
 
@@ -206,7 +229,7 @@ def _input_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntr
     entries = [
         EnergyEntry(
             actuator._label,
-            non_conservative_power=float(
+            non_conservative_power=tree._numbers.scalar(
                 context.actuation[actuator.input_start] * actuator.joint.get_velocities(context)[0]
             ),
         )
@@ -215,14 +238,16 @@ def _input_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntr
     if context._has_applied_forces:
         forces = context.applied_forces
         V_WB = tree.eval_velocity_kinematics(context).V_WB
-        power = float(np.sum(forces.body_forces * V_WB) + forces.generalized_forces @ context.v)
+        power = (forces.body_forces * V_WB).sum() + (forces.generalized_forces * context.v).sum()
+        power = tree._numbers.scalar(power)
         entries.append(EnergyEntry("applied forces", non_conservative_power=power))
     return entries
 
 
-def _kinetic_energy_rate(tree: MultibodyTree, context: ContextCore) -> float:
+def _kinetic_energy_rate(tree: MultibodyTree, context: ContextCore) -> Any:
     try:
         vdot = tree.calc_forward_dynamics(context)
     except SingularityError:
         return math.nan
-    return float(context.v @ tree.calc_inverse_dynamics(context, vdot))
+    power = (context.v * tree.calc_inverse_dynamics(context, vdot)).sum()
+    return tree._numbers.scalar(power)

@@ -52,6 +52,11 @@ class MultibodyForces:
     # NumPy leaves ``array * forces`` to this class, instead of multiplying entry by entry.
     __array_ufunc__ = None
 
+    def __new__(cls, tree: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Make forces of the scalar of the tree."""
+        own = getattr(tree, "_forces_type", None)
+        return super().__new__(own if own is not None and cls is MultibodyForces else cls)
+
     def __init__(self, tree: MultibodyTree, batch_shape: int | Sequence[int] = ()) -> None:
         if not isinstance(tree, MultibodyTree):
             raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")

@@ -30,6 +30,7 @@ __all__ = [
     "as_nonnegative_array",
     "as_positive",
     "check_out",
+    "has_shape",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -74,7 +75,7 @@ def as_float_array(
     array([1., 2., 3.])
     """
     array = _as_real_array(value, name)
-    if shape is not None and not _has_shape(array.shape, shape):
+    if shape is not None and not has_shape(array.shape, shape):
         raise shape_error(name, shape, array.shape)
     if ndim is not None and array.ndim != ndim:
         raise shape_error(name, (None,) * ndim, array.shape)
@@ -206,7 +207,8 @@ def _as_real_array(value: object, name: str) -> FloatArray:
     return array if array.flags.aligned else array.copy()
 
 
-def _has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
+def has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
+    """Return whether a shape is a wanted one: ``None`` is any extent, a leading ``Ellipsis`` any batch axes."""
     if wanted and wanted[0] is Ellipsis:
         wanted = wanted[1:]
         if len(got) < len(wanted):

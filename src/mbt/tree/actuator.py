@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mbt.errors import ArgumentValueError, shape_error
-from mbt.math.arrays import FloatArray, as_finite, as_float, as_float_array, as_nonnegative, check_out
-from mbt.tree.context_access import get_scalar_parameter, set_parameter
+from mbt.math.arrays import FloatArray, as_float, as_float_array, check_out
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.context_access import get_scalar_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement, as_name, check_element
 from mbt.tree.indices import JointActuatorIndex
 from mbt.tree.joint import Joint
@@ -147,7 +148,8 @@ class JointActuator(MultibodyElement):
     def get_actuation_vector(self, u: object) -> FloatArray:
         """Return the input of this actuator, a copy, shape (..., 1), of `u` (..., num_actuated_dofs)."""
         start = self.input_start
-        actuation = as_float_array(u, "u", (..., self.parent_tree.num_actuated_dofs))
+        tree = self.parent_tree
+        actuation: FloatArray = tree._numbers.as_float_array(u, "u", (..., tree.num_actuated_dofs))
         return actuation[..., start : start + 1].copy()
 
     def set_actuation_vector(self, u_actuator: object, u: FloatArray) -> None:
@@ -179,14 +181,18 @@ class JointActuator(MultibodyElement):
 
     def set_rotor_inertia(self, context: ContextCore, rotor_inertia: object) -> Self:
         """Set the inertia of the rotor in `context` [kg m^2, kg], not negative."""
-        value = self._checked_rotor_inertia(rotor_inertia)
+        value = self._checked_rotor_inertia(rotor_inertia, numbers_of(self, context))
         set_parameter(self, context, "rotor_inertia", self._checked_index(), value)
         return self
 
     def set_gear_ratio(self, context: ContextCore, gear_ratio: object) -> Self:
         """Set the gear ratio in `context`."""
         set_parameter(
-            self, context, "gear_ratio", self._checked_index(), self._checked_gear_ratio(gear_ratio)
+            self,
+            context,
+            "gear_ratio",
+            self._checked_index(),
+            self._checked_gear_ratio(gear_ratio, numbers_of(self, context)),
         )
         return self
 
@@ -197,11 +203,13 @@ class JointActuator(MultibodyElement):
             raise ArgumentValueError(f"{self._label}: effort_limit: expected a number >= 0, got {limit}")
         return limit
 
-    def _checked_rotor_inertia(self, value: object) -> float:
-        return as_nonnegative(value, f"{self._label}: rotor_inertia")
+    def _checked_rotor_inertia(self, value: object, numbers: Numbers = DOUBLES) -> float:
+        inertia: float = numbers.as_nonnegative(value, f"{self._label}: rotor_inertia")
+        return inertia
 
-    def _checked_gear_ratio(self, value: object) -> float:
-        return as_finite(value, f"{self._label}: gear_ratio")
+    def _checked_gear_ratio(self, value: object, numbers: Numbers = DOUBLES) -> float:
+        ratio: float = numbers.as_finite(value, f"{self._label}: gear_ratio")
+        return ratio
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""

@@ -14,7 +14,7 @@ from mbt.errors import (
     NotFinalizedError,
     shape_error,
 )
-from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_nonnegative
+from mbt.math.arrays import FloatArray
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 from mbt.tree.context_access import (
@@ -23,6 +23,7 @@ from mbt.tree.context_access import (
     check_forces,
     get_parameter,
     get_scalar_parameter,
+    numbers_of,
     set_parameter,
 )
 from mbt.tree.element import MultibodyElement, call_constructor, check_element
@@ -187,12 +188,10 @@ class RigidBody(MultibodyElement):
 
     def calc_spatial_inertia_in_body_frame(self, context: ContextCore) -> SpatialInertia:
         """Return the mass properties M_BBo_B that `context` has."""
-        G_BBo_B = UnitInertia(*get_parameter(self, context, "unit_inertia", self.node_index))
-        return SpatialInertia(
+        return numbers_of(self, context).make_inertia(
             self.get_mass(context),
             self.calc_center_of_mass_in_body_frame(context),
-            G_BBo_B,
-            skip_validity_check=True,
+            get_parameter(self, context, "unit_inertia", self.node_index),
         )
 
     def set_mass(self, context: ContextCore, mass: object) -> Self:
@@ -206,7 +205,13 @@ class RigidBody(MultibodyElement):
             When `context` belongs to another tree.
         """
         self._check_has_mass_properties()
-        set_parameter(self, context, "mass", self.node_index, as_nonnegative(mass, f"{self._label}: mass"))
+        set_parameter(
+            self,
+            context,
+            "mass",
+            self.node_index,
+            numbers_of(self, context).as_nonnegative(mass, f"{self._label}: mass"),
+        )
         return self
 
     def set_center_of_mass_in_body_frame(self, context: ContextCore, com: object) -> Self:
@@ -223,9 +228,10 @@ class RigidBody(MultibodyElement):
             When `context` belongs to another tree.
         """
         self._check_has_mass_properties()
-        p_BoBcm_B = as_finite_array(com, f"{self._label}: com", (3,))
+        p_BoBcm_B = numbers_of(self, context).as_finite_array(com, f"{self._label}: com", (3,))
         M = self.calc_spatial_inertia_in_body_frame(context)
-        self._check_valid(SpatialInertia(M.mass, p_BoBcm_B, M.unit_inertia, skip_validity_check=True))
+        components = M.unit_inertia.components
+        self._check_valid(numbers_of(self, context).make_inertia(M.mass, p_BoBcm_B, components))
         set_parameter(self, context, "com", self.node_index, p_BoBcm_B)
         return self
 
@@ -343,9 +349,11 @@ class RigidBody(MultibodyElement):
         """
         check_context(self, context)
         check_forces(self, forces)
-        F = as_float_array(F_Bo_W, f"{self._label}: F_Bo_W")
+        F = numbers_of(self, context).as_float_array(F_Bo_W, f"{self._label}: F_Bo_W")
         if F.shape != (6,):
-            F = as_float_array(F, f"{self._label}: F_Bo_W", (*forces.batch_shape, 6))
+            F = numbers_of(self, context).as_float_array(
+                F, f"{self._label}: F_Bo_W", (*forces.batch_shape, 6)
+            )
         forces.body_forces[..., self.node_index, :] += F
 
     def add_in_force(
@@ -389,8 +397,8 @@ class RigidBody(MultibodyElement):
         check_context(self, context)
         check_forces(self, forces)
         check_element(frame_E, Frame, f"{self._label}: frame_E")
-        p_BoBp_E = as_float_array(p_BP_E, f"{self._label}: p_BP_E", (3,))
-        F_E = as_float_array(F_Bp_E, f"{self._label}: F_Bp_E", (6,))
+        p_BoBp_E = numbers_of(self, context).as_float_array(p_BP_E, f"{self._label}: p_BP_E", (3,))
+        F_E = numbers_of(self, context).as_float_array(F_Bp_E, f"{self._label}: F_Bp_E", (6,))
         R_WE = self.parent_tree.calc_relative_transform(context, self.parent_tree.world_frame, frame_E)[
             ..., :3, :3
         ]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
 
-import numpy as np
-
 from mbt._core.context import ContextCore
 from mbt.errors import ArgumentTypeError, ContextMismatchError
-from mbt.math.arrays import FloatArray, as_float_array
+from mbt.math.arrays import FloatArray
+from mbt.math.numbers import Numbers
 
 if TYPE_CHECKING:
     from mbt.tree.element import MultibodyElement
@@ -20,6 +19,7 @@ __all__ = [
     "check_forces",
     "get_parameter",
     "get_scalar_parameter",
+    "numbers_of",
     "raise_context_mismatch",
     "replace_slice",
     "set_parameter",
@@ -93,6 +93,12 @@ def raise_context_mismatch(tree: MultibodyTree, context: object, wanted: str = "
     )
 
 
+def numbers_of(element: MultibodyElement, context: ContextCore) -> Numbers:
+    """Return what checks and converts the numbers of `context`, after a check that it is one of the tree."""
+    check_context(element, context)
+    return context._numbers
+
+
 def get_parameter(element: MultibodyElement, context: ContextCore, section: str, index: int) -> FloatArray:
     """Return a copy of the numbers that one element has in a section of the parameters."""
     check_context(element, context)
@@ -101,7 +107,8 @@ def get_parameter(element: MultibodyElement, context: ContextCore, section: str,
 
 def get_scalar_parameter(element: MultibodyElement, context: ContextCore, section: str, index: int) -> float:
     """Return the one number that an element has in a section of the parameters."""
-    return float(get_parameter(element, context, section, index).item())
+    number: float = numbers_of(element, context).scalar(get_parameter(element, context, section, index)[0])
+    return number
 
 
 def set_parameter(
@@ -109,14 +116,18 @@ def set_parameter(
 ) -> None:
     """Write the numbers of one element; they were checked before."""
     check_context(element, context)
-    context._set_parameter(section, index, np.asarray(values, dtype=np.float64))
+    context._set_parameter(section, index, context._numbers.as_float_array(values, section))
 
 
-def replace_slice(array: FloatArray, start: int, stop: int, values: object, argument: str) -> FloatArray:
+def replace_slice(
+    numbers: Numbers, array: FloatArray, start: int, stop: int, values: object, argument: str
+) -> FloatArray:
     """Return a copy of `array` with other values in ``[start:stop]``.
 
     Parameters
     ----------
+    numbers : Numbers
+        Those of the Context.
     array : ndarray, shape (n,)
         Positions or velocities of a Context.
     start, stop : int
@@ -126,6 +137,6 @@ def replace_slice(array: FloatArray, start: int, stop: int, values: object, argu
     argument : str
         Name of `values` in error messages.
     """
-    changed = array.copy()
-    changed[start:stop] = as_float_array(values, argument, (stop - start,))
+    new = numbers.as_float_array(values, argument, (stop - start,))
+    changed: FloatArray = numbers.replaced(array, slice(start, stop), new)
     return changed

@@ -8,8 +8,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from mbt.errors import NotFinalizedError
-from mbt.math.arrays import FloatArray, as_float, as_float_array, check_out
-from mbt.tree.context_access import check_context, replace_slice
+from mbt.math.arrays import FloatArray
+from mbt.tree.context_access import check_context, numbers_of, replace_slice
 from mbt.tree.element import MultibodyElement, call_constructor
 
 if TYPE_CHECKING:
@@ -76,35 +76,35 @@ class CoordinateOwner(MultibodyElement):
 
     def get_positions_from_array(self, q_array: object) -> FloatArray:
         """Return this element's part of `q_array`, shape (..., tree.num_positions), as read-only view."""
-        return _read_only(self._position_slice(q_array, "q_array"))
+        return self._read_only(self._position_slice(q_array, "q_array"))
 
     def get_velocities_from_array(self, v_array: object) -> FloatArray:
         """Return this element's part of `v_array`, shape (..., tree.num_velocities), as read-only view."""
-        return _read_only(self._velocity_slice(v_array, "v_array"))
+        return self._read_only(self._velocity_slice(v_array, "v_array"))
 
     def get_accelerations_from_array(self, vdot_array: object) -> FloatArray:
         """Return this element's part of `vdot_array`, shape (..., tree.num_velocities), as read-only view."""
-        return _read_only(self._velocity_slice(vdot_array, "vdot_array"))
+        return self._read_only(self._velocity_slice(vdot_array, "vdot_array"))
 
     def get_generalized_forces_from_array(self, tau_array: object) -> FloatArray:
         """Return this element's part of `tau_array`, shape (..., tree.num_velocities), as read-only view."""
-        return _read_only(self._velocity_slice(tau_array, "tau_array"))
+        return self._read_only(self._velocity_slice(tau_array, "tau_array"))
 
     def get_mutable_positions_from_array(self, q_array: FloatArray) -> FloatArray:
         """Return a view, to write into, of this element's part of `q_array`."""
-        return self._position_slice(_writeable(q_array, "q_array"), "q_array")
+        return self._position_slice(self._writeable(q_array, "q_array"), "q_array")
 
     def get_mutable_velocities_from_array(self, v_array: FloatArray) -> FloatArray:
         """Return a view, to write into, of this element's part of `v_array`."""
-        return self._velocity_slice(_writeable(v_array, "v_array"), "v_array")
+        return self._velocity_slice(self._writeable(v_array, "v_array"), "v_array")
 
     def get_mutable_accelerations_from_array(self, vdot_array: FloatArray) -> FloatArray:
         """Return a view, to write into, of this element's part of `vdot_array`."""
-        return self._velocity_slice(_writeable(vdot_array, "vdot_array"), "vdot_array")
+        return self._velocity_slice(self._writeable(vdot_array, "vdot_array"), "vdot_array")
 
     def get_mutable_generalized_forces_from_array(self, tau_array: FloatArray) -> FloatArray:
         """Return a view, to write into, of this element's part of `tau_array`."""
-        return self._velocity_slice(_writeable(tau_array, "tau_array"), "tau_array")
+        return self._velocity_slice(self._writeable(tau_array, "tau_array"), "tau_array")
 
     def lock(self, context: ContextCore) -> Self:
         """Hold the present positions: the velocities become zero, and stay so until `unlock`.
@@ -131,18 +131,24 @@ class CoordinateOwner(MultibodyElement):
     # The coordinate of a joint that has only one.
 
     def _get_position(self, context: ContextCore) -> float:
-        return float(self.get_positions(context)[0])
+        position: float = numbers_of(self, context).scalar(self.get_positions(context)[0])
+        return position
 
     def _set_position(self, context: ContextCore, value: object, argument: str) -> Self:
         check_context(self, context)
-        return self.set_positions(context, [as_float(value, f"{self._label}: {argument}")])
+        return self.set_positions(
+            context, [numbers_of(self, context).as_float(value, f"{self._label}: {argument}")]
+        )
 
     def _get_velocity(self, context: ContextCore) -> float:
-        return float(self.get_velocities(context)[0])
+        velocity: float = numbers_of(self, context).scalar(self.get_velocities(context)[0])
+        return velocity
 
     def _set_velocity(self, context: ContextCore, value: object, argument: str) -> Self:
         check_context(self, context)
-        return self.set_velocities(context, [as_float(value, f"{self._label}: {argument}")])
+        return self.set_velocities(
+            context, [numbers_of(self, context).as_float(value, f"{self._label}: {argument}")]
+        )
 
     # A part of the coordinates, counted from the first one of this element.
 
@@ -150,7 +156,12 @@ class CoordinateOwner(MultibodyElement):
         check_context(self, context)
         start = self.position_start
         context.q = replace_slice(
-            context.q, start + part.start, start + part.stop, values, f"{self._label}: {argument}"
+            context._numbers,
+            context.q,
+            start + part.start,
+            start + part.stop,
+            values,
+            f"{self._label}: {argument}",
         )
         return self
 
@@ -158,19 +169,37 @@ class CoordinateOwner(MultibodyElement):
         check_context(self, context)
         start = self.velocity_start
         context.v = replace_slice(
-            context.v, start + part.start, start + part.stop, values, f"{self._label}: {argument}"
+            context._numbers,
+            context.v,
+            start + part.start,
+            start + part.stop,
+            values,
+            f"{self._label}: {argument}",
         )
         return self
 
     def _position_slice(self, array: object, argument: str) -> FloatArray:
         start = self.position_start
-        q = as_float_array(array, argument, (..., self.parent_tree.num_positions))
+        tree = self.parent_tree
+        q: FloatArray = tree._numbers.as_float_array(array, argument, (..., tree.num_positions))
         return q[..., start : start + self.num_positions]
 
     def _velocity_slice(self, array: object, argument: str) -> FloatArray:
         start = self.velocity_start
-        v = as_float_array(array, argument, (..., self.parent_tree.num_velocities))
+        tree = self.parent_tree
+        v: FloatArray = tree._numbers.as_float_array(array, argument, (..., tree.num_velocities))
         return v[..., start : start + self.num_velocities]
+
+    def _read_only(self, view: FloatArray) -> FloatArray:
+        """Return a view that cannot be written into: of a list or of integers it shows a copy."""
+        frozen: FloatArray = self.parent_tree._numbers.frozen(view)
+        return frozen
+
+    def _writeable(self, array: FloatArray, argument: str) -> FloatArray:
+        checked: FloatArray = self.parent_tree._numbers.check_out(
+            array, argument, getattr(array, "shape", ())
+        )
+        return checked
 
     def _known_start(self, start: int, what: str) -> int:
         if start < 0:
@@ -197,13 +226,3 @@ def _naming_class(constructor: Callable[..., None]) -> Callable[..., None]:
         call_constructor(type(self).__name__, constructor.__get__(self), args, kwargs)
 
     return construct
-
-
-def _read_only(view: FloatArray) -> FloatArray:
-    """Return a view that cannot be written into: of a list or of integers it shows a copy."""
-    view.flags.writeable = False
-    return view
-
-
-def _writeable(array: FloatArray, argument: str) -> FloatArray:
-    return check_out(array, argument, getattr(array, "shape", ()))

@@ -10,8 +10,9 @@ import numpy as np
 from mbt._core.tree_kinematics import FrameBodyPoseCache
 from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError
 from mbt.math.arrays import FloatArray
+from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import as_pose, as_rotation
-from mbt.tree.context_access import check_context, get_parameter, set_parameter
+from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import call_constructor
 from mbt.tree.frame_acceleration import FrameAcceleration
 from mbt.tree.indices import FrameIndex
@@ -158,23 +159,27 @@ class Frame(FrameAcceleration):
         """Return the rotation R_BF of this frame F in its body frame B, with the parameters of `context`."""
         if self._is_user_defined:
             R_BF = self.do_calc_rotation_matrix_in_body_frame(self._parameters_of(context))
-            return as_rotation(R_BF, self._what("do_calc_rotation_matrix_in_body_frame"))
+            return numbers_of(self, context).as_rotation(
+                R_BF, self._what("do_calc_rotation_matrix_in_body_frame")
+            )
         return self.calc_pose_in_body_frame(context)[:3, :3]
 
     def calc_offset_pose_in_body(self, context: ContextCore, X_FQ: object) -> FloatArray:
         """Return the pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
-        X = as_pose(X_FQ, "X_FQ")
+        X = numbers_of(self, context).as_pose(X_FQ, "X_FQ")
         if self._is_user_defined:
             X_BQ = self.do_calc_offset_pose_in_body(self._parameters_of(context), X)
-            return as_pose(X_BQ, self._what("do_calc_offset_pose_in_body"))
+            return numbers_of(self, context).as_pose(X_BQ, self._what("do_calc_offset_pose_in_body"))
         return self.calc_pose_in_body_frame(context) @ X
 
     def calc_offset_rotation_matrix_in_body(self, context: ContextCore, R_FQ: object) -> FloatArray:
         """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
-        R = as_rotation(R_FQ, "R_FQ")
+        R = numbers_of(self, context).as_rotation(R_FQ, "R_FQ")
         if self._is_user_defined:
             R_BQ = self.do_calc_offset_rotation_matrix_in_body(self._parameters_of(context), R)
-            return as_rotation(R_BQ, self._what("do_calc_offset_rotation_matrix_in_body"))
+            return numbers_of(self, context).as_rotation(
+                R_BQ, self._what("do_calc_offset_rotation_matrix_in_body")
+            )
         return self.calc_rotation_matrix_in_body_frame(context) @ R
 
     # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a
@@ -310,9 +315,11 @@ class Frame(FrameAcceleration):
         """Whether its pose is computed in Python."""
         return type(self).do_calc_pose_in_body_frame is not Frame.do_calc_pose_in_body_frame
 
-    def _calc_user_pose(self, parameters: Parameters) -> FloatArray:
+    def _calc_user_pose(self, parameters: Parameters, numbers: Numbers = DOUBLES) -> FloatArray:
         """Return the pose X_BF that a subclass computes, checked."""
-        return as_pose(self.do_calc_pose_in_body_frame(parameters), self._what("do_calc_pose_in_body_frame"))
+        X_BF = self.do_calc_pose_in_body_frame(parameters)
+        pose: FloatArray = numbers.as_pose(X_BF, self._what("do_calc_pose_in_body_frame"))
+        return pose
 
     def _parameters_of(self, context: Any) -> Parameters:
         """Return what elements declared, with the values of a Context."""
@@ -469,5 +476,11 @@ class FixedOffsetFrame(Frame):
         ContextMismatchError
             When `context` belongs to another tree.
         """
-        set_parameter(self, context, "frame_pose", self.index, as_pose(X_PF, f"{self._label}: X_PF"))
+        set_parameter(
+            self,
+            context,
+            "frame_pose",
+            self.index,
+            numbers_of(self, context).as_pose(X_PF, f"{self._label}: X_PF"),
+        )
         return self

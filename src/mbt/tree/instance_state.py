@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from mbt._core.context import ContextCore
 from mbt.errors import ArgumentTypeError
-from mbt.math.arrays import FloatArray, as_float_array, check_out
+from mbt.math.arrays import FloatArray
+from mbt.math.numbers import Numbers
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.state_layout import StateLayout
 
@@ -66,7 +67,7 @@ class InstanceState(StateLayout):
         ndarray, shape (..., get_num_positions(model_instance))
         """
         indices = self._position_indices(model_instance)
-        return as_float_array(q, "q", (..., self.num_positions))[..., indices]
+        return self._numbers.as_float_array(q, "q", (..., self.num_positions))[..., indices]
 
     def set_positions_in_array(self, model_instance: int, q_instance: object, q: FloatArray) -> None:
         """Write the positions of a model instance into those of the whole tree.
@@ -80,26 +81,42 @@ class InstanceState(StateLayout):
         q : ndarray, shape (..., num_positions), float64, C-contiguous
             Positions of the whole tree. The others are left as they are.
         """
-        _write(q_instance, "q_instance", q, "q", self.num_positions, self._position_indices(model_instance))
+        _write(
+            self._numbers,
+            q_instance,
+            "q_instance",
+            q,
+            "q",
+            self.num_positions,
+            self._position_indices(model_instance),
+        )
 
     def get_velocities_from_array(self, model_instance: int, v: object) -> FloatArray:
         """Return the velocities of a model instance, a copy; `v` has the shape (..., num_velocities)."""
         indices = self._velocity_indices(model_instance)
-        return as_float_array(v, "v", (..., self.num_velocities))[..., indices]
+        return self._numbers.as_float_array(v, "v", (..., self.num_velocities))[..., indices]
 
     def set_velocities_in_array(self, model_instance: int, v_instance: object, v: FloatArray) -> None:
         """Write the velocities of a model instance into `v`, as `set_positions_in_array`."""
-        _write(v_instance, "v_instance", v, "v", self.num_velocities, self._velocity_indices(model_instance))
+        _write(
+            self._numbers,
+            v_instance,
+            "v_instance",
+            v,
+            "v",
+            self.num_velocities,
+            self._velocity_indices(model_instance),
+        )
 
     def get_actuation_from_array(self, model_instance: int, u: object) -> FloatArray:
         """Return the inputs of a model instance, a copy; `u` has the shape (..., num_actuated_dofs)."""
         indices = self._input_indices(model_instance)
-        return as_float_array(u, "u", (..., len(self._elements.actuators)))[..., indices]
+        return self._numbers.as_float_array(u, "u", (..., len(self._elements.actuators)))[..., indices]
 
     def set_actuation_in_array(self, model_instance: int, u_instance: object, u: FloatArray) -> None:
         """Write the inputs of a model instance into `u`, as `set_positions_in_array`."""
         size = len(self._elements.actuators)
-        _write(u_instance, "u_instance", u, "u", size, self._input_indices(model_instance))
+        _write(self._numbers, u_instance, "u_instance", u, "u", size, self._input_indices(model_instance))
 
     # Out of a Context, and into it.
 
@@ -213,7 +230,7 @@ class InstanceState(StateLayout):
                 self.get_num_velocities(instance),
             )
         batch = context.q.shape[:-1]
-        state = as_float_array(values, "q_v", (*batch, num_positions + num_velocities))
+        state = self._numbers.as_float_array(values, "q_v", (*batch, num_positions + num_velocities))
         q, v = state[..., :num_positions], state[..., num_positions:]
         # Positions can be refused, velocities of this shape cannot: so nothing changes, or all of it.
         context.q = self._replaced(context.q, instance, q, "q_v", self._position_indices)
@@ -241,16 +258,16 @@ class InstanceState(StateLayout):
             raise_context_mismatch(tree, context)
         return context
 
-    @staticmethod
     def _replaced(
-        array: FloatArray, model_instance: int | None, values: object, argument: str, indices_of: Any
+        self, array: FloatArray, model_instance: int | None, values: object, argument: str, indices_of: Any
     ) -> FloatArray:
         """Return `values`, or a copy of `array` with them in place of the part of a model instance."""
         if model_instance is None:
-            return as_float_array(values, argument, array.shape)
+            whole: FloatArray = self._numbers.as_float_array(values, argument, array.shape)
+            return whole
         indices = indices_of(model_instance)
-        changed = np.array(array, dtype=np.float64)
-        changed[..., indices] = as_float_array(values, argument, (*array.shape[:-1], len(indices)))
+        part = self._numbers.as_float_array(values, argument, (*array.shape[:-1], len(indices)))
+        changed: FloatArray = self._numbers.replaced(array, indices, part)
         return changed
 
     def _position_indices(self, model_instance: int) -> IndexArray:
@@ -282,11 +299,17 @@ def _split(method: str, name: str, model_instance: Any, values: Any) -> tuple[in
 
 
 def _write(
-    values: object, name: str, whole: FloatArray, whole_name: str, size: int, indices: IndexArray
+    numbers: Numbers,
+    values: object,
+    name: str,
+    whole: FloatArray,
+    whole_name: str,
+    size: int,
+    indices: IndexArray,
 ) -> None:
     batch = getattr(whole, "shape", ())[:-1]
-    part = as_float_array(values, name, (*batch, len(indices)))
-    check_out(whole, whole_name, (*batch, size))[..., indices] = part
+    part = numbers.as_float_array(values, name, (*batch, len(indices)))
+    numbers.check_out(whole, whole_name, (*batch, size))[..., indices] = part
 
 
 def _concatenate(ranges: list[range]) -> IndexArray:

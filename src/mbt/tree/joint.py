@@ -9,8 +9,16 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, NotFinalizedError, TopologyError
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_index
-from mbt.math.poses import inverse_pose, matrix_to_quaternion
-from mbt.tree.context_access import Forces, check_context, check_forces, get_scalar_parameter, set_parameter
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.math.poses import matrix_to_quaternion
+from mbt.tree.context_access import (
+    Forces,
+    check_context,
+    check_forces,
+    get_scalar_parameter,
+    numbers_of,
+    set_parameter,
+)
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import as_name, check_element
 from mbt.tree.frame import Frame
@@ -151,12 +159,12 @@ class Joint(CoordinateOwner):
     def get_pose(self, context: ContextCore) -> FloatArray:
         """Return the pose X_FM, shape (4, 4)."""
         X = self.mobilizer.calc_across_mobilizer_transform(context)
-        return inverse_pose(X) if self.mobilizer.is_reversed else X
+        return context._numbers.inverse_pose(X) if self.mobilizer.is_reversed else X
 
     def get_pose_pair(self, context: ContextCore) -> tuple[FloatArray, FloatArray]:
         """Return the pose X_FM as quaternion ``(w, x, y, z)``, shape (4,), and p_FoMo_F [m], shape (3,)."""
         X_FM = self.get_pose(context)
-        return matrix_to_quaternion(X_FM[:3, :3]), X_FM[:3, 3].copy()
+        return context._numbers.matrix_to_quaternion(X_FM[:3, :3]), X_FM[:3, 3].copy()
 
     def get_spatial_velocity(self, context: ContextCore) -> FloatArray:
         """Return the spatial velocity ``V_FM = [w_FM_F; v_FMo_F]`` [rad/s, m/s], shape (6,)."""
@@ -303,22 +311,21 @@ class Joint(CoordinateOwner):
         check_context(self, context)
         start = self.velocity_start
         dofs = range(start, start + self.num_velocities)
-        return np.array(
-            [get_scalar_parameter(self, context, "damping", dof) for dof in dofs], dtype=np.float64
-        )
+        damping = [get_scalar_parameter(self, context, "damping", dof) for dof in dofs]
+        vector: FloatArray = context._numbers.stack(damping)
+        return vector
 
     def set_damping_vector(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context`, shape (num_velocities,) [N m s/rad, N s/m]."""
         check_context(self, context)
-        for dof, value in enumerate(self._checked_damping(damping), self.velocity_start):
+        for dof, value in enumerate(self._checked_damping(damping, context._numbers), self.velocity_start):
             set_parameter(self, context, "damping", dof, value)
         return self
 
-    def _checked_damping(self, damping: object) -> FloatArray:
-        vector = as_finite_array(damping, f"{self._label}: damping", (self.num_velocities,))
-        if (vector < 0.0).any():
-            raise ArgumentValueError(f"{self._label}: damping: expected numbers >= 0, got {vector.tolist()}")
-        return _frozen(vector)
+    def _checked_damping(self, damping: object, numbers: Numbers = DOUBLES) -> FloatArray:
+        what, shape = f"{self._label}: damping", (self.num_velocities,)
+        vector: FloatArray = numbers.frozen(numbers.as_nonnegative_array(damping, what, shape))
+        return vector
 
     # Forces along this joint.
 
@@ -360,9 +367,11 @@ class Joint(CoordinateOwner):
         check_context(self, context)
         check_forces(self, forces)
         dof = as_index(joint_dof, f"{self._label}: joint_dof", self.num_velocities, "velocity of the joint")
-        tau = as_float_array(joint_tau, f"{self._label}: joint_tau")
+        tau = numbers_of(self, context).as_float_array(joint_tau, f"{self._label}: joint_tau")
         if tau.ndim:
-            tau = as_float_array(tau, f"{self._label}: joint_tau", forces.batch_shape)
+            tau = numbers_of(self, context).as_float_array(
+                tau, f"{self._label}: joint_tau", forces.batch_shape
+            )
         forces.generalized_forces[..., self.velocity_start + dof] += tau
 
     def add_in_damping(self, context: ContextCore, forces: Forces) -> None:

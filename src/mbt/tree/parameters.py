@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
-from mbt.math.arrays import FloatArray, as_finite_array, as_index
+from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_index
 from mbt.tree.indices import AbstractParameterIndex, DiscreteStateIndex, NumericParameterIndex
 
 if TYPE_CHECKING:
@@ -297,8 +297,10 @@ class Parameters:
         return f"<Parameters: {len(self._numeric)} numeric, {len(self._abstract)} abstract>"
 
 
-def as_declared_vector(value: object, what: str, size: int, batch_shape: tuple[int, ...]) -> FloatArray:
-    """Return a finite vector of this size, one for all samples of a batch or one for each; read-only.
+def as_declared_vector(
+    value: object, what: str, size: int, batch_shape: tuple[int, ...], *, finite: bool = True
+) -> FloatArray:
+    """Return a vector of this size, finite if so wanted, one for all samples of a batch or one for each; read-only.
 
     Raises
     ------
@@ -307,7 +309,7 @@ def as_declared_vector(value: object, what: str, size: int, batch_shape: tuple[i
     ArgumentValueError
         When a number is not finite.
     """
-    array = as_finite_array(value, what)
+    array = as_finite_array(value, what) if finite else as_float_array(value, what).copy()
     if size == 1 and array.ndim == 0:
         array = array.reshape(1)
     if array.shape not in ((size,), (*batch_shape, size)):

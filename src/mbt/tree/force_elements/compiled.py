@@ -5,11 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mbt.errors import NotFinalizedError
 from mbt.math.arrays import FloatArray
-from mbt.tree.context_access import check_context, get_parameter, set_parameter
+from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements.force_element import ForceElement
 
@@ -114,10 +112,10 @@ class CompiledForceElement(ForceElement):
 
     def _set_numbers(self, context: ContextCore, first: int, values: FloatArray | float) -> None:
         """Write some of the numbers, from entry `first` on; they were checked before."""
-        numbers = self._get_numbers(context)
-        new = np.atleast_1d(np.asarray(values, dtype=np.float64))
-        numbers[first : first + len(new)] = new
-        set_parameter(self, context, "force_element", self._placed(), numbers)
+        numbers = numbers_of(self, context)
+        new = numbers.as_float_array(values, "values").reshape(-1)
+        changed = numbers.replaced(self._get_numbers(context), slice(first, first + len(new)), new)
+        set_parameter(self, context, "force_element", self._placed(), changed)
 
     def _placed(self) -> int:
         if self._core_index < 0:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, StaleCacheError
 from mbt.tree.context_access import check_context
@@ -224,7 +222,10 @@ class ForceElement(MultibodyElement):
         forces = self._own_forces(context, pc, vc)
         power = (forces.body_forces * vc.V_WB).sum(axis=(-2, -1))
         power = power + (forces.generalized_forces * context.v).sum(axis=-1)
-        return power - np.asarray(self.do_calc_conservative_power(context, pc, vc))
+        return power - context._as_number(
+            self.do_calc_conservative_power(context, pc, vc),
+            f"{self._label}: {type(self).__name__}.do_calc_conservative_power",
+        )
 
     # Parameters: see `MultibodyElement.do_declare_parameters`.
 

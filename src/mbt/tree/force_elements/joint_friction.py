@@ -8,7 +8,9 @@ import numpy as np
 
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import FloatArray, as_float_array, as_nonnegative, as_positive
+from mbt.math.arrays import FloatArray, as_float_array
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joint import Joint
 
@@ -114,19 +116,19 @@ class JointFriction(JointForceElement):
 
     def get_coulomb_friction(self, context: ContextCore) -> float:
         """Return the friction in motion that `context` has [N m, N]."""
-        return float(self._get_numbers(context)[0])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[0])
 
     def get_breakaway_friction(self, context: ContextCore) -> float:
         """Return the friction at the onset of motion that `context` has [N m, N]."""
-        return float(self._get_numbers(context)[1])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[1])
 
     def get_stribeck_velocity(self, context: ContextCore) -> float:
         """Return the Stribeck velocity that `context` has [rad/s, m/s]."""
-        return float(self._get_numbers(context)[2])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[2])
 
     def get_transition_velocity(self, context: ContextCore) -> float:
         """Return the transition velocity that `context` has [rad/s, m/s]."""
-        return float(self._get_numbers(context)[3])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[3])
 
     def set_friction(
         self, context: ContextCore, coulomb_friction: object, breakaway_friction: object = None
@@ -140,19 +142,32 @@ class JointFriction(JointForceElement):
         """
         _, _, stribeck_velocity, transition_velocity = self._get_numbers(context)
         numbers = _checked_constants(
-            self._label, coulomb_friction, breakaway_friction, stribeck_velocity, transition_velocity
+            self._label,
+            coulomb_friction,
+            breakaway_friction,
+            stribeck_velocity,
+            transition_velocity,
+            numbers_of(self, context),
         )
         self._set_numbers(context, 0, numbers)
         return self
 
     def set_stribeck_velocity(self, context: ContextCore, stribeck_velocity: object) -> Self:
         """Set the Stribeck velocity in `context` [rad/s, m/s], greater than zero."""
-        self._set_numbers(context, 2, as_positive(stribeck_velocity, f"{self._label}: stribeck_velocity"))
+        self._set_numbers(
+            context,
+            2,
+            numbers_of(self, context).as_positive(stribeck_velocity, f"{self._label}: stribeck_velocity"),
+        )
         return self
 
     def set_transition_velocity(self, context: ContextCore, transition_velocity: object) -> Self:
         """Set the transition velocity in `context` [rad/s, m/s], greater than zero."""
-        self._set_numbers(context, 3, as_positive(transition_velocity, f"{self._label}: transition_velocity"))
+        self._set_numbers(
+            context,
+            3,
+            numbers_of(self, context).as_positive(transition_velocity, f"{self._label}: transition_velocity"),
+        )
         return self
 
     def calc_friction(self, velocity: object, context: ContextCore | None = None) -> FloatArray:
@@ -176,22 +191,24 @@ def _checked_constants(
     breakaway_friction: object,
     stribeck_velocity: object,
     transition_velocity: object,
+    numbers: Numbers = DOUBLES,
 ) -> FloatArray:
-    coulomb = as_nonnegative(coulomb_friction, f"{what}: coulomb_friction")
+    coulomb = numbers.as_nonnegative(coulomb_friction, f"{what}: coulomb_friction")
     breakaway = (
         coulomb
         if breakaway_friction is None
-        else as_nonnegative(breakaway_friction, f"{what}: breakaway_friction")
+        else numbers.as_nonnegative(breakaway_friction, f"{what}: breakaway_friction")
     )
-    if breakaway < coulomb:
+    if numbers.is_less(breakaway, coulomb):
         raise ArgumentValueError(
             f"{what}: breakaway_friction: expected a number >= coulomb_friction = {coulomb}, got {breakaway}"
         )
-    return np.array(
+    constants: FloatArray = numbers.stack(
         [
             coulomb,
             breakaway,
-            as_positive(stribeck_velocity, f"{what}: stribeck_velocity"),
-            as_positive(transition_velocity, f"{what}: transition_velocity"),
+            numbers.as_positive(stribeck_velocity, f"{what}: stribeck_velocity"),
+            numbers.as_positive(transition_velocity, f"{what}: transition_velocity"),
         ]
     )
+    return constants

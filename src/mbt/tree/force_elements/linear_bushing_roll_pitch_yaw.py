@@ -10,7 +10,7 @@ from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.math.arrays import FloatArray, as_nonnegative_array
 from mbt.tree.body import RigidBody
-from mbt.tree.context_access import check_context
+from mbt.tree.context_access import check_context, numbers_of
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements.compiled import CompiledForceElement
 from mbt.tree.frame import Frame
@@ -214,7 +214,11 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
         return np.concatenate([X_WF[:3, :3].T @ torque, X_WF[:3, :3].T @ F_Bo_W[3:]])
 
     def _set_constants(self, context: ContextCore, first: int, values: object, name: str) -> Self:
-        self._set_numbers(context, first, as_nonnegative_array(values, f"{self._label}: {name}", (3,)))
+        self._set_numbers(
+            context,
+            first,
+            numbers_of(self, context).as_nonnegative_array(values, f"{self._label}: {name}", (3,)),
+        )
         return self
 
     # For the tree.

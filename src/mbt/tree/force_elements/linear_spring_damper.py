@@ -10,6 +10,7 @@ from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative, as_positive
 from mbt.tree.body import RigidBody
+from mbt.tree.context_access import numbers_of
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.force_elements.compiled import CompiledForceElement
 
@@ -141,29 +142,35 @@ class LinearSpringDamper(CompiledForceElement):
 
     def get_free_length(self, context: ContextCore) -> float:
         """Return the length without force that `context` has [m]."""
-        return float(self._get_numbers(context)[0])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[0])
 
     def set_free_length(self, context: ContextCore, free_length: object) -> Self:
         """Set the length without force in `context` [m], greater than zero."""
-        self._set_numbers(context, 0, as_positive(free_length, f"{self._label}: free_length"))
+        self._set_numbers(
+            context, 0, numbers_of(self, context).as_positive(free_length, f"{self._label}: free_length")
+        )
         return self
 
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N/m]."""
-        return float(self._get_numbers(context)[1])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[1])
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N/m], not negative."""
-        self._set_numbers(context, 1, as_nonnegative(stiffness, f"{self._label}: stiffness"))
+        self._set_numbers(
+            context, 1, numbers_of(self, context).as_nonnegative(stiffness, f"{self._label}: stiffness")
+        )
         return self
 
     def get_damping(self, context: ContextCore) -> float:
         """Return the damping that `context` has [N s/m]."""
-        return float(self._get_numbers(context)[2])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[2])
 
     def set_damping(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context` [N s/m], not negative."""
-        self._set_numbers(context, 2, as_nonnegative(damping, f"{self._label}: damping"))
+        self._set_numbers(
+            context, 2, numbers_of(self, context).as_nonnegative(damping, f"{self._label}: damping")
+        )
         return self
 
     def get_p_AP(self, context: ContextCore) -> FloatArray:
@@ -172,7 +179,9 @@ class LinearSpringDamper(CompiledForceElement):
 
     def set_p_AP(self, context: ContextCore, p_AP: object) -> Self:
         """Set the position of P in A in `context` [m], shape (3,)."""
-        self._set_numbers(context, 3, as_finite_array(p_AP, f"{self._label}: p_AP", (3,)))
+        self._set_numbers(
+            context, 3, numbers_of(self, context).as_finite_array(p_AP, f"{self._label}: p_AP", (3,))
+        )
         return self
 
     def get_p_BQ(self, context: ContextCore) -> FloatArray:
@@ -181,7 +190,9 @@ class LinearSpringDamper(CompiledForceElement):
 
     def set_p_BQ(self, context: ContextCore, p_BQ: object) -> Self:
         """Set the position of Q in B in `context` [m], shape (3,)."""
-        self._set_numbers(context, 6, as_finite_array(p_BQ, f"{self._label}: p_BQ", (3,)))
+        self._set_numbers(
+            context, 6, numbers_of(self, context).as_finite_array(p_BQ, f"{self._label}: p_BQ", (3,))
+        )
         return self
 
     # For the tree.

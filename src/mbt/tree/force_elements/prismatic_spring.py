@@ -8,6 +8,7 @@ import numpy as np
 
 from mbt._core.force_elements import ForceElementType
 from mbt.math.arrays import as_finite, as_nonnegative
+from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joints import PrismaticJoint
 
@@ -96,18 +97,24 @@ class PrismaticSpring(JointForceElement):
 
     def get_nominal_position(self, context: ContextCore) -> float:
         """Return the translation without force that `context` has [m]."""
-        return float(self._get_numbers(context)[0])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[0])
 
     def set_nominal_position(self, context: ContextCore, nominal_position: object) -> Self:
         """Set the translation without force in `context` [m]."""
-        self._set_numbers(context, 0, as_finite(nominal_position, f"{self._label}: nominal_position"))
+        self._set_numbers(
+            context,
+            0,
+            numbers_of(self, context).as_finite(nominal_position, f"{self._label}: nominal_position"),
+        )
         return self
 
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N/m]."""
-        return float(self._get_numbers(context)[1])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[1])
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N/m], not negative."""
-        self._set_numbers(context, 1, as_nonnegative(stiffness, f"{self._label}: stiffness"))
+        self._set_numbers(
+            context, 1, numbers_of(self, context).as_nonnegative(stiffness, f"{self._label}: stiffness")
+        )
         return self

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbt._core.force_elements import ForceElementType
 from mbt.math.arrays import as_finite, as_nonnegative
+from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joints import RevoluteJoint
 
@@ -97,18 +98,22 @@ class RevoluteSpring(JointForceElement):
 
     def get_nominal_angle(self, context: ContextCore) -> float:
         """Return the angle without torque that `context` has [rad]."""
-        return float(self._get_numbers(context)[0])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[0])
 
     def set_nominal_angle(self, context: ContextCore, nominal_angle: object) -> Self:
         """Set the angle without torque in `context` [rad]."""
-        self._set_numbers(context, 0, as_finite(nominal_angle, f"{self._label}: nominal_angle"))
+        self._set_numbers(
+            context, 0, numbers_of(self, context).as_finite(nominal_angle, f"{self._label}: nominal_angle")
+        )
         return self
 
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N m/rad]."""
-        return float(self._get_numbers(context)[1])
+        return numbers_of(self, context).scalar(self._get_numbers(context)[1])
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N m/rad], not negative."""
-        self._set_numbers(context, 1, as_nonnegative(stiffness, f"{self._label}: stiffness"))
+        self._set_numbers(
+            context, 1, numbers_of(self, context).as_nonnegative(stiffness, f"{self._label}: stiffness")
+        )
         return self

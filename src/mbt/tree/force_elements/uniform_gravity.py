@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import FloatArray, as_finite_array
-from mbt.tree.context_access import check_context, get_parameter, set_parameter
+from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements.force_element import ForceElement
 from mbt.tree.indices import ModelInstanceIndex, world_model_instance
@@ -112,7 +112,13 @@ class UniformGravityFieldElement(ForceElement):
 
     def set_gravity_vector(self, context: ContextCore, g_W: object) -> Self:
         """Set the acceleration of gravity in `context` [m/s^2], shape (3,)."""
-        set_parameter(self, context, "gravity", 0, as_finite_array(g_W, f"{self._label}: g_W", (3,)))
+        set_parameter(
+            self,
+            context,
+            "gravity",
+            0,
+            numbers_of(self, context).as_finite_array(g_W, f"{self._label}: g_W", (3,)),
+        )
         return self
 
     def is_enabled_in(self, context: ContextCore, model_instance: int) -> bool:

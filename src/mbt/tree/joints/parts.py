@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import FloatArray, as_finite_array, as_float
-from mbt.math.poses import as_pose, as_rotation, matrix_to_quaternion, matrix_to_rpy, quaternion_to_matrix
+from mbt.math.arrays import FloatArray, as_float
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.context_access import numbers_of
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
@@ -56,14 +55,16 @@ class Orientation(AngularVelocity):
 
     @staticmethod
     @abstractmethod
-    def _positions_of_rotation(R_FM: FloatArray) -> FloatArray:
+    def _positions_of_rotation(R_FM: FloatArray, numbers: Numbers) -> FloatArray:
         """Return the coordinates of a rotation matrix."""
 
     def set_orientation(self, context: ContextCore, R_FM: object) -> Self:
         """Set the orientation from a rotation matrix R_FM, shape (3, 3)."""
-        R = as_rotation(R_FM, f"{self._label}: R_FM")
+        R = numbers_of(self, context).as_rotation(R_FM, f"{self._label}: R_FM")
         part = slice(0, self._rotation_size)
-        return self._set_position_part(context, part, self._positions_of_rotation(R), "R_FM")
+        return self._set_position_part(
+            context, part, self._positions_of_rotation(R, context._numbers), "R_FM"
+        )
 
 
 class RpyOrientation(Orientation):
@@ -72,8 +73,9 @@ class RpyOrientation(Orientation):
     _rotation_size: ClassVar[int] = 3
 
     @staticmethod
-    def _positions_of_rotation(R_FM: FloatArray) -> FloatArray:
-        return matrix_to_rpy(R_FM)
+    def _positions_of_rotation(R_FM: FloatArray, numbers: Numbers) -> FloatArray:
+        rpy: FloatArray = numbers.matrix_to_rpy(R_FM)
+        return rpy
 
     def get_angles(self, context: ContextCore) -> FloatArray:
         """Return roll, pitch and yaw [rad], shape (3,): ``R_FM = Rz(yaw) Ry(pitch) Rx(roll)``."""
@@ -90,8 +92,9 @@ class QuaternionOrientation(Orientation):
     _rotation_size: ClassVar[int] = 4
 
     @staticmethod
-    def _positions_of_rotation(R_FM: FloatArray) -> FloatArray:
-        return matrix_to_quaternion(R_FM)
+    def _positions_of_rotation(R_FM: FloatArray, numbers: Numbers) -> FloatArray:
+        quaternion: FloatArray = numbers.matrix_to_quaternion(R_FM)
+        return quaternion
 
     def get_quaternion(self, context: ContextCore) -> FloatArray:
         """Return the quaternion ``(w, x, y, z)`` of R_FM as it was set, shape (4,)."""
@@ -128,17 +131,24 @@ class FreeMotion(Orientation):
 
     def set_pose(self, context: ContextCore, X_FM: object) -> Self:
         """Set the pose X_FM, shape (4, 4)."""
-        return self.set_positions(context, self._positions_of_pose(X_FM))
+        return self.set_positions(context, self._positions_of_pose(X_FM, numbers_of(self, context)))
 
     def set_pose_pair(self, context: ContextCore, q_FM: object, p_FM: object) -> Self:
         """Set the pose X_FM from a quaternion ``(w, x, y, z)``, shape (4,), and p_FoMo_F [m], shape (3,)."""
-        R = quaternion_to_matrix(as_finite_array(q_FM, f"{self._label}: q_FM", (4,)))
-        p = as_finite_array(p_FM, f"{self._label}: p_FM", (3,))
-        return self.set_positions(context, np.concatenate([self._positions_of_rotation(R), p]))
+        positions = self._positions_of_pair(q_FM, p_FM, numbers_of(self, context))
+        return self.set_positions(context, positions)
 
-    def _positions_of_pose(self, X_FM: object) -> FloatArray:
-        X = as_pose(X_FM, f"{self._label}: X_FM")
-        return np.concatenate([self._positions_of_rotation(X[:3, :3]), X[:3, 3]])
+    def _positions_of_pose(self, X_FM: object, numbers: Numbers) -> FloatArray:
+        X = numbers.as_pose(X_FM, f"{self._label}: X_FM")
+        rotation = self._positions_of_rotation(X[:3, :3], numbers)
+        positions: FloatArray = numbers.concatenate([rotation, X[:3, 3]])
+        return positions
+
+    def _positions_of_pair(self, q_FM: object, p_FM: object, numbers: Numbers) -> FloatArray:
+        R = numbers.quaternion_to_matrix(numbers.as_finite_array(q_FM, f"{self._label}: q_FM", (4,)))
+        p = numbers.as_finite_array(p_FM, f"{self._label}: p_FM", (3,))
+        positions: FloatArray = numbers.concatenate([self._positions_of_rotation(R, numbers), p])
+        return positions
 
 
 class QuaternionJoint(QuaternionOrientation, Joint):
@@ -192,11 +202,11 @@ class UniformDamping(Joint):
 
     def get_damping(self, context: ContextCore) -> float:
         """Return the damping that `context` has [N m s/rad, N s/m]: that of the first velocity."""
-        return float(self.get_damping_vector(context)[0])
+        return numbers_of(self, context).scalar(self.get_damping_vector(context)[0])
 
     def set_damping(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context` [N m s/rad, N s/m], of every velocity."""
-        value = as_float(damping, f"{self._label}: damping")
+        value = numbers_of(self, context).as_float(damping, f"{self._label}: damping")
         return self.set_damping_vector(context, [value] * self.num_velocities)
 
 
@@ -237,10 +247,8 @@ class FreeJoint(FreeMotion, Joint):
 
     def set_default_pose(self, X_FM: object) -> Self:
         """Set the pose X_FM of a new Context, shape (4, 4), before ``finalize()``."""
-        return self.set_default_positions(self._positions_of_pose(X_FM))
+        return self.set_default_positions(self._positions_of_pose(X_FM, DOUBLES))
 
     def set_default_pose_pair(self, q_FM: object, p_FM: object) -> Self:
         """Set the pose X_FM of a new Context from a quaternion and p_FoMo_F [m], before ``finalize()``."""
-        R = quaternion_to_matrix(as_finite_array(q_FM, f"{self._label}: q_FM", (4,)))
-        p = as_finite_array(p_FM, f"{self._label}: p_FM", (3,))
-        return self.set_default_positions(np.concatenate([self._positions_of_rotation(R), p]))
+        return self.set_default_positions(self._positions_of_pair(q_FM, p_FM, DOUBLES))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from mbt._core.mobilizers import MobilizerType
-from mbt.math.arrays import FloatArray, as_finite_array, as_float
+from mbt.math.arrays import FloatArray, as_float
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.context_access import numbers_of
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
@@ -34,17 +34,20 @@ class _PlanarMotion(CoordinateOwner):
 
     def get_rotation(self, context: ContextCore) -> float:
         """Return the angle about Fz [rad]."""
-        return float(self.get_positions(context)[2])
+        return numbers_of(self, context).scalar(self.get_positions(context)[2])
 
     def set_rotation(self, context: ContextCore, theta: object) -> Self:
         """Set the angle about Fz [rad]."""
         return self._set_position_part(
-            context, slice(2, 3), [as_float(theta, f"{self._label}: theta")], "theta"
+            context,
+            slice(2, 3),
+            [numbers_of(self, context).as_float(theta, f"{self._label}: theta")],
+            "theta",
         )
 
     def set_pose(self, context: ContextCore, p_FM: object, theta: object) -> Self:
         """Set the x and y coordinates of Mo in F [m], shape (2,), and the angle about Fz [rad]."""
-        return self.set_positions(context, self._planar_positions(p_FM, theta))
+        return self.set_positions(context, self._planar_positions(p_FM, theta, numbers_of(self, context)))
 
     def get_translational_velocity(self, context: ContextCore) -> FloatArray:
         """Return the x and y components of v_FMo_F [m/s], shape (2,)."""
@@ -56,16 +59,18 @@ class _PlanarMotion(CoordinateOwner):
 
     def get_angular_velocity(self, context: ContextCore) -> float:
         """Return the rate of the angle [rad/s]."""
-        return float(self.get_velocities(context)[2])
+        return numbers_of(self, context).scalar(self.get_velocities(context)[2])
 
     def set_angular_velocity(self, context: ContextCore, theta_dot: object) -> Self:
         """Set the rate of the angle [rad/s]."""
-        rate = as_float(theta_dot, f"{self._label}: theta_dot")
+        rate = numbers_of(self, context).as_float(theta_dot, f"{self._label}: theta_dot")
         return self._set_velocity_part(context, slice(2, 3), [rate], "theta_dot")
 
-    def _planar_positions(self, p_FM: object, theta: object) -> FloatArray:
-        p = as_finite_array(p_FM, f"{self._label}: p_FM", (2,))
-        return np.append(p, as_float(theta, f"{self._label}: theta"))
+    def _planar_positions(self, p_FM: object, theta: object, numbers: Numbers = DOUBLES) -> FloatArray:
+        p = numbers.as_finite_array(p_FM, f"{self._label}: p_FM", (2,))
+        angle = numbers.stack([numbers.as_float(theta, f"{self._label}: theta")])
+        positions: FloatArray = numbers.concatenate([p, angle])
+        return positions
 
 
 class PlanarMobilizer(_PlanarMotion, Mobilizer):

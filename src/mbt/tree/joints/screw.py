@@ -10,6 +10,8 @@ import numpy as np
 from mbt._core.mobilizers import MobilizerType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray, as_float
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.context_access import numbers_of
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
 from mbt.tree.joints.one_axis import AxisJoint, AxisMobilizer
@@ -54,7 +56,9 @@ class _ScrewMotion(CoordinateOwner):
         ArgumentValueError
             When the screw pitch is zero: no angle gives a translation.
         """
-        return self._set_position(context, self._angle_of(translation, "translation"), "translation")
+        return self._set_position(
+            context, self._angle_of(translation, "translation", numbers_of(self, context)), "translation"
+        )
 
     def get_angular_velocity(self, context: ContextCore) -> float:
         """Return the rate of the angle [rad/s]."""
@@ -77,11 +81,13 @@ class _ScrewMotion(CoordinateOwner):
             When the screw pitch is zero: no rate of the angle gives a translation.
         """
         return self._set_velocity(
-            context, self._angle_of(translation_dot, "translation_dot"), "translation_dot"
+            context,
+            self._angle_of(translation_dot, "translation_dot", numbers_of(self, context)),
+            "translation_dot",
         )
 
-    def _angle_of(self, translation: object, argument: str) -> float:
-        value = as_float(translation, f"{self._label}: {argument}")
+    def _angle_of(self, translation: object, argument: str, numbers: Numbers = DOUBLES) -> float:
+        value: float = numbers.as_float(translation, f"{self._label}: {argument}")
         if self._screw_pitch == 0.0:
             raise ArgumentValueError(
                 f"{self._label}: {argument}: the screw pitch is zero, so that nothing moves along the "

@@ -1,0 +1,421 @@
+"""Everything that a tree computes, by number, over the fused scalar: how trees of other scalars than double compute.
+
+One entry for all, so that each computation is written once for all scalars. What is easily put together from these
+is: in `mbt.scalars`.
+"""
+
+from mbt._core cimport algorithms
+from mbt._core.mobilizers cimport apply_Ndot, apply_Nplusdot, calc_across_Hdot
+from mbt._core.model cimport Model, ParameterLayout, Switches
+from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
+from mbt._core.passes.body_forces cimport calc_generalized_forces, calc_reaction_forces
+from mbt._core.passes.configuration cimport difference_positions, integrate_positions, normalize_positions
+from mbt._core.passes.element_forces cimport (
+    add_forces_between, add_gravity_forces, calc_gravity_potential_energy, calc_gravity_power,
+)
+from mbt._core.passes.energy cimport calc_kinetic_energy
+from mbt._core.passes.jacobian cimport add_angular_velocity_jacobian, add_translational_velocity_jacobian
+from mbt._core.passes.mass_properties cimport (
+    calc_composite_inertia, calc_mass_acceleration, calc_mass_moment, calc_momentum_about_world_origin,
+)
+from mbt._core.passes.momentum_matrix cimport calc_linear_momentum_matrix, calc_momentum_matrix
+from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
+from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
+from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
+from mbt._core.passes.qdot_maps cimport (
+    calc_N, calc_Nplus, calc_vdot_of_steady_qdot, map_acceleration_to_qddot, map_qddot_to_acceleration,
+)
+from mbt._core.records cimport ArticulatedDof, Kinematics, Mobod, Parameters, Pose
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport copy, set_zero
+
+
+# With the third input, where there is one, and the result.
+cpdef enum Quantity:
+    # In node frames, straight from q.
+    MOTION_FORCES                      # vdot -> M vdot + C v (nv,)
+    INVERSE_DYNAMICS                   # vdot -> the same less gravity, damping and force elements (nv,)
+    FORWARD_DYNAMICS                   # tau -> vdot, with gravity, damping and force elements (nv,)
+    MASS_MATRIX                        # (nv, nv)
+    MASS_MATRIX_INVERSE                # (nv, nv)
+    GRAVITY_GENERALIZED_FORCES         # (nv,)
+    BODY_POSES                         # X_WB (nb, 4, 4)
+    # Maps between v and qdot, and steps between positions.
+    QDOT                               # v -> N v (nq,)
+    VELOCITY                           # qdot (nq,) -> N+ qdot (nv,)
+    QDDOT                              # vdot -> N vdot + Ndot v (nq,)
+    ACCELERATION                       # qddot (nq,) -> N+ qddot + N+dot qdot (nv,)
+    STEADY_ACCELERATION                # N+dot qdot (nv,)
+    N_MATRIX                           # (nq, nv)
+    NPLUS_MATRIX                       # (nv, nq)
+    NDOT_MATRIX                        # (nq, nv)
+    NPLUSDOT_MATRIX                    # (nv, nq)
+    HINGE_BIAS                         # Hdot_FM v of each mobilizer (nb, 6)
+    INTEGRATED_POSITIONS               # v, dt (nv + 1,) -> (nq,)
+    POSITION_DIFFERENCE                # q1 (nq,) -> (nv,)
+    NORMALIZED_POSITIONS               # (nq,)
+    FRAME_POSES                        # X_BF (nf, 4, 4)
+    # In World, from the kinematics of q and v.
+    POSITION_KINEMATICS                # X_FM, X_PB, X_WB, H_FM, H_PB_W (48 nb + 12 nv,)
+    SPATIAL_INERTIAS                   # com_W, M_Bo_W (39 nb,)
+    VELOCITY_KINEMATICS                # V_PB_W, V_PB, V_WB (18 nb,)
+    ACCELERATION_KINEMATICS            # vdot -> A_WB (nb, 6)
+    GENERALIZED_FORCES                 # F_Bo_W (nb, 6) -> sum of J' F (nv,)
+    REACTION_FORCES                    # vdot, F_Bo_W (nv + 6 nb,) -> F_BMo_W (nb, 6)
+    CORIOLIS_MATRIX                    # (nv, nv)
+    KINETIC_ENERGY
+    POTENTIAL_ENERGY
+    CONSERVATIVE_POWER
+    NON_CONSERVATIVE_POWER
+    ELEMENT_FORCES                     # gravity, damping, all elements: F_Bo_W, tau (6 nb + nv,)
+    GRAVITY_FORCES                     # F_Bo_W (6 nb,)
+    GRAVITY_POTENTIAL_ENERGY
+    GRAVITY_POWER
+    # Of the force element `index`.
+    ELEMENT_FORCE                      # F_Bo_W, tau (6 nb + nv,)
+    ELEMENT_POTENTIAL_ENERGY
+    ELEMENT_CONSERVATIVE_POWER
+    ELEMENT_NON_CONSERVATIVE_POWER
+    # Of the body `index`, with respect to v.
+    ANGULAR_JACOBIAN                   # (3, nv)
+    TRANSLATIONAL_JACOBIAN             # p_WoBp_W (3,) -> (3, nv)
+    # Of bodies with the masses (nb,) that the third input begins with.
+    MASS_MOMENT                        # -> mass, sum of m p_WBcm (4,)
+    MOMENTUM                           # -> about Wo (6,)
+    LINEAR_MOMENTUM_MATRIX             # -> (3, nv)
+    MASS_ACCELERATION                  # A_WB (nb, 6) -> sum of m a_WBcm (3,)
+    COMPOSITE_INERTIA                  # X_FW (4, 4) -> mass, moment, inertia about Fo in F (10,)
+    MOMENTUM_MATRIX                    # p_WP (3,) -> (6, nv)
+
+
+cdef inline Py_ssize_t count_input(int quantity, const Model* model) noexcept nogil:
+    """Scalars of the third input."""
+    cdef Py_ssize_t nb = model.num_bodies
+    cdef Py_ssize_t nv = model.num_velocities
+    if quantity <= FORWARD_DYNAMICS or quantity == QDOT or quantity == QDDOT or quantity == ACCELERATION_KINEMATICS:
+        return nv
+    if quantity == VELOCITY or quantity == ACCELERATION or quantity == POSITION_DIFFERENCE:
+        return model.num_positions
+    if quantity == INTEGRATED_POSITIONS:
+        return nv + 1
+    if quantity == GENERALIZED_FORCES:
+        return 6*nb
+    if quantity == REACTION_FORCES:
+        return nv + 6*nb
+    if quantity == TRANSLATIONAL_JACOBIAN:
+        return 3
+    if quantity == MASS_ACCELERATION:
+        return 7*nb
+    if quantity == COMPOSITE_INERTIA:
+        return nb + 16
+    if quantity == MOMENTUM_MATRIX:
+        return nb + 3
+    if quantity >= MASS_MOMENT:
+        return nb
+    return 0
+
+
+cdef inline Py_ssize_t count_result(int quantity, const Model* model) noexcept nogil:
+    """Scalars of the result."""
+    cdef Py_ssize_t nb = model.num_bodies
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t nq = model.num_positions
+    if quantity == MASS_MATRIX or quantity == MASS_MATRIX_INVERSE or quantity == CORIOLIS_MATRIX:
+        return nv*nv
+    if N_MATRIX <= quantity <= NPLUSDOT_MATRIX:
+        return nq*nv
+    if quantity == QDOT or quantity == QDDOT or quantity == INTEGRATED_POSITIONS or quantity == NORMALIZED_POSITIONS:
+        return nq
+    if quantity == BODY_POSES:
+        return 16*nb
+    if quantity == FRAME_POSES:
+        return 16*model.num_frames
+    if quantity == POSITION_KINEMATICS:
+        return 48*nb + 12*nv
+    if quantity == SPATIAL_INERTIAS:
+        return 39*nb
+    if quantity == VELOCITY_KINEMATICS:
+        return 18*nb
+    if (
+        quantity == HINGE_BIAS or quantity == ACCELERATION_KINEMATICS or quantity == REACTION_FORCES
+        or quantity == GRAVITY_FORCES
+    ):
+        return 6*nb
+    if quantity == ELEMENT_FORCES or quantity == ELEMENT_FORCE:
+        return 6*nb + nv
+    if (
+        KINETIC_ENERGY <= quantity <= NON_CONSERVATIVE_POWER
+        or GRAVITY_POTENTIAL_ENERGY <= quantity <= GRAVITY_POWER
+        or ELEMENT_POTENTIAL_ENERGY <= quantity <= ELEMENT_NON_CONSERVATIVE_POWER
+    ):
+        return 1
+    if quantity == ANGULAR_JACOBIAN or quantity == TRANSLATIONAL_JACOBIAN or quantity == LINEAR_MOMENTUM_MATRIX:
+        return 3*nv
+    if quantity == MASS_MOMENT:
+        return 4
+    if quantity == MOMENTUM:
+        return 6
+    if quantity == MASS_ACCELERATION:
+        return 3
+    if quantity == COMPOSITE_INERTIA:
+        return 10
+    if quantity == MOMENTUM_MATRIX:
+        return 6*nv
+    return nv
+
+
+cdef inline Py_ssize_t count_derived(const Model* model) noexcept nogil:
+    """Scalars that `derive_parameters` makes."""
+    return (
+        22*<Py_ssize_t>model.num_mobods + 12*<Py_ssize_t>model.num_bodies + 16*<Py_ssize_t>model.num_frames
+        + model.num_velocities
+    )
+
+
+cdef inline Py_ssize_t count_work_of(int quantity, const Model* model) noexcept nogil:
+    """Scalars of working memory."""
+    cdef Py_ssize_t nb = model.num_bodies
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t size = algorithms.count_work(model) + 2*nv
+    if quantity == MASS_MATRIX_INVERSE:
+        return size + 6*nv*(model.num_mobods + 1) + nv
+    if quantity >= POSITION_KINEMATICS:
+        return size + 96*nb + 14*nv
+    return size
+
+
+cdef inline void derive_parameters(
+    # Topology:
+    const Model* model,
+    const ParameterLayout* layout,
+    # In:
+    const T* parameters,   # (layout.size,)
+    # Out:
+    T* derived,            # (count_derived,)
+    Parameters[T]* p,
+) noexcept nogil:
+    """What kernels read, made from one parameter vector; both must live as long as `p`."""
+    cdef Mobod[T]* mobods = <Mobod[T]*>derived
+    cdef Pose[T]* X_NB = <Pose[T]*>(mobods + model.num_mobods)
+    cdef T* X_BF = <T*>(X_NB + model.num_bodies)
+    cdef T* reflected_inertia = X_BF + 16*model.num_frames
+    calc_X_BF(model, parameters + layout.frame_pose, X_BF)
+    calc_reflected_inertia(model, parameters + layout.rotor_inertia, parameters + layout.gear_ratio, reflected_inertia)
+    calc_mobods(
+        model, X_BF, parameters + layout.mass, parameters + layout.com, parameters + layout.unit_inertia, mobods, X_NB
+    )
+    p.mobods = mobods
+    p.X_NB = X_NB
+    p.X_BF = X_BF
+    p.reflected_inertia = reflected_inertia
+    p.mass = parameters + layout.mass
+    p.p_BoBcm_B = parameters + layout.com
+    p.G_BBo_B = parameters + layout.unit_inertia
+    p.gravity = parameters + layout.gravity
+    p.damping = parameters + layout.damping
+    p.force_elements = parameters + layout.force_element
+
+
+cdef inline ArticulatedDof[T]* calc_quantity(
+    int quantity,
+    int index,
+    # Topology:
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,            # (nq,)
+    const T* v,            # (nv,)
+    const T* x,            # (count_input,)
+    # Work:
+    T* memory,             # (count_work_of,)
+    int* base,             # (num_bodies,)
+    # Out:
+    T* out,                # (count_result,)
+) noexcept nogil:
+    """Returns the pivots of what divides by them, in `memory`; NULL for all else."""
+    cdef T no_gravity[3]
+    cdef ArticulatedDof[T]* pivots = NULL
+    if quantity == MOTION_FORCES:
+        set_zero(no_gravity, 3)
+        algorithms.run_inverse_dynamics(model, p, no_gravity, q, v, x, memory, out)
+    elif quantity == INVERSE_DYNAMICS:
+        algorithms.run_inverse_dynamics_with_elements(model, p, switches.weightless, q, v, x, memory, out)
+    elif quantity == FORWARD_DYNAMICS:
+        pivots = algorithms.run_forward_dynamics_with_elements(model, p, switches, q, v, x, memory, out)
+    elif quantity == MASS_MATRIX:
+        algorithms.run_mass_matrix(model, p, q, memory, out)
+    elif quantity == MASS_MATRIX_INVERSE:
+        pivots = algorithms.run_mass_matrix_inverse(
+            model, p, q, memory, memory + algorithms.count_work(model), out
+        )
+    elif quantity == GRAVITY_GENERALIZED_FORCES:
+        algorithms.run_gravity_forces(model, p, switches.weightless, q, memory, out)
+    elif quantity == BODY_POSES:
+        algorithms.run_body_poses(model, p, q, memory, out)
+    elif quantity <= FRAME_POSES:
+        calc_map(quantity, model, p, q, v, x, out)
+    else:
+        calc_in_world(quantity, index, model, switches.weightless, p, q, v, x, memory, base, out)
+    return pivots
+
+
+cdef inline void calc_map(
+    int quantity, const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* x, T* out
+) noexcept nogil:
+    """Between v and qdot, one mobilizer for itself."""
+    if quantity == QDOT:
+        map_velocity_to_qdot(model, q, x, out)
+    elif quantity == VELOCITY:
+        map_qdot_to_velocity(model, q, x, out)
+    elif quantity == QDDOT:
+        map_acceleration_to_qddot(model, q, v, x, out)
+    elif quantity == ACCELERATION:
+        map_qddot_to_acceleration(model, q, v, x, out)
+    elif quantity == STEADY_ACCELERATION:
+        calc_vdot_of_steady_qdot(model, q, v, out)
+    elif quantity == N_MATRIX:
+        calc_N(model, q, out)
+    elif quantity == NPLUS_MATRIX:
+        calc_Nplus(model, q, out)
+    elif quantity == NDOT_MATRIX or quantity == NPLUSDOT_MATRIX:
+        calc_rate_of_map(quantity, model, q, v, out)
+    elif quantity == HINGE_BIAS:
+        calc_hinge_bias(model, q, v, out)
+    elif quantity == INTEGRATED_POSITIONS:
+        integrate_positions(model, q, x, x[model.num_velocities], out)
+    elif quantity == POSITION_DIFFERENCE:
+        difference_positions(model, q, x, out)
+    elif quantity == NORMALIZED_POSITIONS:
+        normalize_positions(model, q, out)
+    else:
+        copy(p.X_BF, 16*model.num_frames, out)
+
+
+cdef inline void calc_rate_of_map(int quantity, const Model* model, const T* q, const T* v, T* out) noexcept nogil:
+    """The rate of N (nq, nv), or of N+ (nv, nq)."""
+    cdef bint of_N = quantity == NDOT_MATRIX
+    cdef const int* columns = model.v_start if of_N else model.q_start
+    cdef const int* rows = model.q_start if of_N else model.v_start
+    cdef Py_ssize_t stride = columns[model.num_bodies]
+    cdef int b, i, k
+    cdef T unit[7]
+    cdef T column[7]
+    set_zero(out, model.num_positions*<Py_ssize_t>model.num_velocities)
+    for b in range(1, model.num_bodies):
+        for k in range(columns[b], columns[b + 1]):
+            set_zero(unit, 7)
+            unit[k - columns[b]] = <T>1.0
+            if of_N:
+                apply_Ndot(
+                    model.type[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], unit, column
+                )
+            else:
+                apply_Nplusdot(
+                    model.type[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], unit, column
+                )
+            for i in range(rows[b], rows[b + 1]):
+                out[stride*i + k] = column[i - rows[b]]
+
+
+cdef inline void calc_hinge_bias(const Model* model, const T* q, const T* v, T* out) noexcept nogil:
+    """Hdot v of each mobilizer."""
+    cdef int b, i, k
+    cdef T Hdot[36]
+    set_zero(out, 6*model.num_bodies)
+    for b in range(1, model.num_bodies):
+        calc_across_Hdot(
+            model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], v + model.v_start[b], Hdot
+        )
+        for k in range(model.v_start[b], model.v_start[b + 1]):
+            for i in range(6):
+                out[6*b + i] = out[6*b + i] + Hdot[6*(k - model.v_start[b]) + i]*v[k]
+
+
+cdef inline void calc_in_world(
+    int quantity, int index, const Model* model, const int* weightless, const Parameters[T]* p, const T* q,
+    const T* v, const T* x, T* memory, int* base, T* out
+) noexcept nogil:
+    """What needs the kinematics of the caches."""
+    cdef Py_ssize_t nb = model.num_bodies
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Kinematics[T] k
+    algorithms.run_positions(model, p, q, memory, &k)
+    if quantity == POSITION_KINEMATICS:
+        copy(k.X_FM, 48*nb + 12*nv, out)
+    elif quantity == SPATIAL_INERTIAS:
+        calc_spatial_inertias_in_world(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, out, out + 3*nb)
+    elif quantity == GENERALIZED_FORCES:
+        copy(x, 6*nb, k.F_Bo_W)
+        calc_generalized_forces(model, k.X_WB, k.H_PB_W, k.F_Bo_W, out)
+    elif quantity == POTENTIAL_ENERGY:
+        out[0] = algorithms.run_potential_energy(model, p, weightless, q, k.X_WB)
+    elif quantity == GRAVITY_FORCES:
+        set_zero(out, 6*nb)
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, k.X_WB, out)
+    elif quantity == GRAVITY_POTENTIAL_ENERGY:
+        out[0] = calc_gravity_potential_energy(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, k.X_WB)
+    elif quantity == ELEMENT_POTENTIAL_ENERGY:
+        out[0] = algorithms.run_element_potential_energy(model, p, index, q, k.X_WB)
+    elif quantity == ANGULAR_JACOBIAN:
+        set_zero(out, 3*nv)
+        add_angular_velocity_jacobian(model, index, k.H_PB_W, 1.0, out)
+    elif quantity == TRANSLATIONAL_JACOBIAN:
+        set_zero(out, 3*nv)
+        add_translational_velocity_jacobian(model, index, k.X_WB, k.H_PB_W, x, 1.0, out)
+    elif quantity == MASS_MOMENT:
+        calc_mass_moment(model, x, p.p_BoBcm_B, k.X_WB, out, out + 1)
+    elif quantity == LINEAR_MOMENTUM_MATRIX:
+        calc_linear_momentum_matrix(model, x, p.p_BoBcm_B, k.X_WB, k.H_PB_W, k.rest, out)
+    elif quantity == COMPOSITE_INERTIA:
+        calc_composite_inertia(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, x + nb, out, out + 1, out + 4)
+    elif quantity == MOMENTUM_MATRIX:
+        calc_momentum_matrix(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, k.H_PB_W, x + nb, k.rest, out)
+    else:
+        algorithms.run_velocities(model, v, &k)
+        calc_with_velocities(quantity, index, model, weightless, p, q, v, x, &k, base, out)
+
+
+cdef inline void calc_with_velocities(
+    int quantity, int index, const Model* model, const int* weightless, const Parameters[T]* p, const T* q,
+    const T* v, const T* x, const Kinematics[T]* k, int* base, T* out
+) noexcept nogil:
+    cdef Py_ssize_t nb = model.num_bodies
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef T* A_WB = k.rest
+    if quantity == VELOCITY_KINEMATICS:
+        copy(k.V_PB_W, 18*nb, out)
+    elif quantity == ACCELERATION_KINEMATICS:
+        calc_acceleration_kinematics(model, p.X_BF, q, v, x, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, out)
+    elif quantity == REACTION_FORCES:
+        calc_acceleration_kinematics(model, p.X_BF, q, v, x, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, A_WB)
+        calc_reaction_forces(
+            model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, k.X_WB, k.V_WB, A_WB, x + nv, A_WB + 6*nb, out
+        )
+    elif quantity == CORIOLIS_MATRIX:
+        algorithms.run_coriolis_matrix(model, p, q, v, k.X_WB, k.H_FM, k.V_WB, k.rest, base, out)
+    elif quantity == KINETIC_ENERGY:
+        calc_kinetic_energy(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, k.X_WB, k.V_WB, v, out)
+    elif quantity == CONSERVATIVE_POWER:
+        out[0] = algorithms.run_conservative_power(model, p, weightless, q, v, k.X_WB, k.V_WB)
+    elif quantity == NON_CONSERVATIVE_POWER:
+        out[0] = algorithms.run_non_conservative_power(model, p, q, v, k.X_WB, k.V_WB)
+    elif quantity == GRAVITY_POWER:
+        out[0] = calc_gravity_power(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, k.X_WB, k.V_WB)
+    elif quantity == ELEMENT_FORCES:
+        set_zero(out, 6*nb + nv)
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, k.X_WB, out)
+        add_forces_between(model, p.force_elements, p.X_BF, k.X_WB, k.V_WB, out)
+        algorithms.add_joint_forces(model, p, q, v, 0, out + 6*nb)
+    elif quantity == ELEMENT_FORCE:
+        set_zero(out, 6*nb + nv)
+        algorithms.run_element_force(model, p, index, q, v, k.X_WB, k.V_WB, out, out + 6*nb)
+    elif quantity == ELEMENT_CONSERVATIVE_POWER:
+        out[0] = algorithms.run_element_power(model, p, index, 1, q, v, k.X_WB, k.V_WB)
+    elif quantity == ELEMENT_NON_CONSERVATIVE_POWER:
+        out[0] = algorithms.run_element_power(model, p, index, 0, q, v, k.X_WB, k.V_WB)
+    elif quantity == MOMENTUM:
+        calc_momentum_about_world_origin(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, k.V_WB, out)
+    elif quantity == MASS_ACCELERATION:
+        calc_mass_acceleration(model, x, p.p_BoBcm_B, k.X_WB, k.V_WB, x + nb, out)

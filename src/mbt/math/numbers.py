@@ -1,0 +1,118 @@
+"""How a Context takes numbers from the outside. One of another scalar than double has its own `Numbers`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mbt.math import arrays, poses
+from mbt.math.arrays import Shape
+from mbt.math.spatial_inertia import SpatialInertia
+from mbt.math.unit_inertia import UnitInertia
+
+__all__ = ["DOUBLES", "Numbers"]
+
+
+class Numbers:
+    """Checks and conversions of arguments for Contexts of doubles; see the functions of the same names."""
+
+    def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+        """Return an array of any numbers."""
+        return arrays.as_float_array(value, name, shape)
+
+    def as_finite_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+        """Return a copy of an array of finite numbers."""
+        return arrays.as_finite_array(value, name, shape)
+
+    def as_nonnegative_array(self, value: object, name: str, shape: Shape) -> Any:
+        """Return a copy of an array of finite numbers that are not negative."""
+        return arrays.as_nonnegative_array(value, name, shape)
+
+    def as_float(self, value: object, name: str) -> Any:
+        """Return any number."""
+        return arrays.as_float(value, name)
+
+    def as_finite(self, value: object, name: str) -> Any:
+        """Return a finite number."""
+        return arrays.as_finite(value, name)
+
+    def as_nonnegative(self, value: object, name: str) -> Any:
+        """Return a finite number that is not negative."""
+        return arrays.as_nonnegative(value, name)
+
+    def as_positive(self, value: object, name: str) -> Any:
+        """Return a finite number greater than zero."""
+        return arrays.as_positive(value, name)
+
+    def as_pose(self, value: object, name: str) -> Any:
+        """Return a copy of a pose, (4, 4)."""
+        return poses.as_pose(value, name)
+
+    def as_rotation(self, value: object, name: str) -> Any:
+        """Return a copy of a rotation, (3, 3)."""
+        return poses.as_rotation(value, name)
+
+    def scalar(self, entry: Any) -> Any:
+        """Return one entry of an array as a number of its own."""
+        return float(entry)
+
+    def is_less(self, a: Any, b: Any) -> bool:
+        """Whether a < b, as far as that is known."""
+        return bool(a < b)
+
+    def stack(self, numbers: Sequence[Any]) -> Any:
+        """Return one array of several numbers."""
+        return np.array(numbers, dtype=np.float64)
+
+    def concatenate(self, parts: Sequence[Any]) -> Any:
+        """Return one array of several with one axis."""
+        return np.concatenate(parts)
+
+    def replaced(self, array: Any, part: Any, values: Any) -> Any:
+        """Return a copy of an array with other values in a part of its last axis."""
+        changed = np.array(array, dtype=np.float64)
+        changed[..., part] = values
+        return changed
+
+    def frozen(self, view: Any) -> Any:
+        """Make an array read-only, and return it."""
+        view.flags.writeable = False
+        return view
+
+    def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
+        """Return an array that can be written into."""
+        return arrays.check_out(out, name, shape)
+
+    def make_inertia(self, mass: Any, com: Any, components: Any) -> SpatialInertia:
+        """Return mass properties, unchecked."""
+        return SpatialInertia(mass, com, UnitInertia(*components), skip_validity_check=True)
+
+    def inverse_pose(self, X: Any) -> Any:
+        """Return the inverse of a pose."""
+        return poses.inverse_pose(X)
+
+    def matrix_to_quaternion(self, R: Any) -> Any:
+        """Return the quaternion ``(w, x, y, z)`` of a rotation."""
+        return poses.matrix_to_quaternion(R)
+
+    def matrix_to_rpy(self, R: Any) -> Any:
+        """Return roll, pitch and yaw of a rotation."""
+        return poses.matrix_to_rpy(R)
+
+    def quaternion_to_matrix(self, q: Any) -> Any:
+        """Return the rotation of a quaternion."""
+        return poses.quaternion_to_matrix(q)
+
+    def is_zero(self, number: Any) -> bool:
+        """Whether a number is known to be zero."""
+        return bool(number == 0.0)
+
+    def are_equal(self, a: Any, b: Any) -> bool:
+        """Whether arrays have the same numbers, in C order."""
+        return bool(np.array_equal(a.ravel(), b.ravel()))
+
+
+#: Of every Context of doubles.
+DOUBLES = Numbers()

@@ -1,0 +1,185 @@
+"""Kinematics of a Context in arrays of its scalar, with the names of the caches of doubles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbt._core.context import (
+    AccelerationKinematicsCache,
+    PositionKinematicsCache,
+    VelocityKinematicsCache,
+)
+from mbt._core.tree_kinematics import FrameBodyPoseCache
+from mbt._core.variants import Quantity
+from mbt.scalars.context import ScalarContext
+
+__all__ = [
+    "ScalarAccelerationKinematics",
+    "ScalarFramePoses",
+    "ScalarPositionKinematics",
+    "ScalarVelocityKinematics",
+]
+
+
+class ScalarPositionKinematics(PositionKinematicsCache):
+    """Kinematics that depend on positions only; see `PositionKinematicsCache`."""
+
+    _parts: dict[str, Any]
+    serials: tuple[Any, ...] = ()
+    _inputs: tuple[Any, ...]
+
+    def _compute(self, context: ScalarContext) -> ScalarPositionKinematics:
+        nb, nv = context.tree.num_bodies, context.tree.num_velocities
+        flat = context._evaluate(Quantity.POSITION_KINEMATICS)
+        names = ("X_FM", "X_PB", "X_WB")
+        parts = {
+            name: flat[16 * nb * i : 16 * nb * (i + 1)].reshape(nb, 4, 4) for i, name in enumerate(names)
+        }
+        parts["H_FM"] = flat[48 * nb : 48 * nb + 6 * nv].reshape(nv, 6)
+        parts["H_PB_W"] = flat[48 * nb + 6 * nv :].reshape(nv, 6)
+        self._parts = {name: context._numbers.frozen(part) for name, part in parts.items()}
+        self.serials = context._position_serials()
+        # What is seldom asked for is computed then, from these, which never change.
+        self._inputs = (context, context._q, context._parameters)
+        return self
+
+    @property
+    def X_WB(self) -> Any:
+        """Pose of each body in World, (num_bodies, 4, 4)."""
+        return self._parts["X_WB"]
+
+    @property
+    def X_PB(self) -> Any:
+        """Pose of each body in its parent body, (num_bodies, 4, 4)."""
+        return self._parts["X_PB"]
+
+    @property
+    def X_FM(self) -> Any:
+        """Pose of each body's outboard frame in its inboard frame, (num_bodies, 4, 4)."""
+        return self._parts["X_FM"]
+
+    @property
+    def X_BF(self) -> Any:
+        """Pose of each frame in its body, (num_frames, 4, 4)."""
+        return self._later("X_BF", Quantity.FRAME_POSES, slice(None), (4, 4))
+
+    @property
+    def H_FM(self) -> Any:
+        """Motion axes, of M in F, (num_velocities, 6)."""
+        return self._parts["H_FM"]
+
+    @property
+    def H_PB_W(self) -> Any:
+        """Motion axes, of B in P, in World, (num_velocities, 6)."""
+        return self._parts["H_PB_W"]
+
+    @property
+    def com_W(self) -> Any:
+        """Position of each body's centre of mass from its origin, in World, (num_bodies, 3) [m]."""
+        return self._later("com_W", Quantity.SPATIAL_INERTIAS, slice(0, 3 * self._num_bodies()), (3,))
+
+    @property
+    def M_Bo_W(self) -> Any:
+        """Spatial inertia of each body about its origin, in World, (num_bodies, 6, 6)."""
+        return self._later("M_Bo_W", Quantity.SPATIAL_INERTIAS, slice(3 * self._num_bodies(), None), (6, 6))
+
+    def _num_bodies(self) -> int:
+        return len(self.X_WB)
+
+    def _later(self, name: str, quantity: Quantity, part: slice, shape: tuple[int, ...]) -> Any:
+        if name not in self._parts:
+            context, q, parameters = self._inputs
+            flat = context._evaluate_at(quantity, q, parameters)
+            self._parts[name] = context._numbers.frozen(flat[part].reshape(-1, *shape).copy())
+        return self._parts[name]
+
+
+class ScalarVelocityKinematics(VelocityKinematicsCache):
+    """Kinematics that depend on positions and velocities; see `VelocityKinematicsCache`."""
+
+    _parts: dict[str, Any]
+    serials: tuple[Any, ...] = ()
+
+    def _compute(self, context: ScalarContext) -> ScalarVelocityKinematics:
+        nb = context.tree.num_bodies
+        flat = context._evaluate(Quantity.VELOCITY_KINEMATICS).reshape(3, nb, 6)
+        self._parts = {
+            name: context._numbers.frozen(flat[i].copy()) for i, name in enumerate(("V_PB_W", "V_PB", "V_WB"))
+        }
+        self.serials = context._velocity_serials()
+        self._tree = context.tree
+        return self
+
+    @property
+    def V_WB(self) -> Any:
+        """Spatial velocity of each body in World, (num_bodies, 6) [rad/s, m/s]."""
+        return self._parts["V_WB"]
+
+    @property
+    def V_PB(self) -> Any:
+        """Spatial velocity of each body in its parent body, expressed in the parent, (num_bodies, 6)."""
+        return self._parts["V_PB"]
+
+    @property
+    def V_PB_W(self) -> Any:
+        """Spatial velocity of each body in its parent body, expressed in World, (num_bodies, 6)."""
+        return self._parts["V_PB_W"]
+
+
+class ScalarAccelerationKinematics(AccelerationKinematicsCache):
+    """Accelerations; see `AccelerationKinematicsCache`."""
+
+    def __init__(self, context: ScalarContext, A_WB: Any, vdot: Any) -> None:
+        self._A_WB = context._numbers.frozen(A_WB)
+        self._vdot = context._numbers.frozen(vdot)
+
+    @property
+    def A_WB(self) -> Any:
+        """Spatial acceleration of each body in World, (num_bodies, 6) [rad/s^2, m/s^2]."""
+        return self._A_WB
+
+    @property
+    def vdot(self) -> Any:
+        """Generalized accelerations that they go with, (num_velocities,)."""
+        return self._vdot
+
+    def __repr__(self) -> str:
+        """Tell the sizes."""
+        return f"<AccelerationKinematicsCache: {len(self.A_WB)} bodies, {len(self.vdot)} velocities>"
+
+
+class ScalarFramePoses(FrameBodyPoseCache):
+    """Poses of all frames in their bodies; see `FrameBodyPoseCache`."""
+
+    def __init__(self, context: ScalarContext) -> None:
+        # Not the base class's: it holds poses of doubles.
+        numbers = context._numbers
+        tree = context.tree
+        X_BF = context._evaluate(Quantity.FRAME_POSES).reshape(tree.num_frames, 4, 4)
+        R_FB = np.swapaxes(X_BF[:, :3, :3], 1, 2)
+        p_FB = -(R_FB @ X_BF[:, :3, 3:])
+        self._tree = tree
+        self._X_BF = numbers.frozen(X_BF)
+        self._inverse = numbers.frozen(np.concatenate([np.concatenate([R_FB, p_FB], 2), X_BF[:, 3:]], 1))
+        self._is_identity = np.array([numbers.is_identity(X) for X in X_BF], dtype=bool)
+
+    def is_of(self, tree: Any) -> bool:
+        """Return whether these are poses of the frames of a tree."""
+        return tree is self._tree
+
+    @property
+    def X_BF(self) -> Any:
+        """Pose of each frame in its body, (num_frames, 4, 4)."""
+        return self._X_BF
+
+    @property
+    def X_FB(self) -> Any:
+        """Pose of each frame's body in the frame, (num_frames, 4, 4)."""
+        return self._inverse
+
+    @property
+    def is_X_BF_identity(self) -> Any:
+        """Whether each frame is exactly that of its body, (num_frames,)."""
+        return self._is_identity

@@ -1,0 +1,310 @@
+"""A Context whose numbers are of another scalar than double."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.context import ContextCore
+from mbt._core.variants import Quantity
+from mbt.context.checks import check_forces
+from mbt.context.context import Context
+from mbt.errors import ArgumentValueError, ShapeError
+from mbt.scalars.arrays import AutoDiffArrays, ScalarArrays
+from mbt.scalars.forces import ScalarForces
+
+if TYPE_CHECKING:
+    from mbt.scalars.tree import ScalarTree
+
+__all__ = ["ScalarContext"]
+
+
+class ScalarContext(Context):
+    """Time, positions, velocities, inputs and parameters in arrays of the scalar of a tree.
+
+    Made by ``create_default_context()`` of a tree that `clone_to_scalar` made. All values begin as constants.
+    """
+
+    tree: ScalarTree  # type: ignore[assignment]
+
+    def __init__(self, tree: ScalarTree) -> None:
+        numbers = tree._numbers
+        compiled = tree._compiled
+        assert compiled is not None
+        self._scalars: ScalarArrays = numbers
+        self._engine = numbers.make_engine(compiled)
+        self._cached: dict[str, tuple[Any, Any]] = {}
+        # Arrays are never written in place.
+        self._stale: set[str] = {"q", "v", "parameters"}
+        self._q = numbers.frozen(numbers.take_numbers(compiled.default_q).copy())
+        self._v = numbers.frozen(numbers.zeros((tree.num_velocities,)))
+        self._actuation = numbers.frozen(numbers.zeros((len(tree.joint_actuators),)))
+        self._parameters = numbers.frozen(numbers.take_numbers(compiled.default_parameters).copy())
+        self._time: Any = 0.0
+        self._forces: ScalarForces | None = None
+        super().__init__(tree)
+
+    # State and inputs.
+
+    @property
+    def _numbers(self) -> ScalarArrays:
+        return self._scalars
+
+    @property
+    def q(self) -> Any:
+        """Generalized positions, (num_positions,); read-only, write with ``context.q = ...``."""
+        return self._q
+
+    @q.setter
+    def q(self, value: object) -> None:
+        array = self._take(value, "q", self._q.shape)
+        self._set_core("q", array)
+        self._q = array
+        self._stale.add("q")
+
+    @property
+    def v(self) -> Any:
+        """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
+        return self._v
+
+    @v.setter
+    def v(self, value: object) -> None:
+        array = self._take(value, "v", self._v.shape)
+        if self._scalars.values(array) is None:
+            self._check_locked(array)
+        self._set_core("v", array)
+        self._v = array
+        self._stale.add("v")
+
+    @property
+    def time(self) -> Any:
+        """Time [s]."""
+        return self._time
+
+    @time.setter
+    def time(self, value: object) -> None:
+        self._time = self._scalars.as_float(value, "time")
+        self._note_change("time")
+
+    @property
+    def actuation(self) -> Any:
+        """Force or torque of each actuator, (num_actuators,); read-only, write with ``context.actuation = ...``."""
+        return self._actuation
+
+    @actuation.setter
+    def actuation(self, value: object) -> None:
+        self._actuation = self._take(value, "actuation", self._actuation.shape)
+        self._note_change("inputs")
+
+    @property
+    def applied_forces(self) -> ScalarForces:
+        """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
+        if self._forces is None:
+            self._forces = self._new_forces()
+        self._forces._make_room(self._count_like())
+        return self._forces
+
+    @applied_forces.setter
+    def applied_forces(self, value: Any) -> None:
+        check_forces(self.tree, value, "applied_forces", ())
+        if value is not self._forces:
+            self._forces = self._new_forces()
+            self._forces.add_in_forces(value)
+        self._note_change("inputs")
+
+    @property
+    def _has_applied_forces(self) -> bool:
+        return self._forces is not None
+
+    def _take(self, value: object, name: str, shape: tuple[int, ...]) -> Any:
+        """Return a copy of an argument, read-only."""
+        return self._scalars.frozen(self._scalars.as_float_array(value, name, shape).copy())
+
+    def _set_core(self, name: str, array: Any) -> None:
+        """Let the compiled base class check the values, where there are any, and keep them for other checks."""
+        values = self._scalars.values(array)
+        if values is None:
+            self._note_change(name)
+        else:
+            getattr(ContextCore, name).__set__(self, values)
+
+    def _check_locked(self, v: Any) -> None:
+        for k, entry in enumerate(v):
+            if self._is_locked(k, 1) and not self._scalars.is_zero(entry):
+                raise ArgumentValueError(f"v: velocity {k} is locked, so v[{k}] must be zero, got {entry}")
+
+    def _set_locked(self, start: int, count: int, locked: bool) -> None:
+        """Lock or unlock dofs; a locked dof is at rest."""
+        super()._set_locked(start, count, locked)
+        if locked and count:
+            zeros = self._scalars.zeros((count,))
+            v = self._scalars.concatenate([self._v[:start], zeros, self._v[start + count :]])
+            self._v = self._scalars.frozen(v)
+            self._stale.add("v")
+            self._note_change("v")
+
+    # Parameters.
+
+    def _get_parameter(self, section: str, index: int) -> Any:
+        """Copy of the numbers that one element has in a section of the parameters."""
+        return self._parameters[self.tree._compiled.parameter_slice(section, index)].copy()  # type: ignore[union-attr]
+
+    def _set_parameter(self, section: str, index: int, values: Any) -> None:
+        """Write the numbers of one element; the caller has checked them."""
+        part = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
+        array = self._scalars.as_float_array(values, section).reshape(-1)
+        if array.shape != (part.stop - part.start,):
+            raise ShapeError(f"{section}: expected {part.stop - part.start} numbers, got {array.size}")
+        doubles = self._scalars.values(array)
+        if doubles is None:
+            self._note_change("parameters")
+        else:
+            super()._set_parameter(section, index, doubles)
+        old = self._parameters
+        parts = [old[: part.start], array, old[part.stop :]]
+        self._parameters = self._scalars.frozen(self._scalars.concatenate(parts))
+        self._stale.add("parameters")
+
+    # Computing.
+
+    def _evaluate(self, quantity: Quantity, x: Any = None, index: int = -1) -> Any:
+        """Return a quantity at the present values, (n,)."""
+        if self._stale:
+            self._push()
+        return self._scalars.evaluate(self._engine, self, quantity, index, x)
+
+    def _push(self) -> None:
+        """Give what has changed to the engine."""
+        for name in ("q", "v", "parameters"):
+            if name in self._stale:
+                self._scalars.set_engine(self._engine, name, getattr(self, "_" + name))
+                self._stale.discard(name)
+
+    def _evaluate_at(self, quantity: Quantity, q: Any, parameters: Any) -> Any:
+        """Return a quantity at other positions and parameters, and v = 0."""
+        assert self.tree._compiled is not None
+        engine = self._scalars.make_engine(self.tree._compiled)
+        zeros = self._scalars.frozen(self._scalars.zeros(self._v.shape))
+        for name, array in (("q", q), ("v", zeros), ("parameters", parameters)):
+            self._scalars.set_engine(engine, name, array)
+        return self._scalars.evaluate(engine, self, quantity, -1, None)
+
+    def _cache(self, name: str, serials: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
+        """Return what was computed at these serial numbers, or compute it."""
+        known = self._cached.get(name)
+        if known is None or known[0] != serials:
+            known = self._cached[name] = (serials, compute())
+        return known[1]
+
+    def _position_serials(self) -> tuple[Any, ...]:
+        _, q, _, parameters, _, _ = self._serials
+        return (q, parameters)
+
+    def _velocity_serials(self) -> tuple[Any, ...]:
+        _, q, v, parameters, _, _ = self._serials
+        return (q, v, parameters)
+
+    # For force elements written in Python.
+
+    @property
+    def _zero(self) -> Any:
+        return self._scalars.scalar(0.0)
+
+    def _count_like(self) -> list[Any]:
+        """Return arrays with as many derivatives as anything here has."""
+        return [
+            self._q,
+            self._v,
+            self._parameters,
+            self._actuation,
+            self._time,
+            *self.parameters._numeric,
+            *self._declared.discrete_state,
+        ]
+
+    def _new_forces(self) -> ScalarForces:
+        """Return forces of the scalar of this Context, zero."""
+        forces = ScalarForces(self.tree)
+        forces._make_room(self._count_like())
+        return forces
+
+    def _as_number(self, value: object, what: str) -> Any:
+        return self._scalars.as_float(value, what)
+
+    def _as_declared_vector(self, value: object, what: str, size: int, *, finite: bool) -> Any:
+        """Return what an element declared, of this size; read-only."""
+        convert = self._scalars.as_finite_array if finite else self._scalars.as_float_array
+        array = convert(value, what)
+        if size == 1 and array.ndim == 0:
+            array = array.reshape(1)
+        if array.shape != (size,):
+            raise ShapeError(f"{what}: expected shape ({size},), got {array.shape}")
+        return self._scalars.frozen(array.copy())
+
+    def _rate_along_motion(self, function: Callable[[Context], Any]) -> Any:
+        """Return the rate of a function of time and q along v in time.
+
+        With derivatives, that of the compiled base class; objects have no difference quotient.
+        """
+        if isinstance(self._scalars, AutoDiffArrays):
+            step = 1e-5 / max(1.0, float(np.max(np.abs(self._v.value), initial=0.0)))
+            qdot = self._evaluate(Quantity.QDOT, self._v)
+            values = []
+            for dt in (-step, step):
+                other = self.clone()
+                other.q = self._q + dt * qdot
+                other.time = self._time + dt
+                values.append(function(other))
+            return (values[1] - values[0]) / (2.0 * step)
+        raise ArgumentValueError(
+            "a force element with a potential energy needs a method do_calc_conservative_power to compute with "
+            f"the scalar {self.tree.scalar_type.name!r}, which has no difference quotients"
+        )
+
+    # Copies.
+
+    def clone(self) -> ScalarContext:
+        """Return an independent Context of the same tree with the same values."""
+        other = ScalarContext(self.tree)
+        other._set_state(self._get_state())
+        return other
+
+    def _get_state(self) -> dict[str, Any]:
+        forces = self._forces
+        return {
+            **super()._get_state(),
+            "time": 0.0,
+            "scalars": {
+                name: getattr(self, name) for name in ("_q", "_v", "_actuation", "_parameters", "_time")
+            },
+            "scalar_forces": None if forces is None else (forces.body_forces, forces.generalized_forces),
+        }
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        super()._set_state({**state, "time": 0.0})
+        for name, value in state["scalars"].items():
+            setattr(self, name, value if name == "_time" else self._scalars.frozen(value.copy()))
+        self._stale = {"q", "v", "parameters"}
+        self._cached = {}
+        self._forces = None
+        if state["scalar_forces"] is not None:
+            self._forces = self._new_forces()
+            self._forces.body_forces, self._forces.generalized_forces = state["scalar_forces"]
+
+    def validate(self) -> None:
+        """Check that values are finite, where there are any."""
+        if self._scalars.values(self._q) is None:
+            return
+        problems = []
+        for name in ("q", "v", "actuation"):
+            values = self._scalars.values(getattr(self, name))
+            assert values is not None
+            problems += [f"{name}[{i}] = {values[i]}" for i in np.flatnonzero(~np.isfinite(values))[:3]]
+        if problems:
+            raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
+
+    def __repr__(self) -> str:
+        """Tell the sizes and the time."""
+        return f"<Context of {self.tree!r}, time={self.time}>"

@@ -1,0 +1,265 @@
+"""Dynamics of a tree of any scalar: inverse and forward dynamics, their terms, accelerations and reactions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbt._core.variants import Quantity
+from mbt.context.checks import body_node_index, forces_of
+from mbt.scalars.caches import ScalarAccelerationKinematics
+from mbt.scalars.forces import ScalarForces
+from mbt.scalars.kinematics import (
+    ScalarKinematics,
+    acceleration_of_point,
+    relative_acceleration,
+    velocity_of_point,
+)
+
+__all__ = ["ScalarDynamics"]
+
+
+class ScalarDynamics(ScalarKinematics):
+    """What moves the bodies; each method is that of `MultibodyTree` in arrays of the scalar."""
+
+    def _user_forces(self, c: Any) -> list[tuple[Any, Any]]:
+        """Forces of the elements written by users, none or one pair of arrays."""
+        elements = self._user_force_elements
+        if not elements:
+            return []
+        pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
+        forces = c._new_forces()
+        for element in elements:
+            element.calc_and_add_force_contribution(c, pc, vc, forces)
+        return [(forces.body_forces, forces.generalized_forces)]
+
+    def _sum_of_forces(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+        """The sum of body forces and of generalized forces, both None where there are none."""
+        if not pairs:
+            return None, None
+        F, tau = pairs[0][0].copy(), pairs[0][1].copy()
+        for more_F, more_tau in pairs[1:]:
+            F, tau = self._numbers.add(F, more_F), self._numbers.add(tau, more_tau)
+        return F, tau
+
+    def _generalized(self, c: Any, F: Any, tau: Any) -> Any:
+        """``tau + sum of J' F``."""
+        return tau + c._evaluate(Quantity.GENERALIZED_FORCES, F.reshape(-1))
+
+    def calc_inverse_dynamics(
+        self,
+        context: Any,
+        known_vdot: Any,
+        external_forces: Any = None,
+        *,
+        pc: Any = None,
+        vc: Any = None,
+        include_force_elements: bool = False,
+        A_WB_array: Any = None,
+        F_BMo_W_array: Any = None,
+        out: Any = None,
+    ) -> Any:
+        c = self._own(context)
+        numbers = self._numbers
+        if pc is not None:
+            self._position_of(c, pc)
+        if vc is not None:
+            self._velocity_of(c, vc)
+        vdot = numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
+        with_elements = bool(include_force_elements)
+        if external_forces is None and not self._user_force_elements and A_WB_array is F_BMo_W_array is None:
+            quantity = Quantity.INVERSE_DYNAMICS if with_elements else Quantity.MOTION_FORCES
+            return numbers.write(out, c._evaluate(quantity, vdot), "out")
+        pairs = [] if external_forces is None else [forces_of(self, external_forces, "external_forces")]
+        if with_elements:
+            pairs += self._user_forces(c)
+        tau = c._evaluate(Quantity.INVERSE_DYNAMICS if with_elements else Quantity.MOTION_FORCES, vdot)
+        F, tau_applied = self._sum_of_forces(pairs)
+        if F is not None:
+            tau = tau - self._generalized(c, F, tau_applied)
+        if A_WB_array is not None:
+            A_WB = c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot).reshape(self.num_bodies, 6)
+        if F_BMo_W_array is not None:
+            if with_elements:
+                F_elements, _ = self._element_forces(c)
+                F = F_elements if F is None else numbers.add(F_elements, F)
+            F_BMo_W = self._forces_through_mobilizers(c, vdot, F)
+            numbers.write(F_BMo_W_array, F_BMo_W, "F_BMo_W_array")
+        if A_WB_array is not None:
+            numbers.write(A_WB_array, A_WB, "A_WB_array")
+        return numbers.write(out, tau, "out")
+
+    def _forces_through_mobilizers(self, c: Any, vdot: Any, F: Any) -> Any:
+        if F is None:
+            F = self._numbers.zeros((self.num_bodies, 6))
+        x = self._numbers.concatenate([vdot, F.reshape(-1)])
+        return c._evaluate(Quantity.REACTION_FORCES, x).reshape(self.num_bodies, 6)
+
+    def _element_forces(self, c: Any) -> tuple[Any, Any]:
+        """Forces of gravity, damping and all elements of the compiled core."""
+        flat = c._evaluate(Quantity.ELEMENT_FORCES)
+        split = 6 * self.num_bodies
+        return flat[:split].reshape(self.num_bodies, 6), flat[split:]
+
+    def calc_bias_term(self, context: Any, *, out: Any = None) -> Any:
+        c = self._own(context)
+        zeros = self._numbers.zeros((self.num_velocities,))
+        return self._numbers.write(out, c._evaluate(Quantity.MOTION_FORCES, zeros), "out")
+
+    def calc_gravity_generalized_forces(self, context: Any, *, out: Any = None) -> Any:
+        c = self._own(context)
+        return self._numbers.write(out, c._evaluate(Quantity.GRAVITY_GENERALIZED_FORCES), "out")
+
+    def _square(self, context: Any, quantity: Quantity, out: Any) -> Any:
+        matrix = self._own(context)._evaluate(quantity)
+        return self._numbers.write(out, matrix.reshape(self.num_velocities, self.num_velocities), "out")
+
+    def calc_mass_matrix(self, context: Any, *, out: Any = None) -> Any:
+        return self._square(context, Quantity.MASS_MATRIX, out)
+
+    def calc_mass_matrix_inverse(self, context: Any, *, out: Any = None) -> Any:
+        return self._square(context, Quantity.MASS_MATRIX_INVERSE, out)
+
+    def calc_coriolis_matrix(self, context: Any, *, out: Any = None) -> Any:
+        return self._square(context, Quantity.CORIOLIS_MATRIX, out)
+
+    def calc_mass_matrix_via_inverse_dynamics(self, context: Any, *, out: Any = None) -> Any:
+        c = self._own(context).clone()
+        nv = self.num_velocities
+        c.v = self._numbers.zeros((nv,))
+        if nv == 0:
+            return self._numbers.write(out, self._numbers.zeros((0, 0), *c._count_like()), "out")
+        columns = [c._evaluate(Quantity.MOTION_FORCES, self._numbers.take_numbers(row)) for row in np.eye(nv)]
+        return self._numbers.write(out, np.stack(columns, 1), "out")
+
+    def calc_forward_dynamics(
+        self, context: Any, tau_applied: Any = None, external_forces: Any = None, *, out: Any = None
+    ) -> Any:
+        c = self._own(context)
+        numbers = self._numbers
+        nv = self.num_velocities
+        if tau_applied is None:
+            tau = numbers.zeros((nv,))
+        else:
+            tau = numbers.as_float_array(tau_applied, "tau_applied", (nv,))
+        pairs = [] if external_forces is None else [forces_of(self, external_forces, "external_forces")]
+        if c._has_applied_forces:
+            pairs.append(forces_of(self, c.applied_forces, "context.applied_forces"))
+        F, tau_forces = self._sum_of_forces(pairs + self._user_forces(c))
+        if F is not None:
+            tau = tau + self._generalized(c, F, tau_forces)
+        if self.joint_actuators:
+            dofs = [actuator.joint.velocity_start for actuator in self.joint_actuators]
+            tau = numbers.add_at(tau, dofs, c.actuation)
+        return numbers.write(out, c._evaluate(Quantity.FORWARD_DYNAMICS, tau), "out")
+
+    def calc_force_elements_contribution(
+        self, context: Any, forces: Any, *, pc: Any = None, vc: Any = None
+    ) -> Any:
+        c = self._own(context)
+        forces_of(self, forces, "forces")
+        if pc is not None:
+            self._position_of(c, pc)
+        if vc is not None:
+            self._velocity_of(c, vc)
+        pairs = [self._element_forces(c), *self._user_forces(c)]
+        forces.body_forces, forces.generalized_forces = self._sum_of_forces(pairs)
+        return forces
+
+    # Accelerations by forward dynamics.
+
+    def eval_acceleration_kinematics(self, context: Any) -> Any:
+        c = self._own(context)
+
+        def compute() -> ScalarAccelerationKinematics:
+            vdot = self.calc_forward_dynamics(c)
+            return ScalarAccelerationKinematics(c, self.calc_spatial_accelerations_from_vdot(c, vdot), vdot)
+
+        # The arrays of the applied forces may be written in place.
+        return compute() if c._has_applied_forces else c._cache("acceleration", c._serials, compute)
+
+    def eval_body_spatial_acceleration_in_world(self, context: Any, body: Any) -> Any:
+        return self.eval_acceleration_kinematics(context).A_WB[body_node_index(self, body)]
+
+    def _calc_frame_acceleration(
+        self, context: Any, frame_F: Any, frame_M: Any, frame_E: Any, name_M: str, name_E: str
+    ) -> Any:
+        c = self._own(context)
+        f = self._frame(frame_F, "frame_F")
+        a, e = self._frame(frame_M, name_M), self._frame(frame_E, name_E)
+        A_WB = self.eval_acceleration_kinematics(c).A_WB
+        p = self._p_WoFo(c, f)
+        return self._express(c, e, self._acceleration_of(c, A_WB, self._node_of(f), self._node_of(a), p))
+
+    def _acceleration_of(self, c: Any, A_WB: Any, node: int, measured_in: int, p_WoP: Any) -> Any:
+        """Acceleration of a point of a body as measured in another one, expressed in World."""
+        pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
+        V_WP = velocity_of_point(pc, vc, node, p_WoP)
+        A_WP = acceleration_of_point(pc, vc, A_WB, node, p_WoP)
+        return relative_acceleration(pc, vc, A_WB, measured_in, p_WoP, V_WP, A_WP)
+
+    def calc_reaction_forces(self, context: Any, *, out: Any = None) -> Any:
+        c = self._own(context)
+        vdot = self.eval_acceleration_kinematics(c).vdot
+        pairs = [self._element_forces(c), *self._user_forces(c)]
+        if c._has_applied_forces:
+            pairs.append(forces_of(self, c.applied_forces, "context.applied_forces"))
+        F_BMo_W = self._forces_through_mobilizers(c, vdot, self._sum_of_forces(pairs)[0])
+        rows = [self._reaction(c, joint, F_BMo_W) for joint in self.joints]
+        reactions = np.stack(rows) if rows else self._numbers.zeros((0, 6))
+        return self._numbers.write(out, reactions, "out")
+
+    def _reaction(self, c: Any, joint: Any, F_BMo_W: Any) -> Any:
+        """The force on the child of a joint at Jc, in Jc."""
+        frame = joint.frame_on_child
+        mobilizer = joint.mobilizer
+        node = mobilizer.outboard_body.node_index
+        F = F_BMo_W[node]
+        p_JcMo = self._p_WoFo(c, mobilizer.outboard_frame.index) - self._p_WoFo(c, frame.index)
+        F = np.concatenate([F[:3] + np.cross(p_JcMo, F[3:]), F[3:]])
+        F_Jc = self._express(c, frame.index, F)
+        return F_Jc if frame.body.node_index == node else -F_Jc
+
+    # One force element, for the methods of elements.
+
+    def _calc_force_element(self, context: Any, index: int, what: str, pc: Any = None, vc: Any = None) -> Any:
+        c = self._own(context)
+        self._position_of(c, pc)
+        if what != "potential_energy":
+            self._velocity_of(c, vc)
+        return c._evaluate(_ELEMENT[what], None, index)[0]
+
+    def _add_force_element(self, context: Any, index: int, pc: Any, vc: Any, forces: Any) -> None:
+        c = self._own(context)
+        self._position_of(c, pc)
+        self._velocity_of(c, vc)
+        forces_of(self, forces, "forces")
+        flat = c._evaluate(Quantity.ELEMENT_FORCE, None, index)
+        split = 6 * self.num_bodies
+        own = ScalarForces(self)  # type: ignore[arg-type]
+        own.body_forces, own.generalized_forces = flat[:split].reshape(self.num_bodies, 6), flat[split:]
+        forces.add_in_forces(own)
+
+    def _add_gravity(self, context: Any, pc: Any, forces: Any) -> None:
+        c = self._own(context)
+        self._position_of(c, pc)
+        forces_of(self, forces, "forces")
+        own = ScalarForces(self)  # type: ignore[arg-type]
+        own.body_forces = c._evaluate(Quantity.GRAVITY_FORCES).reshape(self.num_bodies, 6)
+        forces.add_in_forces(own)
+
+    def _calc_gravity(self, context: Any, what: str, pc: Any = None, vc: Any = None) -> Any:
+        c = self._own(context)
+        self._position_of(c, pc)
+        if what == "potential_energy":
+            return c._evaluate(Quantity.GRAVITY_POTENTIAL_ENERGY)[0]
+        self._velocity_of(c, vc)
+        return c._evaluate(Quantity.GRAVITY_POWER)[0]
+
+
+_ELEMENT = {
+    "potential_energy": Quantity.ELEMENT_POTENTIAL_ENERGY,
+    "conservative_power": Quantity.ELEMENT_CONSERVATIVE_POWER,
+    "non_conservative_power": Quantity.ELEMENT_NON_CONSERVATIVE_POWER,
+}

@@ -1,0 +1,146 @@
+"""Forces on all bodies and joints in arrays of a scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.autodiff.array import AutoDiffArray
+from mbt.context.multibody_forces import MultibodyForces
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt.scalars.tree import ScalarTree
+
+__all__ = ["ScalarForces"]
+
+
+class ScalarForces(MultibodyForces):
+    """Forces on a tree of another scalar than double: ``mbt.MultibodyForces(tree)`` makes them."""
+
+    __slots__ = ("_numbers",)
+    _body_forces: Any
+    _generalized_forces: Any
+
+    def __init__(self, tree: ScalarTree, batch_shape: int | Sequence[int] = ()) -> None:
+        if batch_shape not in ((), []):
+            raise ShapeError(
+                f"batch_shape: expected (), got {batch_shape}: a tree of the scalar {tree.scalar_type.name!r} "
+                "computes one state at a time"
+            )
+        self._numbers = tree._numbers
+        self._tree = tree
+        self._generalized_forces = self._numbers.zeros((tree.num_velocities,))
+        self._body_forces = self._numbers.zeros((tree.num_bodies, 6))
+
+    def _make_room(self, like: list[Any]) -> None:
+        """Let both arrays hold as many derivatives as others; only where they hold none themselves."""
+        if not isinstance(self._body_forces, AutoDiffArray):
+            return
+        room = self._numbers.zeros((), *like).num_derivatives
+        if room == self._body_forces.num_derivatives:
+            return
+        if self._body_forces.derivatives.any() or self._generalized_forces.derivatives.any():
+            return
+        self._body_forces = AutoDiffArray(self._body_forces.value, np.zeros((*self._body_forces.shape, room)))
+        self._generalized_forces = AutoDiffArray(
+            self._generalized_forces.value, np.zeros((*self._generalized_forces.shape, room))
+        )
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """No axes: one state at a time."""
+        return ()
+
+    @property
+    def body_forces(self) -> Any:
+        """Force on each body at its origin, in World: [torque; force], (num_bodies, 6) [N m, N]."""
+        return self._body_forces[...]
+
+    @body_forces.setter
+    def body_forces(self, value: object) -> None:
+        shape = self._body_forces.shape
+        self._body_forces = self._numbers.as_float_array(value, "body_forces", shape).copy()
+
+    @property
+    def generalized_forces(self) -> Any:
+        """Force along each velocity, (num_velocities,) [N m or N]."""
+        return self._generalized_forces[...]
+
+    @generalized_forces.setter
+    def generalized_forces(self, value: object) -> None:
+        shape = self._generalized_forces.shape
+        self._generalized_forces = self._numbers.as_float_array(value, "generalized_forces", shape).copy()
+
+    def add_in_forces(self, addend: MultibodyForces) -> Self:
+        """Add the forces of another object for the same tree; see `MultibodyForces`."""
+        if not isinstance(addend, ScalarForces):
+            raise ArgumentTypeError(
+                f"addend: expected MultibodyForces of this scalar, got {type(addend).__name__}"
+            )
+        self._check_fits(addend, "addend")
+        self._body_forces = self._numbers.add(self._body_forces, addend._body_forces)
+        self._generalized_forces = self._numbers.add(self._generalized_forces, addend._generalized_forces)
+        return self
+
+    def __isub__(self, other: MultibodyForces) -> Self:
+        """Subtract other forces from these."""
+        if not isinstance(other, ScalarForces):
+            return NotImplemented
+        return self.add_in_forces(other * -1.0)
+
+    def __imul__(self, factor: Any) -> Self:
+        """Multiply these forces by a number."""
+        if isinstance(factor, MultibodyForces):
+            return NotImplemented
+        s = self._numbers.as_float(factor, "factor")
+        self._body_forces = self._numbers.scale(self._body_forces, s)
+        self._generalized_forces = self._numbers.scale(self._generalized_forces, s)
+        return self
+
+    def __itruediv__(self, divisor: Any) -> Self:
+        """Divide these forces by a number."""
+        if isinstance(divisor, MultibodyForces):
+            return NotImplemented
+        s = self._numbers.as_float(divisor, "divisor")
+        if self._numbers.is_zero(s):
+            raise ArgumentValueError("divisor: forces cannot be divided by zero")
+        self._body_forces = self._numbers.divide(self._body_forces, s)
+        self._generalized_forces = self._numbers.divide(self._generalized_forces, s)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether `other` holds the same forces for the same tree."""
+        if not isinstance(other, ScalarForces):
+            return NotImplemented
+        return other._tree is self._tree and all(
+            _same(a, b)
+            for a, b in (
+                (self._body_forces, other._body_forces),
+                (self._generalized_forces, other._generalized_forces),
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def clone(self) -> ScalarForces:
+        """Return independent forces for the same tree with the same values."""
+        other = ScalarForces(self._tree)  # type: ignore[arg-type]
+        other._body_forces = self._body_forces.copy()
+        other._generalized_forces = self._generalized_forces.copy()
+        return other
+
+    def check_invariants(self) -> None:
+        """Verify the shapes of both arrays."""
+        if not self.check_has_right_size_for_model(self._tree):
+            raise AssertionError("MultibodyForces: violated: the sizes are those of the tree")
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, AutoDiffArray):
+        return np.array_equal(a.value, b.value) and np.array_equal(a.derivatives, b.derivatives)
+    return np.array_equal(a, b)

@@ -1,0 +1,160 @@
+"""Jacobians and bias accelerations of a tree of any scalar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbt._core.variants import Quantity
+from mbt.context.checks import check_with_respect_to
+from mbt.scalars.dynamics import ScalarDynamics
+
+__all__ = ["ScalarJacobians"]
+
+
+class ScalarJacobians(ScalarDynamics):
+    """Each method is that of `MultibodyTree` in arrays of the scalar."""
+
+    def _angular(self, c: Any, b: int, a: int) -> Any:
+        """Of body b measured in body a, with respect to v, in World: (3, nv)."""
+        J = c._evaluate(Quantity.ANGULAR_JACOBIAN, None, b)
+        if a != 0:
+            J = J - c._evaluate(Quantity.ANGULAR_JACOBIAN, None, a)
+        return J.reshape(3, self.num_velocities)
+
+    def _translational(self, c: Any, b: int, a: int, p_WoP: Any) -> Any:
+        """Of a point of body b measured in body a, with respect to v, in World: (3, nv)."""
+        J = c._evaluate(Quantity.TRANSLATIONAL_JACOBIAN, p_WoP, b)
+        if a != 0:
+            J = J - c._evaluate(Quantity.TRANSLATIONAL_JACOBIAN, p_WoP, a)
+        return J.reshape(3, self.num_velocities)
+
+    def _finish(self, c: Any, by_qdot: bool, e: int, J: Any, out: Any) -> Any:
+        """Express a Jacobian in a frame, and let it be one with respect to qdot if that is wanted."""
+        J = self._express(c, e, J)
+        if by_qdot:
+            J = J @ self.make_qdot_to_velocity_map(c)
+        return self._numbers.write(out, J, "out")
+
+    def calc_jacobian_spatial_velocity(
+        self,
+        context: Any,
+        with_respect_to: Any,
+        frame_B: Any,
+        p_BoBp_B: Any,
+        frame_A: Any,
+        frame_E: Any,
+        *,
+        out: Any = None,
+    ) -> Any:
+        c = self._own(context)
+        by_qdot = check_with_respect_to(with_respect_to)
+        b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
+        e = self._frame(frame_E, "frame_E")
+        p = self._in_world(c, b, self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,)))
+        nodes = self._node_of(b), self._node_of(a)
+        J = np.concatenate([self._angular(c, *nodes), self._translational(c, *nodes, p)])
+        return self._finish(c, by_qdot, e, J, out)
+
+    def calc_jacobian_angular_velocity(
+        self, context: Any, with_respect_to: Any, frame_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
+    ) -> Any:
+        c = self._own(context)
+        by_qdot = check_with_respect_to(with_respect_to)
+        b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
+        e = self._frame(frame_E, "frame_E")
+        return self._finish(c, by_qdot, e, self._angular(c, self._node_of(b), self._node_of(a)), out)
+
+    def calc_jacobian_translational_velocity(
+        self,
+        context: Any,
+        with_respect_to: Any,
+        frame_B: Any,
+        p_BoBi_B: Any,
+        frame_A: Any,
+        frame_E: Any,
+        *,
+        out: Any = None,
+    ) -> Any:
+        c = self._own(context)
+        by_qdot = check_with_respect_to(with_respect_to)
+        b = self._frame(frame_B, "frame_B")
+        points = self._points(p_BoBi_B, "p_BoBi_B")
+        a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
+        p_WoBi = self._in_world(c, b, points).reshape(3, -1)
+        nodes = self._node_of(b), self._node_of(a)
+        blocks = [self._translational(c, *nodes, p_WoBi[:, i]) for i in range(p_WoBi.shape[1])]
+        J = np.concatenate(blocks) if blocks else self._numbers.zeros((0, self.num_velocities))
+        return self._finish(c, by_qdot, e if blocks else 0, J, out)
+
+    def calc_jacobian_position_vector(
+        self, context: Any, frame_B: Any, p_BoBi_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
+    ) -> Any:
+        return self.calc_jacobian_translational_velocity(
+            context, "qdot", frame_B, p_BoBi_B, frame_A, frame_E, out=out
+        )
+
+    # Bias accelerations.
+
+    def _bias_accelerations(self, c: Any, by_qdot: bool) -> Any:
+        """Accelerations of all bodies in World with vdot = 0, or with qddot = 0."""
+        if by_qdot:
+            vdot = c._evaluate(Quantity.STEADY_ACCELERATION)
+        else:
+            vdot = self._numbers.zeros((self.num_velocities,))
+        return c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot).reshape(self.num_bodies, 6)
+
+    def _bias(self, c: Any, by_qdot: bool, b: int, a: int, e: int, p_WoP: Any) -> Any:
+        A_WB = self._bias_accelerations(c, by_qdot)
+        return self._express(c, e, self._acceleration_of(c, A_WB, self._node_of(b), self._node_of(a), p_WoP))
+
+    def calc_bias_spatial_acceleration(
+        self,
+        context: Any,
+        with_respect_to: Any,
+        frame_B: Any,
+        p_BoBp_B: Any,
+        frame_A: Any,
+        frame_E: Any,
+        *,
+        out: Any = None,
+    ) -> Any:
+        c = self._own(context)
+        by_qdot = check_with_respect_to(with_respect_to)
+        b = self._frame(frame_B, "frame_B")
+        p = self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,))
+        a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
+        bias = self._bias(c, by_qdot, b, a, e, self._in_world(c, b, p))
+        return self._numbers.write(out, bias, "out")
+
+    def calc_bias_angular_acceleration(
+        self, context: Any, with_respect_to: Any, frame_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
+    ) -> Any:
+        c = self._own(context)
+        by_qdot = check_with_respect_to(with_respect_to)
+        b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
+        e = self._frame(frame_E, "frame_E")
+        bias = self._bias(c, by_qdot, b, a, e, self._p_WoFo(c, b))[:3]
+        return self._numbers.write(out, bias, "out")
+
+    def calc_bias_translational_acceleration(
+        self,
+        context: Any,
+        with_respect_to: Any,
+        frame_B: Any,
+        p_BoBi_B: Any,
+        frame_A: Any,
+        frame_E: Any,
+        *,
+        out: Any = None,
+    ) -> Any:
+        c = self._own(context)
+        by_qdot = check_with_respect_to(with_respect_to)
+        b = self._frame(frame_B, "frame_B")
+        points = self._points(p_BoBi_B, "p_BoBi_B")
+        a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
+        p_WoBi = self._in_world(c, b, points).reshape(3, -1)
+        columns = [self._bias(c, by_qdot, b, a, e, p_WoBi[:, i])[3:] for i in range(p_WoBi.shape[1])]
+        bias = np.stack(columns, 1) if columns else self._numbers.zeros((3, 0))
+        return self._numbers.write(out, bias.reshape(points.shape), "out")

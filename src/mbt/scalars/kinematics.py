@@ -1,0 +1,294 @@
+"""Caches and kinematics of a tree of any scalar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbt._core.variants import Quantity
+from mbt.context.checks import (
+    as_points,
+    body_node_index,
+    frame_index,
+    raise_context_mismatch,
+    raise_foreign_cache,
+    raise_stale_cache,
+)
+from mbt.scalars.arrays import ScalarArrays
+from mbt.scalars.caches import (
+    ScalarAccelerationKinematics,
+    ScalarFramePoses,
+    ScalarPositionKinematics,
+    ScalarVelocityKinematics,
+)
+from mbt.scalars.context import ScalarContext
+from mbt.tree import MultibodyTree
+
+__all__ = [
+    "ScalarKinematics",
+    "acceleration_of_point",
+    "relative_acceleration",
+    "relative_velocity",
+    "velocity_of_point",
+]
+
+
+class ScalarKinematics(MultibodyTree):
+    """How bodies and frames move; each method is that of `MultibodyTree` in arrays of the scalar."""
+
+    @property
+    def _numbers(self) -> ScalarArrays:
+        raise NotImplementedError
+
+    def _own(self, context: Any) -> Any:
+        """Return the Context, if it is one of this tree."""
+        if not isinstance(context, ScalarContext) or context.tree is not self:
+            raise_context_mismatch(self, context)
+        return context
+
+    def _frame(self, frame: Any, name: str) -> int:
+        return frame_index(self, frame, name)
+
+    def _node_of(self, frame: int) -> int:
+        return self.frames[frame].body.node_index
+
+    def _points(self, value: object, name: str) -> Any:
+        return as_points(value, name, self._numbers)
+
+    # Contexts and caches.
+
+    def create_default_context(self) -> Any:
+        self._compile_copy()
+        return ScalarContext(self)  # type: ignore[arg-type]
+
+    def set_default_context(self, context: Any) -> None:
+        c = self._own(context)
+        fresh = ScalarContext(self)  # type: ignore[arg-type]
+        super().set_default_context(c)
+        c._set_state(fresh._get_state())
+
+    def calc_position_kinematics_cache(self, context: Any, pc: Any = None) -> Any:
+        c = self._own(context)
+        if pc is None:
+            pc = ScalarPositionKinematics(self._compiled)  # type: ignore[arg-type]
+        elif not isinstance(pc, ScalarPositionKinematics) or pc._inputs[0].tree is not self:
+            raise_foreign_cache("pc", pc, "PositionKinematicsCache")
+        return pc._compute(c)
+
+    def calc_velocity_kinematics_cache(self, context: Any, pc: Any = None, vc: Any = None) -> Any:
+        c = self._own(context)
+        self._position_of(c, pc)
+        if vc is None:
+            vc = ScalarVelocityKinematics(self._compiled)  # type: ignore[arg-type]
+        elif not isinstance(vc, ScalarVelocityKinematics) or vc._tree is not self:
+            raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
+        return vc._compute(c)
+
+    def eval_position_kinematics(self, context: Any) -> Any:
+        c = self._own(context)
+        return c._cache("position", c._position_serials(), lambda: self.calc_position_kinematics_cache(c))
+
+    def eval_velocity_kinematics(self, context: Any) -> Any:
+        c = self._own(context)
+        return c._cache("velocity", c._velocity_serials(), lambda: self.calc_velocity_kinematics_cache(c))
+
+    def _position_of(self, context: Any, pc: Any = None) -> Any:
+        c = self._own(context)
+        if pc is None:
+            return self.eval_position_kinematics(c)
+        if isinstance(pc, ScalarPositionKinematics) and pc.serials == c._position_serials():
+            return pc
+        raise_stale_cache("pc", pc, "PositionKinematicsCache")
+
+    def _velocity_of(self, context: Any, vc: Any = None) -> Any:
+        c = self._own(context)
+        if vc is None:
+            return self.eval_velocity_kinematics(c)
+        if isinstance(vc, ScalarVelocityKinematics) and vc.serials == c._velocity_serials():
+            return vc
+        raise_stale_cache("vc", vc, "VelocityKinematicsCache")
+
+    def eval_body_pose_in_world(self, context: Any, body: Any) -> Any:
+        return self.eval_position_kinematics(context).X_WB[body_node_index(self, body)]
+
+    def eval_body_spatial_velocity_in_world(self, context: Any, body: Any) -> Any:
+        return self.eval_velocity_kinematics(context).V_WB[body_node_index(self, body)]
+
+    def eval_frame_body_poses(self, context: Any) -> Any:
+        c = self._own(context)
+        return c._cache("frames", c._position_serials()[1:], lambda: ScalarFramePoses(c))
+
+    # Frames and points.
+
+    def _X_WF(self, c: Any, frame: int) -> Any:
+        """Pose of a frame in World."""
+        X_WB = self.eval_position_kinematics(c).X_WB[self._node_of(frame)]
+        if self.frames[frame].is_body_frame:
+            return X_WB
+        return X_WB @ self.eval_frame_body_poses(c).X_BF[frame]
+
+    def _in_world(self, c: Any, frame: int, points: Any) -> Any:
+        """Points given in a frame, (3,) or (3, n), in World."""
+        if frame == 0:
+            return points
+        X_WF = self._X_WF(c, frame)
+        origin = X_WF[:3, 3]
+        return X_WF[:3, :3] @ points + (origin if points.ndim == 1 else origin[:, None])
+
+    def _p_WoFo(self, c: Any, frame: int) -> Any:
+        return self._X_WF(c, frame)[:3, 3]
+
+    def _express(self, c: Any, frame_E: int, columns: Any) -> Any:
+        """Vectors in World, stacked by threes along the first axis, expressed in a frame."""
+        if frame_E == 0:
+            return columns
+        R_EW = self._X_WF(c, frame_E)[:3, :3].T
+        parts = [R_EW @ columns[i : i + 3] for i in range(0, len(columns), 3)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def calc_relative_transform(self, context: Any, frame_A: Any, frame_B: Any, *, out: Any = None) -> Any:
+        c = self._own(context)
+        a, b = self._frame(frame_A, "frame_A"), self._frame(frame_B, "frame_B")
+        X_WB = self._X_WF(c, b)
+        X_AB = X_WB.copy() if a == 0 else _inverse(self._X_WF(c, a)) @ X_WB
+        return self._numbers.write(out, X_AB, "out")
+
+    def calc_relative_rotation_matrix(
+        self, context: Any, frame_A: Any, frame_B: Any, *, out: Any = None
+    ) -> Any:
+        c = self._own(context)
+        a, b = self._frame(frame_A, "frame_A"), self._frame(frame_B, "frame_B")
+        R_WB = self._X_WF(c, b)[:3, :3]
+        R_AB = R_WB.copy() if a == 0 else self._X_WF(c, a)[:3, :3].T @ R_WB
+        return self._numbers.write(out, R_AB, "out")
+
+    def calc_points_positions(
+        self, context: Any, frame_B: Any, p_BQi: Any, frame_A: Any, *, out: Any = None
+    ) -> Any:
+        c = self._own(context)
+        b = self._frame(frame_B, "frame_B")
+        a = self._frame(frame_A, "frame_A")
+        points = self._in_world(c, b, self._points(p_BQi, "p_BQi"))
+        if a != 0:
+            X_WA = self._X_WF(c, a)
+            origin = X_WA[:3, 3]
+            points = X_WA[:3, :3].T @ (points - (origin if points.ndim == 1 else origin[:, None]))
+        return self._numbers.write(out, points, "out")
+
+    def _calc_frame_velocity(
+        self, context: Any, frame_F: Any, frame_M: Any, frame_E: Any, name_M: str, name_E: str
+    ) -> Any:
+        c = self._own(context)
+        f = self._frame(frame_F, "frame_F")
+        a, e = self._frame(frame_M, name_M), self._frame(frame_E, name_E)
+        pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
+        p = self._p_WoFo(c, f)
+        V_WFo = velocity_of_point(pc, vc, self._node_of(f), p)
+        return self._express(c, e, relative_velocity(pc, vc, self._node_of(a), p, V_WFo))
+
+    # Maps between v and qdot.
+
+    def _map(self, context: Any, quantity: Quantity, value: Any, name: str, size: int, out: Any) -> Any:
+        c = self._own(context)
+        x = self._numbers.as_float_array(value, name, (size,))
+        return self._numbers.write(out, c._evaluate(quantity, x), "out")
+
+    def map_velocity_to_qdot(self, context: Any, v: Any, *, out: Any = None) -> Any:
+        return self._map(context, Quantity.QDOT, v, "v", self.num_velocities, out)
+
+    def map_qdot_to_velocity(self, context: Any, qdot: Any, *, out: Any = None) -> Any:
+        return self._map(context, Quantity.VELOCITY, qdot, "qdot", self.num_positions, out)
+
+    def map_acceleration_to_qddot(self, context: Any, vdot: Any, *, out: Any = None) -> Any:
+        return self._map(context, Quantity.QDDOT, vdot, "vdot", self.num_velocities, out)
+
+    def map_qddot_to_acceleration(self, context: Any, qddot: Any, *, out: Any = None) -> Any:
+        return self._map(context, Quantity.ACCELERATION, qddot, "qddot", self.num_positions, out)
+
+    def make_velocity_to_qdot_map(self, context: Any, *, out: Any = None) -> Any:
+        N = self._own(context)._evaluate(Quantity.N_MATRIX)
+        return self._numbers.write(out, N.reshape(self.num_positions, self.num_velocities), "out")
+
+    def make_qdot_to_velocity_map(self, context: Any, *, out: Any = None) -> Any:
+        N = self._own(context)._evaluate(Quantity.NPLUS_MATRIX)
+        return self._numbers.write(out, N.reshape(self.num_velocities, self.num_positions), "out")
+
+    # Accelerations that go with given vdot.
+
+    def calc_acceleration_kinematics_cache(
+        self, context: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None
+    ) -> Any:
+        c = self._own(context)
+        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,)).copy()
+        A_WB = self.calc_spatial_accelerations_from_vdot(c, vdot, pc=pc, vc=vc)
+        return ScalarAccelerationKinematics(c, A_WB, vdot)
+
+    def calc_spatial_accelerations_from_vdot(
+        self, context: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None, out: Any = None
+    ) -> Any:
+        c = self._own(context)
+        if pc is not None:
+            self._position_of(c, pc)
+        if vc is not None:
+            self._velocity_of(c, vc)
+        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
+        A_WB = c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot).reshape(self.num_bodies, 6)
+        return self._numbers.write(out, A_WB, "out")
+
+    # Configurations.
+
+    def _configuration(self, quantity: Quantity, q: Any, name: str, x: Any, out: Any) -> Any:
+        context = self.create_default_context()
+        context.q = self._numbers.as_float_array(q, name, (self.num_positions,))
+        return self._numbers.write(out, context._evaluate(quantity, x), "out")
+
+    def integrate_positions(self, q: Any, v: Any, dt: Any, *, out: Any = None) -> Any:
+        step = self._numbers.as_float_array(v, "v", (self.num_velocities,))
+        time = self._numbers.as_float_array(dt, "dt", ()).reshape(1)
+        x = self._numbers.concatenate([step, time])
+        return self._configuration(Quantity.INTEGRATED_POSITIONS, q, "q", x, out)
+
+    def difference_positions(self, q0: Any, q1: Any, *, out: Any = None) -> Any:
+        x = self._numbers.as_float_array(q1, "q1", (self.num_positions,))
+        return self._configuration(Quantity.POSITION_DIFFERENCE, q0, "q0", x, out)
+
+    def normalize_positions(self, q: Any, *, out: Any = None) -> Any:
+        return self._configuration(Quantity.NORMALIZED_POSITIONS, q, "q", None, out)
+
+
+def velocity_of_point(pc: Any, vc: Any, node: int, p_WoP: Any) -> Any:
+    """Return the velocity of a point of a body, (6,)."""
+    V = vc.V_WB[node]
+    p = p_WoP - pc.X_WB[node, :3, 3]
+    return np.concatenate([V[:3], V[3:] + np.cross(V[:3], p)])
+
+
+def acceleration_of_point(pc: Any, vc: Any, A_WB: Any, node: int, p_WoP: Any) -> Any:
+    """Return the acceleration of a point of a body, (6,)."""
+    A, w = A_WB[node], vc.V_WB[node, :3]
+    p = p_WoP - pc.X_WB[node, :3, 3]
+    a = A[3:] + np.cross(A[:3], p) + np.cross(w, np.cross(w, p))
+    return np.concatenate([A[:3], a])
+
+
+def relative_velocity(pc: Any, vc: Any, node: int, p_WoP: Any, V_WP: Any) -> Any:
+    """Return the velocity of a point as measured in a body, expressed in World."""
+    return V_WP if node == 0 else V_WP - velocity_of_point(pc, vc, node, p_WoP)
+
+
+def relative_acceleration(pc: Any, vc: Any, A_WB: Any, node: int, p_WoP: Any, V_WP: Any, A_WP: Any) -> Any:
+    """Return the acceleration of a point as measured in a body, expressed in World."""
+    if node == 0:
+        return A_WP
+    w = vc.V_WB[node, :3]
+    V = relative_velocity(pc, vc, node, p_WoP, V_WP)
+    A = A_WP - acceleration_of_point(pc, vc, A_WB, node, p_WoP)
+    coriolis = np.cross(w, V[3:])
+    return A - np.concatenate([np.cross(w, V[:3]), coriolis + coriolis])
+
+
+def _inverse(X: Any) -> Any:
+    R = X[:3, :3].T
+    p = -(R @ X[:3, 3:])
+    return np.concatenate([np.concatenate([R, p], 1), X[3:]], 0)

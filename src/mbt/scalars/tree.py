@@ -1,0 +1,44 @@
+"""A tree that computes in another scalar than double."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from mbt.errors import AlreadyFinalizedError
+from mbt.scalars import mobilizers
+from mbt.scalars.arrays import ScalarArrays, arrays_of
+from mbt.scalars.forces import ScalarForces
+from mbt.scalars.mass import ScalarMass
+from mbt.symbolic import ScalarType
+
+__all__ = ["ScalarTree"]
+
+
+class ScalarTree(ScalarMass):
+    """A clone of a `MultibodyTree` in another scalar; ``tree.clone_to_scalar(...)`` makes it.
+
+    Its methods are those of the original. What they return, and what its Contexts hold, are arrays of the scalar:
+    `AutoDiffArray`, or arrays of objects. They compute one state at a time.
+    """
+
+    _mobilizer_motion: ModuleType = mobilizers
+    _forces_type = ScalarForces
+
+    def __init__(self) -> None:
+        raise AlreadyFinalizedError(
+            "a tree of another scalar is a clone: build a MultibodyTree, finalize it, and use clone_to_scalar()"
+        )
+
+    @property
+    def scalar_type(self) -> ScalarType:
+        """The scalar that this tree computes in."""
+        scalar_type: ScalarType = vars(self)["_scalar_type"]
+        return scalar_type
+
+    @property
+    def _numbers(self) -> ScalarArrays:
+        return arrays_of(vars(self)["_scalar_type"])
+
+    def __repr__(self) -> str:
+        """Return the sizes and the scalar."""
+        return super().__repr__()[:-1] + f", in {self.scalar_type.name}>"

@@ -1,0 +1,85 @@
+"""The clone with derivatives: values of doubles, derivatives of difference quotients, for every method."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.autodiff import AutoDiffArray
+from scalars.scalar_trees import CALLS, Point, random_point, richardson, set_context, third
+from support.build import build_tree
+from support.description import Array
+from support.force_element_types import make_everything
+from support.random_trees import ALL_KINDS, every_kind, one_joint
+
+TREES = {
+    "everything": make_everything,
+    "every_kind": lambda: build_tree(every_kind(3)),
+    **{
+        f"{kind}_{'reversed' if is_reversed else 'forward'}": (
+            lambda kind=kind, is_reversed=is_reversed: build_tree(one_joint(kind, is_reversed=is_reversed))
+        )
+        for kind in ALL_KINDS
+        for is_reversed in (False, True)
+    },
+}
+
+
+@cache
+def pair(name: str) -> tuple[mbt.MultibodyTree, mbt.MultibodyTree]:
+    tree = TREES[name]()
+    return tree, tree.to_autodiff()
+
+
+def point_of(tree: mbt.MultibodyTree, name: str, directions: int) -> Point:
+    call = CALLS[name]
+    shapes = list(call.shapes(tree).values())
+    rng = np.random.default_rng(7)
+    return random_point(tree, rng.normal(size=shapes[0]) if shapes else np.zeros(0), directions)
+
+
+def run(name: str, tree: mbt.MultibodyTree, context: Any, x: Any) -> Any:
+    call = CALLS[name]
+    return call.run(tree, context, *([x] if call.arguments else []))
+
+
+def with_derivatives(
+    tree: mbt.MultibodyTree, ad: mbt.MultibodyTree, name: str, point: Point
+) -> AutoDiffArray:
+    context = ad.create_default_context()
+    set_context(context, point, None)
+    result = run(name, ad, context, third(point, None))
+    assert isinstance(result, AutoDiffArray)
+    return result
+
+
+def along(tree: mbt.MultibodyTree, name: str, point: Point, direction: int) -> Any:
+    context = tree.create_default_context()
+
+    def f(step: float) -> Array:
+        set_context(context, point, step, direction)
+        return np.asarray(run(name, tree, context, third(point, step, direction)))
+
+    return f
+
+
+@pytest.mark.parametrize("method", CALLS)
+@pytest.mark.parametrize("name", TREES)
+def test_values_and_derivatives_of_every_method(name: str, method: str) -> None:
+    """Along random directions in which positions, velocities, the argument and all parameters change."""
+    tree, ad = pair(name)
+    point = point_of(tree, method, 2)
+    result = with_derivatives(tree, ad, method, point)
+    f = along(tree, method, point, 0)
+    value = f(0.0)
+    scale = max(1.0, float(np.max(np.abs(value), initial=0.0)))
+    np.testing.assert_allclose(result.value, value, rtol=0, atol=1e-9 * scale)
+    assert result.derivatives.shape == (*value.shape, 2)
+    for i in range(2):
+        wanted = richardson(along(tree, method, point, i))
+        scale = max(scale, float(np.max(np.abs(wanted), initial=0.0)))
+        np.testing.assert_allclose(result.derivatives[..., i], wanted, rtol=0, atol=2e-6 * scale)
