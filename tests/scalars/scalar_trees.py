@@ -14,6 +14,7 @@ from support.description import Array
 from support.joint_types import random_state
 
 CALLS: dict[str, Call] = {**METHODS, **SCALARS}
+SCALAR_NAMES = ("autodiff", "sympy", "mpmath")
 SECTIONS = (
     "gravity",
     "mass",

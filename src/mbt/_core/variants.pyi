@@ -8,6 +8,7 @@ from typing_extensions import Self, disjoint_base
 
 from mbt._core.context import ContextCore
 from mbt._core.model import CompiledModel
+from mbt.autodiff import AutoDiffArray
 from mbt.math.arrays import FloatArray
 
 class Quantity(IntEnum):
@@ -72,6 +73,13 @@ class DualEngine:
     def evaluate(
         self, context: ContextCore, quantity: int, index: int, x: FloatArray | None, dx: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]: ...
+    def run(
+        self, context: ContextCore, quantity: int, x: object, rows: int, columns: int
+    ) -> AutoDiffArray | None: ...
+    def take_q(self, context: ContextCore, value: object) -> bool: ...
+    def take_v(self, context: ContextCore, value: object) -> bool: ...
+    def get_q(self) -> AutoDiffArray: ...
+    def get_v(self) -> AutoDiffArray: ...
 
 @disjoint_base
 class ObjectEngine:

@@ -42,7 +42,7 @@ class ScalarPositionKinematics(PositionKinematicsCache):
         self._parts = {name: context._numbers.frozen(part) for name, part in parts.items()}
         self.serials = context._position_serials()
         # What is seldom asked for is computed then, from these, which never change.
-        self._inputs = (context, context._q, context._parameters)
+        self._inputs = (context, context.q, context._parameters)
         return self
 
     @property

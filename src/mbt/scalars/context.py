@@ -35,14 +35,18 @@ class ScalarContext(Context):
         assert compiled is not None
         self._scalars: ScalarArrays = numbers
         self._engine = numbers.make_engine(compiled)
+        # Engines with derivatives take q and v by themselves; they are shown as arrays when somebody asks.
+        self._is_dual = isinstance(numbers, AutoDiffArrays)
         self._cached: dict[str, tuple[Any, Any]] = {}
         # Arrays are never written in place.
         self._stale: set[str] = {"q", "v", "parameters"}
-        self._q = numbers.frozen(numbers.take_numbers(compiled.default_q).copy())
-        self._v = numbers.frozen(numbers.zeros((tree.num_velocities,)))
+        self._q: Any = numbers.frozen(numbers.take_numbers(compiled.default_q).copy())
+        self._v: Any = numbers.frozen(numbers.zeros((tree.num_velocities,)))
         self._actuation = numbers.frozen(numbers.zeros((len(tree.joint_actuators),)))
         self._parameters = numbers.frozen(numbers.take_numbers(compiled.default_parameters).copy())
         self._time: Any = 0.0
+        # Until somebody sets them, inputs are zero and cost nothing.
+        self._has_actuation = False
         self._forces: ScalarForces | None = None
         super().__init__(tree)
 
@@ -55,11 +59,18 @@ class ScalarContext(Context):
     @property
     def q(self) -> Any:
         """Generalized positions, (num_positions,); read-only, write with ``context.q = ...``."""
+        if self._q is None:
+            self._q = self._scalars.frozen(self._engine.get_q())
         return self._q
 
     @q.setter
     def q(self, value: object) -> None:
-        array = self._take(value, "q", self._q.shape)
+        if self._is_dual and self._engine.take_q(self, value):
+            self._q = None
+            if self._stale:
+                self._stale.discard("q")
+            return
+        array = self._take(value, "q", (self.tree.num_positions,))
         self._set_core("q", array)
         self._q = array
         self._stale.add("q")
@@ -67,11 +78,18 @@ class ScalarContext(Context):
     @property
     def v(self) -> Any:
         """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
+        if self._v is None:
+            self._v = self._scalars.frozen(self._engine.get_v())
         return self._v
 
     @v.setter
     def v(self, value: object) -> None:
-        array = self._take(value, "v", self._v.shape)
+        if self._is_dual and self._engine.take_v(self, value):
+            self._v = None
+            if self._stale:
+                self._stale.discard("v")
+            return
+        array = self._take(value, "v", (self.tree.num_velocities,))
         if self._scalars.values(array) is None:
             self._check_locked(array)
         self._set_core("v", array)
@@ -96,6 +114,7 @@ class ScalarContext(Context):
     @actuation.setter
     def actuation(self, value: object) -> None:
         self._actuation = self._take(value, "actuation", self._actuation.shape)
+        self._has_actuation = bool(self._actuation.shape[0])
         self._note_change("inputs")
 
     @property
@@ -140,7 +159,7 @@ class ScalarContext(Context):
         super()._set_locked(start, count, locked)
         if locked and count:
             zeros = self._scalars.zeros((count,))
-            v = self._scalars.concatenate([self._v[:start], zeros, self._v[start + count :]])
+            v = self._scalars.concatenate([self.v[:start], zeros, self.v[start + count :]])
             self._v = self._scalars.frozen(v)
             self._stale.add("v")
             self._note_change("v")
@@ -175,18 +194,32 @@ class ScalarContext(Context):
             self._push()
         return self._scalars.evaluate(self._engine, self, quantity, index, x)
 
+    def _run(self, quantity: int, x: Any, name: str, rows: int, columns: int = 0) -> Any:
+        """Return a quantity of the argument `x` of this name, (rows,) or (rows, columns); the fast way."""
+        if self._is_dual:
+            if self._stale:
+                self._push()
+            result = self._engine.run(self, quantity, x, rows, columns)
+            if result is not None:
+                return result
+        if x is not None:
+            x = self._scalars.as_float_array(x, name, (self.tree.num_velocities,))
+        result = self._evaluate(Quantity(quantity), x)
+        return result.reshape(rows, columns) if columns else result
+
     def _push(self) -> None:
         """Give what has changed to the engine."""
         for name in ("q", "v", "parameters"):
             if name in self._stale:
-                self._scalars.set_engine(self._engine, name, getattr(self, "_" + name))
+                array = self._parameters if name == "parameters" else getattr(self, name)
+                self._scalars.set_engine(self._engine, name, array)
                 self._stale.discard(name)
 
     def _evaluate_at(self, quantity: Quantity, q: Any, parameters: Any) -> Any:
         """Return a quantity at other positions and parameters, and v = 0."""
         assert self.tree._compiled is not None
         engine = self._scalars.make_engine(self.tree._compiled)
-        zeros = self._scalars.frozen(self._scalars.zeros(self._v.shape))
+        zeros = self._scalars.frozen(self._scalars.zeros((self.tree.num_velocities,)))
         for name, array in (("q", q), ("v", zeros), ("parameters", parameters)):
             self._scalars.set_engine(engine, name, array)
         return self._scalars.evaluate(engine, self, quantity, -1, None)
@@ -215,8 +248,8 @@ class ScalarContext(Context):
     def _count_like(self) -> list[Any]:
         """Return arrays with as many derivatives as anything here has."""
         return [
-            self._q,
-            self._v,
+            self.q,
+            self.v,
             self._parameters,
             self._actuation,
             self._time,
@@ -249,12 +282,12 @@ class ScalarContext(Context):
         With derivatives, that of the compiled base class; objects have no difference quotient.
         """
         if isinstance(self._scalars, AutoDiffArrays):
-            step = 1e-5 / max(1.0, float(np.max(np.abs(self._v.value), initial=0.0)))
-            qdot = self._evaluate(Quantity.QDOT, self._v)
+            step = 1e-5 / max(1.0, float(np.max(np.abs(self.v.value), initial=0.0)))
+            qdot = self._evaluate(Quantity.QDOT, self.v)
             values = []
             for dt in (-step, step):
                 other = self.clone()
-                other.q = self._q + dt * qdot
+                other.q = self.q + dt * qdot
                 other.time = self._time + dt
                 values.append(function(other))
             return (values[1] - values[0]) / (2.0 * step)
@@ -277,7 +310,7 @@ class ScalarContext(Context):
             **super()._get_state(),
             "time": 0.0,
             "scalars": {
-                name: getattr(self, name) for name in ("_q", "_v", "_actuation", "_parameters", "_time")
+                name: getattr(self, name) for name in ("q", "v", "_actuation", "_parameters", "_time")
             },
             "scalar_forces": None if forces is None else (forces.body_forces, forces.generalized_forces),
         }
@@ -285,9 +318,11 @@ class ScalarContext(Context):
     def _set_state(self, state: dict[str, Any]) -> None:
         super()._set_state({**state, "time": 0.0})
         for name, value in state["scalars"].items():
-            setattr(self, name, value if name == "_time" else self._scalars.frozen(value.copy()))
+            own = name if name.startswith("_") else "_" + name
+            setattr(self, own, value if name == "_time" else self._scalars.frozen(value.copy()))
         self._stale = {"q", "v", "parameters"}
         self._cached = {}
+        self._has_actuation = bool(self._actuation.shape[0])
         self._forces = None
         if state["scalar_forces"] is not None:
             self._forces = self._new_forces()
@@ -295,7 +330,7 @@ class ScalarContext(Context):
 
     def validate(self) -> None:
         """Check that values are finite, where there are any."""
-        if self._scalars.values(self._q) is None:
+        if self._scalars.values(self.q) is None:
             return
         problems = []
         for name in ("q", "v", "actuation"):

@@ -19,6 +19,11 @@ from mbt.scalars.kinematics import (
 
 __all__ = ["ScalarDynamics"]
 
+# Plain numbers: those of an enumeration take longer to look up than a small computation.
+_MOTION_FORCES = int(Quantity.MOTION_FORCES)
+_INVERSE_DYNAMICS = int(Quantity.INVERSE_DYNAMICS)
+_FORWARD_DYNAMICS = int(Quantity.FORWARD_DYNAMICS)
+
 
 class ScalarDynamics(ScalarKinematics):
     """What moves the bodies; each method is that of `MultibodyTree` in arrays of the scalar."""
@@ -61,6 +66,17 @@ class ScalarDynamics(ScalarKinematics):
         out: Any = None,
     ) -> Any:
         c = self._own(context)
+        if (
+            external_forces is None
+            and A_WB_array is None
+            and F_BMo_W_array is None
+            and pc is None
+            and vc is None
+            and not (include_force_elements and self._user_force_elements)
+        ):
+            quantity = _INVERSE_DYNAMICS if include_force_elements else _MOTION_FORCES
+            tau = c._run(quantity, known_vdot, "known_vdot", self.num_velocities)
+            return tau if out is None else self._numbers.write(out, tau, "out")
         numbers = self._numbers
         if pc is not None:
             self._position_of(c, pc)
@@ -68,9 +84,6 @@ class ScalarDynamics(ScalarKinematics):
             self._velocity_of(c, vc)
         vdot = numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
         with_elements = bool(include_force_elements)
-        if external_forces is None and not self._user_force_elements and A_WB_array is F_BMo_W_array is None:
-            quantity = Quantity.INVERSE_DYNAMICS if with_elements else Quantity.MOTION_FORCES
-            return numbers.write(out, c._evaluate(quantity, vdot), "out")
         pairs = [] if external_forces is None else [forces_of(self, external_forces, "external_forces")]
         if with_elements:
             pairs += self._user_forces(c)
@@ -112,8 +125,12 @@ class ScalarDynamics(ScalarKinematics):
         return self._numbers.write(out, c._evaluate(Quantity.GRAVITY_GENERALIZED_FORCES), "out")
 
     def _square(self, context: Any, quantity: Quantity, out: Any) -> Any:
-        matrix = self._own(context)._evaluate(quantity)
-        return self._numbers.write(out, matrix.reshape(self.num_velocities, self.num_velocities), "out")
+        nv = self.num_velocities
+        if nv == 0:
+            matrix = self._own(context)._evaluate(quantity).reshape(0, 0)
+        else:
+            matrix = self._own(context)._run(quantity, None, "", nv, nv)
+        return matrix if out is None else self._numbers.write(out, matrix, "out")
 
     def calc_mass_matrix(self, context: Any, *, out: Any = None) -> Any:
         return self._square(context, Quantity.MASS_MATRIX, out)
@@ -137,8 +154,14 @@ class ScalarDynamics(ScalarKinematics):
         self, context: Any, tau_applied: Any = None, external_forces: Any = None, *, out: Any = None
     ) -> Any:
         c = self._own(context)
-        numbers = self._numbers
         nv = self.num_velocities
+        if external_forces is None and not (
+            c._has_actuation or c._has_applied_forces or self._user_force_elements
+        ):
+            tau = np.zeros(nv) if tau_applied is None else tau_applied
+            vdot = c._run(_FORWARD_DYNAMICS, tau, "tau_applied", nv)
+            return vdot if out is None else self._numbers.write(out, vdot, "out")
+        numbers = self._numbers
         if tau_applied is None:
             tau = numbers.zeros((nv,))
         else:
@@ -149,7 +172,7 @@ class ScalarDynamics(ScalarKinematics):
         F, tau_forces = self._sum_of_forces(pairs + self._user_forces(c))
         if F is not None:
             tau = tau + self._generalized(c, F, tau_forces)
-        if self.joint_actuators:
+        if c._has_actuation:
             dofs = [actuator.joint.velocity_start for actuator in self.joint_actuators]
             tau = numbers.add_at(tau, dofs, c.actuation)
         return numbers.write(out, c._evaluate(Quantity.FORWARD_DYNAMICS, tau), "out")

@@ -1,0 +1,93 @@
+"""Families of trees: an element of one leads to that of another, whatever their scalars."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import mbt
+from scalars.scalar_trees import SCALAR_NAMES
+from support.declaring_elements import Spring, Telescope
+from support.force_element_types import make_everything
+
+KINDS = ("bodies", "frames", "joints", "mobilizers", "force_elements", "joint_actuators")
+
+
+@pytest.mark.parametrize("scalar", ["double", *SCALAR_NAMES])
+def test_elements_of_every_kind(scalar: str) -> None:
+    tree = make_everything()
+    twin = tree.clone_to_scalar(scalar)
+    assert twin.scalar_type.name == scalar and tree.scalar_type.name == "double"
+    for kind in KINDS:
+        for element, variant in zip(getattr(tree, kind), getattr(twin, kind), strict=True):
+            assert twin.get_variant(element) is variant and tree.get_variant(variant) is element
+            assert type(variant) is type(element) and variant.name == element.name
+            assert variant.parent_tree is twin
+
+
+def test_clones_share_the_compiled_model() -> None:
+    tree = make_everything(user_written=False)
+    ad = tree.to_autodiff()
+    assert ad._compiled is tree._compiled is ad.clone_to_scalar("mpmath")._compiled
+
+
+def test_a_tree_that_is_not_finalized_is_refused() -> None:
+    tree = mbt.MultibodyTree()
+    for clone in (tree.to_autodiff, tree.to_symbolic, lambda: tree.clone_to_scalar("mpmath")):
+        with pytest.raises(mbt.NotFinalizedError):
+            clone()
+
+
+def test_unrelated_trees_are_refused() -> None:
+    tree, other = make_everything().to_autodiff(), make_everything()
+    with pytest.raises(mbt.ForeignElementError):
+        tree.get_variant(other.bodies[1])
+    with pytest.raises(mbt.ContextMismatchError):
+        tree.calc_mass_matrix(other.create_default_context())
+    with pytest.raises(mbt.ContextMismatchError):
+        other.calc_mass_matrix(tree.create_default_context())
+
+
+def test_unknown_scalars_are_refused() -> None:
+    tree = make_everything()
+    with pytest.raises(mbt.UnknownNameError, match="sympy"):
+        tree.clone_to_scalar("sumpy")
+    with pytest.raises(mbt.ArgumentTypeError):
+        tree.clone_to_scalar(float)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda tree: pickle.loads(pickle.dumps(tree))])
+def test_copies_keep_their_scalar(copied: object) -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.3)))
+    joint = tree.add_joint(mbt.RevoluteJoint, "joint", tree.world_body, None, body, None, axis=[0, 0, 1])
+    tree.add_force_element(Spring(joint))
+    tree.add_frame(Telescope("telescope", body))
+    tree.finalize()
+    ad = tree.to_autodiff()
+    twin = copied(ad)  # type: ignore[operator]
+    assert twin.scalar_type is ad.scalar_type
+    results = []
+    for t in (ad, twin):
+        context = t.create_default_context()
+        context.q = mbt.autodiff.initialize([0.7])
+        results.append(t.calc_forward_dynamics(context))
+    np.testing.assert_array_equal(results[0].value, results[1].value)
+    np.testing.assert_array_equal(results[0].derivatives, results[1].derivatives)
+    assert results[0].derivatives[0, 0] == pytest.approx(-3.0 / results[0].value[0] * results[0].value[0] / (2.0 * 0.4 * 0.09))
+
+
+def test_contexts_are_copied() -> None:
+    ad = make_everything(user_written=False).to_autodiff()
+    context = ad.create_default_context()
+    context.v = mbt.autodiff.initialize(np.linspace(0.1, 1.0, ad.num_velocities))
+    context.applied_forces.generalized_forces[0] += context.v[0]
+    wanted = ad.calc_forward_dynamics(context)
+    for twin in (context.clone(), copy.copy(context), pickle.loads(pickle.dumps(context))):
+        got = twin.tree.calc_forward_dynamics(twin)
+        np.testing.assert_array_equal(got.derivatives, wanted.derivatives)
+    ad.set_default_context(context)
+    assert context.v.num_derivatives == 0 and not context.v.value.any()
