@@ -348,3 +348,16 @@ def test_rates_of_positions(pendulum: SimpleNamespace) -> None:
     np.testing.assert_allclose(tree.map_qdot_to_velocity(context, qdot), v, atol=1e-15)
     with pytest.raises(mbt.ShapeError):
         tree.map_velocity_to_qdot(context, qdot)
+
+
+def test_other_scalars() -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+    tree.finalize()
+    for clone, name in (
+        (tree.to_autodiff(), "autodiff"),
+        (tree.to_symbolic(), "sympy"),
+        (tree.clone_to_scalar("mpmath"), "mpmath"),
+    ):
+        assert clone.scalar_type.name == name
+        assert clone.get_variant(body) is clone.bodies[1]

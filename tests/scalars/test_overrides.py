@@ -15,7 +15,18 @@ from mbt.tree import configuration
 COMPILED = [cls for cls in TreeCore.__mro__ if cls.__module__.startswith("mbt._core")]
 # These tell about the tree, not about numbers.
 EXEMPT = {"clone_to_scalar", "to_autodiff", "to_symbolic", "is_velocity_equal_to_qdot", "scalar_type"}
-PREFIXES = ("calc_", "eval_", "map_", "make_", "create_", "set_", "get_", "integrate_", "difference_", "normalize_")
+PREFIXES = (
+    "calc_",
+    "eval_",
+    "map_",
+    "make_",
+    "create_",
+    "set_",
+    "get_",
+    "integrate_",
+    "difference_",
+    "normalize_",
+)
 
 
 def public_names(cls: type) -> set[str]:

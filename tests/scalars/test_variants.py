@@ -20,11 +20,14 @@ KINDS = ("bodies", "frames", "joints", "mobilizers", "force_elements", "joint_ac
 def test_elements_of_every_kind(scalar: str) -> None:
     tree = make_everything()
     twin = tree.clone_to_scalar(scalar)
-    assert twin.scalar_type.name == scalar and tree.scalar_type.name == "double"
+    assert twin.scalar_type.name == scalar
+    assert tree.scalar_type.name == "double"
     for kind in KINDS:
         for element, variant in zip(getattr(tree, kind), getattr(twin, kind), strict=True):
-            assert twin.get_variant(element) is variant and tree.get_variant(variant) is element
-            assert type(variant) is type(element) and variant.name == element.name
+            assert twin.get_variant(element) is variant
+            assert tree.get_variant(variant) is element
+            assert type(variant) is type(element)
+            assert variant.name == element.name
             assert variant.parent_tree is twin
 
 
@@ -77,7 +80,9 @@ def test_copies_keep_their_scalar(copied: object) -> None:
         results.append(t.calc_forward_dynamics(context))
     np.testing.assert_array_equal(results[0].value, results[1].value)
     np.testing.assert_array_equal(results[0].derivatives, results[1].derivatives)
-    assert results[0].derivatives[0, 0] == pytest.approx(-3.0 / results[0].value[0] * results[0].value[0] / (2.0 * 0.4 * 0.09))
+    assert results[0].derivatives[0, 0] == pytest.approx(
+        -3.0 / results[0].value[0] * results[0].value[0] / (2.0 * 0.4 * 0.09)
+    )
 
 
 def test_contexts_are_copied() -> None:
@@ -90,4 +95,5 @@ def test_contexts_are_copied() -> None:
         got = twin.tree.calc_forward_dynamics(twin)
         np.testing.assert_array_equal(got.derivatives, wanted.derivatives)
     ad.set_default_context(context)
-    assert context.v.num_derivatives == 0 and not context.v.value.any()
+    assert context.v.num_derivatives == 0
+    assert not context.v.value.any()

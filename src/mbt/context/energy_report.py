@@ -165,7 +165,7 @@ def _format(number: Any, form: str) -> str:
     return format(number, form) if isinstance(number, float) else str(getattr(number, "value", number))
 
 
-def _sum(numbers: Iterable[Any]) -> Any:
+def _sum(numbers: Iterable[float]) -> float:
     """Return the sum, exact to rounding of doubles."""
     terms = list(numbers)
     return math.fsum(terms) if all(isinstance(term, float) for term in terms) else sum(terms)
@@ -244,7 +244,7 @@ def _input_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntr
     return entries
 
 
-def _kinetic_energy_rate(tree: MultibodyTree, context: ContextCore) -> Any:
+def _kinetic_energy_rate(tree: MultibodyTree, context: ContextCore) -> float:
     try:
         vdot = tree.calc_forward_dynamics(context)
     except SingularityError:

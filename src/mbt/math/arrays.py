@@ -8,6 +8,7 @@ the argument.
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from types import EllipsisType
 from typing import Any
@@ -31,6 +32,7 @@ __all__ = [
     "as_positive",
     "check_out",
     "has_shape",
+    "is_foreign",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -207,8 +209,19 @@ def _as_real_array(value: object, name: str) -> FloatArray:
     return array if array.flags.aligned else array.copy()
 
 
+def is_foreign(value: object) -> bool:
+    """Return whether there is a number of another scalar in an array-like: with derivatives, or a symbol."""
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return any(map(is_foreign, value if not isinstance(value, np.ndarray) else value.flat))
+    if isinstance(value, (np.ndarray, np.generic, numbers.Number, str, bytes)):
+        return False
+    return hasattr(value, "__array_function__") or (
+        hasattr(value, "__mul__") and hasattr(value, "__truediv__")
+    )
+
+
 def has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
-    """Return whether a shape is a wanted one: ``None`` is any extent, a leading ``Ellipsis`` any batch axes."""
+    """Return whether a shape is the wanted one: None is any extent, a leading Ellipsis any batch axes."""
     if wanted and wanted[0] is Ellipsis:
         wanted = wanted[1:]
         if len(got) < len(wanted):

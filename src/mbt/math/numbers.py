@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbt.math import arrays, poses
-from mbt.math.arrays import Shape
+from mbt.math.arrays import FloatArray, Shape
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 
@@ -18,43 +18,43 @@ __all__ = ["DOUBLES", "Numbers"]
 class Numbers:
     """Checks and conversions of arguments for Contexts of doubles; see the functions of the same names."""
 
-    def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+    def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> FloatArray:
         """Return an array of any numbers."""
         return arrays.as_float_array(value, name, shape)
 
-    def as_finite_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+    def as_finite_array(self, value: object, name: str, shape: Shape | None = None) -> FloatArray:
         """Return a copy of an array of finite numbers."""
         return arrays.as_finite_array(value, name, shape)
 
-    def as_nonnegative_array(self, value: object, name: str, shape: Shape) -> Any:
+    def as_nonnegative_array(self, value: object, name: str, shape: Shape) -> FloatArray:
         """Return a copy of an array of finite numbers that are not negative."""
         return arrays.as_nonnegative_array(value, name, shape)
 
-    def as_float(self, value: object, name: str) -> Any:
+    def as_float(self, value: object, name: str) -> float:
         """Return any number."""
         return arrays.as_float(value, name)
 
-    def as_finite(self, value: object, name: str) -> Any:
+    def as_finite(self, value: object, name: str) -> float:
         """Return a finite number."""
         return arrays.as_finite(value, name)
 
-    def as_nonnegative(self, value: object, name: str) -> Any:
+    def as_nonnegative(self, value: object, name: str) -> float:
         """Return a finite number that is not negative."""
         return arrays.as_nonnegative(value, name)
 
-    def as_positive(self, value: object, name: str) -> Any:
+    def as_positive(self, value: object, name: str) -> float:
         """Return a finite number greater than zero."""
         return arrays.as_positive(value, name)
 
-    def as_pose(self, value: object, name: str) -> Any:
+    def as_pose(self, value: object, name: str) -> FloatArray:
         """Return a copy of a pose, (4, 4)."""
         return poses.as_pose(value, name)
 
-    def as_rotation(self, value: object, name: str) -> Any:
+    def as_rotation(self, value: object, name: str) -> FloatArray:
         """Return a copy of a rotation, (3, 3)."""
         return poses.as_rotation(value, name)
 
-    def scalar(self, entry: Any) -> Any:
+    def scalar(self, entry: Any) -> float:
         """Return one entry of an array as a number of its own."""
         return float(entry)
 
@@ -62,26 +62,26 @@ class Numbers:
         """Whether a < b, as far as that is known."""
         return bool(a < b)
 
-    def stack(self, numbers: Sequence[Any]) -> Any:
+    def stack(self, numbers: Sequence[Any]) -> FloatArray:
         """Return one array of several numbers."""
         return np.array(numbers, dtype=np.float64)
 
-    def concatenate(self, parts: Sequence[Any]) -> Any:
+    def concatenate(self, parts: Sequence[Any]) -> FloatArray:
         """Return one array of several with one axis."""
         return np.concatenate(parts)
 
-    def replaced(self, array: Any, part: Any, values: Any) -> Any:
+    def replaced(self, array: Any, part: Any, values: Any) -> FloatArray:
         """Return a copy of an array with other values in a part of its last axis."""
         changed = np.array(array, dtype=np.float64)
         changed[..., part] = values
         return changed
 
-    def frozen(self, view: Any) -> Any:
+    def frozen(self, view: FloatArray) -> FloatArray:
         """Make an array read-only, and return it."""
         view.flags.writeable = False
         return view
 
-    def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
+    def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
         """Return an array that can be written into."""
         return arrays.check_out(out, name, shape)
 
@@ -89,19 +89,19 @@ class Numbers:
         """Return mass properties, unchecked."""
         return SpatialInertia(mass, com, UnitInertia(*components), skip_validity_check=True)
 
-    def inverse_pose(self, X: Any) -> Any:
+    def inverse_pose(self, X: Any) -> FloatArray:
         """Return the inverse of a pose."""
         return poses.inverse_pose(X)
 
-    def matrix_to_quaternion(self, R: Any) -> Any:
+    def matrix_to_quaternion(self, R: Any) -> FloatArray:
         """Return the quaternion ``(w, x, y, z)`` of a rotation."""
         return poses.matrix_to_quaternion(R)
 
-    def matrix_to_rpy(self, R: Any) -> Any:
+    def matrix_to_rpy(self, R: Any) -> FloatArray:
         """Return roll, pitch and yaw of a rotation."""
         return poses.matrix_to_rpy(R)
 
-    def quaternion_to_matrix(self, q: Any) -> Any:
+    def quaternion_to_matrix(self, q: Any) -> FloatArray:
         """Return the rotation of a quaternion."""
         return poses.quaternion_to_matrix(q)
 

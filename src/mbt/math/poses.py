@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, shape_error
-from mbt.math.arrays import FloatArray, as_finite_array, as_float
+from mbt.math.arrays import FloatArray, as_finite_array, as_float, is_foreign
 
 __all__ = [
     "as_pose",
@@ -56,6 +56,8 @@ def make_pose(
     Returns
     -------
     ndarray, shape (4, 4)
+        Of numbers with derivatives, an AutoDiffArray, and of other scalars an array of objects: what a frame
+        written in Python computes in a tree of another scalar. Neither is checked.
 
     Raises
     ------
@@ -79,6 +81,11 @@ def make_pose(
         raise ArgumentTypeError(
             f"make_pose: expected at most one of rpy, quaternion and R, got {' and '.join(given)}"
         )
+    if any(map(is_foreign, (p, rpy, quaternion, R))):
+        from mbt.math.foreign_poses import make_foreign_pose
+
+        pose: FloatArray = make_foreign_pose(p, rpy, quaternion, R)
+        return pose
     X_AB = np.eye(4)
     if p is not None:
         X_AB[:3, 3] = as_finite_array(p, "p", (3,))

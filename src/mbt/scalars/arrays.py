@@ -38,7 +38,7 @@ class ScalarArrays(Numbers):
         """Return zeros, with as many derivatives as the arrays `like`."""
 
     @abstractmethod
-    def frozen(self, array: Any) -> Any:
+    def frozen(self, view: Any) -> Any:
         """Return a read-only array with these entries; the argument is given away."""
 
     @abstractmethod
@@ -196,7 +196,7 @@ class ScalarArrays(Numbers):
 class AutoDiffArrays(ScalarArrays):
     """Values with derivatives."""
 
-    def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> AutoDiffArray:
+    def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
         """Return an array; plain numbers are constants."""
         array = _autodiff_of(value, name)
         if shape is not None and not arrays.has_shape(array.shape, shape):
@@ -207,7 +207,7 @@ class AutoDiffArrays(ScalarArrays):
         """Return the values."""
         return array.value if isinstance(array, AutoDiffArray) else np.asarray(array, dtype=np.float64)
 
-    def scalar(self, entry: Any) -> AutoDiffArray:
+    def scalar(self, entry: Any) -> Any:
         """Return one entry."""
         return entry if isinstance(entry, AutoDiffArray) else _autodiff_of(entry, "entry")
 
@@ -220,7 +220,7 @@ class AutoDiffArrays(ScalarArrays):
         return get_scalar_type("autodiff")
 
     def matrix_to_quaternion(self, R: Any) -> Any:
-        """Return the quaternion ``(w, x, y, z)`` of a rotation, of which the largest entry is positive."""
+        """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
         R = self.as_float_array(R, "R")
         trace = R[0, 0] + R[1, 1] + R[2, 2]
         i = int(np.argmax([trace.value, R[0, 0].value, R[1, 1].value, R[2, 2].value]))
@@ -235,9 +235,10 @@ class AutoDiffArrays(ScalarArrays):
             row[1 + b] = R[b, a] + R[a, b]
             row[1 + c] = R[c, a] + R[a, c]
         q = self.stack(row)
-        return q / np.sqrt((q * q).sum())
+        unit = q / np.sqrt((q * q).sum())
+        return -unit if unit.value[0] < 0.0 else unit
 
-    def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> AutoDiffArray:
+    def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
         """Return an array that can be written into."""
         if not isinstance(out, AutoDiffArray):
             raise ArgumentTypeError(f"{name}: expected an AutoDiffArray, got {type(out).__name__}")
@@ -245,22 +246,22 @@ class AutoDiffArrays(ScalarArrays):
             raise shape_error(name, shape, out.shape)
         return out
 
-    def replaced(self, array: Any, part: Any, values: Any) -> AutoDiffArray:
+    def replaced(self, array: Any, part: Any, values: Any) -> Any:
         """Return a copy of an array with other values in a part of its last axis."""
         changed: AutoDiffArray = self.zeros(array.shape, array, values)
         changed[...] = array
         changed[..., part] = values
         return changed
 
-    def zeros(self, shape: tuple[int, ...], *like: Any) -> AutoDiffArray:
+    def zeros(self, shape: tuple[int, ...], *like: Any) -> Any:
         """Return zeros, with as many derivatives as the arrays `like`."""
         count = max((x.num_derivatives for x in like if isinstance(x, AutoDiffArray)), default=0)
         return wrap(np.zeros(shape), np.zeros((*shape, count)))
 
-    def frozen(self, array: AutoDiffArray) -> AutoDiffArray:
-        """Return a read-only array."""
-        value, derivatives = np.ascontiguousarray(array.value), np.ascontiguousarray(array.derivatives)
-        value = value.reshape(array.shape)
+    def frozen(self, view: Any) -> Any:
+        """Return a read-only view."""
+        value, derivatives = np.ascontiguousarray(view.value), np.ascontiguousarray(view.derivatives)
+        value = value.reshape(view.shape)
         value.flags.writeable = derivatives.flags.writeable = False
         return wrap(value, derivatives)
 
@@ -272,7 +273,7 @@ class AutoDiffArrays(ScalarArrays):
             return total
         return total + addend
 
-    def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> AutoDiffArray:
+    def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
         """Return a new array with addends at some indices."""
         spread: AutoDiffArray = self.zeros(array.shape, addends)
         for i, index in enumerate(indices):
@@ -316,7 +317,7 @@ class AutoDiffArrays(ScalarArrays):
 
     def evaluate(
         self, engine: DualEngine, context: ContextCore, quantity: Quantity, index: int, x: Any
-    ) -> AutoDiffArray:
+    ) -> Any:
         """Return a quantity."""
         if x is None:
             return wrap(*engine.evaluate(context, quantity, index, None, None))
@@ -329,7 +330,8 @@ class AutoDiffArrays(ScalarArrays):
 class ObjectArrays(ScalarArrays):
     """Python objects, in arrays of objects.
 
-    Exact zeros and ones are Python floats inside, which kernels fold, and the zero and one of the scalar outside.
+    Exact zeros and ones are Python floats inside, which kernels fold, and the zero and one of the scalar
+    outside.
     """
 
     def __init__(self, scalar_type: ScalarType) -> None:
@@ -368,7 +370,8 @@ class ObjectArrays(ScalarArrays):
             return (len(shapes), *(shapes[0] if shapes else ()))
         if value is None or isinstance(value, (str, bytes, dict, set, AutoDiffArray)):
             raise ArgumentTypeError(
-                f"{name}: expected objects of the scalar {self.scalar_type.name!r}, got {type(value).__name__}"
+                f"{name}: expected objects of the scalar {self.scalar_type.name!r}, "
+                f"got {type(value).__name__}"
             )
         if isinstance(value, (float, np.floating)) or (
             isinstance(value, (int, np.integer)) and value in (0, 1)
@@ -433,10 +436,10 @@ class ObjectArrays(ScalarArrays):
         array.fill(0.0)
         return array
 
-    def frozen(self, array: Any) -> Any:
+    def frozen(self, view: Any) -> Any:
         """Return a read-only array."""
-        array.flags.writeable = False
-        return array
+        view.flags.writeable = False
+        return view
 
     def add(self, total: Any, addend: Any) -> Any:
         """Add in place."""

@@ -27,7 +27,7 @@ class ScalarContext(Context):
     Made by ``create_default_context()`` of a tree that `clone_to_scalar` made. All values begin as constants.
     """
 
-    tree: ScalarTree  # type: ignore[assignment]
+    tree: ScalarTree
 
     def __init__(self, tree: ScalarTree) -> None:
         numbers = tree._numbers
@@ -108,7 +108,7 @@ class ScalarContext(Context):
 
     @property
     def actuation(self) -> Any:
-        """Force or torque of each actuator, (num_actuators,); read-only, write with ``context.actuation = ...``."""
+        """Force or torque of each actuator, (num_actuators,); read-only, written as a whole."""
         return self._actuation
 
     @actuation.setter
@@ -118,7 +118,7 @@ class ScalarContext(Context):
         self._note_change("inputs")
 
     @property
-    def applied_forces(self) -> ScalarForces:
+    def applied_forces(self) -> Any:
         """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
         if self._forces is None:
             self._forces = self._new_forces()
@@ -142,7 +142,7 @@ class ScalarContext(Context):
         return self._scalars.frozen(self._scalars.as_float_array(value, name, shape).copy())
 
     def _set_core(self, name: str, array: Any) -> None:
-        """Let the compiled base class check the values, where there are any, and keep them for other checks."""
+        """Let the compiled base class check values, where there are any, and keep them for other checks."""
         values = self._scalars.values(array)
         if values is None:
             self._note_change(name)
@@ -292,8 +292,8 @@ class ScalarContext(Context):
                 values.append(function(other))
             return (values[1] - values[0]) / (2.0 * step)
         raise ArgumentValueError(
-            "a force element with a potential energy needs a method do_calc_conservative_power to compute with "
-            f"the scalar {self.tree.scalar_type.name!r}, which has no difference quotients"
+            "a force element with a potential energy needs a method do_calc_conservative_power to "
+            f"compute with the scalar {self.tree.scalar_type.name!r}, which has no difference quotients"
         )
 
     # Copies.

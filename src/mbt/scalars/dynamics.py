@@ -1,4 +1,4 @@
-"""Dynamics of a tree of any scalar: inverse and forward dynamics, their terms, accelerations and reactions."""
+"""Dynamics of a tree of any scalar: inverse and forward, with accelerations and reactions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScalarDynamics(ScalarKinematics):
     """What moves the bodies; each method is that of `MultibodyTree` in arrays of the scalar."""
 
     def _user_forces(self, c: Any) -> list[tuple[Any, Any]]:
-        """Forces of the elements written by users, none or one pair of arrays."""
+        """Return the forces of the elements written by users, none or one pair of arrays."""
         elements = self._user_force_elements
         if not elements:
             return []
@@ -40,7 +40,7 @@ class ScalarDynamics(ScalarKinematics):
         return [(forces.body_forces, forces.generalized_forces)]
 
     def _sum_of_forces(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-        """The sum of body forces and of generalized forces, both None where there are none."""
+        """Return the sum of body forces and of generalized forces, both None where there are none."""
         if not pairs:
             return None, None
         F, tau = pairs[0][0].copy(), pairs[0][1].copy()
@@ -110,7 +110,7 @@ class ScalarDynamics(ScalarKinematics):
         return c._evaluate(Quantity.REACTION_FORCES, x).reshape(self.num_bodies, 6)
 
     def _element_forces(self, c: Any) -> tuple[Any, Any]:
-        """Forces of gravity, damping and all elements of the compiled core."""
+        """Return the forces of gravity, damping and all elements of the compiled core."""
         flat = c._evaluate(Quantity.ELEMENT_FORCES)
         split = 6 * self.num_bodies
         return flat[:split].reshape(self.num_bodies, 6), flat[split:]
@@ -234,7 +234,7 @@ class ScalarDynamics(ScalarKinematics):
         return self._numbers.write(out, reactions, "out")
 
     def _reaction(self, c: Any, joint: Any, F_BMo_W: Any) -> Any:
-        """The force on the child of a joint at Jc, in Jc."""
+        """Return the force on the child of a joint at Jc, in Jc."""
         frame = joint.frame_on_child
         mobilizer = joint.mobilizer
         node = mobilizer.outboard_body.node_index

@@ -29,7 +29,7 @@ class ScalarForces(MultibodyForces):
     def __init__(self, tree: ScalarTree, batch_shape: int | Sequence[int] = ()) -> None:
         if batch_shape not in ((), []):
             raise ShapeError(
-                f"batch_shape: expected (), got {batch_shape}: a tree of the scalar {tree.scalar_type.name!r} "
+                f"batch_shape: expected (), got {batch_shape}: a tree of {tree.scalar_type.name!r} "
                 "computes one state at a time"
             )
         self._numbers = tree._numbers
@@ -93,7 +93,7 @@ class ScalarForces(MultibodyForces):
             return NotImplemented
         return self.add_in_forces(other * -1.0)
 
-    def __imul__(self, factor: Any) -> Self:
+    def __imul__(self, factor: Any) -> Self:  # type: ignore[misc]
         """Multiply these forces by a number."""
         if isinstance(factor, MultibodyForces):
             return NotImplemented
@@ -102,7 +102,7 @@ class ScalarForces(MultibodyForces):
         self._generalized_forces = self._numbers.scale(self._generalized_forces, s)
         return self
 
-    def __itruediv__(self, divisor: Any) -> Self:
+    def __itruediv__(self, divisor: Any) -> Self:  # type: ignore[misc]
         """Divide these forces by a number."""
         if isinstance(divisor, MultibodyForces):
             return NotImplemented
@@ -125,7 +125,7 @@ class ScalarForces(MultibodyForces):
             )
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def clone(self) -> ScalarForces:
         """Return independent forces for the same tree with the same values."""

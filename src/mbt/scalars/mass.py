@@ -35,7 +35,7 @@ class ScalarMass(ScalarJacobians):
         return self._masses(c, None if model_instances is None else mask_of_instances(self, model_instances))
 
     def _center(self, c: Any, masses: Any, model_instances: Any) -> tuple[Any, Any]:
-        """The total mass and the centre of mass; an error where there is no mass."""
+        """Return the total mass and the centre of mass; an error where there is no mass."""
         moment = c._evaluate(Quantity.MASS_MOMENT, masses)
         if self._numbers.is_zero(moment[0]):
             raise_no_mass(self, model_instances)

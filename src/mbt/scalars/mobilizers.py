@@ -1,4 +1,4 @@
-"""One mobilizer of a tree of any scalar in one Context: as `mbt._core.tree_mobilizers`, which knows doubles."""
+"""One mobilizer of a tree of any scalar in one Context: what `mbt._core.tree_mobilizers` is for doubles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _mobilizer(c: Any, node: int) -> Mobilizer:
 
 
 def across_transform(c: Any, node: int) -> Any:
-    """The pose of the outboard in the inboard frame, (4, 4)."""
+    """Return the pose of the outboard in the inboard frame, (4, 4)."""
     return c.tree.eval_position_kinematics(c).X_FM[node].copy()
 
 
@@ -87,12 +87,12 @@ def Nplus_matrix(c: Any, node: int) -> Any:
 
 
 def Ndot_matrix(c: Any, node: int) -> Any:
-    """The rate of N, (nq, nv)."""
+    """Return the rate of N, (nq, nv)."""
     return _block(c, node, Quantity.NDOT_MATRIX)
 
 
 def Nplusdot_matrix(c: Any, node: int) -> Any:
-    """The rate of N+, (nv, nq)."""
+    """Return the rate of N+, (nv, nq)."""
     return _block(c, node, Quantity.NPLUSDOT_MATRIX)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from mbt.errors import AlreadyFinalizedError
 from mbt.scalars import mobilizers
 from mbt.scalars.arrays import ScalarArrays, arrays_of
@@ -17,16 +15,18 @@ __all__ = ["ScalarTree"]
 class ScalarTree(ScalarMass):
     """A clone of a `MultibodyTree` in another scalar; ``tree.clone_to_scalar(...)`` makes it.
 
-    Its methods are those of the original. What they return, and what its Contexts hold, are arrays of the scalar:
+    Its methods are those of the original. What they return, and what its Contexts hold, are arrays of the
+    scalar:
     `AutoDiffArray`, or arrays of objects. They compute one state at a time.
     """
 
-    _mobilizer_motion: ModuleType = mobilizers
+    _mobilizer_motion = mobilizers
     _forces_type = ScalarForces
 
     def __init__(self) -> None:
         raise AlreadyFinalizedError(
-            "a tree of another scalar is a clone: build a MultibodyTree, finalize it, and use clone_to_scalar()"
+            "a tree of another scalar is a clone: build a MultibodyTree, finalize it, and use "
+            "clone_to_scalar()"
         )
 
     @property

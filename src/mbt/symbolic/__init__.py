@@ -1,6 +1,7 @@
 """Scalars that are Python objects: what a tree needs to compute with them.
 
-``tree.clone_to_scalar("sympy")``, ``"casadi"`` and ``"mpmath"`` know their scalar by name; any other one takes a
+``tree.clone_to_scalar("sympy")``, ``"casadi"`` and ``"mpmath"`` know their scalar by name; any other one
+takes a
 `ScalarType`.
 """
 

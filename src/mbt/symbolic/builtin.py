@@ -43,7 +43,7 @@ def _autodiff() -> dict[str, Any]:
 
 
 def _sympy() -> dict[str, Any]:
-    import sympy as sp
+    import sympy as sp  # type: ignore[import-untyped]
 
     def select_lt(a: Any, b: Any, x: Any, y: Any) -> Any:
         return sp.Piecewise((x, a < b), (y, True))
@@ -98,7 +98,7 @@ def _casadi() -> dict[str, Any]:
 
 
 def _mpmath() -> dict[str, Any]:
-    import mpmath
+    import mpmath  # type: ignore[import-untyped]
 
     return {
         "name": "mpmath",

@@ -18,8 +18,10 @@ _FUNCTIONS = {"sin": 1, "cos": 1, "sqrt": 1, "tanh": 1, "atan2": 2, "floor": 1, 
 class ScalarType:
     """A type of Python objects that a tree can compute with: numbers, or expressions.
 
-    Objects need ``+ - * /`` and unary ``-``, with each other and with Python floats on either side. Nothing is ever
-    compared, or asked whether it is true. Only the functions that a model calls must work: `tanh`, `atan2` and
+    Objects need ``+ - * /`` and unary ``-``, with each other and with Python floats on either side. Nothing
+    is ever
+    compared, or asked whether it is true. Only the functions that a model calls must work: `tanh`, `atan2`
+    and
     `floor` are for friction, bushings and paths.
 
     Parameters
@@ -35,9 +37,11 @@ class ScalarType:
     select_lt : callable
         ``select_lt(a, b, x, y)`` is x where a < b, and y elsewhere: it may build a conditional expression.
     from_float : callable, optional
-        Makes an object of a float, as results that are no objects of the scalar are. ``one * x`` unless given.
+        Makes an object of a float, as results that are no objects of the scalar are. ``one * x`` unless
+        given.
     entries : callable, optional
-        Returns the entries of a matrix of the package in C order, as a list; None where the object is no matrix.
+        Returns the entries of a matrix of the package in C order, as a list; None where the object is no
+        matrix.
 
     Examples
     --------
@@ -48,7 +52,7 @@ class ScalarType:
     >>> def undefined(*args):
     ...     raise TypeError("a fraction has none")
     >>> exact = mbt.symbolic.ScalarType(
-    ...     "fraction", Fraction(0), Fraction(1), undefined, undefined, undefined, undefined, undefined, undefined,
+    ...     "fraction", Fraction(0), Fraction(1), *[undefined] * 6,
     ...     lambda a, b, x, y: x if a < b else y, from_float=Fraction,
     ... )
     >>> tree = mbt.MultibodyTree()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mbt._core.context import ContextCore
 from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import FloatArray
-from mbt.math.numbers import Numbers
+from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.state_layout import StateLayout
 
@@ -31,6 +31,11 @@ class InstanceState(StateLayout):
     The part of an instance has the order of the whole array. A `ModelInstance` will do wherever an index of
     one is wanted.
     """
+
+    @property
+    def _numbers(self) -> Numbers:
+        """What checks and converts the numbers of this tree."""
+        return DOUBLES
 
     # Sizes.
 

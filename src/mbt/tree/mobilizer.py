@@ -216,11 +216,15 @@ class Mobilizer(CoordinateOwner):
         F is the inboard and M the outboard frame here and in the methods that follow. Where the joint is
         reversed, its own F and M are the other way round.
         """
-        return self.parent_tree._mobilizer_motion.across_transform(context, self._checked_node(context))
+        result: FloatArray = self.parent_tree._mobilizer_motion.across_transform(
+            context, self._checked_node(context)
+        )
+        return result
 
     def calc_hinge_matrix(self, context: ContextCore) -> FloatArray:
         """Return H_FM with ``V_FM = H_FM v``, shape (6, num_velocities), expressed in F."""
-        return self.parent_tree._mobilizer_motion.across_H(context, self._checked_node(context))
+        result: FloatArray = self.parent_tree._mobilizer_motion.across_H(context, self._checked_node(context))
+        return result
 
     def calc_across_mobilizer_spatial_velocity(self, context: ContextCore, v: npt.ArrayLike) -> FloatArray:
         """Return ``V_FM = H_FM(q) v`` [rad/s, m/s], shape (6,): velocity of M in F, expressed in F.
@@ -232,7 +236,10 @@ class Mobilizer(CoordinateOwner):
         v : array_like, shape (num_velocities,)
             Velocities of this mobilizer [rad/s, m/s].
         """
-        return self.parent_tree._mobilizer_motion.across_velocity(context, self._checked_node(context), v)
+        result: FloatArray = self.parent_tree._mobilizer_motion.across_velocity(
+            context, self._checked_node(context), v
+        )
+        return result
 
     def calc_across_mobilizer_spatial_acceleration(
         self, context: ContextCore, vdot: npt.ArrayLike
@@ -246,9 +253,10 @@ class Mobilizer(CoordinateOwner):
         vdot : array_like, shape (num_velocities,)
             Accelerations of this mobilizer [rad/s^2, m/s^2].
         """
-        return self.parent_tree._mobilizer_motion.across_acceleration(
+        result: FloatArray = self.parent_tree._mobilizer_motion.across_acceleration(
             context, self._checked_node(context), vdot
         )
+        return result
 
     def project_spatial_force(
         self, context: ContextCore, F_Mo_F: npt.ArrayLike, *, out: FloatArray | None = None
@@ -269,9 +277,10 @@ class Mobilizer(CoordinateOwner):
         ndarray, shape (num_velocities,)
             Generalized forces [N m, N].
         """
-        return self.parent_tree._mobilizer_motion.project_force(
+        result: FloatArray = self.parent_tree._mobilizer_motion.project_force(
             context, self._checked_node(context), F_Mo_F, out
         )
+        return result
 
     # Between v and qdot.
 
@@ -294,9 +303,10 @@ class Mobilizer(CoordinateOwner):
         SingularityError
             At gimbal lock, |cos(pitch)| < 1e-3 of roll-pitch-yaw angles, where N is undefined.
         """
-        return self.parent_tree._mobilizer_motion.velocity_to_qdot(
+        result: FloatArray = self.parent_tree._mobilizer_motion.velocity_to_qdot(
             context, self._checked_node(context), v, out
         )
+        return result
 
     def map_qdot_to_velocity(
         self, context: ContextCore, qdot: npt.ArrayLike, *, out: FloatArray | None = None
@@ -312,9 +322,10 @@ class Mobilizer(CoordinateOwner):
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
-        return self.parent_tree._mobilizer_motion.qdot_to_velocity(
+        result: FloatArray = self.parent_tree._mobilizer_motion.qdot_to_velocity(
             context, self._checked_node(context), qdot, out
         )
+        return result
 
     def map_acceleration_to_qddot(
         self, context: ContextCore, vdot: npt.ArrayLike, *, out: FloatArray | None = None
@@ -323,9 +334,10 @@ class Mobilizer(CoordinateOwner):
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        return self.parent_tree._mobilizer_motion.acceleration_to_qddot(
+        result: FloatArray = self.parent_tree._mobilizer_motion.acceleration_to_qddot(
             context, self._checked_node(context), vdot, out
         )
+        return result
 
     def map_qddot_to_acceleration(
         self, context: ContextCore, qddot: npt.ArrayLike, *, out: FloatArray | None = None
@@ -334,34 +346,45 @@ class Mobilizer(CoordinateOwner):
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        return self.parent_tree._mobilizer_motion.qddot_to_acceleration(
+        result: FloatArray = self.parent_tree._mobilizer_motion.qddot_to_acceleration(
             context, self._checked_node(context), qddot, out
         )
+        return result
 
     def calc_n_matrix(self, context: ContextCore) -> FloatArray:
         """Return N(q) with ``qdot = N v``, shape (num_positions, num_velocities).
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        return self.parent_tree._mobilizer_motion.N_matrix(context, self._checked_node(context))
+        result: FloatArray = self.parent_tree._mobilizer_motion.N_matrix(context, self._checked_node(context))
+        return result
 
     def calc_nplus_matrix(self, context: ContextCore) -> FloatArray:
         """Return N+(q) with ``v = N+ qdot``, shape (num_velocities, num_positions); ``N+ N = 1``."""
-        return self.parent_tree._mobilizer_motion.Nplus_matrix(context, self._checked_node(context))
+        result: FloatArray = self.parent_tree._mobilizer_motion.Nplus_matrix(
+            context, self._checked_node(context)
+        )
+        return result
 
     def calc_n_dot_matrix(self, context: ContextCore) -> FloatArray:
         """Return the rate of N(q) in the motion of the Context, shape (num_positions, num_velocities).
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        return self.parent_tree._mobilizer_motion.Ndot_matrix(context, self._checked_node(context))
+        result: FloatArray = self.parent_tree._mobilizer_motion.Ndot_matrix(
+            context, self._checked_node(context)
+        )
+        return result
 
     def calc_nplus_dot_matrix(self, context: ContextCore) -> FloatArray:
         """Return the rate of N+(q) in the motion of the Context, shape (num_velocities, num_positions).
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        return self.parent_tree._mobilizer_motion.Nplusdot_matrix(context, self._checked_node(context))
+        result: FloatArray = self.parent_tree._mobilizer_motion.Nplusdot_matrix(
+            context, self._checked_node(context)
+        )
+        return result
 
     def set_zero_configuration(self, context: ContextCore) -> Self:
         """Set the positions to the zero configuration, in which F and M coincide."""

@@ -7,14 +7,12 @@ import math
 import os
 import threading
 from collections.abc import Callable
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
 from mbt._core import tree_mobilizers
 from mbt._core.context import ContextCore
 from mbt._core.engine import TreeCore
 from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError
-from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.configuration import ConfigurationSpace
@@ -80,12 +78,7 @@ class MultibodyTree(ConfigurationSpace, TreeReports, TreeCore):
     """
 
     # What computes the motion of one mobilizer; trees of other scalars have their own.
-    _mobilizer_motion: ModuleType = tree_mobilizers
-
-    @property
-    def _numbers(self) -> Numbers:
-        """What checks and converts the numbers of this tree."""
-        return DOUBLES
+    _mobilizer_motion = tree_mobilizers
 
     def __init__(self) -> None:
         if getattr(self, "_plan", None) is not None:

@@ -300,7 +300,7 @@ class Parameters:
 def as_declared_vector(
     value: object, what: str, size: int, batch_shape: tuple[int, ...], *, finite: bool = True
 ) -> FloatArray:
-    """Return a vector of this size, finite if so wanted, one for all samples of a batch or one for each; read-only.
+    """Return a vector of this size, one for all samples of a batch or one for each; read-only.
 
     Raises
     ------
