@@ -8,14 +8,14 @@ from cpython.ref cimport PyObject
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, check_maps, check_positions
-from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2, new3, size
+from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2, new3
 from mbt._core.mobilizers cimport map_is_singular
 from mbt._core.model cimport CompiledModel, Model, Switches
 from mbt._core.records cimport ArticulatedDof, Parameters
 from mbt._core.scalars cimport MBT_W, Dual, PyFunctionsScope, PyScalar, load_duals, store_duals
 from mbt._core.variants cimport (
     ACCELERATION, ELEMENT_FORCES, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS, INVERSE_DYNAMICS, N_MATRIX,
-    NDOT_MATRIX, NON_CONSERVATIVE_POWER, NPLUSDOT_MATRIX, POTENTIAL_ENERGY, QDDOT, QDOT, STEADY_ACCELERATION,
+    NDOT_MATRIX, NON_CONSERVATIVE_POWER, NPLUSDOT_MATRIX, POTENTIAL_ENERGY, QDDOT, QDOT,
     calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters,
 )
 
@@ -209,13 +209,13 @@ cdef class DualEngine:
         else:
             values = new1(rows)
             derivatives = new2(rows, directions)
-        if size(values) != count_result(quantity, m):
+        if rows*max(1, columns) != count_result(quantity, m):
             raise ValueError(f"rows, columns: expected {count_result(quantity, m)} entries")
         self.compute(context, quantity, -1, x_data, dx_data, directions, data(values), data(derivatives))
         return new_autodiff(values, derivatives)
 
     def take_q(self, ContextCore context not None, value):
-        """Take an AutoDiffArray, or an ndarray, as positions of a Context; return whether that went without a conversion."""
+        """Take an AutoDiffArray or ndarray as positions of a Context; return whether that needed no conversion."""
         cdef Py_ssize_t nq = self.compiled.model.num_positions
         x, dx = value, None
         if type(value) is get_autodiff_array():
@@ -230,7 +230,7 @@ cdef class DualEngine:
         return True
 
     def take_v(self, ContextCore context not None, value):
-        """Take an AutoDiffArray, or an ndarray, as velocities of a Context; return whether that went without a conversion."""
+        """Take an AutoDiffArray or ndarray as velocities of a Context; return whether that needed no conversion."""
         cdef Py_ssize_t nv = self.compiled.model.num_velocities
         if context._locked is not None:
             return False
