@@ -197,6 +197,10 @@ cdef class AccelerationKinematicsCache:
     """
 
     def __init__(self, A_WB, vdot):
+        self.set(A_WB, vdot)
+
+    cdef set(self, A_WB, vdot):
+        """Take fresh arrays; those handed out before are left to their holders."""
         self.A_WB = _frozen(A_WB)
         self.vdot = _frozen(vdot)
 

@@ -365,6 +365,7 @@ cdef class TreeDynamics(TreeKinematics):
         cdef double* tau = memory + kernels.work_size(m)
         cdef double* result = tau + nv
         cdef double* F = result + nv
+        cdef const double* V_WB = NULL
         memset(tau, 0, nv*sizeof(double))
         if tau_applied is not None:
             memcpy(tau, data(tau_applied), nv*sizeof(double))
@@ -374,9 +375,9 @@ cdef class TreeDynamics(TreeKinematics):
             for F_input, tau_input in inputs:
                 add_array(F_input, F)
                 add_array(tau_input, tau)
-            kernels.add_body_forces(
-                m, &derived.parameters, c.switches.weightless, pc.X_WB_data, NULL if vc is None else vc.V_WB_data, F
-            )
+            if vc is not None:
+                V_WB = vc.V_WB_data
+            kernels.add_body_forces(m, &derived.parameters, c.switches.weightless, pc.X_WB_data, V_WB, F)
             kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F, memory, result)
             add_doubles(result, nv, tau)
         singular = kernels.forward_dynamics(
