@@ -91,7 +91,7 @@ from mbt.tree import (
 )
 
 if _typing.TYPE_CHECKING:
-    from mbt import parsing
+    from mbt import autodiff, parsing
     from mbt.parsing import load_model
 
 __version__ = "0.1.0"
@@ -156,6 +156,7 @@ __all__ = [
     # Computing
     "Context",
     "MultibodyForces",
+    "autodiff",
     "functional",
     "math",
     # Indices
@@ -195,10 +196,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _typing.Any:
-    """Import the parsers when they are first asked for: they are half of the time that an import takes."""
-    if name in ("parsing", "load_model"):
-        from importlib import import_module
+    """Import what takes time when it is first asked for: the parsers are half of the time of an import."""
+    from importlib import import_module
 
+    if name == "autodiff":
+        return import_module("mbt.autodiff")  # Which sets the attribute.
+    if name in ("parsing", "load_model"):
         parsing = import_module("mbt.parsing")
         globals().update(parsing=parsing, load_model=parsing.load_model)
         return globals()[name]

@@ -1,0 +1,201 @@
+"""Where derivatives begin and end: seeds, values, and Jacobians."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbt.autodiff.array import AutoDiffArray, wrap
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from mbt.math.arrays import FloatArray, as_float_array
+
+__all__ = ["constant", "derivatives", "initialize", "jacobian", "value"]
+
+
+def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, ...]:
+    """Make variables: arrays whose derivatives are those with respect to their own entries.
+
+    Parameters
+    ----------
+    *values : array_like
+        Values, of any shapes. The directions are all their entries in order: those of the first argument in C
+        order, then those of the second. So the derivatives of all together are an identity matrix.
+
+    Returns
+    -------
+    AutoDiffArray or tuple of AutoDiffArray
+        One for each argument; a tuple if there are several. The values are copies.
+
+    Raises
+    ------
+    ArgumentTypeError
+        Without an argument, and for one that does not consist of real numbers.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> q, v = mbt.autodiff.initialize([0.5, 1.0], [2.0])
+    >>> q
+    AutoDiffArray([0.5, 1. ],
+                  derivatives=[[1., 0., 0.],
+                               [0., 1., 0.]])
+    >>> v.derivatives
+    array([[0., 0., 1.]])
+    """
+    if not values:
+        raise ArgumentTypeError("initialize: expected one array or more, got none")
+    arrays = [as_float_array(entry, f"values[{i}]").copy() for i, entry in enumerate(values)]
+    identity = np.eye(sum(array.size for array in arrays))
+    variables = []
+    start = 0
+    for array in arrays:
+        rows = identity[start : start + array.size].copy()
+        variables.append(wrap(array, rows.reshape(*array.shape, len(identity))))
+        start += array.size
+    return variables[0] if len(variables) == 1 else tuple(variables)
+
+
+def constant(value: npt.ArrayLike, num_derivatives: int = 0) -> AutoDiffArray:
+    """Make an array whose derivatives are zero, which others may be written into.
+
+    Parameters
+    ----------
+    value : array_like
+        Values; copied.
+    num_derivatives : int, optional
+        How many derivatives. An array with none goes together with any number of them.
+
+    Returns
+    -------
+    AutoDiffArray
+        The array.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When an argument makes no sense.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> mbt.autodiff.constant([1.0, 2.0], 3).derivatives
+    array([[0., 0., 0.],
+           [0., 0., 0.]])
+    """
+    array = as_float_array(value, "value").copy()
+    return wrap(array, np.zeros((*array.shape, _as_count(num_derivatives))))
+
+
+def value(x: npt.ArrayLike | AutoDiffArray) -> FloatArray:
+    """Return the values of an AutoDiffArray, or of a plain array.
+
+    Parameters
+    ----------
+    x : AutoDiffArray or array_like
+        The array.
+
+    Returns
+    -------
+    ndarray, float64
+        Its values: shared, not copied, where they are a float64 array already.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When `x` does not consist of real numbers.
+    """
+    return x.value if isinstance(x, AutoDiffArray) else as_float_array(x, "x")
+
+
+def derivatives(x: npt.ArrayLike | AutoDiffArray, num_derivatives: int | None = None) -> FloatArray:
+    """Return the derivatives of an AutoDiffArray, or those of a plain array, which are zero.
+
+    Parameters
+    ----------
+    x : AutoDiffArray or array_like, shape S
+        The array.
+    num_derivatives : int, optional
+        How many derivatives there are. A constant has none unless this tells.
+
+    Returns
+    -------
+    ndarray, shape S + (num_derivatives,), float64
+        The derivatives: shared, not copied, where there are any.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When an argument makes no sense.
+    ShapeError
+        When `x` has another number of derivatives.
+    """
+    wanted = None if num_derivatives is None else _as_count(num_derivatives)
+    own = 0
+    if isinstance(x, AutoDiffArray):
+        own = x.num_derivatives
+        if wanted is None or wanted == own:
+            return x.derivatives
+        if own:
+            raise ShapeError(f"x: expected {wanted} derivatives, got an AutoDiffArray with {own}")
+    return np.zeros((*value(x).shape, wanted or 0))
+
+
+def jacobian(function: Callable[..., Any], *args: npt.ArrayLike) -> FloatArray | tuple[FloatArray, ...]:
+    """Return the partial derivatives of a function at a point.
+
+    Parameters
+    ----------
+    function : callable
+        Takes as many arrays as there are `args` and returns one, of shape S.
+    *args : array_like
+        The point. What is no variable belongs into the function: ``lambda q: f(tree, q)``.
+
+    Returns
+    -------
+    ndarray, shape S + shape of the argument, or tuple of these
+        One for each argument; a tuple if there are several.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When `function` is none, or does not return an array of real numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> mbt.autodiff.jacobian(lambda q: np.stack([q[0] * q[1], np.sin(q[0])]), [0.0, 3.0])
+    array([[3., 0.],
+           [1., 0.]])
+    """
+    if not callable(function):
+        raise ArgumentTypeError(f"function: expected something to call, got {type(function).__name__}")
+    variables = initialize(*args)
+    variables = variables if isinstance(variables, tuple) else (variables,)
+    result = function(*variables)
+    if not isinstance(result, AutoDiffArray):
+        result = constant(as_float_array(result, "the result of the function"))
+    partials = derivatives(result, variables[0].num_derivatives)
+    blocks = []
+    start = 0
+    for variable in variables:
+        block = partials[..., start : start + variable.size]
+        blocks.append(np.array(block.reshape(result.shape + variable.shape), order="C"))
+        start += variable.size
+    return blocks[0] if len(blocks) == 1 else tuple(blocks)
+
+
+def _as_count(number: object) -> int:
+    try:
+        if isinstance(number, (bool, np.bool_)):
+            raise TypeError
+        count = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentTypeError(f"num_derivatives: expected an integer >= 0, got {number!r}") from None
+    if count < 0:
+        raise ArgumentValueError(f"num_derivatives: expected an integer >= 0, got {count}")
+    return count
