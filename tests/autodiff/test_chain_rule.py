@@ -9,31 +9,62 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.autodiff import assert_sound, directional_derivatives, random_seeds
 
 from mbt.autodiff import AutoDiffArray, initialize, jacobian
+from support.autodiff import assert_sound, directional_derivatives, random_seeds
 
 Expression = Callable[[list[Any]], Any]
 
 # Smooth, and of moderate growth, so that expressions of them can be differenced.
 UNARY: list[Callable[[Any], Any]] = [
-    np.sin, np.cos, np.tanh, np.arctan, np.negative, lambda x: np.exp(np.sin(x)), lambda x: np.sqrt(1.5 + x * x),
-    lambda x: np.log(2.0 + np.square(x)), lambda x: np.arcsin(0.5 * np.cos(x)), np.arcsinh, lambda x: 2.0 - x,
-    lambda x: x**3 / (1.0 + x**2), lambda x: np.reciprocal(3.0 + np.cos(x)), lambda x: np.power(1.5, np.tanh(x)),
-    lambda x: x[..., ::-1], lambda x: np.roll(x, 1), lambda x: np.sum(x, axis=-1, keepdims=True) * np.ones(3),
-    lambda x: np.swapaxes(x, -1, -2), lambda x: np.reshape(np.ravel(x), (3, 3)), lambda x: np.tril(x) - np.triu(x, 1),
-    lambda x: np.linalg.solve(x.T @ x + 4.0 * np.eye(3), x), lambda x: np.cross(x, np.array([1.0, -2.0, 0.5])),
-    lambda x: x * np.linalg.norm(np.cos(x), axis=0), lambda x: np.linalg.inv(4.0 * np.eye(3) + np.sin(x)),
-    lambda x: np.cumsum(x, axis=0), lambda x: np.stack([x[0], x[2], 2.0 * x[1]]), lambda x: x - np.mean(x, axis=0),
-    lambda x: np.where(np.eye(3) > 0, np.sin(x), x), lambda x: np.std(x + 4.0 * np.eye(3), axis=0) * x,
-]  # fmt: skip
+    np.sin,
+    np.cos,
+    np.tanh,
+    np.arctan,
+    np.negative,
+    lambda x: np.exp(np.sin(x)),
+    lambda x: np.sqrt(1.5 + x * x),
+    lambda x: np.log(2.0 + np.square(x)),
+    lambda x: np.arcsin(0.5 * np.cos(x)),
+    np.arcsinh,
+    lambda x: 2.0 - x,
+    lambda x: x**3 / (1.0 + x**2),
+    lambda x: np.reciprocal(3.0 + np.cos(x)),
+    lambda x: np.power(1.5, np.tanh(x)),
+    lambda x: x[..., ::-1],
+    lambda x: np.roll(x, 1),
+    lambda x: np.sum(x, axis=-1, keepdims=True) * np.ones(3),
+    lambda x: np.swapaxes(x, -1, -2),
+    lambda x: np.reshape(np.ravel(x), (3, 3)),
+    lambda x: np.tril(x) - np.triu(x, 1),
+    lambda x: np.linalg.solve(x.T @ x + 4.0 * np.eye(3), x),
+    lambda x: np.cross(x, np.array([1.0, -2.0, 0.5])),
+    lambda x: x * np.linalg.norm(np.cos(x), axis=0),
+    lambda x: np.linalg.inv(4.0 * np.eye(3) + np.sin(x)),
+    lambda x: np.cumsum(x, axis=0),
+    lambda x: np.stack([x[0], x[2], 2.0 * x[1]]),
+    lambda x: x - np.mean(x, axis=0),
+    lambda x: np.where(np.eye(3) > 0, np.sin(x), x),
+    lambda x: np.std(x + 4.0 * np.eye(3), axis=0) * x,
+]
 BINARY: list[Callable[[Any, Any], Any]] = [
-    np.add, np.subtract, np.multiply, lambda x, y: x / (2.0 + np.cos(y)), lambda x, y: np.arctan2(x, 2.0 + y * y),
-    lambda x, y: np.hypot(x, 1.0 + y * y), np.logaddexp, lambda x, y: np.tanh(x) @ y, lambda x, y: np.power(1.5 + np.sin(x), y),
-    lambda x, y: np.einsum("ij,kj->ik", np.sin(x), np.cos(y)), lambda x, y: np.cross(np.tanh(x), y),
-    lambda x, y: np.dot(x, y[0])[:, None] * np.ones(3), lambda x, y: np.concatenate([x[:1], y[1:]]),
-    lambda x, y: np.kron(x[:1], y[:, :1]), lambda x, y: np.outer(x[0], y[1]), lambda x, y: np.inner(np.sin(x), y),
-]  # fmt: skip
+    np.add,
+    np.subtract,
+    np.multiply,
+    lambda x, y: x / (2.0 + np.cos(y)),
+    lambda x, y: np.arctan2(x, 2.0 + y * y),
+    lambda x, y: np.hypot(x, 1.0 + y * y),
+    np.logaddexp,
+    lambda x, y: np.tanh(x) @ y,
+    lambda x, y: np.power(1.5 + np.sin(x), y),
+    lambda x, y: np.einsum("ij,kj->ik", np.sin(x), np.cos(y)),
+    lambda x, y: np.cross(np.tanh(x), y),
+    lambda x, y: np.dot(x, y[0])[:, None] * np.ones(3),
+    lambda x, y: np.concatenate([x[:1], y[1:]]),
+    lambda x, y: np.kron(x[:1], y[:, :1]),
+    lambda x, y: np.outer(x[0], y[1]),
+    lambda x, y: np.inner(np.sin(x), y),
+]
 
 
 def expressions(num_arguments: int) -> st.SearchStrategy[Expression]:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.autodiff import assert_sound
 
 import mbt
 from mbt.autodiff import AutoDiffArray, constant, derivatives, initialize, jacobian, value
+from support.autodiff import assert_sound
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (2, 0)])
@@ -51,19 +51,39 @@ def test_variables_share_no_memory() -> None:
         (lambda: initialize([1.0], "x"), mbt.ArgumentTypeError, r"values\[1\]: expected real numbers"),
         (lambda: initialize(initialize([1.0])), mbt.ArgumentTypeError, r"values\[0\]: .*AutoDiffArray"),
         (lambda: constant([1j]), mbt.ArgumentTypeError, "value: expected real numbers"),
-        (lambda: constant([1.0], -1), mbt.ArgumentValueError, "num_derivatives: expected an integer >= 0, got -1"),
-        (lambda: constant([1.0], 1.5), mbt.ArgumentTypeError, "num_derivatives: expected an integer >= 0, got 1.5"),
+        (
+            lambda: constant([1.0], -1),
+            mbt.ArgumentValueError,
+            "num_derivatives: expected an integer >= 0, got -1",
+        ),
+        (
+            lambda: constant([1.0], 1.5),
+            mbt.ArgumentTypeError,
+            "num_derivatives: expected an integer >= 0, got 1.5",
+        ),
         (lambda: constant([1.0], True), mbt.ArgumentTypeError, "num_derivatives: .* got True"),
         (lambda: value("a"), mbt.ArgumentTypeError, "x: expected real numbers"),
         (lambda: derivatives([1.0], "a"), mbt.ArgumentTypeError, "num_derivatives: .* got 'a'"),
-        (lambda: derivatives(initialize([1.0, 2.0]), 3), mbt.ShapeError, "x: expected 3 derivatives, got .* with 2"),
+        (
+            lambda: derivatives(initialize([1.0, 2.0]), 3),
+            mbt.ShapeError,
+            "x: expected 3 derivatives, got .* with 2",
+        ),
         (lambda: jacobian(1, [1.0]), mbt.ArgumentTypeError, "function: expected something to call, got int"),
         (lambda: jacobian(np.sin), mbt.ArgumentTypeError, "initialize: expected one array"),
-        (lambda: jacobian(lambda x: "a", [1.0]), mbt.ArgumentTypeError, "the result of the function: expected real"),
-        (lambda: jacobian(lambda x: (x, x), [1.0]), mbt.ArgumentTypeError, "the result of the function: expected real"),
+        (
+            lambda: jacobian(lambda x: "a", [1.0]),
+            mbt.ArgumentTypeError,
+            "the result of the function: expected real",
+        ),
+        (
+            lambda: jacobian(lambda x: (x, x), [1.0]),
+            mbt.ArgumentTypeError,
+            "the result of the function: expected real",
+        ),
         (lambda: jacobian(lambda x: initialize([1.0, 2.0]), [1.0]), mbt.ShapeError, "expected 1 derivatives"),
     ],
-)  # fmt: skip
+)
 def test_errors(f: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         f()
@@ -150,7 +170,10 @@ CLOSED_FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "quadratic form": (lambda x: x @ SPD @ x, lambda x: 2.0 * SPD @ x),
     "norm": (np.linalg.norm, lambda x: x / np.sqrt(x @ x)),
     "softmax": (_softmax, lambda x: np.diag(_softmax(x)) - np.outer(_softmax(x), _softmax(x))),
-    "log det": (lambda x: np.linalg.slogdet(SPD + np.diag(x))[1], lambda x: np.diag(np.linalg.inv(SPD + np.diag(x)))),
+    "log det": (
+        lambda x: np.linalg.slogdet(SPD + np.diag(x))[1],
+        lambda x: np.diag(np.linalg.inv(SPD + np.diag(x))),
+    ),
     "det": (
         lambda x: np.linalg.det(SPD + np.diag(x)),
         lambda x: np.linalg.det(SPD + np.diag(x)) * np.diag(np.linalg.inv(SPD + np.diag(x))),
@@ -176,7 +199,7 @@ CLOSED_FORMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "variance": (np.var, lambda x: 2.0 / 5.0 * (x - x.mean())),
     "sorted": (np.sort, lambda x: np.eye(5)[np.argsort(x)]),
     "sum of sines": (lambda x: np.sum(np.sin(x)), np.cos),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)

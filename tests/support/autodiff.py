@@ -46,3 +46,14 @@ def assert_sound(x: AutoDiffArray) -> None:
     assert type(x.derivatives) is np.ndarray
     assert x.value.dtype == x.derivatives.dtype == np.float64
     assert x.derivatives.shape == (*x.value.shape, x.num_derivatives)
+
+
+def random_array(*shape: int, count: int = 2, seed: int = 1) -> AutoDiffArray:
+    """Return values and derivatives at random."""
+    rng = np.random.default_rng(seed)
+    return AutoDiffArray(rng.normal(size=shape), rng.normal(size=(*shape, count)))
+
+
+def same(x: AutoDiffArray, y: AutoDiffArray) -> bool:
+    """Return whether all values and derivatives are the same."""
+    return np.array_equal(x.value, y.value) and np.array_equal(x.derivatives, y.derivatives)

@@ -173,7 +173,12 @@ def _compute_binary(ufunc: np.ufunc, inputs: tuple[Any, ...], count: int, what: 
             return fresh(f, _scale(partial_x(x, y, f), dx))
         if dx is None:
             return fresh(f, _scale(partial_y(x, y, f), dy))
-        return fresh(f, _scale(partial_x(x, y, f), dx) + _scale(partial_y(x, y, f), dy))
+        if ufunc is np.add or ufunc is np.subtract:
+            return fresh(f, ufunc(dx, dy))
+        terms = _scale(partial_x(x, y, f), dx), _scale(partial_y(x, y, f), dy)
+        # Large arrays take as long to allocate as to add.
+        whole = next((term for term in terms if term.shape[:-1] == np.shape(f)), None)
+        return fresh(f, np.add(*terms, out=whole))
 
 
 def _scale(partial: Any, dx: Any) -> Any:
