@@ -13,7 +13,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from mbt.errors import ArgumentTypeError, ArgumentValueError, MbtError, ShapeError, shape_error
 from mbt.math.arrays import FloatArray, as_float_array
 
-__all__ = ["AutoDiffArray", "wrap"]
+__all__ = ["AutoDiffArray", "key_of_derivatives", "wrap"]
 
 
 def _delegate(name: str) -> Callable[..., Any]:
@@ -204,7 +204,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> AutoDiffArray:
         """Return entries: a view wherever NumPy gives one."""
         value = self._value[key]
-        derivatives = self._derivatives[_key_of_derivatives(key)]
+        derivatives = self._derivatives[key_of_derivatives(key)]
         if not isinstance(value, np.ndarray):  # NumPy copies a single entry: so its derivatives.
             return wrap(np.asarray(value), derivatives.copy())
         return wrap(value, derivatives)
@@ -217,7 +217,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         self._check_holds(entries, "assignment")
         value, derivatives = take_apart(entries, self.num_derivatives, "assignment")
         self._value[key] = value
-        self._derivatives[_key_of_derivatives(key)] = 0.0 if derivatives is None else derivatives
+        self._derivatives[key_of_derivatives(key)] = 0.0 if derivatives is None else derivatives
 
     def _write(self, result: AutoDiffArray, what: str) -> AutoDiffArray:
         """Take over the numbers of a `result` of the same shape."""
@@ -387,7 +387,7 @@ def wrap(value: FloatArray, derivatives: FloatArray) -> AutoDiffArray:
     return array
 
 
-def _key_of_derivatives(key: Any) -> Any:
+def key_of_derivatives(key: Any) -> Any:
     """Return the index that selects from the derivatives what `key` selects from the values."""
     entries = key if isinstance(key, tuple) else (key,)
     # Without an ellipsis the axis of the derivatives, being last, is left alone anyway.

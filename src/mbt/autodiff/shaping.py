@@ -147,15 +147,17 @@ def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return np.sum(_diagonal(a, offset, axis1, axis2), axis=-1)
 
 
-if hasattr(np.linalg, "diagonal"):  # Of the last two axes, unlike their namesakes.
+# Those of linalg take the last two axes, unlike their namesakes.
 
-    @implements("linalg.diagonal")
-    def _linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
-        return _diagonal(x, offset, -2, -1)
 
-    @implements("linalg.trace")
-    def _linalg_trace(x: Any, /, *, offset: int = 0) -> Any:
-        return _trace(x, offset, -2, -1)
+@implements("linalg.diagonal")
+def _linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return _diagonal(x, offset, -2, -1)
+
+
+@implements("linalg.trace")
+def _linalg_trace(x: Any, /, *, offset: int = 0) -> Any:
+    return _trace(x, offset, -2, -1)
 
 
 @implements("array_split")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbt.autodiff.array import AutoDiffArray
+from mbt.autodiff.array import AutoDiffArray, key_of_derivatives
 from mbt.autodiff.operands import FUNCTIONS, as_constant, check_dtype, common_count, fresh, take_apart
 from mbt.autodiff.products import PRODUCTS
 from mbt.errors import ArgumentTypeError
@@ -223,8 +223,7 @@ def _accumulate_at(ufunc: np.ufunc, x: AutoDiffArray, key: Any, y: Any, what: st
     value, derivatives = take_apart(y, x.num_derivatives, what)
     ufunc.at(x.value, key, value)
     if derivatives is not None:
-        entries = key if isinstance(key, tuple) else (key,)
-        ufunc.at(x.derivatives, (*entries, slice(None)) if Ellipsis in entries else key, derivatives)
+        ufunc.at(x.derivatives, key_of_derivatives(key), derivatives)
 
 
 def _check_keywords(kwargs: dict[str, Any], what: str) -> None:
