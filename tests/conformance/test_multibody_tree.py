@@ -240,6 +240,14 @@ def test_acceleration_kinematics(pendulum: SimpleNamespace) -> None:
     np.testing.assert_array_equal(ac.vdot, vdot)
     np.testing.assert_allclose(pendulum.rod.get_from_spatial_acceleration_array(A_WB), [0, 2, 0, 0, 0, 0])
     np.testing.assert_allclose(pendulum.ball.get_from_spatial_acceleration_array(A_WB)[3:], [0.1, 0.2, 0.3])
+    # The output of the document: filled and returned; what was read from it before stays as it was.
+    before = ac.A_WB
+    assert tree.calc_acceleration_kinematics_cache(context, 2.0 * vdot, ac=ac) is ac
+    np.testing.assert_array_equal(ac.A_WB, 2.0 * A_WB)
+    np.testing.assert_array_equal(before, A_WB)
+    for wrong in (tree.eval_acceleration_kinematics(context), tree.eval_position_kinematics(context)):
+        with pytest.raises(mbt.MbtError, match="ac: expected a AccelerationKinematicsCache"):
+            tree.calc_acceleration_kinematics_cache(context, vdot, ac=wrong)
 
 
 def test_inverse_dynamics(pendulum: SimpleNamespace) -> None:

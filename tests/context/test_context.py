@@ -250,3 +250,11 @@ class TestReadOnlyArrays:
         assert isinstance(q.sum(), float)
         assert isinstance(q @ q, float)
         assert repr(q) == "array([0., 1., 0., 0., 0., 0., 0., 0.])"
+
+
+def test_a_misspelt_attribute_is_an_error() -> None:
+    tree = mbt.MultibodyTree()
+    tree.finalize()
+    context = tree.create_default_context()
+    with pytest.raises(AttributeError, match="positions"):
+        context.positions = [1.0]  # type: ignore[attr-defined]

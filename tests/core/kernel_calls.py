@@ -285,6 +285,12 @@ def _double(
         yield from (vc.V_PB_W, vc.V_PB, vc.V_WB)
     elif function == F.ACCELERATION_KINEMATICS:
         yield tree.calc_spatial_accelerations_from_vdot(context, x)
+    elif function == F.INVERSE_DYNAMICS_REGRESSOR:
+        yield tree.calc_inverse_dynamics_regressor(context, x)
+    elif function == F.KINETIC_ENERGY_REGRESSOR:
+        yield tree.calc_kinetic_energy_regressor(context)
+    elif function == F.POTENTIAL_ENERGY_REGRESSOR:
+        yield tree.calc_potential_energy_regressor(context)
     elif function == F.REACTION_FORCES:
         reactions = np.full((tree.num_bodies, 6), np.nan)
         tree.calc_inverse_dynamics(context, x, include_force_elements=True, F_BMo_W_array=reactions)

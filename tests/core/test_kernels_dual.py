@@ -304,6 +304,9 @@ def test_derivatives_are_zero_exactly_where_nothing_depends(function: Function) 
     if function in kinematic | {F.VELOCITY, F.ACCELERATION_KINEMATICS}:
         for section in ("gravity", "mass", "com", "unit_inertia", "rotor_inertia", "gear_ratio", "damping"):
             np.testing.assert_array_equal(J[:, slices[section]], 0.0, err_msg=section)
+    elif function in {F.INVERSE_DYNAMICS_REGRESSOR, F.KINETIC_ENERGY_REGRESSOR, F.POTENTIAL_ENERGY_REGRESSOR}:
+        for section in ("mass", "com", "unit_inertia", "rotor_inertia", "gear_ratio", "damping"):
+            np.testing.assert_array_equal(J[:, slices[section]], 0.0, err_msg=section)
     elif function != F.SPATIAL_INERTIAS:
         np.testing.assert_array_equal(J[:, slices["mass"]][:, 0], 0.0)
 

@@ -214,6 +214,25 @@ def test_kinetic_energy_vs_mass_matrix(name: str) -> None:
 
 
 @every_model
+def test_regressors_vs_dynamics_and_energies(name: str) -> None:
+    """Linear in mass, mass moment and inertia about Bo of every body; rotors and damping apart."""
+    e = get_exact(name)
+    nb, nv = e.tree.num_bodies, e.tree.num_velocities
+    pi = []
+    for b in range(1, nb):
+        m, (xx, yy, zz, xy, xz, yz) = e.get("mass")[b], e.get("unit_inertia")[6 * b : 6 * b + 6]
+        pi += [m, *(m * e.get("com")[3 * b : 3 * b + 3]), *(m * G for G in (xx, xy, yy, xz, yz, zz))]
+    x = np.array(pi, dtype=object)
+    if nv:
+        tau = e(F.INVERSE_DYNAMICS) - e.get("damping") * e.v - e.reflected_inertia * e.x
+        assert_equal(e(F.INVERSE_DYNAMICS_REGRESSOR).reshape(nv, -1) @ x, tau)
+    if nb > 1:
+        rotors = sum(e.reflected_inertia * np.array(e.v, dtype=object) ** 2) / 2
+        assert e(F.KINETIC_ENERGY_REGRESSOR) @ x == e(F.KINETIC_ENERGY)[0] - rotors
+        assert e(F.POTENTIAL_ENERGY_REGRESSOR) @ x == e(F.POTENTIAL_ENERGY)[0]
+
+
+@every_model
 def test_gravity_by_two_ways(name: str) -> None:
     e = get_exact(name)
     assert_equal(e(F.GENERALIZED_FORCES), e(F.GRAVITY_GENERALIZED_FORCES))
@@ -365,7 +384,7 @@ def inverse(X: Objects) -> Objects:
 # --- Fractions as they are --------------------------------------------------------------------------------
 
 # Their kernels multiply by 2.0, 0.5 or -1.0: a fraction times a float is a float.
-ROUNDED = {F.FORWARD_DYNAMICS, F.KINETIC_ENERGY}
+ROUNDED = {F.FORWARD_DYNAMICS, F.KINETIC_ENERGY, F.KINETIC_ENERGY_REGRESSOR}
 
 
 @pytest.mark.parametrize("function", [f for f in FUNCTIONS if f not in ROUNDED], ids=lambda f: f.name)

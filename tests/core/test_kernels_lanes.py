@@ -107,8 +107,16 @@ def reads(function: Function, what: str) -> bool:
             F.VELOCITY_KINEMATICS,
             F.ACCELERATION_KINEMATICS,
             F.REACTION_FORCES,
+            F.INVERSE_DYNAMICS_REGRESSOR,
+            F.KINETIC_ENERGY_REGRESSOR,
         },
-        "x": {F.INVERSE_DYNAMICS, F.FORWARD_DYNAMICS, F.ACCELERATION_KINEMATICS, F.REACTION_FORCES},
+        "x": {
+            F.INVERSE_DYNAMICS,
+            F.FORWARD_DYNAMICS,
+            F.ACCELERATION_KINEMATICS,
+            F.REACTION_FORCES,
+            F.INVERSE_DYNAMICS_REGRESSOR,
+        },
         "qdot": {F.VELOCITY},
     }
     return function in readers[what]

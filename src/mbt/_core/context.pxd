@@ -37,6 +37,8 @@ cdef class VelocityKinematicsCache:
 cdef class AccelerationKinematicsCache:
     cdef readonly object A_WB    # (num_bodies, 6)
     cdef readonly object vdot    # (nv,)
+    cdef bint is_of_context      # a Context hands it out: nobody else computes into it
+    cdef set(self, A_WB, vdot)
 
 
 cdef class ContextCore:

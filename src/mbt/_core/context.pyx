@@ -197,6 +197,10 @@ cdef class AccelerationKinematicsCache:
     """
 
     def __init__(self, A_WB, vdot):
+        self.set(A_WB, vdot)
+
+    cdef set(self, A_WB, vdot):
+        """Take fresh arrays; those handed out before are left to their holders."""
         self.A_WB = _frozen(A_WB)
         self.vdot = _frozen(vdot)
 
@@ -440,8 +444,14 @@ cdef class ContextCore:
 
     def _set_parameter(self, str section, int index, values):
         """Write the numbers of one element; the caller has checked them."""
+        self._set_parameters(index, {section: values})
+
+    def _set_parameters(self, int index, dict sections):
+        """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
         parameters = self._parameters.copy()
-        parameters[self.compiled.parameter_slice(section, index)] = np.ravel(values)
+        for section, values in sections.items():
+            start = self.compiled.parameter_slice(section, index).start
+            parameters[start:start + np.size(values)] = np.ravel(values)
         parameters.flags.writeable = False
         self._parameters = parameters
         self._derived = None

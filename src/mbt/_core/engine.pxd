@@ -1,7 +1,7 @@
 """The compiled half of a MultibodyTree."""
 
-from mbt._core.tree_mass cimport TreeMass
+from mbt._core.tree_identification cimport TreeIdentification
 
 
-cdef class TreeCore(TreeMass):
+cdef class TreeCore(TreeIdentification):
     pass

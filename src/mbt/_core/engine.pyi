@@ -1,9 +1,9 @@
 from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.tree_mass import TreeMass
+from mbt._core.tree_identification import TreeIdentification
 from mbt.context.energy_report import EnergyReport
 from mbt.context.multibody_forces import MultibodyForces
 
-class TreeCore(TreeMass):
+class TreeCore(TreeIdentification):
     def calc_potential_energy(self, context: ContextCore) -> float: ...
     def calc_kinetic_energy(self, context: ContextCore) -> float: ...
     def calc_conservative_power(self, context: ContextCore) -> float: ...

@@ -7,10 +7,10 @@ from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.door cimport data
 from mbt._core.model cimport Derived, Model
-from mbt._core.tree_mass cimport TreeMass
+from mbt._core.tree_identification cimport TreeIdentification
 
 
-cdef class TreeCore(TreeMass):
+cdef class TreeCore(TreeIdentification):
     """Base class of `MultibodyTree`: kinematics, dynamics, mass, and here the energy of the whole."""
 
     # Energy and power -------------------------------------------------------------------------------------------

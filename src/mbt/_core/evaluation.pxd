@@ -13,6 +13,9 @@ from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_ab
 from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
+from mbt._core.passes.regressor cimport (
+    calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_potential_energy_regressor,
+)
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.records cimport Kinematics, Mobod, Parameters, Pose
 from mbt._core.scalars cimport T
@@ -43,6 +46,9 @@ cpdef enum Function:
     ACCELERATION_KINEMATICS
     REACTION_FORCES               # F_BMo_W under gravity
     GENERALIZED_FORCES            # J' F of gravity
+    INVERSE_DYNAMICS_REGRESSOR
+    KINETIC_ENERGY_REGRESSOR
+    POTENTIAL_ENERGY_REGRESSOR
     # Of q; the third input is qdot.
     VELOCITY
 
@@ -72,6 +78,10 @@ cdef inline Py_ssize_t count_output(int function, const Model* model) noexcept n
         return 18*nb
     if function == ACCELERATION_KINEMATICS or function == REACTION_FORCES:
         return 6*nb
+    if function == INVERSE_DYNAMICS_REGRESSOR:
+        return 10*nv*(nb - 1)
+    if function == KINETIC_ENERGY_REGRESSOR or function == POTENTIAL_ENERGY_REGRESSOR:
+        return 10*(nb - 1)
     return nv
 
 
@@ -180,6 +190,10 @@ cdef inline void evaluate_in_world(
         calc_mass_moment(model, p.mass, p.p_BoBcm_B, x.X_WB, out, out + 1)
     elif function == MOMENTUM:
         calc_momentum_about_world_origin(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, x.X_WB, x.V_WB, out)
+    elif function == KINETIC_ENERGY_REGRESSOR:
+        calc_kinetic_energy_regressor(model, x.X_WB, x.V_WB, out)
+    elif function == POTENTIAL_ENERGY_REGRESSOR:
+        calc_potential_energy_regressor(model, weightless, p.gravity, x.X_WB, out)
     else:
         calc_acceleration_kinematics(model, p.X_BF, q, v, vdot, x.X_WB, x.H_PB_W, x.V_PB_W, x.V_WB, A_WB)
         set_zero(x.F_Bo_W, 6*nb)
@@ -193,3 +207,7 @@ cdef inline void evaluate_in_world(
             )
         elif function == GENERALIZED_FORCES:
             calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, out)
+        elif function == INVERSE_DYNAMICS_REGRESSOR:
+            calc_inverse_dynamics_regressor(
+                model, weightless, p.gravity, x.X_WB, x.H_PB_W, x.V_WB, A_WB, out
+            )

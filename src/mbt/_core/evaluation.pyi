@@ -29,7 +29,10 @@ class Function(IntEnum):
     ACCELERATION_KINEMATICS = 17
     REACTION_FORCES = 18
     GENERALIZED_FORCES = 19
-    VELOCITY = 20
+    INVERSE_DYNAMICS_REGRESSOR = 20
+    KINETIC_ENERGY_REGRESSOR = 21
+    POTENTIAL_ENERGY_REGRESSOR = 22
+    VELOCITY = 23
 
 def lane_count() -> int: ...
 def evaluate_lanes(

@@ -80,6 +80,7 @@ cdef class TreeAccelerations(TreeJacobians):
         vdot = self.calc_forward_dynamics(c)
         entry = ForwardAccelerations()
         entry.cache = AccelerationKinematicsCache(self.calc_spatial_accelerations_from_vdot(c, vdot), vdot)
+        entry.cache.is_of_context = True
         entry.time_serial = c.time_serial
         entry.switch_serial = c.switch_serial
         entry.q_serial = c.q_serial

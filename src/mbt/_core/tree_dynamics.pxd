@@ -10,6 +10,7 @@ cdef class TreeDynamics(TreeKinematics):
         self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc, object vdot,
         object external_forces, bint with_elements, object A_WB_array, object F_BMo_W_array, object out)
     cdef bint acts_on_bodies(self, ContextCore c)
+    cdef bint forces_need_velocities(self, ContextCore c)
     cdef int add_joint_inputs(self, ContextCore c, Derived derived, double* tau) except -1
     cdef int add_element_forces(
         self, ContextCore c, Derived derived, PositionKinematicsCache pc, VelocityKinematicsCache vc, double* F,

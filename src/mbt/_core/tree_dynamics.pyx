@@ -125,7 +125,7 @@ cdef class TreeDynamics(TreeKinematics):
             body_forces, generalized_forces = self.arrays_of(m, external_forces, "external_forces")
         if pc is None:
             pc = c.position()
-        if vc is None and (with_accelerations or with_elements):
+        if vc is None and (with_accelerations or with_elements and self.forces_need_velocities(c)):
             vc = c.velocity()
         F_user = tau_user = None
         if with_user_elements:
@@ -347,16 +347,16 @@ cdef class TreeDynamics(TreeKinematics):
         if tau_applied is not None:
             tau_applied = in1(tau_applied, "tau_applied", nv)
         vdot = out1(out, "out", nv)
-        inputs = []
+        cdef tuple inputs = ()
         if external_forces is not None:
-            inputs.append(self.arrays_of(m, external_forces, "external_forces"))
+            inputs += (self.arrays_of(m, external_forces, "external_forces"),)
         if c._applied_forces is not None:
-            inputs.append(self.arrays_of(m, c._applied_forces, "context.applied_forces"))
-        cdef bint with_forces = bool(inputs) or self.acts_on_bodies(c)
+            inputs += (self.arrays_of(m, c._applied_forces, "context.applied_forces"),)
+        cdef bint with_forces = len(inputs) > 0 or self.acts_on_bodies(c)
         cdef PositionKinematicsCache pc = c.position() if with_forces else None
-        cdef VelocityKinematicsCache vc = c.velocity() if with_forces else None
+        cdef VelocityKinematicsCache vc = c.velocity() if self.forces_need_velocities(c) else None
         if self._user_force_elements is not None:
-            inputs.append(self.user_forces(c, pc, vc))
+            inputs += (self.user_forces(c, pc, vc),)
         cdef Derived derived = c.derived()
         if with_forces:
             self.check_elements(m, derived, pc)
@@ -365,6 +365,7 @@ cdef class TreeDynamics(TreeKinematics):
         cdef double* tau = memory + kernels.work_size(m)
         cdef double* result = tau + nv
         cdef double* F = result + nv
+        cdef const double* V_WB = NULL
         memset(tau, 0, nv*sizeof(double))
         if tau_applied is not None:
             memcpy(tau, data(tau_applied), nv*sizeof(double))
@@ -374,9 +375,9 @@ cdef class TreeDynamics(TreeKinematics):
             for F_input, tau_input in inputs:
                 add_array(F_input, F)
                 add_array(tau_input, tau)
-            kernels.add_body_forces(
-                m, &derived.parameters, c.switches.weightless, pc.X_WB_data, vc.V_WB_data, F
-            )
+            if vc is not None:
+                V_WB = vc.V_WB_data
+            kernels.add_body_forces(m, &derived.parameters, c.switches.weightless, pc.X_WB_data, V_WB, F)
             kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F, memory, result)
             add_doubles(result, nv, tau)
         singular = kernels.forward_dynamics(
@@ -436,6 +437,10 @@ cdef class TreeDynamics(TreeKinematics):
             or self._user_force_elements is not None
         )
 
+    cdef bint forces_need_velocities(self, ContextCore c):
+        """Whether a force on bodies depends on their velocities."""
+        return c.compiled.model.num_elements_between > 0 or self._user_force_elements is not None
+
     cdef int add_joint_inputs(self, ContextCore c, Derived derived, double* tau) except -1:
         """Add joint damping, the elements on one dof, and actuation."""
         cdef const Model* m = &c.compiled.model
@@ -452,7 +457,8 @@ cdef class TreeDynamics(TreeKinematics):
         """Add gravity, joint damping and all force elements but those written by users: see `user_forces`."""
         cdef const Model* m = &c.compiled.model
         kernels.gravity_forces(m, &derived.parameters, c.switches.weightless, pc.X_WB_data, F)
-        kernels.add_forces_between(m, &derived.parameters, pc.X_WB_data, vc.V_WB_data, F)
+        if m.num_elements_between:
+            kernels.add_forces_between(m, &derived.parameters, pc.X_WB_data, vc.V_WB_data, F)
         kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 0, tau)
         return 0
 

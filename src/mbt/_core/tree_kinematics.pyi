@@ -87,6 +87,7 @@ class TreeKinematics(TreeCaches):
         *,
         pc: PositionKinematicsCache | None = None,
         vc: VelocityKinematicsCache | None = None,
+        ac: AccelerationKinematicsCache | None = None,
     ) -> AccelerationKinematicsCache: ...
     def calc_spatial_accelerations_from_vdot(
         self,

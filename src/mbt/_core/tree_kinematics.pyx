@@ -390,7 +390,7 @@ cdef class TreeKinematics(TreeCaches):
         kernels.Nplus_matrix(m, c.q_data, data(Nplus))
         return Nplus
 
-    def calc_acceleration_kinematics_cache(self, context, known_vdot, *, pc=None, vc=None):
+    def calc_acceleration_kinematics_cache(self, context, known_vdot, *, pc=None, vc=None, ac=None):
         """Return the body accelerations that go with `known_vdot`.
 
         Parameters
@@ -401,6 +401,8 @@ cdef class TreeKinematics(TreeCaches):
             Generalized accelerations [rad/s^2, m/s^2].
         pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
             Kinematics of the same state; those of the Context by default.
+        ac : AccelerationKinematicsCache, optional
+            Filled and returned instead of a new one. Not one that `eval_acceleration_kinematics` returned.
 
         Returns
         -------
@@ -408,9 +410,20 @@ cdef class TreeKinematics(TreeCaches):
             With `A_WB` and `vdot`.
         """
         cdef ContextCore c = self.own(context)
+        cdef AccelerationKinematicsCache cache
+        if ac is not None and (
+            not isinstance(ac, AccelerationKinematicsCache) or (<AccelerationKinematicsCache>ac).is_of_context
+            or len(ac.A_WB) != c.compiled.model.num_bodies or len(ac.vdot) != c.compiled.model.num_velocities
+        ):
+            from mbt.context.checks import raise_foreign_cache
+            raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
         vdot = in1(known_vdot, "known_vdot", c.compiled.model.num_velocities).copy()
         A_WB = self.calc_spatial_accelerations_from_vdot(context, vdot, pc=pc, vc=vc)
-        return AccelerationKinematicsCache(A_WB, vdot)
+        if ac is None:
+            return AccelerationKinematicsCache(A_WB, vdot)
+        cache = ac
+        cache.set(A_WB, vdot)
+        return cache
 
     def calc_spatial_accelerations_from_vdot(self, context, known_vdot, *, pc=None, vc=None, out=None):
         """Return the spatial acceleration A_WB of each body in World.

@@ -1,6 +1,7 @@
 """Automatic differentiation: arrays of numbers with their derivatives.
 
-`initialize` makes variables, NumPy computes with them, and `derivatives` has the result; `jacobian` does all three.
+`initialize` makes variables, NumPy computes with them, `derivatives` has the result; `jacobian` does all
+three.
 """
 
 # The rules of NumPy's functions register themselves.

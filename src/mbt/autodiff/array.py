@@ -13,7 +13,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from mbt.errors import ArgumentTypeError, ArgumentValueError, MbtError, ShapeError, shape_error
 from mbt.math.arrays import FloatArray, as_float_array
 
-__all__ = ["AutoDiffArray", "wrap"]
+__all__ = ["AutoDiffArray", "key_of_derivatives", "wrap"]
 
 
 def _delegate(name: str) -> Callable[..., Any]:
@@ -31,10 +31,10 @@ def _delegate(name: str) -> Callable[..., Any]:
 class AutoDiffArray(NDArrayOperatorsMixin):
     """An array of numbers, each with its partial derivatives: two float64 arrays that go together.
 
-    It computes as a NumPy array does: operators, ufuncs (``np.sin(x)``), functions (``np.linalg.solve(A, x)``),
-    indexing and assignment. Plain numbers and arrays, and AutoDiffArrays with zero derivatives, are constants.
-    Comparisons look at values alone. What is not supported raises a TypeError; nothing becomes an array of objects,
-    and nothing loses its derivatives unasked: ``x.value`` takes them off.
+    It computes as a NumPy array does: operators, ufuncs (``np.sin(x)``), functions (``np.linalg.norm``),
+    indexing and assignment. Plain numbers and arrays are constants, and so are AutoDiffArrays that have no
+    derivatives; they go together with any others. Comparisons look at values alone. What is not supported
+    raises a TypeError: nothing becomes an array of objects, and nothing loses its derivatives unasked.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     Notes
     -----
-    Where a function has no derivative, that of one side is taken: ``abs`` has 0 at 0, `maximum` and `minimum`
-    that of their first argument where both are equal. Functions made of steps (`floor`, `sign`) have derivatives
-    of zero. A derivative that is infinite or undefined becomes inf or nan, without a warning.
+    Where a function has a kink, one derivative is taken: `absolute` has 0 at 0, `maximum` and `minimum` have
+    that of their first argument where both are equal. Steps (`floor`, `sign`) have derivatives of zero. A
+    derivative that is infinite or undefined becomes inf or nan, without a warning.
 
-    An array of shape ``()`` is a number: ``s += 1`` makes a new one and leaves other names of the old one alone.
+    An array of shape ``()`` is a number: ``s += 1`` makes a new one, and other names of the old one keep it.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
     @property
     def num_derivatives(self) -> int:
         """How many derivatives each number has."""
-        return self._derivatives.shape[-1]
+        return int(self._derivatives.shape[-1])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -125,14 +125,14 @@ class AutoDiffArray(NDArrayOperatorsMixin):
     @property
     def T(self) -> AutoDiffArray:
         """The transposed array, a view."""
-        return self.transpose()
+        return wrap(self._value.T, np.moveaxis(self._derivatives.T, 0, -1))
 
     @property
     def mT(self) -> AutoDiffArray:
         """The array with its last two axes exchanged, a view."""
         if self.ndim < 2:
             raise ArgumentValueError(f"mT: expected an array of two or more axes, got shape {self.shape}")
-        return self.swapaxes(-1, -2)
+        return wrap(self._value.swapaxes(-1, -2), self._derivatives.swapaxes(-2, -3))
 
     # How NumPy reaches it
 
@@ -177,7 +177,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
     def __float__(self) -> NoReturn:
         """Refuse: the derivatives would be lost."""
         raise ArgumentTypeError(
-            "an AutoDiffArray would lose its derivatives as a float: use x.value, or np.sin in place of math.sin"
+            "an AutoDiffArray would lose its derivatives as a float: use x.value, or np.sin for math.sin"
         )
 
     __int__ = __complex__ = __index__ = __float__
@@ -198,14 +198,14 @@ class AutoDiffArray(NDArrayOperatorsMixin):
             yield self[i]
 
     def __contains__(self, number: object) -> bool:
-        """Is this number among the values?"""
+        """Return whether this number is among the values."""
         return bool(np.any(self == number))
 
     def __getitem__(self, key: Any) -> AutoDiffArray:
         """Return entries: a view wherever NumPy gives one."""
         value = self._value[key]
-        derivatives = self._derivatives[_key_of_derivatives(key)]
-        if not isinstance(value, np.ndarray):  # One entry: NumPy copies it, so its derivatives are copied too.
+        derivatives = self._derivatives[key_of_derivatives(key)]
+        if not isinstance(value, np.ndarray):  # NumPy copies a single entry: so its derivatives.
             return wrap(np.asarray(value), derivatives.copy())
         return wrap(value, derivatives)
 
@@ -217,7 +217,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         self._check_holds(entries, "assignment")
         value, derivatives = take_apart(entries, self.num_derivatives, "assignment")
         self._value[key] = value
-        self._derivatives[_key_of_derivatives(key)] = 0.0 if derivatives is None else derivatives
+        self._derivatives[key_of_derivatives(key)] = 0.0 if derivatives is None else derivatives
 
     def _write(self, result: AutoDiffArray, what: str) -> AutoDiffArray:
         """Take over the numbers of a `result` of the same shape."""
@@ -237,44 +237,47 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         if isinstance(entries, AutoDiffArray) and entries.num_derivatives not in (0, self.num_derivatives):
             raise ShapeError(
                 f"{what}: an array with {self.num_derivatives} derivatives cannot hold numbers with "
-                f"{entries.num_derivatives}: make it with mbt.autodiff.constant(value, {entries.num_derivatives})"
+                f"{entries.num_derivatives}: make it with "
+                f"mbt.autodiff.constant(value, {entries.num_derivatives})"
             )
 
     # Operators that write in place. The others are those of the mixin.
 
     def _in_place(self, ufunc: np.ufunc, other: object) -> AutoDiffArray:
         result: AutoDiffArray = ufunc(self, other)
-        return result if self.ndim == 0 and result.ndim == 0 else self._write(result, f"numpy.{ufunc.__name__}")
+        return (
+            result if self.ndim == 0 and result.ndim == 0 else self._write(result, f"numpy.{ufunc.__name__}")
+        )
 
-    def __iadd__(self, other: Any) -> AutoDiffArray:  # type: ignore[misc]
+    def __iadd__(self, other: Any) -> AutoDiffArray:
         """Add in place."""
         return self._in_place(np.add, other)
 
-    def __isub__(self, other: Any) -> AutoDiffArray:  # type: ignore[misc]
+    def __isub__(self, other: Any) -> AutoDiffArray:
         """Subtract in place."""
         return self._in_place(np.subtract, other)
 
-    def __imul__(self, other: Any) -> AutoDiffArray:  # type: ignore[misc]
+    def __imul__(self, other: Any) -> AutoDiffArray:
         """Multiply in place."""
         return self._in_place(np.multiply, other)
 
-    def __itruediv__(self, other: Any) -> AutoDiffArray:  # type: ignore[misc]
+    def __itruediv__(self, other: Any) -> AutoDiffArray:
         """Divide in place."""
         return self._in_place(np.divide, other)
 
-    def __ifloordiv__(self, other: Any) -> AutoDiffArray:  # type: ignore[misc]
+    def __ifloordiv__(self, other: Any) -> AutoDiffArray:
         """Divide and round down in place."""
         return self._in_place(np.floor_divide, other)
 
-    def __imod__(self, other: Any) -> AutoDiffArray:  # type: ignore[misc]
+    def __imod__(self, other: Any) -> AutoDiffArray:
         """Take the remainder in place."""
         return self._in_place(np.remainder, other)
 
-    def __ipow__(self, other: Any) -> AutoDiffArray:  # type: ignore[misc]
+    def __ipow__(self, other: Any) -> AutoDiffArray:
         """Raise to a power in place."""
         return self._in_place(np.power, other)
 
-    def __imatmul__(self, other: Any) -> AutoDiffArray:  # type: ignore[misc]
+    def __imatmul__(self, other: Any) -> AutoDiffArray:
         """Multiply matrices in place."""
         return self._in_place(np.matmul, other)
 
@@ -283,7 +286,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
     # Copies and texts
 
     def copy(self, order: str = "C") -> AutoDiffArray:
-        """Return a copy. Its memory is C-contiguous: `order` is accepted for the sake of NumPy's signature."""
+        """Return a C-contiguous copy: `order` is accepted for the sake of NumPy's signature."""
         return wrap(self._value.copy(), self._derivatives.copy())
 
     __copy__ = copy
@@ -338,13 +341,15 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any, order: str = "C") -> AutoDiffArray:
         """Return the array with another shape, a view where possible."""
-        wanted = shape[0] if len(shape) == 1 else shape
-        return np.reshape(self, wanted, order=order)  # type: ignore[call-overload, no-any-return]
+        reshape: Any = np.reshape
+        reshaped: AutoDiffArray = reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+        return reshaped
 
     def transpose(self, *axes: Any) -> AutoDiffArray:
         """Return a view with the axes in another order."""
-        order = None if not axes else axes[0] if len(axes) == 1 else axes
-        return np.transpose(self, order)  # type: ignore[call-overload, no-any-return]
+        transpose: Any = np.transpose
+        view: AutoDiffArray = transpose(self, None if not axes else axes[0] if len(axes) == 1 else axes)
+        return view
 
     all = _delegate("all")
     any = _delegate("any")
@@ -382,14 +387,16 @@ def wrap(value: FloatArray, derivatives: FloatArray) -> AutoDiffArray:
     return array
 
 
-def _key_of_derivatives(key: Any) -> Any:
+def key_of_derivatives(key: Any) -> Any:
     """Return the index that selects from the derivatives what `key` selects from the values."""
     entries = key if isinstance(key, tuple) else (key,)
     # Without an ellipsis the axis of the derivatives, being last, is left alone anyway.
     return (*entries, slice(None)) if any(entry is Ellipsis for entry in entries) else key
 
 
-def _check_arguments(rule: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _check_arguments(
+    rule: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """Explain an argument that NumPy's function takes and our rule does not."""
     try:
         inspect.signature(rule).bind(*args, **kwargs)

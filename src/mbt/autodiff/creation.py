@@ -21,7 +21,15 @@ def _as_constant_like(value: Any, prototype: AutoDiffArray) -> Any:
 
 
 def _like(make: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+    def rule(
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
+    ) -> Any:
         return _as_constant_like(make(a.shape if shape is None else shape, dtype=dtype), a)
 
     return rule
@@ -32,7 +40,14 @@ FUNCTIONS[np.ones_like] = _like(np.ones)
 
 
 def _full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Any:
     filled = _as_constant_like(np.zeros(a.shape if shape is None else shape, dtype=dtype), a)
     filled[...] = fill_value
@@ -57,7 +72,15 @@ for _make in (np.zeros, np.ones, np.eye, np.identity):
 CREATORS[np.empty] = _made_like(np.zeros)
 
 
-def _full(prototype: AutoDiffArray, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Any:
+def _full(
+    prototype: AutoDiffArray,
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+) -> Any:
     return _full_like(prototype, fill_value, dtype, shape=shape)
 
 
@@ -72,6 +95,7 @@ def _array_like(name: str, always_copies: bool) -> Callable[..., Any]:
         order: str = "K",
         *,
         copy: Any = None,
+        device: Any = None,
         subok: bool = True,
         ndmin: int = 0,
     ) -> Any:
@@ -86,5 +110,7 @@ def _array_like(name: str, always_copies: bool) -> Callable[..., Any]:
     return rule
 
 
-for _make in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray):
-    CREATORS[_make] = _array_like(f"numpy.{_make.__name__}", _make is np.array)
+CREATORS[np.array] = _array_like("numpy.array", always_copies=True)
+CREATORS[np.asarray] = _array_like("numpy.asarray", always_copies=False)
+CREATORS[np.asanyarray] = _array_like("numpy.asanyarray", always_copies=False)
+CREATORS[np.ascontiguousarray] = _array_like("numpy.ascontiguousarray", always_copies=False)

@@ -177,7 +177,9 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
             f"got {type(a).__name__}"
         )
     if a.ndim != 2 or wrap:
-        raise ArgumentValueError(f"numpy.fill_diagonal: expected a matrix and wrap=False, got shape {a.shape}")
+        raise ArgumentValueError(
+            f"numpy.fill_diagonal: expected a matrix and wrap=False, got shape {a.shape}"
+        )
     i = np.arange(min(a.shape))
     val = val if isinstance(val, AutoDiffArray) else as_constant(val, "numpy.fill_diagonal")
     a[i, i] = val if val.ndim == 0 else np.ravel(val)[: len(i)]

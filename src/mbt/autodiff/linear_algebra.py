@@ -23,7 +23,7 @@ def _solve(a: Any, b: Any) -> Any:
     count = common_count((a, b), what)
     A, dA = take_apart(a, count, what)
     B, dB = take_apart(b, count, what)
-    X: FloatArray = np.linalg.solve(A, B)
+    X: Any = np.linalg.solve(A, B)
     # Before version 2 of NumPy, b was a stack of vectors where it had one axis less than a.
     if B.ndim == 1 if _VECTORS_HAVE_ONE_AXIS else B.ndim == A.ndim - 1:
         dX = _solve_derivatives(A, dA, X[..., None], None if dB is None else dB[..., None, :], count)
@@ -156,7 +156,8 @@ def _matrix_norm_along(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool
         norm = (np.max if order > 0 else np.min)(sums, axis=sought, keepdims=True)
         return norm if keepdims else np.squeeze(norm, axes)
     raise ArgumentValueError(
-        f"numpy.linalg.norm: ord: expected 'fro', 1, -1, inf or -inf for a matrix of an AutoDiffArray, got {order!r}"
+        "numpy.linalg.norm: ord: expected 'fro', 1, -1, inf or -inf for a matrix of an AutoDiffArray, "
+        f"got {order!r}"
     )
 
 

@@ -60,7 +60,9 @@ def as_constant(value: object, what: str) -> FloatArray:
     """Convert an operand without derivatives to a float64 array."""
     array = np.asarray(value)
     if array.dtype.kind not in _REAL_KINDS or isinstance(value, np.ma.MaskedArray):
-        got = f"{type(value).__name__} of dtype {array.dtype}" if isinstance(value, np.ndarray) else repr(value)
+        got = (
+            f"{type(value).__name__} of dtype {array.dtype}" if isinstance(value, np.ndarray) else repr(value)
+        )
         raise ArgumentTypeError(f"{what}: expected an AutoDiffArray or real numbers, got {got:.60}")
     return array.astype(np.float64, copy=False)
 
@@ -76,8 +78,8 @@ def common_count(operands: Iterable[object], what: str) -> int:
     counts = {x.num_derivatives for x in operands if isinstance(x, AutoDiffArray)} - {0}
     if len(counts) > 1:
         raise ShapeError(
-            f"{what}: operands with different numbers of derivatives, {' and '.join(map(str, sorted(counts)))}: "
-            "make them in one call of mbt.autodiff.initialize"
+            f"{what}: operands with different numbers of derivatives, "
+            f"{' and '.join(map(str, sorted(counts)))}: make them in one call of mbt.autodiff.initialize"
         )
     return counts.pop() if counts else 0
 

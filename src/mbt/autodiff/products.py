@@ -154,7 +154,8 @@ def _einsum(*operands: Any, dtype: Any = None, optimize: Any = False) -> Any:
     count = common_count(factors, what)
     parts = [take_apart(factor, count, what) for factor in factors]
     values = [value for value, _ in parts]
-    product = np.einsum(f"{','.join(terms)}->{result}", *values, optimize=optimize)
+    # Of one operand, einsum may return a view.
+    product = np.array(np.einsum(f"{','.join(terms)}->{result}", *values, optimize=optimize))
     free = next(letter for letter in string.ascii_letters if letter not in "".join([*terms, result]))
     derivatives: Any = np.zeros((*np.shape(product), count))
     for i, (_, partial) in enumerate(parts):
@@ -203,7 +204,8 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
     derivatives = np.cross(np.swapaxes(dx, -1, -2), y[..., None, :]) + np.cross(
         x[..., None, :], np.swapaxes(dy, -1, -2)
     )
-    return np.moveaxis(fresh(np.cross(x, y), np.swapaxes(derivatives, -1, -2)), -1, axisc)  # type: ignore[call-overload]
+    product: Any = fresh(np.cross(x, y), np.swapaxes(derivatives, -1, -2))
+    return np.moveaxis(product, -1, axisc)
 
 
 @implements("linalg.cross")

@@ -12,9 +12,9 @@ from mbt.autodiff.operands import FUNCTIONS, implements
 
 __all__: list[str] = []
 
-_QUERIES = """shape ndim size argmax argmin argsort lexsort argwhere nonzero flatnonzero count_nonzero searchsorted
-digitize any all isclose allclose array_equal array_equiv isin isposinf isneginf isreal iscomplex isrealobj
-iscomplexobj"""
+_QUERIES = """shape ndim size argmax argmin argsort lexsort argwhere nonzero flatnonzero count_nonzero
+searchsorted digitize any all isclose allclose array_equal array_equiv isin isposinf
+isneginf isreal iscomplex isrealobj iscomplexobj"""
 
 
 def _without_derivatives(argument: Any) -> Any:

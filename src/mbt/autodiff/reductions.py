@@ -120,7 +120,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 def _gather(a: AutoDiffArray, axis: Any, keepdims: bool) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
-    """Return values and derivatives with the reduced axes merged into one, the last; and the shape without."""
+    """Return values and derivatives with reduced axes merged into the last; and the shape without them."""
     axes = normalize_axes(axis, a.ndim)
     kept = [i for i in range(a.ndim) if i not in axes]
     extents = tuple(a.shape[i] for i in kept)

@@ -15,7 +15,7 @@ __all__ = ["in_shape"]
 
 
 def in_shape(a: AutoDiffArray, value: Any) -> AutoDiffArray:
-    """Return the array with the shape of `value`, which is a view or copy of its values, in the same order."""
+    """Return the array with the shape of `value`, which holds its values in the same order."""
     return wrap(value, a.derivatives.reshape(*value.shape, a.num_derivatives))
 
 
@@ -33,7 +33,9 @@ def _rearrange(a: AutoDiffArray, arrange: Callable[[Any], Any]) -> AutoDiffArray
 
 
 @implements("reshape")
-def _reshape(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
+def _reshape(
+    a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
+) -> Any:
     wanted = shape if newshape is None else newshape
     if order != "C":
         return _rearrange(a, lambda places: places.reshape(wanted, order=order))
@@ -111,11 +113,10 @@ def _broadcast_to(array: Any, shape: Any) -> Any:
 
 @implements("broadcast_arrays")
 def _broadcast_arrays(*args: Any) -> Any:
-    shape = np.broadcast_shapes(*(np.shape(x) for x in args))
-    return tuple(
-        np.broadcast_to(x if isinstance(x, AutoDiffArray) else as_constant(x, "numpy.broadcast_arrays"), shape)
-        for x in args
-    )
+    what = "numpy.broadcast_arrays"
+    arrays: Any = [x if isinstance(x, AutoDiffArray) else as_constant(x, what) for x in args]
+    shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    return tuple(np.broadcast_to(x, shape) for x in arrays)
 
 
 @implements("flip")
@@ -134,7 +135,7 @@ def _fliplr(m: Any) -> Any:
     return _flip(m, 1)
 
 
-@implements("diagonal", "linalg.diagonal")
+@implements("diagonal")
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     first, second = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     partials = a.derivatives.diagonal(offset, first, second)
@@ -146,15 +147,17 @@ def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return np.sum(_diagonal(a, offset, axis1, axis2), axis=-1)
 
 
-if hasattr(np.linalg, "diagonal"):  # Of the last two axes, unlike their namesakes.
+# Those of linalg take the last two axes, unlike their namesakes.
 
-    @implements("linalg.diagonal")
-    def _linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
-        return _diagonal(x, offset, -2, -1)
 
-    @implements("linalg.trace")
-    def _linalg_trace(x: Any, /, *, offset: int = 0) -> Any:
-        return _trace(x, offset, -2, -1)
+@implements("linalg.diagonal")
+def _linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return _diagonal(x, offset, -2, -1)
+
+
+@implements("linalg.trace")
+def _linalg_trace(x: Any, /, *, offset: int = 0) -> Any:
+    return _trace(x, offset, -2, -1)
 
 
 @implements("array_split")

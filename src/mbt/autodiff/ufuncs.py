@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbt.autodiff.array import AutoDiffArray
+from mbt.autodiff.array import AutoDiffArray, key_of_derivatives
 from mbt.autodiff.operands import FUNCTIONS, as_constant, check_dtype, common_count, fresh, take_apart
 from mbt.autodiff.products import PRODUCTS
 from mbt.errors import ArgumentTypeError
@@ -70,8 +70,14 @@ BINARY: dict[np.ufunc, tuple[Partial, Partial]] = {
         lambda x, y, f: -x / np.hypot(x, y) / np.hypot(x, y),
     ),
     np.hypot: (lambda x, y, f: x / f, lambda x, y, f: y / f),
-    np.logaddexp: (lambda x, y, f: np.exp(x - f), lambda x, y, f: np.exp(y - f)),
-    np.logaddexp2: (lambda x, y, f: np.exp2(x - f), lambda x, y, f: np.exp2(y - f)),
+    np.logaddexp: (
+        lambda x, y, f: 1.0 / (1.0 + np.exp(y - x)),
+        lambda x, y, f: 1.0 / (1.0 + np.exp(x - y)),
+    ),
+    np.logaddexp2: (
+        lambda x, y, f: 1.0 / (1.0 + np.exp2(y - x)),
+        lambda x, y, f: 1.0 / (1.0 + np.exp2(x - y)),
+    ),
     np.remainder: (lambda x, y, f: 1.0, lambda x, y, f: -np.floor_divide(x, y)),
     np.fmod: (lambda x, y, f: 1.0, lambda x, y, f: -np.trunc(x / y)),
     np.copysign: (lambda x, y, f: np.sign(x) * np.copysign(1.0, y), lambda x, y, f: 0.0),
@@ -91,8 +97,8 @@ STEPS = {np.floor, np.ceil, np.trunc, np.rint, np.sign, np.floor_divide, np.heav
 
 # Plain arrays of truth values, from values alone.
 VALUES_ONLY = {
-    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.isfinite, np.isinf, np.isnan,
-    np.signbit, np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.isfinite, np.isinf,
+    np.isnan, np.signbit, np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
 }  # fmt: skip
 
 _REDUCTIONS = {
@@ -167,20 +173,27 @@ def _compute_binary(ufunc: np.ufunc, inputs: tuple[Any, ...], count: int, what: 
             return fresh(f, _scale(partial_x(x, y, f), dx))
         if dx is None:
             return fresh(f, _scale(partial_y(x, y, f), dy))
-        return fresh(f, _scale(partial_x(x, y, f), dx) + _scale(partial_y(x, y, f), dy))
+        if ufunc is np.add or ufunc is np.subtract:
+            return fresh(f, ufunc(dx, dy))
+        terms = _scale(partial_x(x, y, f), dx), _scale(partial_y(x, y, f), dy)
+        # Large arrays take as long to allocate as to add.
+        whole = next((term for term in terms if term.shape[:-1] == np.shape(f)), None)
+        return fresh(f, np.add(*terms, out=whole))
 
 
 def _scale(partial: Any, dx: Any) -> Any:
-    if type(partial) is float:
-        return dx if partial == 1.0 else partial * dx
-    return partial[..., None] * dx
+    return partial * dx if type(partial) is float else partial[..., None] * dx
 
 
 def _compute_values_only(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> Any:
     # A comparison of values whose derivatives have nothing to do with each other is allowed.
     if any(isinstance(out, AutoDiffArray) for out in kwargs.get("out", ())):
-        raise ArgumentTypeError(f"{what}: the result is an array of truth values: out cannot be an AutoDiffArray")
-    return ufunc(*(x.value if isinstance(x, AutoDiffArray) else as_constant(x, what) for x in inputs), **kwargs)
+        raise ArgumentTypeError(
+            f"{what}: the result is an array of truth values: out cannot be an AutoDiffArray"
+        )
+    return ufunc(
+        *(x.value if isinstance(x, AutoDiffArray) else as_constant(x, what) for x in inputs), **kwargs
+    )
 
 
 def _apply_method(
@@ -210,8 +223,7 @@ def _accumulate_at(ufunc: np.ufunc, x: AutoDiffArray, key: Any, y: Any, what: st
     value, derivatives = take_apart(y, x.num_derivatives, what)
     ufunc.at(x.value, key, value)
     if derivatives is not None:
-        entries = key if isinstance(key, tuple) else (key,)
-        ufunc.at(x.derivatives, (*entries, slice(None)) if Ellipsis in entries else key, derivatives)
+        ufunc.at(x.derivatives, key_of_derivatives(key), derivatives)
 
 
 def _check_keywords(kwargs: dict[str, Any], what: str) -> None:
@@ -238,7 +250,7 @@ def _store(out: tuple[Any, ...], result: Any, what: str) -> Any:
 
 
 def _overrides(operand: Any) -> bool:
-    """Does an operand of a foreign type want to compute this itself?"""
+    """Return whether an operand of a foreign type wants to compute this itself."""
     if isinstance(operand, (AutoDiffArray, np.ndarray, float, int, np.generic)):
         return False
     theirs = getattr(type(operand), "__array_ufunc__", None)

@@ -74,7 +74,10 @@ def raise_foreign_cache(name: str, cache: object, expected: str) -> NoReturn:
     """Refuse a cache to compute into that is not of this tree."""
     if type(cache).__name__ != expected:
         raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
-    raise ContextMismatchError(f"{name}: expected a {expected} of this tree, got one of another tree")
+    raise ContextMismatchError(
+        f"{name}: expected a {expected} of this tree to compute into, got one of another tree, or one that a "
+        "Context keeps"
+    )
 
 
 def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:

@@ -52,6 +52,9 @@ class Context(ContextCore):
     array([1., 0., 0., 0., 0., 0., 2.])
     """
 
+    # No dictionary: a misspelt attribute is an error, not a value that nobody reads.
+    __slots__ = ("__weakref__", "_declared")
+
     def __init__(self, tree: MultibodyTree) -> None:
         self._declared = DeclaredValues.default(tree)
         self._declared.place_frames(self)

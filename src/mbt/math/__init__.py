@@ -17,6 +17,13 @@ from mbt.math.poses import (
     rpy_to_matrix,
     skew,
 )
+from mbt.math.pseudo_inertia import (
+    calc_inertial_parameters,
+    calc_pseudo_inertia,
+    is_physically_consistent,
+    make_spatial_inertia,
+    nearest_physically_consistent_inertia,
+)
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 
@@ -27,10 +34,15 @@ __all__ = [
     "as_pose",
     "as_rotation",
     "as_unit_vector",
+    "calc_inertial_parameters",
+    "calc_pseudo_inertia",
     "inverse_pose",
+    "is_physically_consistent",
     "make_pose",
+    "make_spatial_inertia",
     "matrix_to_quaternion",
     "matrix_to_rpy",
+    "nearest_physically_consistent_inertia",
     "normalize_axis",
     "quaternion_to_matrix",
     "rotation_about_axis",

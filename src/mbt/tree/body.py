@@ -12,11 +12,11 @@ from mbt.errors import (
     ArgumentValueError,
     InvalidInertiaError,
     NotFinalizedError,
-    shape_error,
 )
 from mbt.math.arrays import FloatArray
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
+from mbt.tree.body_motion import BodyMotion
 from mbt.tree.context_access import (
     Forces,
     check_context,
@@ -26,7 +26,7 @@ from mbt.tree.context_access import (
     numbers_of,
     set_parameter,
 )
-from mbt.tree.element import MultibodyElement, call_constructor, check_element
+from mbt.tree.element import call_constructor, check_element
 from mbt.tree.frame import BodyFrame, Frame
 from mbt.tree.indices import BodyIndex, BodyNodeIndex, world_index
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["RigidBody"]
 
 
-class RigidBody(MultibodyElement):
+class RigidBody(BodyMotion):
     """A rigid body B with its mass properties.
 
     Both ``RigidBody(name, M_BBo_B)`` and ``RigidBody(M_BBo_B)`` will do; the latter is given a name when it
@@ -255,53 +255,6 @@ class RigidBody(MultibodyElement):
         set_parameter(self, context, "com", self.node_index, M_BBo_B.com)
         set_parameter(self, context, "unit_inertia", self.node_index, M_BBo_B.unit_inertia.components)
         return self
-
-    # Motion in World.
-
-    def eval_pose_in_world(self, context: ContextCore) -> FloatArray:
-        """Return the pose X_WB of this body, shape (4, 4)."""
-        X_WB: FloatArray = self.parent_tree.eval_position_kinematics(context).X_WB[self.node_index]
-        return X_WB
-
-    def eval_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
-        """Return the velocity V_WB of this body in World [rad/s, m/s], shape (6,)."""
-        V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[self.node_index]
-        return V_WB
-
-    def eval_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
-        """Return the acceleration A_WB of this body by forward dynamics [rad/s^2, m/s^2], shape (6,).
-
-        ``tree.eval_acceleration_kinematics(context)`` tells what acts.
-        """
-        A_WB: FloatArray = self.parent_tree.eval_acceleration_kinematics(context).A_WB[self.node_index]
-        return A_WB
-
-    def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:
-        """Return the row of this body in an array of spatial accelerations.
-
-        Parameters
-        ----------
-        A_WB_array : ndarray, shape (..., num_bodies, 6)
-            One row a body, in BodyNodeIndex order.
-
-        Returns
-        -------
-        ndarray, shape (..., 6)
-            A view: writing into it writes into `A_WB_array`.
-
-        Raises
-        ------
-        ArgumentTypeError
-            When `A_WB_array` is no NumPy array.
-        ShapeError
-            When its shape is another one.
-        """
-        wanted = (..., self.parent_tree.num_bodies, 6)
-        if not isinstance(A_WB_array, np.ndarray):
-            raise ArgumentTypeError(f"A_WB_array: expected a numpy.ndarray, got {type(A_WB_array).__name__}")
-        if A_WB_array.ndim < 2 or A_WB_array.shape[-2:] != wanted[1:]:
-            raise shape_error("A_WB_array", wanted, A_WB_array.shape)
-        return A_WB_array[..., self.node_index, :]
 
     # Forces on this body.
 

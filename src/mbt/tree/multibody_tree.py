@@ -22,6 +22,7 @@ from mbt.tree.element import MultibodyElement, as_name, check_element
 from mbt.tree.finalization import FinalizationPlan, make_arrays, make_plan
 from mbt.tree.force_elements import ForceElement
 from mbt.tree.frame import Frame
+from mbt.tree.identification import Identification
 from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
@@ -47,7 +48,7 @@ JointT = TypeVar("JointT", bound=Joint)
 ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 
 
-class MultibodyTree(ConfigurationSpace, TreeReports, TreeCore):
+class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
     """A tree of rigid bodies, connected by joints, with the forces that act on them.
 
     A new tree holds the world body and nothing else, not even gravity. Elements are added, then `finalize`

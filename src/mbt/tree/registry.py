@@ -113,13 +113,13 @@ class ElementRegistry:
     def add_joint(self, joint: Joint, new_frames: Sequence[Frame] = ()) -> None:
         """Add a joint, after the frames that were made for it."""
         self._check_is_new(joint)
-        for frame in new_frames:
-            self._check_frame(frame)
-            self._checked_name(frame, self.frames, needed_by=joint)
         for frame in (joint.frame_on_parent, joint.frame_on_child):
             if frame not in new_frames:
                 self.check_is_owned(frame, joint._label)
         self._checked_name(joint, self.joints)
+        for frame in new_frames:
+            self._check_frame(frame)
+            self._checked_name(frame, self.frames, needed_by=joint)
         label = f"{joint.kind} {self._scoped(joint.name, joint.model_instance)!r}"
         self.graph.add_edge(label, joint.parent_body.index, joint.child_body.index)
         self.connections.append(joint)

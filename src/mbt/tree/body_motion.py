@@ -1,0 +1,113 @@
+"""Motion of bodies in World, and of their mass centres."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, shape_error
+from mbt.math.arrays import FloatArray
+from mbt.tree.element import MultibodyElement
+from mbt.tree.indices import BodyNodeIndex
+
+if TYPE_CHECKING:
+    from mbt._core.context import ContextCore
+
+__all__ = ["BodyMotion"]
+
+
+class BodyMotion(MultibodyElement):
+    """The part of `RigidBody` that knows how the body B moves in World.
+
+    Accelerations are those of forward dynamics. A Context of another tree raises `ContextMismatchError`.
+    """
+
+    @property
+    @abstractmethod
+    def node_index(self) -> BodyNodeIndex:
+        """The row of this body in all per-body arrays."""
+
+    @abstractmethod
+    def calc_center_of_mass_in_body_frame(self, context: ContextCore) -> FloatArray:
+        """Return the position p_BoBcm_B of the mass centre."""
+
+    def eval_pose_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the pose X_WB of this body, shape (4, 4)."""
+        X_WB: FloatArray = self.parent_tree.eval_position_kinematics(context).X_WB[self.node_index]
+        return X_WB
+
+    def eval_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the velocity V_WB of this body in World [rad/s, m/s], shape (6,)."""
+        V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[self.node_index]
+        return V_WB
+
+    def eval_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the acceleration A_WB of this body by forward dynamics [rad/s^2, m/s^2], shape (6,).
+
+        ``tree.eval_acceleration_kinematics(context)`` tells what acts.
+        """
+        A_WB: FloatArray = self.parent_tree.eval_acceleration_kinematics(context).A_WB[self.node_index]
+        return A_WB
+
+    def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:
+        """Return the row of this body in an array of spatial accelerations.
+
+        Parameters
+        ----------
+        A_WB_array : ndarray, shape (..., num_bodies, 6)
+            One row a body, in BodyNodeIndex order.
+
+        Returns
+        -------
+        ndarray, shape (..., 6)
+            A view: writing into it writes into `A_WB_array`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            When `A_WB_array` is no NumPy array.
+        ShapeError
+            When its shape is another one.
+        """
+        wanted = (..., self.parent_tree.num_bodies, 6)
+        if not isinstance(A_WB_array, np.ndarray):
+            raise ArgumentTypeError(f"A_WB_array: expected a numpy.ndarray, got {type(A_WB_array).__name__}")
+        if A_WB_array.ndim < 2 or A_WB_array.shape[-2:] != wanted[1:]:
+            raise shape_error("A_WB_array", wanted, A_WB_array.shape)
+        return A_WB_array[..., self.node_index, :]
+
+    def get_angular_velocity_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the angular velocity w_WB [rad/s], shape (3,), read-only."""
+        return self.eval_spatial_velocity_in_world(context)[:3]
+
+    def get_origin_velocity_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the velocity v_WBo of the body origin [m/s], shape (3,), read-only."""
+        return self.eval_spatial_velocity_in_world(context)[3:]
+
+    def get_angular_acceleration_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the angular acceleration alpha_WB [rad/s^2], shape (3,), read-only."""
+        return self.eval_spatial_acceleration_in_world(context)[:3]
+
+    def get_origin_acceleration_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the acceleration a_WBo of the body origin [m/s^2], shape (3,), read-only."""
+        return self.eval_spatial_acceleration_in_world(context)[3:]
+
+    def calc_center_of_mass_translational_velocity_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the velocity v_WBcm of the mass centre [m/s], shape (3,)."""
+        w_WB, v_WBo = np.split(self.eval_spatial_velocity_in_world(context), 2)
+        # v_WBcm = v_WBo + w_WB × p_BoBcm_W
+        return np.asarray(v_WBo + np.cross(w_WB, self._p_BoBcm_W(context)))
+
+    def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
+        """Return the acceleration a_WBcm of the mass centre [m/s^2], shape (3,)."""
+        w_WB, p_BoBcm_W = self.get_angular_velocity_in_world(context), self._p_BoBcm_W(context)
+        alpha_WB, a_WBo = np.split(self.eval_spatial_acceleration_in_world(context), 2)
+        # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
+        a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
+        return np.asarray(a_WBo + a_BoBcm)
+
+    def _p_BoBcm_W(self, context: ContextCore) -> FloatArray:
+        R_WB = self.eval_pose_in_world(context)[:3, :3]
+        return np.asarray(R_WB @ self.calc_center_of_mass_in_body_frame(context))

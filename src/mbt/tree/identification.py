@@ -1,0 +1,211 @@
+"""Inertial parameters of a tree, by name, in a Context, and as far as motion tells them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from mbt._core.context import ContextCore
+from mbt._core.engine import TreeCore
+from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError
+from mbt.math.arrays import FloatArray, as_finite_array, as_positive
+from mbt.math.pseudo_inertia import make_spatial_inertia
+from mbt.tree.base_parameters import BaseParameters, find_base_parameters
+from mbt.tree.context_access import raise_context_mismatch
+from mbt.tree.coordinate_names import NamedCoordinates, _distinct_names
+
+if TYPE_CHECKING:
+    from mbt.context import Context
+    from mbt.tree.body import RigidBody
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Identification"]
+
+_SUFFIXES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
+class Identification(NamedCoordinates, TreeCore):
+    """The part of `MultibodyTree` that knows inertial parameters as one vector."""
+
+    @property
+    def inertial_parameter_names(self) -> tuple[str, ...]:
+        """Name of each inertial parameter, as `get_inertial_parameters` orders them.
+
+        That of the body, an underscore and one of ``m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz``, as
+        ``"forearm_Izz"``. Bodies of the same name in several model instances are told apart:
+        ``"arm::forearm_Izz"``.
+
+        Raises
+        ------
+        NotFinalizedError
+            Before ``finalize()``.
+        """
+        self._finalized("inertial_parameter_names")
+        return tuple(
+            f"{name}_{suffix}" for name in _distinct_names(self._moving_bodies()) for suffix in _SUFFIXES
+        )
+
+    def set_inertial_parameters(
+        self, context: ContextCore, pi: object, *, skip_validity_check: bool = False
+    ) -> None:
+        """Set mass, mass centre and inertia of all bodies in `context`.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        pi : array_like, shape (10 (num_bodies - 1),)
+            As `get_inertial_parameters` returns it.
+        skip_validity_check : bool, optional
+            Accept inertias that no physical body has. A negative mass is refused all the same, and mass
+            moment or inertia without mass.
+
+        Raises
+        ------
+        InvalidInertiaError
+            When no physical body has the parameters of one; nothing is set then.
+            `mbt.math.nearest_physically_consistent_inertia` finds some that one has.
+        ArgumentValueError
+            When a number is not finite.
+        ShapeError, ArgumentTypeError
+            When `pi` is not of the right shape or type.
+        ContextMismatchError
+            When `context` belongs to another tree.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.5)))
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> tree.set_inertial_parameters(context, 2.0 * tree.get_inertial_parameters(context))
+        >>> ball.get_mass(context)
+        2.0
+        """
+        _check_context(self, context)
+        bodies = self._moving_bodies()
+        parameters = as_finite_array(pi, "pi", (10 * len(bodies),)).reshape(-1, 10)
+        inertias = []
+        for body, x in zip(bodies, parameters, strict=True):
+            try:
+                inertias.append(make_spatial_inertia(x, skip_validity_check=skip_validity_check))
+            except MbtError as error:
+                raise InvalidInertiaError(f"pi: {body._label}: {str(error).removeprefix('pi: ')}") from None
+        if inertias:
+            context._set_parameters(
+                1,
+                {
+                    "mass": np.array([M.mass for M in inertias]),
+                    "com": np.array([M.com for M in inertias]),
+                    "unit_inertia": np.array([M.unit_inertia.components for M in inertias]),
+                },
+            )
+
+    def calc_base_parameters(
+        self,
+        context: ContextCore | None = None,
+        *,
+        num_states: int = 40,
+        seed: int = 0,
+        tolerance: float = 1e-9,
+    ) -> BaseParameters:
+        """Return the combinations of inertial parameters that motion and generalized forces can tell.
+
+        The inverse dynamics regressor is computed for random states and accelerations, positions by
+        `random_positions`, so within the limits of the joints; the dependences between its columns are
+        found by a QR decomposition with column pivoting. Masses and inertias do not matter, and neither do
+        rotors, damping and force elements other than gravity: see `calc_inverse_dynamics_regressor`.
+
+        Parameters
+        ----------
+        context : Context, optional
+            Of this tree, for the poses of frames and gravity. It is not changed. By default a default one.
+        num_states : int, optional
+            Number of random states. Less than ten may miss parameters.
+        seed : int, optional
+            Of the random states: the same gives the same.
+        tolerance : float, optional
+            Below which, of 1, a column counts as dependent on others.
+
+        Returns
+        -------
+        BaseParameters
+            The columns kept, the regrouping matrix, and a readable text.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            When `num_states` is no positive int, `seed` no int >= 0, or `tolerance` no positive number
+            below 1.
+        ContextMismatchError
+            When `context` belongs to another tree.
+        SingularityError
+            When the regressor of a random state overflows.
+
+        Notes
+        -----
+        It takes O(num_states num_velocities num_bodies^2).
+
+        Examples
+        --------
+        A pendulum about the y axis shows the moments of its mass in the plane of motion, and one moment of
+        inertia:
+
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement())
+        >>> tree.finalize()
+        >>> print(tree.calc_base_parameters())
+        3 base parameters of 10 inertial parameters, 7 of them without effect
+          rod_mcx
+          rod_mcz
+          rod_Iyy
+        """
+        count = _as_int(num_states, "num_states", 1)
+        rng = np.random.default_rng(_as_int(seed, "seed", 0))
+        limit = as_positive(tolerance, "tolerance")
+        if limit >= 1.0:
+            raise ArgumentValueError(f"tolerance: expected a number below 1, got {limit}")
+        if context is None:
+            own = self.create_default_context()
+        else:
+            _check_context(self, context)
+            own = cast("Context", context).clone()
+        return find_base_parameters(
+            self._stack_regressors(own, count, rng), self.inertial_parameter_names, limit
+        )
+
+    def _stack_regressors(self, context: Context, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return a triangular matrix that has the linear dependences of the regressors of random states."""
+        num_rows, num_columns = self.num_velocities, 10 * (self.num_bodies - 1)
+        stack = np.zeros((0, num_columns))
+        blocks: list[FloatArray] = []
+        for i in range(count):
+            context.q = self.random_positions(rng)
+            context.v = rng.standard_normal(num_rows)
+            blocks.append(self.calc_inverse_dynamics_regressor(context, rng.standard_normal(num_rows)))
+            if i + 1 == count or len(blocks) * num_rows >= 2 * num_columns:
+                stack = np.asarray(np.linalg.qr(np.concatenate([stack, *blocks]), mode="r"))
+                blocks = []
+        return stack
+
+    def _moving_bodies(self) -> list[RigidBody]:
+        """Return all bodies but World, by BodyNodeIndex."""
+        return sorted(self.bodies[1:], key=lambda body: body.node_index)
+
+
+def _check_context(tree: object, context: object) -> None:
+    if not isinstance(context, ContextCore) or context.tree is not tree:
+        raise_context_mismatch(cast("MultibodyTree", tree), context)
+
+
+def _as_int(value: object, name: str, least: int) -> int:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise ArgumentTypeError(f"{name}: expected an int >= {least}, got {value!r}")
+    if value < least:
+        raise ArgumentValueError(f"{name}: expected an int >= {least}, got {value}")
+    return int(value)
