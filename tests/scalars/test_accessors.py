@@ -245,3 +245,31 @@ def test_energy_report() -> None:
     np.testing.assert_allclose(report.kinetic_energy.derivatives, wanted.derivatives, atol=1e-10)
     assert abs(report.balance.value) < 1e-8
     np.testing.assert_allclose(report.balance.derivatives, 0.0, atol=1e-5)
+
+
+def test_inertial_parameters_are_seeded() -> None:
+    """Regressors are the derivatives with respect to what they multiply."""
+    state = random_state(TREE, np.random.default_rng(3))
+    context = AD.create_default_context()
+    context.q, context.v = state.q, state.v
+    pi = initialize(TREE.get_inertial_parameters())
+    AD.set_inertial_parameters(context, pi)
+    got = AD.get_inertial_parameters(context)
+    np.testing.assert_allclose(got.derivatives, np.eye(pi.size), atol=1e-11)
+    vdot = np.linspace(-1.0, 1.0, AD.num_velocities)
+    tau = AD.calc_inverse_dynamics(context, vdot) - AD.calc_gravity_generalized_forces(context)
+    Y = TREE.calc_inverse_dynamics_regressor(state, vdot)
+    np.testing.assert_allclose(tau.derivatives, Y, atol=1e-9 * np.abs(Y).max())
+    with pytest.raises(mbt.InvalidInertiaError):
+        AD.set_inertial_parameters(context, -pi)
+
+
+def test_base_parameters_are_those_of_doubles() -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.3)))
+    tree.add_joint(mbt.RevoluteJoint, "joint", tree.world_body, None, body, None, axis=[0, 0, 1])
+    tree.finalize()
+    ad, sym = tree.to_autodiff(), tree.to_symbolic()
+    assert str(ad.calc_base_parameters(ad.create_default_context())) == str(tree.calc_base_parameters())
+    with pytest.raises(mbt.ArgumentTypeError, match="rank"):
+        sym.calc_base_parameters(sym.create_default_context())

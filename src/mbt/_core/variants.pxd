@@ -25,6 +25,9 @@ from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
 from mbt._core.passes.qdot_maps cimport (
     calc_N, calc_Nplus, calc_vdot_of_steady_qdot, map_acceleration_to_qddot, map_qddot_to_acceleration,
 )
+from mbt._core.passes.regressor cimport (
+    calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_potential_energy_regressor,
+)
 from mbt._core.records cimport ArticulatedDof, Kinematics, Mobod, Parameters, Pose
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport copy, set_zero
@@ -86,6 +89,10 @@ cpdef enum Quantity:
     MASS_ACCELERATION                  # A_WB (nb, 6) -> sum of m a_WBcm (3,)
     COMPOSITE_INERTIA                  # X_FW (4, 4) -> mass, moment, inertia about Fo in F (10,)
     MOMENTUM_MATRIX                    # p_WP (3,) -> (6, nv)
+    # What is linear in the inertial parameters of all bodies, ten each.
+    INVERSE_DYNAMICS_REGRESSOR         # vdot -> (nv, 10 (nb - 1))
+    KINETIC_ENERGY_REGRESSOR           # (10 (nb - 1),)
+    POTENTIAL_ENERGY_REGRESSOR         # (10 (nb - 1),)
 
 
 cdef inline Py_ssize_t count_input(int quantity, const Model* model) noexcept nogil:
@@ -110,7 +117,9 @@ cdef inline Py_ssize_t count_input(int quantity, const Model* model) noexcept no
         return nb + 16
     if quantity == MOMENTUM_MATRIX:
         return nb + 3
-    if quantity >= MASS_MOMENT:
+    if quantity == INVERSE_DYNAMICS_REGRESSOR:
+        return nv
+    if MASS_MOMENT <= quantity <= MOMENTUM_MATRIX:
         return nb
     return 0
 
@@ -161,6 +170,10 @@ cdef inline Py_ssize_t count_result(int quantity, const Model* model) noexcept n
         return 10
     if quantity == MOMENTUM_MATRIX:
         return 6*nv
+    if quantity == INVERSE_DYNAMICS_REGRESSOR:
+        return 10*nv*(nb - 1)
+    if quantity == KINETIC_ENERGY_REGRESSOR or quantity == POTENTIAL_ENERGY_REGRESSOR:
+        return 10*(nb - 1)
     return nv
 
 
@@ -372,6 +385,8 @@ cdef inline void calc_in_world(
         calc_composite_inertia(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, x + nb, out, out + 1, out + 4)
     elif quantity == MOMENTUM_MATRIX:
         calc_momentum_matrix(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, k.H_PB_W, x + nb, k.rest, out)
+    elif quantity == POTENTIAL_ENERGY_REGRESSOR:
+        calc_potential_energy_regressor(model, weightless, p.gravity, k.X_WB, out)
     else:
         algorithms.run_velocities(model, v, &k)
         calc_with_velocities(quantity, index, model, weightless, p, q, v, x, &k, base, out)
@@ -419,3 +434,8 @@ cdef inline void calc_with_velocities(
         calc_momentum_about_world_origin(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, k.V_WB, out)
     elif quantity == MASS_ACCELERATION:
         calc_mass_acceleration(model, x, p.p_BoBcm_B, k.X_WB, k.V_WB, x + nb, out)
+    elif quantity == KINETIC_ENERGY_REGRESSOR:
+        calc_kinetic_energy_regressor(model, k.X_WB, k.V_WB, out)
+    elif quantity == INVERSE_DYNAMICS_REGRESSOR:
+        calc_acceleration_kinematics(model, p.X_BF, q, v, x, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, A_WB)
+        calc_inverse_dynamics_regressor(model, weightless, p.gravity, k.X_WB, k.H_PB_W, k.V_WB, A_WB, out)

@@ -134,6 +134,12 @@ class ScalarAccelerationKinematics(AccelerationKinematicsCache):
     def __init__(self, context: ScalarContext, A_WB: Any, vdot: Any) -> None:
         self._A_WB = context._numbers.frozen(A_WB)
         self._vdot = context._numbers.frozen(vdot)
+        self.tree = context.tree
+
+    def _take(self, other: ScalarAccelerationKinematics) -> ScalarAccelerationKinematics:
+        """Take the arrays of another one; those handed out before are left to their holders."""
+        self._A_WB, self._vdot = other._A_WB, other._vdot
+        return self
 
     @property
     def A_WB(self) -> Any:

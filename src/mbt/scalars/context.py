@@ -27,7 +27,23 @@ class ScalarContext(Context):
     Made by ``create_default_context()`` of a tree that `clone_to_scalar` made. All values begin as constants.
     """
 
-    tree: ScalarTree
+    __slots__ = (
+        "_actuation",
+        "_cached",
+        "_engine",
+        "_forces",
+        "_has_actuation",
+        "_is_dual",
+        "_parameters",
+        "_q",
+        "_scalars",
+        "_stale",
+        "_time",
+        "_v",
+    )
+
+    if TYPE_CHECKING:
+        tree: ScalarTree
 
     def __init__(self, tree: ScalarTree) -> None:
         numbers = tree._numbers
@@ -170,6 +186,15 @@ class ScalarContext(Context):
         """Copy of the numbers that one element has in a section of the parameters."""
         return self._parameters[self.tree._compiled.parameter_slice(section, index)].copy()  # type: ignore[union-attr]
 
+    def _set_parameters(self, index: int, sections: dict[str, Any]) -> None:
+        """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
+        for section, values in sections.items():
+            array = self._scalars.as_float_array(values, section).reshape(-1)
+            first = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
+            width = first.stop - first.start
+            for i in range(array.shape[0] // width):
+                self._set_parameter(section, index + i, array[width * i : width * (i + 1)])
+
     def _set_parameter(self, section: str, index: int, values: Any) -> None:
         """Write the numbers of one element; the caller has checked them."""
         part = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
@@ -180,7 +205,7 @@ class ScalarContext(Context):
         if doubles is None:
             self._note_change("parameters")
         else:
-            super()._set_parameter(section, index, doubles)
+            super()._set_parameters(index, {section: doubles})
         old = self._parameters
         parts = [old[: part.start], array, old[part.stop :]]
         self._parameters = self._scalars.frozen(self._scalars.concatenate(parts))

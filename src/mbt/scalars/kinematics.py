@@ -217,12 +217,19 @@ class ScalarKinematics(MultibodyTree):
     # Accelerations that go with given vdot.
 
     def calc_acceleration_kinematics_cache(
-        self, context: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None
+        self, context: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None, ac: Any = None
     ) -> Any:
         c = self._own(context)
+        if ac is not None and (
+            not isinstance(ac, ScalarAccelerationKinematics)
+            or ac.tree is not self
+            or any(ac is kept for _, kept in c._cached.values())
+        ):
+            raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,)).copy()
         A_WB = self.calc_spatial_accelerations_from_vdot(c, vdot, pc=pc, vc=vc)
-        return ScalarAccelerationKinematics(c, A_WB, vdot)
+        fresh = ScalarAccelerationKinematics(c, A_WB, vdot)
+        return fresh if ac is None else ac._take(fresh)
 
     def calc_spatial_accelerations_from_vdot(
         self, context: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None, out: Any = None

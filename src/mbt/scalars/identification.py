@@ -1,0 +1,81 @@
+"""Inertial parameters and regressors of a tree of any scalar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbt._core.context import ContextCore
+from mbt._core.variants import Quantity
+from mbt.errors import ArgumentTypeError
+from mbt.scalars.mass import ScalarMass
+
+__all__ = ["ScalarIdentification"]
+
+
+class ScalarIdentification(ScalarMass):
+    """Each method is that of `MultibodyTree` in arrays of the scalar."""
+
+    def calc_inverse_dynamics_regressor(self, context: Any, known_vdot: Any, *, out: Any = None) -> Any:
+        c = self._own(context)
+        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
+        Y = c._evaluate(Quantity.INVERSE_DYNAMICS_REGRESSOR, vdot)
+        return self._numbers.write(out, Y.reshape(self.num_velocities, 10 * (self.num_bodies - 1)), "out")
+
+    def calc_kinetic_energy_regressor(self, context: Any, *, out: Any = None) -> Any:
+        y = self._own(context)._evaluate(Quantity.KINETIC_ENERGY_REGRESSOR)
+        return self._numbers.write(out, y, "out")
+
+    def calc_potential_energy_regressor(self, context: Any, *, out: Any = None) -> Any:
+        y = self._own(context)._evaluate(Quantity.POTENTIAL_ENERGY_REGRESSOR)
+        return self._numbers.write(out, y, "out")
+
+    def get_inertial_parameters(self, context: Any = None) -> Any:
+        c = self.create_default_context() if context is None else self._own(context)
+        if self.num_bodies == 1:
+            return self._numbers.zeros((0,))
+        parts = []
+        for node in range(1, self.num_bodies):
+            m, com, G = (c._get_parameter(section, node) for section in ("mass", "com", "unit_inertia"))
+            # G is xx yy zz xy xz yz.
+            ordered = np.stack([G[i] for i in (0, 3, 1, 4, 5, 2)])
+            mass = self._numbers.scalar(m[0])
+            parts += [m, self._numbers.scale(com, mass), self._numbers.scale(ordered, mass)]
+        return self._numbers.concatenate(parts)
+
+    def set_inertial_parameters(self, context: Any, pi: Any, *, skip_validity_check: bool = False) -> None:
+        c = self._own(context)
+        numbers = self._numbers
+        bodies = self._moving_bodies()
+        array = numbers.as_float_array(pi, "pi", (10 * len(bodies),))
+        values = numbers.values(array)
+        if values is not None:
+            # Refuses what trees of doubles refuse.
+            twin = self.clone_to_scalar("double")
+            twin.set_inertial_parameters(
+                twin.create_default_context(), values.copy(), skip_validity_check=skip_validity_check
+            )
+        for body, x in zip(bodies, array.reshape(-1, 10), strict=True):
+            mass, node = numbers.scalar(x[0]), body.node_index
+            parts = {"com": x[1:4], "unit_inertia": np.stack([x[i] for i in (4, 6, 9, 5, 7, 8)])}
+            for section, moments in parts.items():
+                known = numbers.is_zero(mass)
+                parts[section] = numbers.zeros(moments.shape) if known else numbers.divide(moments, mass)
+            c._set_parameters(node, {"mass": x[:1], **parts})
+
+    def calc_base_parameters(self, context: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Return the base parameters of the values; see `MultibodyTree`. A rank is one of doubles."""
+        tree = self.clone_to_scalar("double")
+        if context is None:
+            return tree.calc_base_parameters(None, *args, **kwargs)
+        c = self._own(context)
+        if self._numbers.values(c.q) is None:
+            raise ArgumentTypeError(
+                f"context: base parameters follow from a rank, unknown to {self.scalar_type.name!r}: "
+                "use a Context of clone_to_scalar('double')"
+            )
+        own = tree.create_default_context()
+        state = {**own._get_state(), **ContextCore._get_state(c), "applied_forces": None}
+        own._set_state(state)
+        return tree.calc_base_parameters(own, *args, **kwargs)
