@@ -125,6 +125,8 @@ cdef class CompiledModel:
                 R_MN[j] = _rotation_of_z_to([m.constants[b][i] for i in range(3)])
         for j in range(m.num_mobods):
             joint[j].v_end = joint[j].v + joint[j].nv
+            b = joint[j].parent
+            joint[j].run = joint[b].run if b and joint[b].v + joint[b].nv == joint[j].v else j
         for j in range(m.num_mobods - 1, 0, -1):
             joint[joint[j].parent].v_end = max(joint[joint[j].parent].v_end, joint[j].v_end)
         m.joints = joint
