@@ -5,15 +5,53 @@
 #include <cstddef>
 
 #include "derivative_columns.hpp"
+#include "scalars/transpose.hpp"
 
 namespace MBT_NS {
 
 // y[:n] -= s x[:n].
 template <class T>
-static MBT_INLINE void subtract_row(const T& s, const T* x, int n, T* y) {
+static MBT_INLINE void subtract_row(const T* s, const T* x, int n, T* y) {
   const int width = Wide<T>::width;
-  const typename Wide<T>::type factor = Wide<T>::spread(s);
+  const typename Wide<T>::type factor = Wide<T>::spread(*s);
   for (int k = 0; k < n; k += width) Wide<T>::put(y + k, Wide<T>::take(y + k) - factor * Wide<T>::take(x + k));
+}
+
+// y[:n] = s y[:n].
+template <class T>
+static MBT_INLINE void scale_row(const T* s, int n, T* y) {
+  const int width = Wide<T>::width;
+  const typename Wide<T>::type factor = Wide<T>::spread(*s);
+  for (int k = 0; k < n; k += width) Wide<T>::put(y + k, factor * Wide<T>::take(y + k));
+}
+
+// x[:n]' y[:n], n a multiple of the width.
+template <class T>
+static MBT_INLINE T dot_rows(const T* x, const T* y, int n) {
+  const int width = Wide<T>::width;
+  typename Wide<T>::type sum = Wide<T>::spread(T(0.0));
+  for (int k = 0; k < n; k += width) sum = sum + Wide<T>::take(x + k) * Wide<T>::take(y + k);
+  return Wide<T>::sum(sum);
+}
+
+template <class T>
+static MBT_INLINE int block_width(const T*) {
+  return Wide<T>::width;
+}
+
+// A[:k, k:k + width] = A[k:k + width, :k]', k a multiple of the width, of n rows.
+template <class T>
+static MBT_INLINE void mirror_block(T* A, std::ptrdiff_t stride, int k, int n) {
+  if constexpr (Wide<T>::width == 1) {
+    for (int l = 0; l < k; ++l) A[stride * l + k] = A[stride * k + l];
+  } else {
+    const int count = n - k < MBT_W ? n - k : MBT_W;
+    for (int l = 0; l < k; l += MBT_W) {
+      Lanes columns[MBT_W];
+      load_rows_partial(A + stride * k + l, stride, MBT_W, count, columns);
+      for (int i = 0; i < MBT_W; ++i) Wide<T>::put(A + stride * (l + i) + k, columns[i].r);
+    }
+  }
 }
 
 // y[:n] -= a[begin:end]' X[begin:end, :n].
@@ -68,8 +106,12 @@ static MBT_INLINE void multiply_tile(
     for (int j = 0; j < count; ++j) y[2][j] = y[2][j] - s2 * x[j];
     for (int j = 0; j < count; ++j) y[3][j] = y[3][j] - s3 * x[j];
   }
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < count; ++j) put_lanes(C + static_cast<std::ptrdiff_t>(n) * rows[i] + k + j * width, y[i][j], 0, n - k - j * width);
+  // Behind the last row there is no room for a whole register.
+  const T* last = C + static_cast<std::ptrdiff_t>(n) * n - width;
+  for (int i = 0; i < 4; ++i) {
+    T* row = C + static_cast<std::ptrdiff_t>(n) * rows[i] + k;
+    for (int j = 0; j < count; ++j) put_lanes(row + j * width, y[i][j], 0, n - k - j * width, last);
+  }
 }
 
 // C = -A X, all (n, n); C has rows of n, the others of `stride`.
@@ -80,8 +122,12 @@ static MBT_INLINE void multiply_negative(const T* A, const T* X, std::ptrdiff_t 
     // The last rows are computed twice rather than by other code.
     const int rows[4] = {i, i + 1 < n ? i + 1 : n - 1, i + 2 < n ? i + 2 : n - 1, i + 3 < n ? i + 3 : n - 1};
     int k = 0;
-    for (; k + width < n; k += 2 * width) multiply_tile<2>(A, X, stride, n, rows, k, C);
-    if (k < n) multiply_tile<1>(A, X, stride, n, rows, k, C);
+    for (; k + 2 * width < n; k += 3 * width) multiply_tile<3>(A, X, stride, n, rows, k, C);
+    if (k + width < n) {
+      multiply_tile<2>(A, X, stride, n, rows, k, C);
+    } else if (k < n) {
+      multiply_tile<1>(A, X, stride, n, rows, k, C);
+    }
   }
 }
 

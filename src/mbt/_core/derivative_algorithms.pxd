@@ -34,7 +34,7 @@ cdef inline Py_ssize_t count_derivative_work(const Model* model) noexcept nogil:
 cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcept nogil:
     """And for those of forward dynamics."""
     cdef Py_ssize_t nv = model.num_velocities
-    return count_derivative_work(model) + 4*nv*row_stride(model) + 6*nv + 8
+    return count_derivative_work(model) + 4*nv*row_stride(model) + 5*nv + row_stride(model) + 8
 
 
 cdef inline void run_inverse_dynamics_derivatives(
@@ -104,7 +104,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     cdef T* scale = D + nv
     cdef T* D_inverse = scale + nv
     cdef T* vdot = D_inverse + nv
-    cdef T* total = vdot + nv
+    cdef T* total = vdot + stride
     cdef T* work = total + nv
     cdef Moving[T]* moving = <Moving[T]*>(work + nv)
     cdef T* H_N = <T*>(moving + model.num_mobods)

@@ -28,6 +28,7 @@ struct Wide {
   static MBT_INLINE type spread(const T& a) { return a; }
   static MBT_INLINE type take(const T* p) { return *p; }
   static MBT_INLINE void put(T* p, const type& a) { *p = a; }
+  static MBT_INLINE T sum(const type& a) { return a; }
 };
 template <>
 struct Wide<double> {
@@ -36,7 +37,19 @@ struct Wide<double> {
   static MBT_INLINE type spread(double a) { return broadcast(a); }
   static MBT_INLINE type take(const double* p) { return load(p); }
   static MBT_INLINE void put(double* p, const type& a) { store(p, a); }
+  static MBT_INLINE double sum(const type& a) {
+    double total = get(a, 0);
+    for (int i = 1; i < MBT_W; ++i) total += get(a, i);
+    return total;
+  }
 };
+
+// Lanes first to end - 1 of a, the others of b.
+static MBT_INLINE Register select_lanes(const Register& a, const Register& b, int first, int end) {
+  static const double indices[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const Register i = load(indices);
+  return select_less(i, broadcast(first), b, select_less(i, broadcast(end), a, b));
+}
 
 // Columns that share a register.
 template <class T>
@@ -335,23 +348,27 @@ static MBT_INLINE X dot6w(const X* x, const X* y) {
   return x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3] + x[4] * y[4] + x[5] * y[5];
 }
 
-// row[first:end] = the lanes of a, the first of which stands for row[0]. No more is written.
+// row[first:end] = the lanes of a, the first of which stands for row[0]; last: the last place where a whole register is
+// in the matrix. Other entries stay what they are.
 template <class T>
-static MBT_INLINE void put_lanes(T* row, const typename Wide<T>::type& a, int first, int end) {
-  if (first <= 0 && end >= Wide<T>::width) {
-    Wide<T>::put(row, a);
+static MBT_INLINE void put_lanes(T* row, const T& a, int, int, const T*) {
+  *row = a;
+}
+static MBT_INLINE void put_lanes(double* row, const Register& a, int first, int end, const double* last) {
+  if (first <= 0 && end >= MBT_W) {
+    store(row, a);
+  } else if (row <= last) {
+    store(row, select_lanes(a, load(row), first, end));
   } else {
-    T lanes[Wide<T>::width];
-    Wide<T>::put(lanes, a);
-    for (int i = first < 0 ? 0 : first; i < end && i < Wide<T>::width; ++i) row[i] = lanes[i];
+    for (int i = first < 0 ? 0 : first; i < end && i < MBT_W; ++i) row[i] = get(a, i);
   }
 }
 
 // Of the row of dof k, entries [begin, end), whose dofs are of the same mobod or outboard of it:
-// M = S_k' I_S, dtau_dv = S_k' U, dtau_dq = S_k' Z.
+// M = S_k' I_S, dtau_dv = S_k' U, dtau_dq = S_k' Z. A whole register is in the matrices up to `room` behind the rows.
 template <class T>
 static MBT_INLINE void calc_outboard_entries(
-    const DerivativeColumns<T>* columns, bool with_M, int k, int begin, int end, T* M, T* dq, T* dv) {
+    const DerivativeColumns<T>* columns, bool with_M, int k, int begin, int end, T* M, T* dq, T* dv, std::ptrdiff_t room) {
   typedef typename Wide<T>::type X;
   const int width = Wide<T>::width;
   X S[6];
@@ -361,9 +378,9 @@ static MBT_INLINE void calc_outboard_entries(
     const int l = b * width;
     const X y_dq = dot6w(S, c->Z);
     const X y_dv = dot6w(S, c->U);
-    put_lanes(dq + l, y_dq, begin - l, end - l);
-    put_lanes(dv + l, y_dv, begin - l, end - l);
-    if (with_M) put_lanes(M + l, dot6w(S, c->I_S), begin - l, end - l);
+    put_lanes(dq + l, y_dq, begin - l, end - l, dq + room);
+    put_lanes(dv + l, y_dv, begin - l, end - l, dv + room);
+    if (with_M) put_lanes(M + l, dot6w(S, c->I_S), begin - l, end - l, M + room);
   }
 }
 
@@ -372,7 +389,7 @@ static MBT_INLINE void calc_outboard_entries(
 template <class T>
 static MBT_INLINE void calc_inboard_entries(
     const DerivativeColumns<T>* columns, bool with_M, bool with_external, int k, int begin, int end, T* M, T* dq,
-    T* dv) {
+    T* dv, std::ptrdiff_t room) {
   typedef typename Wide<T>::type X;
   const int width = Wide<T>::width;
   X I_S[6], B_S[3], G_S[3];
@@ -388,9 +405,9 @@ static MBT_INLINE void calc_inboard_entries(
     X y_dq = dot6w(I_S, c->Q) + dot3w(B_S, c->P);
     const X y_dv = dot6w(I_S, c->W) + dot3w(B_S, c->S);
     if (with_external) y_dq = y_dq + dot3w(G_S, c->S);
-    put_lanes(dq + l, y_dq, begin - l, end - l);
-    put_lanes(dv + l, y_dv, begin - l, end - l);
-    if (with_M) put_lanes(M + l, dot6w(I_S, c->S), begin - l, end - l);
+    put_lanes(dq + l, y_dq, begin - l, end - l, dq + room);
+    put_lanes(dv + l, y_dv, begin - l, end - l, dv + room);
+    if (with_M) put_lanes(M + l, dot6w(I_S, c->S), begin - l, end - l, M + room);
   }
 }
 
@@ -402,7 +419,7 @@ static MBT_INLINE void calc_mass_entries(const DerivativeColumns<T>* columns, in
   X I_S[6];
   spread_all(I_S_of(const_cast<DerivativeColumns<T>*>(columns), k), 6, I_S);
   for (int b = begin / width; b * width < end; ++b) {
-    put_lanes(M + b * width, dot6w(I_S, columns[b].S), begin - b * width, end - b * width);
+    put_lanes(M + b * width, dot6w(I_S, columns[b].S), begin - b * width, end - b * width, M + b * width);
   }
 }
 

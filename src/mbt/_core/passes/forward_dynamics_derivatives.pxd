@@ -8,8 +8,8 @@ R. Featherstone, "Efficient Factorization of the Joint-Space Inertia Matrix for 
 """
 
 from mbt._core.derivative_columns cimport (
-    A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of, calc_mass_entries, get_column, put_column, subtract_row,
-    subtract_rows,
+    A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of, block_width, calc_mass_entries, dot_rows, get_column,
+    mirror_block, put_column, scale_row, subtract_row, subtract_rows,
 )
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Moving
@@ -76,10 +76,10 @@ cdef inline void factor_mass_matrix(
                 head = model.joints[mobod].run
                 for l in range(first - 1, model.joints[head].v - 1, -1):
                     s = row[l]*D_inverse[k]
-                    subtract_row(s, row, l + 1, M + stride*l)
-                    row[l] = s
+                    subtract_row(&s, row, l + 1, M + stride*l)
                 mobod = model.joints[head].parent
                 first = model.joints[mobod].v + model.joints[mobod].nv
+            scale_row(&D_inverse[k], k, row)
 
 
 cdef inline void invert_mass_matrix(
@@ -92,29 +92,46 @@ cdef inline void invert_mass_matrix(
     # Out:
     T* M_inverse,                  # (nv, stride)
 ) noexcept nogil:
-    """Row k up to the diagonal: D^-1 less the sum over dofs l inboard of L[k, l] times row l."""
-    cdef int i, k, l, mobod, head, end
-    cdef const Joint* joint
+    """Row k up to the diagonal: D^-1 less the sum over dofs l inboard of L[k, l] times row l.
+
+    Block by block of rows, so that what is left of a block is mirrored in whole registers.
+    """
+    cdef int i = 0
+    cdef int start = 0
+    cdef int k, l, m, mobod, head, end, stop
+    cdef int nv = model.num_velocities
+    cdef int width = block_width(L)
     cdef const T* factors
     cdef T* row
-    for i in range(1, model.num_mobods):
-        joint = &model.joints[i]
-        for k in range(joint.v, joint.v + joint.nv):
+    cdef T y
+    while start < nv:
+        stop = start + width if start + width < nv else nv
+        for k in range(start, stop):
+            while k == model.joints[i].v + model.joints[i].nv:
+                i += 1
             row = M_inverse + stride*k
             factors = L + stride*k
-            set_zero(row, k)
-            row[k] = D_inverse[k]
+            set_zero(row, start)
             mobod = i
             end = k
             while mobod != 0:
                 head = model.joints[mobod].run
-                subtract_rows(factors, model.joints[head].v, end, M_inverse, stride, k, row)
+                subtract_rows(factors, model.joints[head].v, end, M_inverse, stride, start, row)
                 mobod = model.joints[head].parent
                 end = model.joints[mobod].v + model.joints[mobod].nv
-            row[k] = D_inverse[k]
-            for l in range(k):
-                row[k] = row[k] - factors[l]*row[l]
-                M_inverse[stride*l + k] = row[l]
+            # Within the block, where row l of the matrix is known up to column k - 1.
+            for l in range(start, k):
+                y = dot_rows(factors, M_inverse + stride*l, start)
+                for m in range(start, k):
+                    y = y + factors[m]*M_inverse[stride*l + m]
+                row[l] = -y
+                M_inverse[stride*l + k] = -y
+            y = D_inverse[k] - dot_rows(factors, row, start)
+            for m in range(start, k):
+                y = y - factors[m]*row[m]
+            row[k] = y
+        mirror_block(M_inverse, stride, start, nv)
+        start = stop
 
 
 cdef inline void calc_pivot_scales(const Model* model, DerivativeColumns[T]* columns, T* scale) noexcept nogil:
@@ -139,20 +156,18 @@ cdef inline void calc_accelerations(
     # Work:
     T* rest,                       # (nv,)
     # Out:
-    T* vdot,                       # (nv,)
+    T* vdot,                       # (stride,)
 ) noexcept nogil:
-    """vdot = M^-1 (tau - S' F)."""
-    cdef int k, l
+    """vdot = -M^-1 (S' F - tau)."""
+    cdef int k
     cdef T S[6]
     cdef T F[6]
     for k in range(model.num_velocities):
         get_column(S_of(columns, k), 6, S)
         get_column(F_of(columns, k), 6, F)
-        rest[k] = tau[k] - dot6(S, F)
-    for k in range(model.num_velocities):
-        vdot[k] = <T>0.0
-        for l in range(model.num_velocities):
-            vdot[k] = vdot[k] + M_inverse[stride*k + l]*rest[l]
+        rest[k] = dot6(S, F) - tau[k]
+    set_zero(vdot, model.num_velocities)
+    subtract_rows(rest, 0, model.num_velocities, M_inverse, stride, model.num_velocities, vdot)
 
 
 cdef inline void add_accelerations(

@@ -556,6 +556,7 @@ cdef inline void calc_rows(
 ) noexcept nogil:
     cdef int i, k, head, mobod
     cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t room
     cdef const Joint* joint
     cdef const Joint* inboard
     cdef T* dq
@@ -573,13 +574,15 @@ cdef inline void calc_rows(
                 set_zero(dv, nv)
                 if M != NULL:
                     set_zero(M_k, nv)
-            calc_outboard_entries(columns, M != NULL, k, joint.v, joint.v_end, M_k, dq, dv)
+            room = stride*(nv - k) - width_of(columns)
+            calc_outboard_entries(columns, M != NULL, k, joint.v, joint.v_end, M_k, dq, dv, room)
             mobod = joint.parent
             while mobod != 0:
                 inboard = &model.joints[mobod]
                 head = inboard.run
                 calc_inboard_entries(
-                    columns, M != NULL, with_external, k, model.joints[head].v, inboard.v + inboard.nv, M_k, dq, dv
+                    columns, M != NULL, with_external, k, model.joints[head].v, inboard.v + inboard.nv, M_k, dq, dv,
+                    room
                 )
                 mobod = model.joints[head].parent
         if joint.kind == GENERAL:
