@@ -348,6 +348,10 @@ static MBT_INLINE X dot6w(const X* x, const X* y) {
   return x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3] + x[4] * y[4] + x[5] * y[5];
 }
 
+[[maybe_unused]] static MBT_NOINLINE void put_last_lanes(double* row, Register a, int first, int end) {
+  for (int i = first; i < end && i < MBT_W; ++i) row[i] = get(a, i);
+}
+
 // row[first:end] = the lanes of a, the first of which stands for row[0]; last: the last place where a whole register is
 // in the matrix. Other entries stay what they are.
 template <class T>
@@ -360,7 +364,7 @@ static MBT_INLINE void put_lanes(double* row, const Register& a, int first, int 
   } else if (row <= last) {
     store(row, select_lanes(a, load(row), first, end));
   } else {
-    for (int i = first < 0 ? 0 : first; i < end && i < MBT_W; ++i) row[i] = get(a, i);
+    put_last_lanes(row, a, first < 0 ? 0 : first, end);
   }
 }
 
