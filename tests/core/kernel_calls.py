@@ -244,6 +244,10 @@ def _double(
         yield tree.calc_inverse_dynamics(context, x, include_force_elements=True)
     elif function == F.FORWARD_DYNAMICS:
         yield tree.calc_forward_dynamics(context, x)
+    elif function == F.INVERSE_DYNAMICS_DERIVATIVES:
+        yield from tree.calc_inverse_dynamics_derivatives(context, x)
+    elif function == F.FORWARD_DYNAMICS_DERIVATIVES:
+        yield from tree.calc_forward_dynamics_derivatives(context, x)
     elif function == F.MASS_MATRIX:
         yield tree.calc_mass_matrix(context)
     elif function == F.GRAVITY_GENERALIZED_FORCES:
