@@ -102,19 +102,19 @@ class Pinocchio(Contender):
     def derivatives(self, function: str, state: State, by_q: Array, by_v: Array, by_x: Array) -> list[Array]:
         # Only the upper triangle of a symmetric matrix is filled.
         by_x = np.triu(by_x) + np.triu(by_x, 1).T
-        T, I = self.T(state.q), np.eye(self.nv)
+        T, n = self.T(state.q), self.nv
         if not self.floating:
             into = T.T if function == INVERSE_DYNAMICS_DERIVATIVES else np.linalg.inv(T)
             return [into @ by_q @ T, into @ by_v @ T, into @ by_x @ into.T]
         # T and Tdot v = y vary with the rotation R of the root: dR = [e]x R.
         R, w, u = rotation_of_quaternion(state.q[:4]), state.v[:3], state.v[3:6]
-        dT, dy, y_v = np.zeros((self.nv, self.nv, self.nv)), np.zeros((self.nv,) * 2), np.zeros((self.nv,) * 2)
-        for j in range(3):
-            dR = np.cross(I[j, :3], R, axisb=0, axisc=0)
+        dT, dy, y_v = np.zeros((n, n, n)), np.zeros((n, n)), np.zeros((n, n))
+        for j, e in enumerate(np.eye(3)):
+            dR = np.cross(e, R, axisb=0, axisc=0)
             dT[j, :6, :6] = self.root_T(dR)
             dy[:6, j] = self.root_Tdot_v(dR, state.v[:6])
-            y_v[:6, j] = self.root_Tdot_v(R, np.concatenate([I[j, :3], u]))
-            y_v[:6, 3 + j] = self.root_Tdot_v(R, np.concatenate([w, I[j, :3]]))
+            y_v[:6, j] = self.root_Tdot_v(R, np.concatenate([e, u]))
+            y_v[:6, 3 + j] = self.root_Tdot_v(R, np.concatenate([w, e]))
         y = self.Tdot_v(state)
 
         def columns(x: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,12 +23,13 @@ Function = Callable[[Array, Array], Array]
 def differences(
     f: Function, tree: mbt.MultibodyTree, q: Array, v: Array, step: float, dofs: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return central differences of f(q, v) along ``qdot = N(q) e_j``, and along v of `dofs` (all by default)."""
+    """Return central differences of f(q, v) along ``qdot = N(q) e_j``, and along v of `dofs` (or all)."""
     context = tree.create_default_context()
     context.q = q
     N, nv = tree.make_velocity_to_qdot_map(context), tree.num_velocities
     by_q = [(f(q + step * n, v) - f(q - step * n, v)) / (2 * step) for n in N.T]
-    by_v = [(f(q, v + step * e) - f(q, v - step * e)) / (2 * step) for e in np.eye(nv)[slice(None) if dofs is None else dofs]]
+    units = np.eye(nv) if dofs is None else np.eye(nv)[dofs]
+    by_v = [(f(q, v + step * e) - f(q, v - step * e)) / (2 * step) for e in units]
     return np.array(by_q).reshape(nv, nv).T, np.array(by_v).reshape(-1, nv).T
 
 
@@ -94,8 +96,9 @@ def test_error_falls_with_the_square_of_the_step(name: str) -> None:
     """The derivatives are the limit: differences come to them as h^2, four times closer at half the step."""
     case, state = get_case(name), get_case(name).state()
     f, (by_q, _, _) = inverse(case, state)
-    errors = [np.linalg.norm(differences(f, case.tree, state.q, state.v, h)[0] - by_q) for h in (8e-3, 4e-3, 2e-3)]
-    for coarse, fine in zip(errors, errors[1:], strict=False):
+    steps = (8e-3, 4e-3, 2e-3)
+    errors = [np.linalg.norm(differences(f, case.tree, state.q, state.v, h)[0] - by_q) for h in steps]
+    for coarse, fine in pairwise(errors):
         assert 3.8 < coarse / fine < 4.2
 
 

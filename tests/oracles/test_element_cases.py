@@ -1,7 +1,7 @@
 """Every quantity of the reference models in tests/data/elements, by every public way to compute it.
 
-Of the stored arrays only the derivatives with respect to raw positions (`dID_dq`, `dFD_dq`) are left out: with
-quaternions they depend on how these are normalized. Those along the velocities (`*_N`) are compared.
+Of the stored arrays only the derivatives with respect to raw positions (`dID_dq`, `dFD_dq`) are left out:
+with quaternions they depend on how these are normalized. Those along the velocities (`*_N`) are compared.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def test_refused(name: str) -> None:
 
 
 def test_singular() -> None:
-    """No mass resists the last joint: an error that names it, and NaN in a batch; inverse dynamics does not mind."""
+    """No mass resists the last joint: an error that names it, NaN in a batch; inverse dynamics works."""
     tree = build_tree(get_case("arm7").model, finalize=False)
     ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))
     tree.add_joint(mbt.PrismaticJoint, "haunt", tree.bodies[-2], None, ghost, None, axis=[0, 0, 1])
@@ -163,7 +163,7 @@ def test_singular() -> None:
 @every_name
 def test_positions_without_a_pose(name: str) -> None:
     """A zero quaternion is an error, and NaN within its own sample of a batch."""
-    tree, (state, *_), case = inputs("one_floating")
+    tree, (state, *_), _ = inputs("one_floating")
     function = getattr(functional, name)
     q = np.array([state.q, state.q])
     q[0, :4] = 0.0
@@ -176,7 +176,7 @@ def test_positions_without_a_pose(name: str) -> None:
 
 @every_name
 def test_nan_propagates(name: str) -> None:
-    tree, (state, *_), case = inputs("arm7")
+    tree, (state, *_), _ = inputs("arm7")
     v = state.v.copy()
     v[2] = np.nan
     by_q, _, _ = getattr(functional, name)(tree, state.q, v, state.vdot)

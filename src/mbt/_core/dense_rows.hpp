@@ -9,77 +9,80 @@
 
 namespace MBT_NS {
 
-// y[:n] -= s x[:n].
+// Unit forces on dofs, one a column, taken from tip to base past a dof in column l: what it accelerates by, in row y, and
+// the force on what is inboard; the columns up to `end` are of this dof and those outboard.
+//     y = (unit force on the dof - S' F) / D, F += U y
 template <class T>
-static MBT_INLINE void subtract_row(const T* s, const T* x, int n, T* y) {
+static MBT_INLINE void take_unit_forces(
+    const T* S, const T* U, const T* D_inverse, int l, int end, std::ptrdiff_t stride, T* F, T* y) {
+  typedef typename Wide<T>::type X;
   const int width = Wide<T>::width;
-  const typename Wide<T>::type factor = Wide<T>::spread(*s);
-  for (int k = 0; k < n; k += width) Wide<T>::put(y + k, Wide<T>::take(y + k) - factor * Wide<T>::take(x + k));
+  X s[6], u[6];
+  const X d = Wide<T>::spread(*D_inverse);
+  for (int i = 0; i < 6; ++i) {
+    s[i] = Wide<T>::spread(S[i]);
+    u[i] = Wide<T>::spread(U[i]);
+  }
+  for (int k = l / width * width; k < end; k += width) {
+    X f[6];
+    for (int i = 0; i < 6; ++i) f[i] = Wide<T>::take(F + stride * i + k);
+    X own = -(d * dot6w(s, f));
+    if constexpr (width > 1) {
+      const X zero = {};
+      if (k < l || k + width > end) own = select_lanes(own, zero, l - k, end - k);
+      if (k <= l) own = own + select_lanes(d, zero, l - k, l - k + 1);
+    } else if (k == l) {
+      own = d;
+    }
+    Wide<T>::put(y + k, own);
+    for (int i = 0; i < 6; ++i) Wide<T>::put(F + stride * i + k, f[i] + u[i] * own);
+  }
 }
 
-// y[:n] = s y[:n].
+// And the accelerations from base to tip, of the columns from l to n: y -= U' A_P / D, A = A_P + S y; A_P may be A, or
+// null where nothing moves.
 template <class T>
-static MBT_INLINE void scale_row(const T* s, int n, T* y) {
+static MBT_INLINE void add_unit_accelerations(
+    const T* S, const T* U, const T* D_inverse, int l, int n, std::ptrdiff_t stride, const T* A_P, T* A, T* y) {
+  typedef typename Wide<T>::type X;
   const int width = Wide<T>::width;
-  const typename Wide<T>::type factor = Wide<T>::spread(*s);
-  for (int k = 0; k < n; k += width) Wide<T>::put(y + k, factor * Wide<T>::take(y + k));
+  X s[6], u[6];
+  const X d = Wide<T>::spread(*D_inverse);
+  for (int i = 0; i < 6; ++i) {
+    s[i] = Wide<T>::spread(S[i]);
+    u[i] = Wide<T>::spread(U[i]);
+  }
+  for (int k = l / width * width; k < n; k += width) {
+    X own = Wide<T>::take(y + k);
+    if (A_P) {
+      X a[6];
+      for (int i = 0; i < 6; ++i) a[i] = Wide<T>::take(A_P + stride * i + k);
+      own = own - d * dot6w(u, a);
+      Wide<T>::put(y + k, own);
+      for (int i = 0; i < 6; ++i) Wide<T>::put(A + stride * i + k, a[i] + s[i] * own);
+    } else {
+      for (int i = 0; i < 6; ++i) Wide<T>::put(A + stride * i + k, s[i] * own);
+    }
+  }
 }
 
-// x[:n]' y[:n], n a multiple of the width.
+// The part of A below the diagonal = that above it; A is (n, n).
 template <class T>
-static MBT_INLINE T dot_rows(const T* x, const T* y, int n) {
-  const int width = Wide<T>::width;
-  typename Wide<T>::type sum = Wide<T>::spread(T(0.0));
-  for (int k = 0; k < n; k += width) sum = sum + Wide<T>::take(x + k) * Wide<T>::take(y + k);
-  return Wide<T>::sum(sum);
-}
-
-template <class T>
-static MBT_INLINE int block_width(const T*) {
-  return Wide<T>::width;
-}
-
-// A[:k, k:k + width] = A[k:k + width, :k]', k a multiple of the width, of n rows.
-template <class T>
-static MBT_INLINE void mirror_block(T* A, std::ptrdiff_t stride, int k, int n) {
+static MBT_INLINE void mirror_upper(int n, std::ptrdiff_t stride, T* A) {
   if constexpr (Wide<T>::width == 1) {
-    for (int l = 0; l < k; ++l) A[stride * l + k] = A[stride * k + l];
+    for (int k = 0; k < n; ++k)
+      for (int l = 0; l < k; ++l) A[stride * k + l] = A[stride * l + k];
   } else {
-    const int count = n - k < MBT_W ? n - k : MBT_W;
-    for (int l = 0; l < k; l += MBT_W) {
-      Lanes columns[MBT_W];
-      load_rows_partial(A + stride * k + l, stride, MBT_W, count, columns);
-      for (int i = 0; i < MBT_W; ++i) Wide<T>::put(A + stride * (l + i) + k, columns[i].r);
+    for (int k = 0; k < n; k += MBT_W) {
+      const int count = n - k < MBT_W ? n - k : MBT_W;
+      for (int l = 0; l < k; l += MBT_W) {
+        Lanes columns[MBT_W];
+        load_rows(A + stride * l + k, stride, MBT_W, columns);
+        for (int i = 0; i < count; ++i) store(A + stride * (k + i) + l, columns[i].r);
+      }
+      for (int i = 1; i < count; ++i)
+        for (int j = 0; j < i; ++j) A[stride * (k + i) + k + j] = A[stride * (k + j) + k + i];
     }
-  }
-}
-
-// y[:n] -= a[begin:end]' X[begin:end, :n].
-template <class T>
-static MBT_INLINE void subtract_rows(
-    const T* a, int begin, int end, const T* X, std::ptrdiff_t stride, int n, T* y) {
-  typedef typename Wide<T>::type W;
-  const int width = Wide<T>::width;
-  int k = 0;
-  for (; k + 3 * width < n; k += 4 * width) {
-    W y0 = Wide<T>::take(y + k), y1 = Wide<T>::take(y + k + width), y2 = Wide<T>::take(y + k + 2 * width), y3 = Wide<T>::take(y + k + 3 * width);
-    for (int l = begin; l < end; ++l) {
-      const T* x = X + stride * l + k;
-      const W s = Wide<T>::spread(a[l]);
-      y0 = y0 - s * Wide<T>::take(x);
-      y1 = y1 - s * Wide<T>::take(x + width);
-      y2 = y2 - s * Wide<T>::take(x + 2 * width);
-      y3 = y3 - s * Wide<T>::take(x + 3 * width);
-    }
-    Wide<T>::put(y + k, y0);
-    Wide<T>::put(y + k + width, y1);
-    Wide<T>::put(y + k + 2 * width, y2);
-    Wide<T>::put(y + k + 3 * width, y3);
-  }
-  for (; k < n; k += width) {
-    W y0 = Wide<T>::take(y + k);
-    for (int l = begin; l < end; ++l) y0 = y0 - Wide<T>::spread(a[l]) * Wide<T>::take(X + stride * l + k);
-    Wide<T>::put(y + k, y0);
   }
 }
 

@@ -7,7 +7,8 @@ from mbt._core.derivative_columns cimport (
 from mbt._core.model cimport Model, Switches
 from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
 from mbt._core.passes.forward_dynamics_derivatives cimport (
-    add_accelerations, calc_accelerations, calc_mass_rows, calc_pivot_scales, factor_mass_matrix, invert_mass_matrix,
+    add_accelerations, calc_accelerations, calc_articulated_dofs, calc_mass_matrix_inverse_in_world,
+    start_articulated_bodies,
 )
 from mbt._core.passes.inverse_dynamics_derivatives cimport (
     add_external_forces, calc_bodies, calc_inverse_dynamics_derivatives, calc_momenta, calc_motions, calc_rates,
@@ -34,7 +35,10 @@ cdef inline Py_ssize_t count_derivative_work(const Model* model) noexcept nogil:
 cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcept nogil:
     """And for those of forward dynamics."""
     cdef Py_ssize_t nv = model.num_velocities
-    return count_derivative_work(model) + 4*nv*row_stride(model) + 5*nv + row_stride(model) + 8
+    return (
+        count_derivative_work(model) + 3*nv*row_stride(model) + 17*nv + row_stride(model) + 8
+        + 6*(model.num_mobods + 1)*row_stride(model) + 36*model.num_mobods
+    )
 
 
 cdef inline void run_inverse_dynamics_derivatives(
@@ -81,7 +85,7 @@ cdef inline void add_element_derivatives(
         calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
         calc_velocity_kinematics(model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
         add_derivatives_between(
-            model, p.force_elements, p.X_BF, p.mobods, q, X_WB, V_WB, moving, columns, stride, dtau_dq, dtau_dv
+            model, p.force_elements, p.X_BF, p.mobods, q, X_WB, V_WB, moving, stride, columns, dtau_dq, dtau_dv
         )
 
 
@@ -91,7 +95,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
 ) noexcept nogil:
     """Everything about forward dynamics that M_inverse, dvdot_dq and dvdot_dv are a product of: see below.
 
-    Returns the matrices (nv, stride) dtau_dq, dtau_dv, M_inverse, L, then pivots and their scales, in `memory`.
+    Returns the matrices (nv, stride) dtau_dq, dtau_dv, M_inverse, then pivots and their scales, in `memory`.
     """
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t stride = row_stride(model)
@@ -99,14 +103,18 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     cdef T* dtau_dq = behind_columns(columns, model.num_velocities)
     cdef T* dtau_dv = dtau_dq + nv*stride
     cdef T* M_inverse = dtau_dv + nv*stride
-    cdef T* L = M_inverse + nv*stride
-    cdef T* D = L + nv*stride
+    cdef T* D = M_inverse + nv*stride
     cdef T* scale = D + nv
     cdef T* D_inverse = scale + nv
     cdef T* vdot = D_inverse + nv
     cdef T* total = vdot + stride
     cdef T* work = total + nv
-    cdef Moving[T]* moving = <Moving[T]*>(work + nv)
+    cdef T* axes = work + nv
+    cdef T* U = axes + 6*nv
+    cdef T* I_A = U + 6*nv
+    cdef T* unit_F = aligned(I_A + 36*model.num_mobods)
+    cdef T* unit_A = unit_F + 6*stride
+    cdef Moving[T]* moving = <Moving[T]*>(unit_A + 6*stride*model.num_mobods)
     cdef T* H_N = <T*>(moving + model.num_mobods)
     cdef T* sin_q = H_N + 6*nv
     cdef T* cos_q = sin_q + model.angle_stride
@@ -133,17 +141,16 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     calc_bodies(model, columns)
     if with_external:
         add_external_forces(model, p, switches.weightless, F_Bo_W, moving, columns)
+    start_articulated_bodies(model, columns, I_A)
     sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)
     calc_momenta(model, columns)
-    calc_mass_rows(model, p.reflected_inertia, columns, stride, L)
-    factor_mass_matrix(model, switches.locked, stride, L, D, D_inverse)
-    invert_mass_matrix(model, stride, L, D_inverse, M_inverse)
-    calc_pivot_scales(model, columns, scale)
-    calc_accelerations(model, total, columns, stride, M_inverse, work, vdot)
+    calc_articulated_dofs(model, p.reflected_inertia, switches.locked, columns, I_A, axes, U, D, D_inverse, scale)
+    calc_mass_matrix_inverse_in_world(model, axes, U, D_inverse, stride, unit_F, unit_A, M_inverse)
+    calc_accelerations(model, total, axes, U, D_inverse, columns, moving, vdot)
     add_accelerations(model, vdot, moving, columns)
 
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
-    calc_rows(model, p.mobods, q, with_external, moving, columns, stride, dtau_dq, dtau_dv, <T*>NULL)
+    calc_rows(model, p.mobods, q, with_external, moving, stride, columns, dtau_dq, dtau_dv, <T*>NULL)
     add_element_derivatives(model, p, q, v, moving, columns, stride, rest, dtau_dq, dtau_dv)
     return dtau_dq
 
@@ -164,4 +171,4 @@ cdef inline void multiply_by_mass_matrix_inverse(
 
 cdef inline const T* pivots_of(const Model* model, const T* matrices) noexcept nogil:
     """(nv,) pivots, behind them their scales."""
-    return matrices + 4*model.num_velocities*row_stride(model)
+    return matrices + 3*model.num_velocities*row_stride(model)

@@ -415,16 +415,4 @@ static MBT_INLINE void calc_inboard_entries(
   }
 }
 
-// M alone, entries [begin, end) of dofs inboard, or of the same mobod.
-template <class T>
-static MBT_INLINE void calc_mass_entries(const DerivativeColumns<T>* columns, int k, int begin, int end, T* M) {
-  typedef typename Wide<T>::type X;
-  const int width = Wide<T>::width;
-  X I_S[6];
-  spread_all(I_S_of(const_cast<DerivativeColumns<T>*>(columns), k), 6, I_S);
-  for (int b = begin / width; b * width < end; ++b) {
-    put_lanes(M + b * width, dot6w(I_S, columns[b].S), begin - b * width, end - b * width, M + b * width);
-  }
-}
-
 }  // namespace MBT_NS

@@ -42,16 +42,13 @@ cdef extern from "derivative_columns.hpp" namespace "MBT_NS" nogil:
     void calc_inboard_entries[S](
         const DerivativeColumns[S]* columns, bint with_M, bint with_external, int k, int begin, int end, S* M, S* dq,
         S* dv, Py_ssize_t room)
-    void calc_mass_entries[S](const DerivativeColumns[S]* columns, int k, int begin, int end, S* M)
 
 
 cdef extern from "dense_rows.hpp" namespace "MBT_NS" nogil:
     # Rows of `stride`, a multiple of MBT_W where S is double.
-    void subtract_row[S](const S* s, const S* x, int n, S* y)                          # y[:n] -= s x[:n]
-    void scale_row[S](const S* s, int n, S* y)                                         # y[:n] = s y[:n]
-    void subtract_rows[S](                                                             # y[:n] -= a[begin:end]' X[begin:end, :n]
-        const S* a, int begin, int end, const S* X, Py_ssize_t stride, int n, S* y)
-    void multiply_negative[S](const S* A, const S* X, Py_ssize_t stride, int n, S* C)  # C = -A X, C with rows of n
-    int block_width[S](const S* any)                                                   # rows that `mirror_block` takes
-    S dot_rows[S](const S* x, const S* y, int n)
-    void mirror_block[S](S* A, Py_ssize_t stride, int k, int n)                        # A[:k, k:k + width] = A[k:k + width, :k]'
+    void multiply_negative[S](const S* A, const S* X, Py_ssize_t stride, int n, S* C)
+    void take_unit_forces[S](
+        const S* axis, const S* U, const S* D_inverse, int l, int end, Py_ssize_t stride, S* F, S* y)
+    void add_unit_accelerations[S](
+        const S* axis, const S* U, const S* D_inverse, int l, int n, Py_ssize_t stride, const S* A_P, S* A, S* y)
+    void mirror_upper[S](int n, Py_ssize_t stride, S* A)

@@ -129,6 +129,9 @@ cdef class CompiledModel:
             joint[j].run = joint[b].run if b and joint[b].v + joint[b].nv == joint[j].v else j
         for j in range(m.num_mobods - 1, 0, -1):
             joint[joint[j].parent].v_end = max(joint[joint[j].parent].v_end, joint[j].v_end)
+        for j in range(m.num_mobods):
+            b = joint[j].parent
+            joint[j].ending = joint[b].ending if b and joint[b].v_end == joint[j].v_end else j
         m.joints = joint
         m.num_angles = len(angles)
         m.angle_stride = (m.num_angles + 7)//8*8

@@ -229,15 +229,18 @@ def as_points(value: object, name: str) -> FloatArray:
 
 def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:
     """Return the entries of `out`, a tuple of arrays to write into, with new arrays in place of None."""
+    wanted = f"out: expected a tuple of {len(shapes)} arrays or None"
     if not isinstance(out, tuple):
-        raise ArgumentTypeError(f"out: expected a tuple of {len(shapes)} arrays or None, got {type(out).__name__}")
+        raise ArgumentTypeError(f"{wanted}, got {type(out).__name__}")
     if len(out) != len(shapes):
-        raise ShapeError(f"out: expected a tuple of {len(shapes)} arrays or None, got {len(out)} entries")
+        raise ShapeError(f"{wanted}, got {len(out)} entries")
     arrays = tuple(
         np.empty(shape) if array is None else check_out(array, f"out[{i}]", shape)
         for i, (array, shape) in enumerate(zip(out, shapes, strict=True))
     )
     for (i, a), (j, b) in combinations(enumerate(arrays), 2):
         if np.may_share_memory(a, b):
-            raise ArgumentValueError(f"out: expected arrays apart from each other, got out[{i}] and out[{j}] in the same memory")
+            raise ArgumentValueError(
+                f"out: expected arrays apart from each other, got out[{i}] and out[{j}] in the same memory"
+            )
     return arrays

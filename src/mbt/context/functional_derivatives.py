@@ -27,21 +27,21 @@ def differentiate_each(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Fill `out` with the derivatives of each state.
 
-    `operands` are q, v, vdot or tau, and, where forces are applied, those on bodies and generalized ones. A singular
-    state is an error when it is the only one, and NaN otherwise.
+    `operands` are q, v, vdot or tau, and, where forces are applied, those on bodies and generalized ones. A
+    singular state is an error when it is the only one, and NaN otherwise.
     """
     nv = tree.num_velocities
     cores = [(tree.num_positions,), (nv,), (nv,), (tree.num_bodies, 6), (nv,)]
     # The last operand of a batch is none of these.
     arrays = [np.broadcast_to(a, shape + core) for a, core in zip(operands[:-1], cores, strict=False)]
     context = Context(tree)
+    calc = tree.calc_forward_dynamics_derivatives if is_forward else tree.calc_inverse_dynamics_derivatives
     forces = MultibodyForces(tree) if len(arrays) > 3 else None
     for i in np.ndindex(shape):
         try:
             context.q, context.v = arrays[0][i], arrays[1][i]
             if forces is not None:
                 forces.body_forces[:], forces.generalized_forces[:] = arrays[3][i], arrays[4][i]
-            calc = tree.calc_forward_dynamics_derivatives if is_forward else tree.calc_inverse_dynamics_derivatives
             results = calc(context, arrays[2][i], forces)
         except SingularityError:
             if not shape:

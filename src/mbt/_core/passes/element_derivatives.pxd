@@ -54,8 +54,9 @@ cdef inline void add_derivatives_between(
     const T* X_WB,             # (num_bodies, 4, 4)
     const T* V_WB,             # (num_bodies, 6)
     const Moving[T]* moving,   # (num_mobods,)
-    DerivativeColumns[T]* columns,  # S, P
     Py_ssize_t stride,
+    # Work:
+    DerivativeColumns[T]* columns,  # S, P
     # Out:
     T* dtau_dq,                # (nv, stride)
     T* dtau_dv,                # (nv, stride)
@@ -89,7 +90,7 @@ cdef inline void add_derivatives_between(
             side = 1 if c > a else -1
             j = c if c > a else a
             add_derivatives_along(
-                model, e, constants + e.start, mobods, q, &ends, V, V_C, moving, columns, j, side, stride, dtau_dq,
+                model, e, constants + e.start, mobods, q, &ends, V, V_C, moving, j, side, stride, columns, dtau_dq,
                 dtau_dv
             )
             if side == 1:
@@ -103,7 +104,7 @@ cdef inline void add_derivatives_along(
     const Model* model,
     const ForceElement* e,
     # Parameters:
-    const T* constants,        # of the element
+    const T* constants,        # (num_parameters_of,) the element
     const Mobod[T]* mobods,    # (num_mobods,)
     # In:
     const T* q,                # (nq,)
@@ -111,10 +112,11 @@ cdef inline void add_derivatives_along(
     const T* V,                # (6,)
     const T* V_C,              # (6,)
     const Moving[T]* moving,   # (num_mobods,)
-    DerivativeColumns[T]* columns,
     int mobod,
     int side,                  # 1: its dofs move C; -1: they move A
     Py_ssize_t stride,
+    # Work:
+    DerivativeColumns[T]* columns,  # S, P
     # Out:
     T* dtau_dq,                # (nv, stride)
     T* dtau_dv,                # (nv, stride)

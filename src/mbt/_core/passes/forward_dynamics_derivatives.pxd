@@ -1,15 +1,13 @@
 """Partial derivatives of forward dynamics along each dof: dvdot = -M^-1 dtau, with dtau those of inverse dynamics.
 
-M comes with dtau. It is factored and inverted along the tree, M = L' D L, where L[k, l] is zero unless dof l is inboard
-of dof k; the pivots D are those of articulated bodies.
-
-R. Featherstone, "Efficient Factorization of the Joint-Space Inertia Matrix for Branched Kinematic Trees", IJRR 24
-(2005).
+M^-1 is computed by articulated bodies, about one point of each tree, in World: there nothing is carried from frame to
+frame. (A factor of M, which comes with dtau, is no faster for long chains, and loses digits where composites are large
+beside articulated bodies.)
 """
 
 from mbt._core.derivative_columns cimport (
-    A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of, block_width, calc_mass_entries, dot_rows, get_column,
-    mirror_block, put_column, scale_row, subtract_row, subtract_rows,
+    A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of, add_unit_accelerations, get_column, mirror_upper, put_column,
+    take_unit_forces,
 )
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Moving
@@ -17,132 +15,132 @@ from mbt._core.scalars cimport T
 from mbt._core.spatial cimport add_cross, add_scaled, copy, dot3, dot6, set_zero, symmetric_multiply
 
 
-cdef inline void calc_mass_rows(
+cdef inline void start_articulated_bodies(
+    const Model* model, DerivativeColumns[T]* columns, T* I_A
+) noexcept nogil:
+    """I_A (num_mobods, 6, 6), upper triangles: the inertias of the mobods alone, [J, [h]x; -[h]x, m]."""
+    cdef int i, j
+    cdef T I[10]
+    cdef T* y
+    for i in range(1, model.num_mobods):
+        get_column(I_of(columns, model.joints[i].v), 10, I)
+        y = I_A + 36*i
+        y[0] = I[4]
+        y[1] = I[5]
+        y[2] = I[6]
+        y[7] = I[7]
+        y[8] = I[8]
+        y[14] = I[9]
+        y[3] = <T>0.0
+        y[4] = -I[3]
+        y[5] = I[2]
+        y[9] = I[3]
+        y[10] = <T>0.0
+        y[11] = -I[1]
+        y[15] = -I[2]
+        y[16] = I[1]
+        y[17] = <T>0.0
+        for j in range(3):
+            y[21 + 7*j] = I[0]
+        y[22] = <T>0.0
+        y[23] = <T>0.0
+        y[29] = <T>0.0
+
+
+cdef inline void calc_articulated_dofs(
     # Topology:
     const Model* model,
     # Parameters:
     const T* reflected_inertia,    # (nv,)
-    # In:
-    const DerivativeColumns[T]* columns,
-    Py_ssize_t stride,
-    # Out:
-    T* M,                          # (nv, stride): of row k the entries up to k
-) noexcept nogil:
-    cdef int i, k, head, mobod
-    cdef const Joint* joint
-    cdef const Joint* inboard
-    set_zero(M, stride*model.num_velocities)
-    for i in range(1, model.num_mobods):
-        joint = &model.joints[i]
-        for k in range(joint.v, joint.v + joint.nv):
-            mobod = i
-            while mobod != 0:
-                inboard = &model.joints[mobod]
-                head = inboard.run
-                calc_mass_entries(columns, k, model.joints[head].v, inboard.v + inboard.nv, M + stride*k)
-                mobod = model.joints[head].parent
-            M[(stride + 1)*k] = M[(stride + 1)*k] + reflected_inertia[k]
-
-
-cdef inline void factor_mass_matrix(
-    # Topology:
-    const Model* model,
-    # Parameters:
     const int* locked,             # (nv,)   1 where a dof cannot move; NULL where all can
-    # In:
-    Py_ssize_t stride,
+    # Work:
+    DerivativeColumns[T]* columns,  # S
+    T* I_A,                        # (num_mobods, 6, 6), in: of the mobods alone
     # Out:
-    T* M,                          # (nv, stride): in, M; out, L
-    T* D,                          # (nv,)
-    T* D_inverse,                  # (nv,)   zero where a dof is locked
+    T* axes,                       # (nv, 6)  S
+    T* U,                          # (nv, 6)  I_A S
+    T* D,                          # (nv,)    pivots: S' U + reflected inertia
+    T* D_inverse,                  # (nv,)    zero where a dof is locked
+    T* scale,                      # (nv,)    size of the inertia that D is a part of
 ) noexcept nogil:
-    cdef int i, k, l, mobod, head, first
+    """I_A -= U U' / D from tip to base."""
+    cdef int i, j, k, l
     cdef const Joint* joint
-    cdef T* row
-    cdef T s
+    cdef T* A
+    cdef T* S
+    cdef T* u
+    cdef T x
+    cdef T angular, linear
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
+        A = I_A + 36*i
+        angular = A[0] + A[7] + A[14]
+        linear = A[21] + A[28] + A[35]
         for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
-            row = M + stride*k
-            D[k] = row[k]
+            S = axes + 6*k
+            u = U + 6*k
+            get_column(S_of(columns, k), 6, S)
+            u[0] = A[0]*S[0] + A[1]*S[1] + A[2]*S[2] + A[3]*S[3] + A[4]*S[4] + A[5]*S[5]
+            u[1] = A[1]*S[0] + A[7]*S[1] + A[8]*S[2] + A[9]*S[3] + A[10]*S[4] + A[11]*S[5]
+            u[2] = A[2]*S[0] + A[8]*S[1] + A[14]*S[2] + A[15]*S[3] + A[16]*S[4] + A[17]*S[5]
+            u[3] = A[3]*S[0] + A[9]*S[1] + A[15]*S[2] + A[21]*S[3] + A[22]*S[4] + A[23]*S[5]
+            u[4] = A[4]*S[0] + A[10]*S[1] + A[16]*S[2] + A[22]*S[3] + A[28]*S[4] + A[29]*S[5]
+            u[5] = A[5]*S[0] + A[11]*S[1] + A[17]*S[2] + A[23]*S[3] + A[29]*S[4] + A[35]*S[5]
+            D[k] = dot6(S, u) + reflected_inertia[k]
+            scale[k] = angular*dot3(S, S) + linear*dot3(S + 3, S + 3)
             if locked != NULL and locked[k]:
                 D_inverse[k] = <T>0.0
-                set_zero(row, k)
-                continue
-            D_inverse[k] = <T>1.0/D[k]
-            mobod = i
-            first = k
-            while mobod != 0:
-                head = model.joints[mobod].run
-                for l in range(first - 1, model.joints[head].v - 1, -1):
-                    s = row[l]*D_inverse[k]
-                    subtract_row(&s, row, l + 1, M + stride*l)
-                mobod = model.joints[head].parent
-                first = model.joints[mobod].v + model.joints[mobod].nv
-            scale_row(&D_inverse[k], k, row)
+            else:
+                D_inverse[k] = <T>1.0/D[k]
+            for j in range(6):
+                x = u[j]*D_inverse[k]
+                for l in range(j, 6):
+                    A[6*j + l] = A[6*j + l] - x*u[l]
+        if joint.parent != 0:
+            for j in range(6):
+                for l in range(j, 6):
+                    I_A[36*joint.parent + 6*j + l] = I_A[36*joint.parent + 6*j + l] + A[6*j + l]
 
 
-cdef inline void invert_mass_matrix(
+cdef inline void calc_mass_matrix_inverse_in_world(
     # Topology:
     const Model* model,
     # In:
-    Py_ssize_t stride,
-    const T* L,                    # (nv, stride)
+    const T* axes,                 # (nv, 6)
+    const T* U,                    # (nv, 6)
     const T* D_inverse,            # (nv,)
+    Py_ssize_t stride,
+    # Work:
+    T* F,                          # (6, stride)
+    T* A,                          # (num_mobods, 6, stride)
     # Out:
     T* M_inverse,                  # (nv, stride)
 ) noexcept nogil:
-    """Row k up to the diagonal: D^-1 less the sum over dofs l inboard of L[k, l] times row l.
-
-    Block by block of rows, so that what is left of a block is mirrored in whole registers.
-    """
-    cdef int i = 0
-    cdef int start = 0
-    cdef int k, l, m, mobod, head, end, stop
+    """Column k is vdot for a unit force on dof k, at rest and without gravity; its rows up to k are computed."""
+    cdef int i, k
     cdef int nv = model.num_velocities
-    cdef int width = block_width(L)
-    cdef const T* factors
-    cdef T* row
-    cdef T y
-    while start < nv:
-        stop = start + width if start + width < nv else nv
-        for k in range(start, stop):
-            while k == model.joints[i].v + model.joints[i].nv:
-                i += 1
-            row = M_inverse + stride*k
-            factors = L + stride*k
-            set_zero(row, start)
-            mobod = i
-            end = k
-            while mobod != 0:
-                head = model.joints[mobod].run
-                subtract_rows(factors, model.joints[head].v, end, M_inverse, stride, start, row)
-                mobod = model.joints[head].parent
-                end = model.joints[mobod].v + model.joints[mobod].nv
-            # Within the block, where row l of the matrix is known up to column k - 1.
-            for l in range(start, k):
-                y = dot_rows(factors, M_inverse + stride*l, start)
-                for m in range(start, k):
-                    y = y + factors[m]*M_inverse[stride*l + m]
-                row[l] = -y
-                M_inverse[stride*l + k] = -y
-            y = D_inverse[k] - dot_rows(factors, row, start)
-            for m in range(start, k):
-                y = y - factors[m]*row[m]
-            row[k] = y
-        mirror_block(M_inverse, stride, start, nv)
-        start = stop
-
-
-cdef inline void calc_pivot_scales(const Model* model, DerivativeColumns[T]* columns, T* scale) noexcept nogil:
-    """The size of the inertia that each pivot is a part of."""
-    cdef int k
-    cdef T I[10]
-    cdef T S[6]
-    for k in range(model.num_velocities):
-        get_column(S_of(columns, k), 6, S)
-        get_column(I_of(columns, k), 10, I)
-        scale[k] = (I[4] + I[7] + I[9])*dot3(S, S) + I[0]*dot3(S + 3, S + 3)*3.0
+    cdef const Joint* joint
+    cdef const T* A_P
+    cdef T* A_N
+    set_zero(M_inverse, nv*stride)
+    set_zero(F, 6*stride)
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
+            take_unit_forces(
+                axes + 6*k, U + 6*k, D_inverse + k, k, joint.v_end, stride, F, M_inverse + stride*k
+            )
+    for i in range(1, model.num_mobods):
+        joint = &model.joints[i]
+        # The last child takes over the memory of its parent.
+        A_N = A + 6*stride*joint.ending
+        A_P = A + 6*stride*model.joints[joint.parent].ending if joint.parent != 0 else NULL
+        for k in range(joint.v, joint.v + joint.nv):
+            add_unit_accelerations(
+                axes + 6*k, U + 6*k, D_inverse + k, k, nv, stride, A_P, A_N, M_inverse + stride*k
+            )
+            A_P = A_N
+    mirror_upper(nv, stride, M_inverse)
 
 
 cdef inline void calc_accelerations(
@@ -150,24 +148,39 @@ cdef inline void calc_accelerations(
     const Model* model,
     # In:
     const T* tau,                  # (nv,)
-    DerivativeColumns[T]* columns,  # S; F of vdot = 0
-    Py_ssize_t stride,
-    const T* M_inverse,            # (nv, stride)
+    const T* axes,                 # (nv, 6)
+    const T* U,                    # (nv, 6)
+    const T* D_inverse,            # (nv,)
     # Work:
-    T* rest,                       # (nv,)
+    DerivativeColumns[T]* columns,  # F of vdot = 0
+    Moving[T]* moving,             # (num_mobods,): dF, dA
     # Out:
-    T* vdot,                       # (stride,)
+    T* vdot,                       # (nv,)
 ) noexcept nogil:
-    """vdot = -M^-1 (S' F - tau)."""
-    cdef int k
-    cdef T S[6]
+    """M vdot = tau - S' F, by the articulated bodies: a product with M^-1 would lose digits that these keep."""
+    cdef int i, j, k
+    cdef const Joint* joint
+    cdef Moving[T]* x
     cdef T F[6]
-    for k in range(model.num_velocities):
-        get_column(S_of(columns, k), 6, S)
-        get_column(F_of(columns, k), 6, F)
-        rest[k] = dot6(S, F) - tau[k]
-    set_zero(vdot, model.num_velocities)
-    subtract_rows(rest, 0, model.num_velocities, M_inverse, stride, model.num_velocities, vdot)
+    for i in range(model.num_mobods):
+        set_zero(moving[i].dF, 6)
+        set_zero(moving[i].dA, 6)
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        x = &moving[i]
+        get_column(F_of(columns, joint.v), 6, F)
+        for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
+            vdot[k] = (tau[k] - dot6(axes + 6*k, F) - dot6(axes + 6*k, x.dF))*D_inverse[k]
+            add_scaled(U + 6*k, vdot[k], 6, x.dF)
+        for j in range(6):
+            moving[joint.parent].dF[j] = moving[joint.parent].dF[j] + x.dF[j]
+    for i in range(1, model.num_mobods):
+        joint = &model.joints[i]
+        x = &moving[i]
+        copy(moving[joint.parent].dA, 6, x.dA)
+        for k in range(joint.v, joint.v + joint.nv):
+            vdot[k] = vdot[k] - dot6(U + 6*k, x.dA)*D_inverse[k]
+            add_scaled(axes + 6*k, vdot[k], 6, x.dA)
 
 
 cdef inline void add_accelerations(

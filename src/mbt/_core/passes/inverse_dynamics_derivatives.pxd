@@ -185,7 +185,16 @@ cdef inline void calc_general_motion(
 
 
 cdef inline void calc_mobilizer_frame(
-    const Joint* joint, const Mobod[T]* mobod, const Moving[T]* parent, const Moving[T]* x, T* R_WF, T* p_OM
+    # Topology:
+    const Joint* joint,
+    # Parameters:
+    const Mobod[T]* mobod,
+    # In:
+    const Moving[T]* parent,
+    const Moving[T]* x,
+    # Out:
+    T* R_WF,                       # (3, 3)
+    T* p_OM,                       # (3,)
 ) noexcept nogil:
     """Orientation of F, and origin of M, as declared: N is M, or F when the mobilizer is reversed."""
     cdef int i
@@ -382,8 +391,9 @@ cdef inline void add_same_joint_terms(
     const T* q,                    # (nq,)
     const Moving[T]* parent,
     const Moving[T]* x,
-    DerivativeColumns[T]* columns,
     Py_ssize_t stride,
+    # Work:
+    DerivativeColumns[T]* columns,  # S, F
     # Out:
     T* dtau_dq,                    # (nv, stride)
 ) noexcept nogil:
@@ -547,8 +557,9 @@ cdef inline void calc_rows(
     const T* q,                    # (nq,)
     bint with_external,
     const Moving[T]* moving,       # (num_mobods,)
-    DerivativeColumns[T]* columns,
     Py_ssize_t stride,
+    # Work:
+    DerivativeColumns[T]* columns,
     # Out:
     T* dtau_dq,                    # (nv, stride)
     T* dtau_dv,                    # (nv, stride)
@@ -587,7 +598,7 @@ cdef inline void calc_rows(
                 mobod = model.joints[head].parent
         if joint.kind == GENERAL:
             add_same_joint_terms(
-                joint, model.constants[joint.node], &mobods[i], q, &moving[joint.parent], &moving[i], columns, stride,
+                joint, model.constants[joint.node], &mobods[i], q, &moving[joint.parent], &moving[i], stride, columns,
                 dtau_dq
             )
 
@@ -626,6 +637,6 @@ cdef inline void calc_inverse_dynamics_derivatives(
     sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)
     calc_momenta(model, columns)
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
-    calc_rows(model, p.mobods, q, with_external, moving, columns, nv, dtau_dq, dtau_dv, M)
+    calc_rows(model, p.mobods, q, with_external, moving, nv, columns, dtau_dq, dtau_dv, M)
     for k in range(nv):
         M[nv*k + k] = M[nv*k + k] + p.reflected_inertia[k]
