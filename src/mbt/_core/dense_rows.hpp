@@ -9,6 +9,42 @@
 
 namespace MBT_NS {
 
+// Articulated inertia of a mobod: symmetric, rows of eight, of which six count and two are zero.
+enum { ARTICULATED_ROW = 8, ARTICULATED = 48 };
+
+// U = I_A S, (8,).
+template <class T>
+static MBT_INLINE void multiply_articulated(const T* I_A, const T* S, T* U) {
+  T y[2 * ARTICULATED_ROW];
+  for (int j = 0; j < ARTICULATED_ROW; ++j) y[j] = I_A[j] * S[0];
+  for (int j = 0; j < ARTICULATED_ROW; ++j) y[8 + j] = I_A[8 + j] * S[1];
+  for (int i = 2; i < 6; i += 2) {
+    for (int j = 0; j < ARTICULATED_ROW; ++j) y[j] = y[j] + I_A[8 * i + j] * S[i];
+    for (int j = 0; j < ARTICULATED_ROW; ++j) y[8 + j] = y[8 + j] + I_A[8 * i + 8 + j] * S[i + 1];
+  }
+  for (int j = 0; j < ARTICULATED_ROW; ++j) U[j] = y[j] + y[8 + j];
+}
+
+// I_A -= U U' / D.
+template <class T>
+static MBT_INLINE void take_articulated_dof(const T* U, const T* D_inverse, T* I_A) {
+  for (int i = 0; i < 6; ++i) {
+    const T x = U[i] * *D_inverse;
+    for (int j = 0; j < ARTICULATED_ROW; ++j) I_A[8 * i + j] = I_A[8 * i + j] - x * U[j];
+  }
+}
+
+template <class T>
+static MBT_INLINE void add_articulated(const T* I_A, T* parent) {
+  for (int i = 0; i < ARTICULATED; ++i) parent[i] = parent[i] + I_A[i];
+}
+
+// x' y with half the latency.
+template <class T>
+static MBT_INLINE T dot_in_halves(const T* x, const T* y) {
+  return (x[0] * y[0] + x[1] * y[1] + x[2] * y[2]) + (x[3] * y[3] + x[4] * y[4] + x[5] * y[5]);
+}
+
 // Unit forces on dofs, one a column, taken from tip to base past a dof in column l: what it accelerates by, in row y, and
 // the force on what is inboard; the columns up to `end` are of this dof and those outboard.
 //     y = (unit force on the dof - S' F) / D, F += U y

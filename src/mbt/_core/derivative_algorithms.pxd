@@ -2,7 +2,8 @@
 
 from mbt._core.algorithms cimport add_joint_forces, count_work, run_body_forces
 from mbt._core.derivative_columns cimport (
-    COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, aligned, behind_columns, multiply_negative,
+    ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, aligned,
+    behind_columns, multiply_negative,
 )
 from mbt._core.model cimport Model, Switches
 from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
@@ -36,8 +37,8 @@ cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcep
     """And for those of forward dynamics."""
     cdef Py_ssize_t nv = model.num_velocities
     return (
-        count_derivative_work(model) + 3*nv*row_stride(model) + 17*nv + row_stride(model) + 8
-        + 6*(model.num_mobods + 1)*row_stride(model) + 36*model.num_mobods
+        count_derivative_work(model) + 3*nv*row_stride(model) + 19*nv + row_stride(model) + 8
+        + 6*(model.num_mobods + 1)*row_stride(model) + ARTICULATED*model.num_mobods
     )
 
 
@@ -111,8 +112,8 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     cdef T* work = total + nv
     cdef T* axes = work + nv
     cdef T* U = axes + 6*nv
-    cdef T* I_A = U + 6*nv
-    cdef T* unit_F = aligned(I_A + 36*model.num_mobods)
+    cdef T* I_A = U + ARTICULATED_ROW*nv
+    cdef T* unit_F = aligned(I_A + ARTICULATED*model.num_mobods)
     cdef T* unit_A = unit_F + 6*stride
     cdef Moving[T]* moving = <Moving[T]*>(unit_A + 6*stride*model.num_mobods)
     cdef T* H_N = <T*>(moving + model.num_mobods)

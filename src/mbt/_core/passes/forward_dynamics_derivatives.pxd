@@ -6,8 +6,9 @@ beside articulated bodies.)
 """
 
 from mbt._core.derivative_columns cimport (
-    A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of, add_unit_accelerations, get_column, mirror_upper, put_column,
-    take_unit_forces,
+    ARTICULATED, ARTICULATED_ROW, A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of, add_articulated,
+    add_unit_accelerations, dot_in_halves, get_column, mirror_upper, multiply_articulated, put_column,
+    take_articulated_dof, take_unit_forces,
 )
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Moving
@@ -18,33 +19,37 @@ from mbt._core.spatial cimport add_cross, add_scaled, copy, dot3, dot6, set_zero
 cdef inline void start_articulated_bodies(
     const Model* model, DerivativeColumns[T]* columns, T* I_A
 ) noexcept nogil:
-    """I_A (num_mobods, 6, 6), upper triangles: the inertias of the mobods alone, [J, [h]x; -[h]x, m]."""
+    """I_A (num_mobods, 6, 8): the inertias of the mobods alone, [J, [h]x; -[h]x, m]."""
     cdef int i, j
     cdef T I[10]
     cdef T* y
     for i in range(1, model.num_mobods):
         get_column(I_of(columns, model.joints[i].v), 10, I)
-        y = I_A + 36*i
+        y = I_A + ARTICULATED*i
+        set_zero(y, ARTICULATED)
         y[0] = I[4]
         y[1] = I[5]
         y[2] = I[6]
-        y[7] = I[7]
-        y[8] = I[8]
-        y[14] = I[9]
-        y[3] = <T>0.0
+        y[8] = I[5]
+        y[9] = I[7]
+        y[10] = I[8]
+        y[16] = I[6]
+        y[17] = I[8]
+        y[18] = I[9]
         y[4] = -I[3]
         y[5] = I[2]
-        y[9] = I[3]
-        y[10] = <T>0.0
-        y[11] = -I[1]
-        y[15] = -I[2]
-        y[16] = I[1]
-        y[17] = <T>0.0
+        y[11] = I[3]
+        y[13] = -I[1]
+        y[19] = -I[2]
+        y[20] = I[1]
+        y[32] = -I[3]
+        y[40] = I[2]
+        y[25] = I[3]
+        y[41] = -I[1]
+        y[26] = -I[2]
+        y[34] = I[1]
         for j in range(3):
-            y[21 + 7*j] = I[0]
-        y[22] = <T>0.0
-        y[23] = <T>0.0
-        y[29] = <T>0.0
+            y[27 + 9*j] = I[0]
 
 
 cdef inline void calc_articulated_dofs(
@@ -55,51 +60,38 @@ cdef inline void calc_articulated_dofs(
     const int* locked,             # (nv,)   1 where a dof cannot move; NULL where all can
     # Work:
     DerivativeColumns[T]* columns,  # S
-    T* I_A,                        # (num_mobods, 6, 6), in: of the mobods alone
+    T* I_A,                        # (num_mobods, 6, 8), in: of the mobods alone
     # Out:
     T* axes,                       # (nv, 6)  S
-    T* U,                          # (nv, 6)  I_A S
+    T* U,                          # (nv, 8)  I_A S
     T* D,                          # (nv,)    pivots: S' U + reflected inertia
     T* D_inverse,                  # (nv,)    zero where a dof is locked
     T* scale,                      # (nv,)    size of the inertia that D is a part of
 ) noexcept nogil:
     """I_A -= U U' / D from tip to base."""
-    cdef int i, j, k, l
+    cdef int i, k
     cdef const Joint* joint
     cdef T* A
     cdef T* S
-    cdef T* u
-    cdef T x
     cdef T angular, linear
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
-        A = I_A + 36*i
-        angular = A[0] + A[7] + A[14]
-        linear = A[21] + A[28] + A[35]
+        A = I_A + ARTICULATED*i
+        angular = A[0] + A[9] + A[18]
+        linear = A[27] + A[36] + A[45]
         for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
             S = axes + 6*k
-            u = U + 6*k
             get_column(S_of(columns, k), 6, S)
-            u[0] = A[0]*S[0] + A[1]*S[1] + A[2]*S[2] + A[3]*S[3] + A[4]*S[4] + A[5]*S[5]
-            u[1] = A[1]*S[0] + A[7]*S[1] + A[8]*S[2] + A[9]*S[3] + A[10]*S[4] + A[11]*S[5]
-            u[2] = A[2]*S[0] + A[8]*S[1] + A[14]*S[2] + A[15]*S[3] + A[16]*S[4] + A[17]*S[5]
-            u[3] = A[3]*S[0] + A[9]*S[1] + A[15]*S[2] + A[21]*S[3] + A[22]*S[4] + A[23]*S[5]
-            u[4] = A[4]*S[0] + A[10]*S[1] + A[16]*S[2] + A[22]*S[3] + A[28]*S[4] + A[29]*S[5]
-            u[5] = A[5]*S[0] + A[11]*S[1] + A[17]*S[2] + A[23]*S[3] + A[29]*S[4] + A[35]*S[5]
-            D[k] = dot6(S, u) + reflected_inertia[k]
+            multiply_articulated(A, S, U + ARTICULATED_ROW*k)
+            D[k] = dot_in_halves(S, U + ARTICULATED_ROW*k) + reflected_inertia[k]
             scale[k] = angular*dot3(S, S) + linear*dot3(S + 3, S + 3)
             if locked != NULL and locked[k]:
                 D_inverse[k] = <T>0.0
             else:
                 D_inverse[k] = <T>1.0/D[k]
-            for j in range(6):
-                x = u[j]*D_inverse[k]
-                for l in range(j, 6):
-                    A[6*j + l] = A[6*j + l] - x*u[l]
+            take_articulated_dof(U + ARTICULATED_ROW*k, D_inverse + k, A)
         if joint.parent != 0:
-            for j in range(6):
-                for l in range(j, 6):
-                    I_A[36*joint.parent + 6*j + l] = I_A[36*joint.parent + 6*j + l] + A[6*j + l]
+            add_articulated(A, I_A + ARTICULATED*joint.parent)
 
 
 cdef inline void calc_mass_matrix_inverse_in_world(
@@ -107,7 +99,7 @@ cdef inline void calc_mass_matrix_inverse_in_world(
     const Model* model,
     # In:
     const T* axes,                 # (nv, 6)
-    const T* U,                    # (nv, 6)
+    const T* U,                    # (nv, 8)
     const T* D_inverse,            # (nv,)
     Py_ssize_t stride,
     # Work:
@@ -128,7 +120,7 @@ cdef inline void calc_mass_matrix_inverse_in_world(
         joint = &model.joints[i]
         for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
             take_unit_forces(
-                axes + 6*k, U + 6*k, D_inverse + k, k, joint.v_end, stride, F, M_inverse + stride*k
+                axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, joint.v_end, stride, F, M_inverse + stride*k
             )
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
@@ -137,7 +129,7 @@ cdef inline void calc_mass_matrix_inverse_in_world(
         A_P = A + 6*stride*model.joints[joint.parent].ending if joint.parent != 0 else NULL
         for k in range(joint.v, joint.v + joint.nv):
             add_unit_accelerations(
-                axes + 6*k, U + 6*k, D_inverse + k, k, nv, stride, A_P, A_N, M_inverse + stride*k
+                axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, nv, stride, A_P, A_N, M_inverse + stride*k
             )
             A_P = A_N
     mirror_upper(nv, stride, M_inverse)
@@ -149,7 +141,7 @@ cdef inline void calc_accelerations(
     # In:
     const T* tau,                  # (nv,)
     const T* axes,                 # (nv, 6)
-    const T* U,                    # (nv, 6)
+    const T* U,                    # (nv, 8)
     const T* D_inverse,            # (nv,)
     # Work:
     DerivativeColumns[T]* columns,  # F of vdot = 0
@@ -170,8 +162,8 @@ cdef inline void calc_accelerations(
         x = &moving[i]
         get_column(F_of(columns, joint.v), 6, F)
         for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
-            vdot[k] = (tau[k] - dot6(axes + 6*k, F) - dot6(axes + 6*k, x.dF))*D_inverse[k]
-            add_scaled(U + 6*k, vdot[k], 6, x.dF)
+            vdot[k] = ((tau[k] - dot6(axes + 6*k, F)) - dot_in_halves(axes + 6*k, x.dF))*D_inverse[k]
+            add_scaled(U + ARTICULATED_ROW*k, vdot[k], 6, x.dF)
         for j in range(6):
             moving[joint.parent].dF[j] = moving[joint.parent].dF[j] + x.dF[j]
     for i in range(1, model.num_mobods):
@@ -179,7 +171,7 @@ cdef inline void calc_accelerations(
         x = &moving[i]
         copy(moving[joint.parent].dA, 6, x.dA)
         for k in range(joint.v, joint.v + joint.nv):
-            vdot[k] = vdot[k] - dot6(U + 6*k, x.dA)*D_inverse[k]
+            vdot[k] = vdot[k] - dot_in_halves(U + ARTICULATED_ROW*k, x.dA)*D_inverse[k]
             add_scaled(axes + 6*k, vdot[k], 6, x.dA)
 
 
@@ -189,10 +181,10 @@ cdef inline void add_accelerations(
     # In:
     const T* vdot,                 # (nv,)
     # Out:
-    Moving[T]* moving,             # (num_mobods,): A, dA, dF
+    Moving[T]* moving,             # (num_mobods,): A, dF; dA = dA_P + S vdot is known
     DerivativeColumns[T]* columns,  # A, F
 ) noexcept nogil:
-    """A += dA, dA = dA_P + S vdot; F += I dA_P + sum over this and all dofs outboard of I_S vdot."""
+    """A += dA; F += I dA_P + sum over this and all dofs outboard of I_S vdot."""
     cdef int i, k, l
     cdef const Joint* joint
     cdef Moving[T]* x
@@ -200,7 +192,6 @@ cdef inline void add_accelerations(
     cdef T I[10]
     cdef T F[6]
     for i in range(model.num_mobods):
-        set_zero(moving[i].dA, 6)
         set_zero(moving[i].dF, 6)
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
@@ -213,16 +204,13 @@ cdef inline void add_accelerations(
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &moving[i]
-        copy(moving[joint.parent].dA, 6, x.dA)
         get_column(I_of(columns, joint.v), 10, I)
         get_column(F_of(columns, joint.v), 6, F)
-        add_inertia_force(I, x.dA, F)
+        add_inertia_force(I, moving[joint.parent].dA, F)
         for l in range(6):
             F[l] = F[l] + x.dF[l]
         for k in range(joint.v, joint.v + joint.nv):
             put_column(F, 6, F_of(columns, k))
-            get_column(S_of(columns, k), 6, S)
-            add_scaled(S, vdot[k], 6, x.dA)
         for l in range(6):
             x.A[l] = x.A[l] + x.dA[l]
         put_column(x.A, 6, A_of(columns, joint.v))
