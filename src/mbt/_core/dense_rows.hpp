@@ -15,28 +15,35 @@ enum { ARTICULATED_ROW = 8, ARTICULATED = 48 };
 // U = I_A S, (8,).
 template <class T>
 static MBT_INLINE void multiply_articulated(const T* I_A, const T* S, T* U) {
-  T y[2 * ARTICULATED_ROW];
-  for (int j = 0; j < ARTICULATED_ROW; ++j) y[j] = I_A[j] * S[0];
-  for (int j = 0; j < ARTICULATED_ROW; ++j) y[8 + j] = I_A[8 + j] * S[1];
-  for (int i = 2; i < 6; i += 2) {
-    for (int j = 0; j < ARTICULATED_ROW; ++j) y[j] = y[j] + I_A[8 * i + j] * S[i];
-    for (int j = 0; j < ARTICULATED_ROW; ++j) y[8 + j] = y[8 + j] + I_A[8 * i + 8 + j] * S[i + 1];
-  }
-  for (int j = 0; j < ARTICULATED_ROW; ++j) U[j] = y[j] + y[8 + j];
-}
-
-// I_A -= U U' / D.
-template <class T>
-static MBT_INLINE void take_articulated_dof(const T* U, const T* D_inverse, T* I_A) {
-  for (int i = 0; i < 6; ++i) {
-    const T x = U[i] * *D_inverse;
-    for (int j = 0; j < ARTICULATED_ROW; ++j) I_A[8 * i + j] = I_A[8 * i + j] - x * U[j];
+  typedef typename Wide<T>::type X;
+  const int width = Wide<T>::width;
+  for (int j = 0; j < ARTICULATED_ROW; j += width) {
+    const X a = Wide<T>::spread(S[0]) * Wide<T>::take(I_A + j) + Wide<T>::spread(S[1]) * Wide<T>::take(I_A + 8 + j);
+    const X b = Wide<T>::spread(S[2]) * Wide<T>::take(I_A + 16 + j) + Wide<T>::spread(S[3]) * Wide<T>::take(I_A + 24 + j);
+    const X c = Wide<T>::spread(S[4]) * Wide<T>::take(I_A + 32 + j) + Wide<T>::spread(S[5]) * Wide<T>::take(I_A + 40 + j);
+    Wide<T>::put(U + j, (a + b) + c);
   }
 }
 
+// I_A -= U U' / D, and what is left is added to that of the parent, if any.
 template <class T>
-static MBT_INLINE void add_articulated(const T* I_A, T* parent) {
-  for (int i = 0; i < ARTICULATED; ++i) parent[i] = parent[i] + I_A[i];
+static MBT_INLINE void take_articulated_dof(const T* U, const T* D_inverse, T* I_A, T* parent) {
+  typedef typename Wide<T>::type X;
+  const int width = Wide<T>::width;
+  const X d = Wide<T>::spread(*D_inverse);
+  X x[6];
+  for (int i = 0; i < 6; ++i) x[i] = d * Wide<T>::spread(U[i]);
+  for (int j = 0; j < ARTICULATED_ROW; j += width) {
+    const X u = Wide<T>::take(U + j);
+    for (int i = 0; i < 6; ++i) {
+      const X y = Wide<T>::take(I_A + 8 * i + j) - x[i] * u;
+      if (parent) {
+        Wide<T>::put(parent + 8 * i + j, Wide<T>::take(parent + 8 * i + j) + y);
+      } else {
+        Wide<T>::put(I_A + 8 * i + j, y);
+      }
+    }
+  }
 }
 
 // x' y with half the latency.

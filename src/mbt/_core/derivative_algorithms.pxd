@@ -8,7 +8,7 @@ from mbt._core.derivative_columns cimport (
 from mbt._core.model cimport Model, Switches
 from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
 from mbt._core.passes.forward_dynamics_derivatives cimport (
-    add_accelerations, calc_accelerations, calc_articulated_dofs, calc_mass_matrix_inverse_in_world,
+    add_accelerations, calc_articulated_dofs, calc_mass_matrix_inverse_in_world,
     start_articulated_bodies,
 )
 from mbt._core.passes.inverse_dynamics_derivatives cimport (
@@ -145,9 +145,12 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     start_articulated_bodies(model, columns, I_A)
     sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)
     calc_momenta(model, columns)
-    calc_articulated_dofs(model, p.reflected_inertia, switches.locked, columns, I_A, axes, U, D, D_inverse, scale)
-    calc_mass_matrix_inverse_in_world(model, axes, U, D_inverse, stride, unit_F, unit_A, M_inverse)
-    calc_accelerations(model, total, axes, U, D_inverse, columns, moving, vdot)
+    calc_articulated_dofs(
+        model, p.reflected_inertia, switches.locked, total, columns, moving, I_A, axes, U, D, D_inverse, scale, vdot
+    )
+    calc_mass_matrix_inverse_in_world(
+        model, axes, U, D_inverse, stride, unit_F, unit_A, M_inverse, moving, vdot
+    )
     add_accelerations(model, vdot, moving, columns)
 
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)

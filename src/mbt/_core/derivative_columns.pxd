@@ -49,8 +49,7 @@ cdef extern from "dense_rows.hpp" namespace "MBT_NS" nogil:
         ARTICULATED
         ARTICULATED_ROW
     void multiply_articulated[S](const S* I_A, const S* axis, S* U)
-    void take_articulated_dof[S](const S* U, const S* D_inverse, S* I_A)
-    void add_articulated[S](const S* I_A, S* parent)
+    void take_articulated_dof[S](const S* U, const S* D_inverse, S* I_A, S* parent)
     S dot_in_halves[S](const S* x, const S* y)
 
     # Rows of `stride`, a multiple of MBT_W where S is double.

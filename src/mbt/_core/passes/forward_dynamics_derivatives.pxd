@@ -6,7 +6,7 @@ beside articulated bodies.)
 """
 
 from mbt._core.derivative_columns cimport (
-    ARTICULATED, ARTICULATED_ROW, A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of, add_articulated,
+    ARTICULATED, ARTICULATED_ROW, A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of,
     add_unit_accelerations, dot_in_halves, get_column, mirror_upper, multiply_articulated, put_column,
     take_articulated_dof, take_unit_forces,
 )
@@ -58,8 +58,11 @@ cdef inline void calc_articulated_dofs(
     # Parameters:
     const T* reflected_inertia,    # (nv,)
     const int* locked,             # (nv,)   1 where a dof cannot move; NULL where all can
+    # In:
+    const T* tau,                  # (nv,)
     # Work:
-    DerivativeColumns[T]* columns,  # S
+    DerivativeColumns[T]* columns,  # S; F of vdot = 0
+    Moving[T]* moving,             # (num_mobods,): dF
     T* I_A,                        # (num_mobods, 6, 8), in: of the mobods alone
     # Out:
     T* axes,                       # (nv, 6)  S
@@ -67,15 +70,23 @@ cdef inline void calc_articulated_dofs(
     T* D,                          # (nv,)    pivots: S' U + reflected inertia
     T* D_inverse,                  # (nv,)    zero where a dof is locked
     T* scale,                      # (nv,)    size of the inertia that D is a part of
+    T* vdot,                       # (nv,)    if nothing inboard moves
 ) noexcept nogil:
-    """I_A -= U U' / D from tip to base."""
-    cdef int i, k
+    """I_A -= U U' / D from tip to base, dF += U vdot, vdot = (tau - S' (F + dF)) / D."""
+    cdef int i, j, k
     cdef const Joint* joint
     cdef T* A
     cdef T* S
+    cdef T* parent
     cdef T angular, linear
+    cdef T F[6]
+    cdef T* dF
+    for i in range(model.num_mobods):
+        set_zero(moving[i].dF, 6)
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
+        get_column(F_of(columns, joint.v), 6, F)
+        dF = &moving[i].dF[0]
         A = I_A + ARTICULATED*i
         angular = A[0] + A[9] + A[18]
         linear = A[27] + A[36] + A[45]
@@ -89,9 +100,14 @@ cdef inline void calc_articulated_dofs(
                 D_inverse[k] = <T>0.0
             else:
                 D_inverse[k] = <T>1.0/D[k]
-            take_articulated_dof(U + ARTICULATED_ROW*k, D_inverse + k, A)
+            vdot[k] = ((tau[k] - dot6(S, F)) - dot_in_halves(S, dF))*D_inverse[k]
+            add_scaled(U + ARTICULATED_ROW*k, vdot[k], 6, dF)
+            # The first dof hands the rest to the parent.
+            parent = I_A + ARTICULATED*joint.parent if k == joint.v and joint.parent != 0 else NULL
+            take_articulated_dof(U + ARTICULATED_ROW*k, D_inverse + k, A, parent)
         if joint.parent != 0:
-            add_articulated(A, I_A + ARTICULATED*joint.parent)
+            for j in range(6):
+                moving[joint.parent].dF[j] = moving[joint.parent].dF[j] + dF[j]
 
 
 cdef inline void calc_mass_matrix_inverse_in_world(
@@ -107,9 +123,15 @@ cdef inline void calc_mass_matrix_inverse_in_world(
     T* A,                          # (num_mobods, 6, stride)
     # Out:
     T* M_inverse,                  # (nv, stride)
+    Moving[T]* moving,             # (num_mobods,): dA
+    T* vdot,                       # (nv,)    in: if nothing inboard moves
 ) noexcept nogil:
-    """Column k is vdot for a unit force on dof k, at rest and without gravity; its rows up to k are computed."""
+    """Column k is vdot for a unit force on dof k, at rest and without gravity; its rows up to k are computed.
+
+    And vdot -= U' dA_P / D, dA = dA_P + S vdot: a product with M^-1 would lose digits that this keeps.
+    """
     cdef int i, k
+    cdef T* dA
     cdef int nv = model.num_velocities
     cdef const Joint* joint
     cdef const T* A_P
@@ -122,8 +144,11 @@ cdef inline void calc_mass_matrix_inverse_in_world(
             take_unit_forces(
                 axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, joint.v_end, stride, F, M_inverse + stride*k
             )
+    set_zero(moving[0].dA, 6)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
+        dA = &moving[i].dA[0]
+        copy(moving[joint.parent].dA, 6, dA)
         # The last child takes over the memory of its parent.
         A_N = A + 6*stride*joint.ending
         A_P = A + 6*stride*model.joints[joint.parent].ending if joint.parent != 0 else NULL
@@ -132,47 +157,9 @@ cdef inline void calc_mass_matrix_inverse_in_world(
                 axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, nv, stride, A_P, A_N, M_inverse + stride*k
             )
             A_P = A_N
+            vdot[k] = vdot[k] - dot_in_halves(U + ARTICULATED_ROW*k, dA)*D_inverse[k]
+            add_scaled(axes + 6*k, vdot[k], 6, dA)
     mirror_upper(nv, stride, M_inverse)
-
-
-cdef inline void calc_accelerations(
-    # Topology:
-    const Model* model,
-    # In:
-    const T* tau,                  # (nv,)
-    const T* axes,                 # (nv, 6)
-    const T* U,                    # (nv, 8)
-    const T* D_inverse,            # (nv,)
-    # Work:
-    DerivativeColumns[T]* columns,  # F of vdot = 0
-    Moving[T]* moving,             # (num_mobods,): dF, dA
-    # Out:
-    T* vdot,                       # (nv,)
-) noexcept nogil:
-    """M vdot = tau - S' F, by the articulated bodies: a product with M^-1 would lose digits that these keep."""
-    cdef int i, j, k
-    cdef const Joint* joint
-    cdef Moving[T]* x
-    cdef T F[6]
-    for i in range(model.num_mobods):
-        set_zero(moving[i].dF, 6)
-        set_zero(moving[i].dA, 6)
-    for i in range(model.num_mobods - 1, 0, -1):
-        joint = &model.joints[i]
-        x = &moving[i]
-        get_column(F_of(columns, joint.v), 6, F)
-        for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
-            vdot[k] = ((tau[k] - dot6(axes + 6*k, F)) - dot_in_halves(axes + 6*k, x.dF))*D_inverse[k]
-            add_scaled(U + ARTICULATED_ROW*k, vdot[k], 6, x.dF)
-        for j in range(6):
-            moving[joint.parent].dF[j] = moving[joint.parent].dF[j] + x.dF[j]
-    for i in range(1, model.num_mobods):
-        joint = &model.joints[i]
-        x = &moving[i]
-        copy(moving[joint.parent].dA, 6, x.dA)
-        for k in range(joint.v, joint.v + joint.nv):
-            vdot[k] = vdot[k] - dot_in_halves(U + ARTICULATED_ROW*k, x.dA)*D_inverse[k]
-            add_scaled(axes + 6*k, vdot[k], 6, x.dA)
 
 
 cdef inline void add_accelerations(
