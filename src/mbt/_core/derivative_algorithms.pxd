@@ -130,7 +130,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
 
     # All forces on dofs.
     copy(tau, nv, total)
-    add_joint_forces(model, p, q, v, 1.0, total)
+    add_joint_forces(model, p, q, v, 0, total)
     if model.num_elements_between:
         run_body_forces(model, p, NULL, q, v, rest, work)
         for k in range(nv):

@@ -180,9 +180,9 @@ cdef inline void add_derivatives_along(
                     add_cross(change, p, change + 3)
                     work = work + dot6(change, F)
                 at = dtau_dq + stride*k + j
-                at[0] = at[0] - work*<double>side_k
+                at[0] = at[0] - work if side_k == 1 else at[0] + work
                 at = dtau_dv + stride*k + j
-                at[0] = at[0] - work_v*<double>side_k
+                at[0] = at[0] - work_v if side_k == 1 else at[0] + work_v
             if side_k == 1:
                 c = model.joints[c].parent
             else:
