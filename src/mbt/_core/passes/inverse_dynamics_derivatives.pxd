@@ -100,7 +100,9 @@ cdef inline void calc_motions(
         put_column(x.A, 6, A_of(columns, k))
 
 
-cdef inline void calc_pose(const Joint* joint, const Pose[T]* X_PN, const Moving[T]* parent, Moving[T]* x) noexcept nogil:
+cdef inline void calc_pose(
+    const Joint* joint, const Pose[T]* X_PN, const Moving[T]* parent, Moving[T]* x
+) noexcept nogil:
     cdef int i
     multiply_rotations(parent.R, X_PN.R, x.R)
     if joint.parent == 0:
@@ -222,7 +224,9 @@ cdef inline void calc_axis_changes(
     # Out:
     T* D,                          # (6, 6, 6): D_jk is the change of S_k along dof j, the parent at rest
 ) noexcept nogil:
-    """As declared, axes [e; u] at Mo change by [de; du] in F, and Mo moves by u_j: D_jk = [de; du + p_OM × de + u_j × e].
+    """As declared, axes [e; u] at Mo change by [de; du] in F, and Mo moves by u_j:
+
+        D_jk = [de; du + p_OM × de + u_j × e]
 
     A reversed mobilizer turns F instead: the same with S_j × S_k before it and a minus.
     """
@@ -340,7 +344,8 @@ cdef inline void calc_bias_change(
     """Of [e; u - e × p] at Fo, the declared axes, twice along the joint; u_l moves Mo.
 
     d_j (sum of v_l v_k d_l [e_k; u_k - e_k × p]) at Mo is
-        [dde; ddu - de_v × u_j - d_j e_v × u_v - e_v × d_j u_v]   with e_v = sum of e_k v_k, de_v = sum of d_l e_k v_l v_k
+        [dde; ddu - de_v × u_j - d_j e_v × u_v - e_v × d_j u_v]
+    with e_v = sum of e_k v_k, de_v = sum of d_l e_k v_l v_k.
     """
     cdef T R_WF[9]
     cdef T p_OM[3]
