@@ -167,6 +167,7 @@ cdef inline void calc_general_motion(
     cdef T Sv[6]
     cdef T rate
     cdef int i, j, k
+    set_zero(S, 36)
     for k in range(joint.nv):
         rotate(x.R, H_N + 6*(joint.v + k), S + 6*k)
         rotate(x.R, H_N + 6*(joint.v + k) + 3, S + 6*k + 3)
@@ -296,6 +297,7 @@ cdef inline void calc_general_rates(
     cdef T P[6]
     cdef T Q[6]
     cdef int i, j, k
+    set_zero(S, 36)
     for k in range(joint.nv):
         get_column(S_of(columns, joint.v + k), 6, S + 6*k)
     calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
@@ -408,6 +410,7 @@ cdef inline void add_same_joint_terms(
     cdef T F[6]
     cdef T* y
     cdef int j, k
+    set_zero(S, 36)
     for k in range(joint.nv):
         get_column(S_of(columns, joint.v + k), 6, S + 6*k)
     calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
