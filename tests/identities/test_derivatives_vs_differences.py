@@ -177,3 +177,29 @@ def test_force_elements_written_by_users() -> None:
             assert relative(actual, desired) < 1e-6
         for one, two in zip(single, batch, strict=True):
             np.testing.assert_array_equal(two, [one, one])
+
+
+def test_force_elements_written_by_users_beside_a_lock() -> None:
+    tree = make_everything()
+    context = tree.create_default_context()
+    rng = np.random.default_rng(4)
+    v, x = rng.uniform(-1.0, 1.0, (2, tree.num_velocities))
+    v[0] = 0.0
+    context.v = v
+    free = tree.calc_inverse_dynamics_derivatives(context, x)
+    context._set_locked(0, 1, True)
+    # Inverse dynamics ignores locks.
+    for matrix, desired in zip(tree.calc_inverse_dynamics_derivatives(context, x), free, strict=True):
+        np.testing.assert_array_equal(matrix, desired)
+    moved = context.clone()
+
+    def f(q: Array, v: Array) -> Array:
+        moved.q, moved.v = q, v
+        return tree.calc_forward_dynamics(moved, x)
+
+    others = np.arange(1, tree.num_velocities)
+    by_q, by_v, _ = tree.calc_forward_dynamics_derivatives(context, x)
+    wanted_q, wanted_v = differences(f, tree, context.q, v, 1e-5, others)
+    assert relative(by_q, wanted_q) < 1e-6
+    assert relative(by_v[:, others], wanted_v) < 1e-6
+    assert context._is_locked(0, 1)

@@ -94,6 +94,8 @@ def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[Fl
     of their third derivatives.
     """
     moved = context.clone()
+    # A locked dof has derivatives too, and would refuse the step.
+    moved._set_locked(0, tree.num_velocities, False)
     q, v = np.array(context.q), np.array(context.v)
     identity = np.eye(tree.num_velocities)
     by_q = np.empty((tree.num_velocities, tree.num_velocities))
