@@ -123,6 +123,7 @@ def compare(
 ) -> Iterator[Result]:
     """Time all calls of all contenders together; yield the fastest call of each."""
     entries = []
+    contenders = [contender for contender in contenders if function in contender.calls]
     for contender in contenders:
         arguments = [contender.arguments(function, state) for state in states]
         for call in contender.calls[function]:
@@ -174,14 +175,14 @@ def print_table(results: list[Result]) -> None:
     """One row per model and function, one column per contender."""
     present = {result.contender for result in results}
     names = [contender.name for contender in CONTENDERS if contender.name in present]
-    head = f"{'model':<18}{'nv':>4}  {'function':<17}" + "".join(f"{name:>18}" for name in names)
+    head = f"{'model':<18}{'nv':>4}  {'function':<29}" + "".join(f"{name:>18}" for name in names)
     print(f"microseconds per call, minimum (median)\n\n{head}  agreement\n{'-' * (len(head) + 11)}")
     for rows in _by_row(results):
         cells = {row.contender: _cell(row) for row in rows}
         first = rows[0]
         error = max(row.error for row in rows)
         print(
-            f"{first.model[:17]:<18}{first.nv:>4}  {first.function:<17}"
+            f"{first.model[:17]:<18}{first.nv:>4}  {first.function:<29}"
             + "".join(f"{cells.get(name, '-'):>18}" for name in names)
             + f"  {error:.0e}"
         )
@@ -214,7 +215,7 @@ def print_summary(results: list[Result]) -> None:
                 known = [ratio for ratio in ratios if ratio is not None]
                 mean = f"{statistics.geometric_mean(known):.2f}" if known else "-"
                 parts.append(f"{title} / {own} {mean}")
-        print(f"  {function:<17} {'   '.join(parts)}")
+        print(f"  {function:<29} {'   '.join(parts)}")
 
 
 def _ratio(rows: list[Result], own: str, peer: str | None) -> float | None:
@@ -230,7 +231,7 @@ def print_calls(results: list[Result]) -> None:
         for name in dict.fromkeys(result.contender for result in results):
             own = [row for row in results if (row.function, row.contender) == (function, name)]
             for statement in dict.fromkeys(row.statement for row in own):
-                print(f"  {function:<17}{name:<13}{statement}")
+                print(f"  {function:<29}{name:<13}{statement}")
 
 
 # Command line -------------------------------------------------------------------------------------------

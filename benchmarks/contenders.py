@@ -26,7 +26,10 @@ INVERSE_DYNAMICS = "inverse dynamics"
 MASS_MATRIX = "mass matrix"
 FORWARD_DYNAMICS = "forward dynamics"
 BODY_POSES = "body poses"
-FUNCTIONS = (INVERSE_DYNAMICS, MASS_MATRIX, FORWARD_DYNAMICS, BODY_POSES)
+INVERSE_DYNAMICS_DERIVATIVES = "inverse dynamics derivatives"
+FORWARD_DYNAMICS_DERIVATIVES = "forward dynamics derivatives"
+DERIVATIVES = (INVERSE_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES)
+FUNCTIONS = (INVERSE_DYNAMICS, MASS_MATRIX, FORWARD_DYNAMICS, BODY_POSES, *DERIVATIVES)
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Contender:
         """Return the variables of the statements."""
         T = self.T(state.q)
         x = T @ state.x + self.Tdot_v(state)
-        if function == FORWARD_DYNAMICS:
+        if function in (FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES):
             x = np.linalg.solve(T.T, state.x)
         return self.q(state.q), T @ state.v, x
 
@@ -138,7 +141,13 @@ class Contender:
             return T.T @ result @ T
         if function == FORWARD_DYNAMICS:
             return np.linalg.solve(T, result - self.Tdot_v(state))
+        if function in DERIVATIVES:
+            return np.array(self.derivatives(function, state, *map(np.array, result)))
         return self.poses(result)
+
+    def derivatives(self, function: str, state: State, by_q: Array, by_v: Array, by_x: Array) -> list[Array]:
+        """Return derivatives along v as mbt's."""
+        return [by_q, by_v, by_x]
 
     @abstractmethod
     def poses(self, result: Any) -> Array:
@@ -174,17 +183,24 @@ class Functional(Contender):
         MASS_MATRIX: (Call("mass_matrix(tree, q, out=M)", "M"),),
         FORWARD_DYNAMICS: (Call("forward_dynamics(tree, q, v, x, out=vdot)", "vdot"),),
         BODY_POSES: (Call("body_poses(tree, q, out=X_WB)", "X_WB"),),
+        INVERSE_DYNAMICS_DERIVATIVES: (
+            Call("inverse_dynamics_derivatives(tree, q, v, x, out=three)", "three"),
+        ),
+        FORWARD_DYNAMICS_DERIVATIVES: (
+            Call("forward_dynamics_derivatives(tree, q, v, x, out=three)", "three"),
+        ),
     }
 
     def load(self) -> None:
         nv, nb = self.nv, self.tree.num_bodies
-        functions = ("inverse_dynamics", "mass_matrix", "forward_dynamics", "body_poses")
+        functions = (function.replace(" ", "_") for function in FUNCTIONS)
         self.namespace = {name: getattr(mbt.functional, name) for name in functions} | {
             "tree": self.tree,
             "tau": np.empty(nv),
             "vdot": np.empty(nv),
             "M": np.empty((nv, nv)),
             "X_WB": np.empty((nb, 4, 4)),
+            "three": tuple(np.empty((3, nv, nv))),
         }
 
     def velocity_columns(self) -> Array:
@@ -218,6 +234,16 @@ class WithContext(Functional):
                 "eval_position_kinematics(context).X_WB",
             ),
         ),
+        INVERSE_DYNAMICS_DERIVATIVES: (
+            Call(
+                "context.q = q; context.v = v; inverse_dynamics_derivatives(context, x, out=three)", "three"
+            ),
+        ),
+        FORWARD_DYNAMICS_DERIVATIVES: (
+            Call(
+                "context.q = q; context.v = v; forward_dynamics_derivatives(context, x, out=three)", "three"
+            ),
+        ),
     }
 
     def load(self) -> None:
@@ -227,5 +253,7 @@ class WithContext(Functional):
             "inverse_dynamics": self.tree.calc_inverse_dynamics,
             "mass_matrix": self.tree.calc_mass_matrix,
             "forward_dynamics": self.tree.calc_forward_dynamics,
+            "inverse_dynamics_derivatives": self.tree.calc_inverse_dynamics_derivatives,
+            "forward_dynamics_derivatives": self.tree.calc_forward_dynamics_derivatives,
             "eval_position_kinematics": self.tree.eval_position_kinematics,
         }

@@ -16,8 +16,10 @@ import numpy as np
 from contenders import (
     BODY_POSES,
     FORWARD_DYNAMICS,
+    FORWARD_DYNAMICS_DERIVATIVES,
     GRAVITY,
     INVERSE_DYNAMICS,
+    INVERSE_DYNAMICS_DERIVATIVES,
     MASS_MATRIX,
     Call,
     Contender,
@@ -47,6 +49,12 @@ class Pinocchio(Contender):
             Call("forward_kinematics(model, data, q); X = array([X.homogeneous for X in poses()])", "X"),
             Call("forward_kinematics(model, data, q); stack(rotations, out=R); stack(places, out=p)", "R, p"),
         ),
+        INVERSE_DYNAMICS_DERIVATIVES: (
+            Call("rnea_derivatives(model, data, q, v, x)", "data.dtau_dq, data.dtau_dv, data.M"),
+        ),
+        FORWARD_DYNAMICS_DERIVATIVES: (
+            Call("aba_derivatives(model, data, q, v, x)", "data.ddq_dq, data.ddq_dv, data.Minv"),
+        ),
     }
 
     def load(self) -> None:
@@ -59,6 +67,8 @@ class Pinocchio(Contender):
             "rnea": pin.rnea,
             "crba": pin.crba,
             "aba": pin.aba,
+            "rnea_derivatives": pin.computeRNEADerivatives,
+            "aba_derivatives": pin.computeABADerivatives,
             "forward_kinematics": pin.forwardKinematics,
             "LOCAL": pin.Convention.LOCAL,
             "WORLD": pin.Convention.WORLD,
@@ -88,6 +98,44 @@ class Pinocchio(Contender):
 
     def root_Tdot_v(self, R: Array, v: Array) -> Array:
         return np.concatenate([-R.T @ np.cross(v[:3], v[3:]), np.zeros(3)])
+
+    def derivatives(self, function: str, state: State, by_q: Array, by_v: Array, by_x: Array) -> list[Array]:
+        # Only the upper triangle of a symmetric matrix is filled.
+        by_x = np.triu(by_x) + np.triu(by_x, 1).T
+        T, n = self.T(state.q), self.nv
+        if not self.floating:
+            into = T.T if function == INVERSE_DYNAMICS_DERIVATIVES else np.linalg.inv(T)
+            return [into @ by_q @ T, into @ by_v @ T, into @ by_x @ into.T]
+        # T and Tdot v = y vary with the rotation R of the root: dR = [e]x R.
+        R, w, u = rotation_of_quaternion(state.q[:4]), state.v[:3], state.v[3:6]
+        dT, dy, y_v = np.zeros((n, n, n)), np.zeros((n, n)), np.zeros((n, n))
+        for j, e in enumerate(np.eye(3)):
+            dR = np.cross(e, R, axisb=0, axisc=0)
+            dT[j, :6, :6] = self.root_T(dR)
+            dy[:6, j] = self.root_Tdot_v(dR, state.v[:6])
+            y_v[:6, j] = self.root_Tdot_v(R, np.concatenate([e, u]))
+            y_v[:6, 3 + j] = self.root_Tdot_v(R, np.concatenate([w, e]))
+        y = self.Tdot_v(state)
+
+        def columns(x: Array) -> Array:
+            return np.array([dT[j] @ x for j in range(self.nv)]).T
+
+        if function == INVERSE_DYNAMICS_DERIVATIVES:
+            # tau = T' tau_own(q, T v, T vdot + y)
+            own = np.array(self.namespace["rnea"](*self._own(state, T @ state.x + y)))
+            turned = np.array([dT[j].T @ own for j in range(self.nv)]).T
+            moved = by_q @ T + by_v @ columns(state.v) + by_x @ (columns(state.x) + dy)
+            return [turned + T.T @ moved, T.T @ (by_v @ T + by_x @ y_v), T.T @ by_x @ T]
+        # vdot = T^-1 (vdot_own(q, T v, T^-T tau) - y)
+        inverse = np.linalg.inv(T)
+        own = np.array(self.namespace["aba"](*self._own(state, inverse.T @ state.x)))
+        turned = -columns(inverse @ (own - y))
+        forces = -inverse.T @ np.array([dT[j].T @ (inverse.T @ state.x) for j in range(self.nv)]).T
+        moved = by_q @ T + by_v @ columns(state.v) + by_x @ forces - dy
+        return [inverse @ (turned + moved), inverse @ (by_v @ T - y_v), inverse @ by_x @ inverse.T]
+
+    def _own(self, state: State, x: Array) -> tuple[Any, ...]:
+        return self.namespace["model"], self.namespace["data"], self.q(state.q), self.T(state.q) @ state.v, x
 
     def poses(self, result: Any) -> Array:
         R, p = result if isinstance(result, tuple) else (result[:, :3, :3], result[:, :3, 3])

@@ -20,6 +20,7 @@ FILES = [
         for name in (
             "algorithms",
             "curvilinear",
+            "derivative_algorithms",
             "force_elements",
             "mobilizers",
             "node_joints",

@@ -13,13 +13,16 @@ from mbt._core.stateless import (
     inverse_dynamics,
     mass_matrix,
 )
+from mbt._core.stateless_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 
 __all__ = [
     "bias_term",
     "body_poses",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "frame_jacobian",
     "gravity_generalized_forces",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "mass_matrix",
 ]

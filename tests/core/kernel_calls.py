@@ -191,6 +191,10 @@ def call_with_bounds(
     tree: mbt.MultibodyTree, function: Function, arguments: Arguments
 ) -> tuple[Array, Array]:
     """The outputs of one state, and how far any evaluation of this kernel in double may be from the truth."""
+    if function == Function.FORWARD_DYNAMICS_DERIVATIVES:
+        # Bounds of products with an inverse grow beyond use: to the largest entry, as it is amplified there.
+        values = np.array(call_python(tree, function, arguments), dtype=float)
+        return values, np.full(values.shape, 1e-10 * np.max(np.abs(values), initial=1.0))
     out = call_python(
         tree, function, [[Bounded(a) for a in array.tolist()] for array in arguments], BOUNDED_FUNCTIONS
     )
@@ -244,6 +248,10 @@ def _double(
         yield tree.calc_inverse_dynamics(context, x, include_force_elements=True)
     elif function == F.FORWARD_DYNAMICS:
         yield tree.calc_forward_dynamics(context, x)
+    elif function == F.INVERSE_DYNAMICS_DERIVATIVES:
+        yield from tree.calc_inverse_dynamics_derivatives(context, x)
+    elif function == F.FORWARD_DYNAMICS_DERIVATIVES:
+        yield from tree.calc_forward_dynamics_derivatives(context, x)
     elif function == F.MASS_MATRIX:
         yield tree.calc_mass_matrix(context)
     elif function == F.GRAVITY_GENERALIZED_FORCES:

@@ -384,7 +384,12 @@ def inverse(X: Objects) -> Objects:
 # --- Fractions as they are --------------------------------------------------------------------------------
 
 # Their kernels multiply by 2.0, 0.5 or -1.0: a fraction times a float is a float.
-ROUNDED = {F.FORWARD_DYNAMICS, F.KINETIC_ENERGY, F.KINETIC_ENERGY_REGRESSOR}
+ROUNDED = {
+    F.FORWARD_DYNAMICS,
+    F.FORWARD_DYNAMICS_DERIVATIVES,
+    F.KINETIC_ENERGY,
+    F.KINETIC_ENERGY_REGRESSOR,
+}
 
 
 @pytest.mark.parametrize("function", [f for f in FUNCTIONS if f not in ROUNDED], ids=lambda f: f.name)

@@ -109,6 +109,8 @@ def reads(function: Function, what: str) -> bool:
             F.REACTION_FORCES,
             F.INVERSE_DYNAMICS_REGRESSOR,
             F.KINETIC_ENERGY_REGRESSOR,
+            F.INVERSE_DYNAMICS_DERIVATIVES,
+            F.FORWARD_DYNAMICS_DERIVATIVES,
         },
         "x": {
             F.INVERSE_DYNAMICS,
@@ -116,6 +118,8 @@ def reads(function: Function, what: str) -> bool:
             F.ACCELERATION_KINEMATICS,
             F.REACTION_FORCES,
             F.INVERSE_DYNAMICS_REGRESSOR,
+            F.INVERSE_DYNAMICS_DERIVATIVES,
+            F.FORWARD_DYNAMICS_DERIVATIVES,
         },
         "qdot": {F.VELOCITY},
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.calls import COMPILED_WITH_OUT, SCALARS
+from support.calls import COMPILED_WITH_OUT, SCALARS, WITH_THREE_OUT
 
 COUNTER = r"""
 #include <stddef.h>
@@ -37,7 +37,7 @@ SCRIPT = """
 import ctypes, itertools, json, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
-from support.calls import CALLS, COMPILED_WITH_OUT, SCALARS
+from support.calls import CALLS, COMPILED_WITH_OUT, SCALARS, WITH_THREE_OUT
 from support.case import get_case
 from support.force_element_types import make_everything
 from support.joint_types import random_state
@@ -71,10 +71,12 @@ def models():
     yield "everything", tree, [random_state(tree, np.random.default_rng(k)) for k in range(2)]
 
 for model, tree, (context, other) in models():
-    for name in [*COMPILED_WITH_OUT, *SCALARS]:
+    for name in [*COMPILED_WITH_OUT, *WITH_THREE_OUT, *SCALARS]:
         call = CALLS[name]
         values = call.values(tree)
         out = None if name in SCALARS else np.empty_like(call.run(tree, context, *values))
+        if name in WITH_THREE_OUT:
+            out = tuple(out)
         f = as_written(call.function(tree), call.positional(tree, context, *values), out)
         result[f"{model} {name}"] = allocations(f)
     states = itertools.cycle([context.q.copy(), other.q.copy()])
@@ -122,7 +124,7 @@ def test_counter_counts(counts: dict[str, int]) -> None:
     assert counts["control"] >= 100
 
 
-@pytest.mark.parametrize("name", [*COMPILED_WITH_OUT, *SCALARS, "control loop"])
+@pytest.mark.parametrize("name", [*COMPILED_WITH_OUT, *WITH_THREE_OUT, *SCALARS, "control loop"])
 @pytest.mark.parametrize("model", ["mixed8", "humanoid", "everything"])
 def test_no_allocation(counts: dict[str, int], model: str, name: str) -> None:
     assert counts[f"{model} {name}"] == 0

@@ -113,7 +113,10 @@ def test_integers(name: str, argument: str) -> None:
 
 
 # tau_applied is optional.
-ALLOWED = {("calc_forward_dynamics", "tau_applied", "None")}
+ALLOWED = {
+    ("calc_forward_dynamics", "tau_applied", "None"),
+    ("calc_forward_dynamics_derivatives", "tau_applied", "None"),
+}
 # A stateless function takes any number of leading axes, and a number of axes too many is a batch.
 
 

@@ -53,9 +53,9 @@ def _method(name: str, has_out: bool = True, **arguments: tuple[str | int, ...])
     return Call(lambda tree: getattr(tree, name), lambda tree, *rest: rest, arguments, has_out)
 
 
-def _function(function: Callable[..., Any], **arguments: tuple[str | int, ...]) -> Call:
+def _function(function: Callable[..., Any], has_out: bool = True, **arguments: tuple[str | int, ...]) -> Call:
     """A stateless function of the tree and its array arguments."""
-    return Call(lambda tree: function, lambda tree, context, *values: (tree, *values), arguments)
+    return Call(lambda tree: function, lambda tree, context, *values: (tree, *values), arguments, has_out)
 
 
 def _setter(name: str, **arguments: tuple[str | int, ...]) -> Call:
@@ -123,6 +123,13 @@ _FRAME_JACOBIAN = Call(
 METHODS: dict[str, Call] = {
     "calc_inverse_dynamics": _method("calc_inverse_dynamics", known_vdot=("nv",)),
     "calc_forward_dynamics": _method("calc_forward_dynamics", tau_applied=("nv",)),
+    # Their `out` is a tuple, for tests of its own.
+    "calc_inverse_dynamics_derivatives": _method(
+        "calc_inverse_dynamics_derivatives", False, known_vdot=("nv",)
+    ),
+    "calc_forward_dynamics_derivatives": _method(
+        "calc_forward_dynamics_derivatives", False, tau_applied=("nv",)
+    ),
     "calc_mass_matrix": _method("calc_mass_matrix"),
     "calc_mass_matrix_via_inverse_dynamics": _method("calc_mass_matrix_via_inverse_dynamics"),
     "calc_bias_term": _method("calc_bias_term"),
@@ -185,6 +192,12 @@ SCALARS: dict[str, Call] = {
 FUNCTIONS: dict[str, Call] = {
     "inverse_dynamics": _function(functional.inverse_dynamics, q=("nq",), v=("nv",), vdot=("nv",)),
     "forward_dynamics": _function(functional.forward_dynamics, q=("nq",), v=("nv",), tau=("nv",)),
+    "inverse_dynamics_derivatives": _function(
+        functional.inverse_dynamics_derivatives, False, q=("nq",), v=("nv",), vdot=("nv",)
+    ),
+    "forward_dynamics_derivatives": _function(
+        functional.forward_dynamics_derivatives, False, q=("nq",), v=("nv",), tau=("nv",)
+    ),
     "mass_matrix": _function(functional.mass_matrix, q=("nq",)),
     "bias_term": _function(functional.bias_term, q=("nq",), v=("nv",)),
     "gravity_generalized_forces": _function(functional.gravity_generalized_forces, q=("nq",)),
@@ -209,5 +222,7 @@ SETTERS: dict[str, Call] = {"context.q": _setter("q", q=("nq",)), "context.v": _
 CALLS: dict[str, Call] = METHODS | SCALARS | FUNCTIONS | HELPERS | SETTERS
 WITH_OUT = [name for name, call in CALLS.items() if call.has_out]
 # Helpers look at their arguments in Python.
+# Three matrices are written into.
+WITH_THREE_OUT = [name for name in CALLS if name.endswith("dynamics_derivatives")]
 COMPILED_WITH_OUT = [name for name in WITH_OUT if name not in HELPERS]
 WITH_ARGUMENTS = [(name, argument) for name, call in CALLS.items() for argument in call.arguments]

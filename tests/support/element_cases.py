@@ -74,7 +74,7 @@ KINEMATIC = (
     *("X_WB", "V_WB", "A_WB", "J_WB", "J_WB_qdot", "J_com", "Jdotv_WB", "X_WF", "X_WM", "X_FM", "V_FM_F"),
     *("N", "Nplus", "qdot", "Ndot", "mass", "com", "com_v"),
 )
-FORWARD = ("vdot_fd", "A_WB_fd", "com_a_fd", "reaction_CJc_Jc")
+FORWARD = ("vdot_fd", "A_WB_fd", "com_a_fd", "reaction_CJc_Jc", "dFD_dq_N", "dFD_dv")
 
 
 def tolerance(quantity: str) -> float:

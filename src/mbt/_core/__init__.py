@@ -1,7 +1,8 @@
 """Compiled kernels. Private: import from `mbt`.
 
-Every compiled module exists once per instruction set, in `_core/<isa>/`, under one name. The directory of the
-best set that is both built and supported by this processor goes first in `__path__`; `MBT_ISA` forces one.
+Every module with kernels exists once per instruction set, in `_core/<isa>/`, under one name; the others
+exist once, here. The directory of the best set that is both built and supported by this processor goes first
+in `__path__`; `MBT_ISA` forces one.
 """
 
 import os
@@ -16,8 +17,8 @@ def _find_built() -> dict[str, str]:
     for root in __path__:
         for isa in cpu.supported():
             directory = os.path.join(root, isa)
-            engines = (os.path.join(directory, f"engine{suffix}") for suffix in EXTENSION_SUFFIXES)
-            if any(os.path.isfile(engine) for engine in engines):
+            kernels = (os.path.join(directory, f"kernels{suffix}") for suffix in EXTENSION_SUFFIXES)
+            if any(os.path.isfile(path) for path in kernels):
                 found.setdefault(isa, directory)
     return found
 

@@ -426,14 +426,8 @@ cdef class ContextCore:
         )
 
     def _note_change(self, str what):
-        """Make stale what depends on the time, on "q", "v", "parameters" or "inputs"."""
-        if what == "time":
-            self.time_serial = next_serial()
-        elif what == "q":
-            self.q_serial = next_serial()
-        elif what == "v":
-            self.v_serial = next_serial()
-        elif what == "parameters":
+        """Make stale what depends on the "parameters", or on the "inputs"."""
+        if what == "parameters":
             self.parameter_serial = next_serial()
         else:
             self.input_serial = next_serial()

@@ -1,7 +1,7 @@
 """The compiled half of a MultibodyTree."""
 
-from mbt._core.tree_identification cimport TreeIdentification
+from mbt._core.tree_derivatives cimport TreeDerivatives
 
 
-cdef class TreeCore(TreeIdentification):
+cdef class TreeCore(TreeDerivatives):
     pass

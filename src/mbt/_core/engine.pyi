@@ -1,9 +1,9 @@
 from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.tree_identification import TreeIdentification
+from mbt._core.tree_derivatives import TreeDerivatives
 from mbt.context.energy_report import EnergyReport
 from mbt.context.multibody_forces import MultibodyForces
 
-class TreeCore(TreeIdentification):
+class TreeCore(TreeDerivatives):
     def calc_potential_energy(self, context: ContextCore) -> float: ...
     def calc_kinetic_energy(self, context: ContextCore) -> float: ...
     def calc_conservative_power(self, context: ContextCore) -> float: ...

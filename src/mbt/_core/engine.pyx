@@ -1,4 +1,4 @@
-"""The compiled half of a MultibodyTree: energy, on top of its mass, dynamics and kinematics.
+"""The compiled half of a MultibodyTree: energy, on top of derivatives, mass, dynamics and kinematics.
 
 A method checks its arguments at the door, and then makes one call into a kernel.
 """
@@ -7,11 +7,11 @@ from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.door cimport data
 from mbt._core.model cimport Derived, Model
-from mbt._core.tree_identification cimport TreeIdentification
+from mbt._core.tree_derivatives cimport TreeDerivatives
 
 
-cdef class TreeCore(TreeIdentification):
-    """Base class of `MultibodyTree`: kinematics, dynamics, mass, and here the energy of the whole."""
+cdef class TreeCore(TreeDerivatives):
+    """Base class of `MultibodyTree`: kinematics, dynamics, mass, derivatives, and here the energy of the whole."""
 
     # Energy and power -------------------------------------------------------------------------------------------
 

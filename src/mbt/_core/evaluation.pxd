@@ -3,7 +3,7 @@
 This is how the scalars other than double run: one entry, so that a new algorithm is one more case here.
 """
 
-from mbt._core cimport algorithms
+from mbt._core cimport algorithms, derivative_algorithms
 from mbt._core.model cimport Model, ParameterLayout, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces, calc_reaction_forces
@@ -49,6 +49,9 @@ cpdef enum Function:
     INVERSE_DYNAMICS_REGRESSOR
     KINETIC_ENERGY_REGRESSOR
     POTENTIAL_ENERGY_REGRESSOR
+    # With force elements and damping; the third input is vdot, or tau.
+    INVERSE_DYNAMICS_DERIVATIVES  # dtau_dq, dtau_dv, M
+    FORWARD_DYNAMICS_DERIVATIVES  # dvdot_dq, dvdot_dv, M_inverse
     # Of q; the third input is qdot.
     VELOCITY
 
@@ -58,6 +61,8 @@ cdef inline Py_ssize_t count_output(int function, const Model* model) noexcept n
     cdef Py_ssize_t nv = model.num_velocities
     if function == MASS_MATRIX or function == CORIOLIS_MATRIX:
         return nv*nv
+    if function == INVERSE_DYNAMICS_DERIVATIVES or function == FORWARD_DYNAMICS_DERIVATIVES:
+        return 3*nv*nv
     if function == BODY_POSES:
         return 16*nb
     if function == FRAME_JACOBIAN:
@@ -91,7 +96,8 @@ cdef inline Py_ssize_t count_memory(const Model* model) noexcept nogil:
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t derived = 22*model.num_mobods + 12*nb + 16*model.num_frames + nv
     cdef Py_ssize_t kinematics = 84*nb + 14*nv
-    return derived + kinematics + algorithms.count_work(model) + 2*nv
+    cdef Py_ssize_t derivatives = derivative_algorithms.count_forward_derivative_work(model)
+    return derived + kinematics + algorithms.count_work(model) + 2*nv + derivatives
 
 
 cdef inline void evaluate(
@@ -118,6 +124,8 @@ cdef inline void evaluate(
     cdef T* X_BF = <T*>(X_NB + model.num_bodies)
     cdef T* reflected_inertia = X_BF + 16*model.num_frames
     cdef T* rest = reflected_inertia + model.num_velocities
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef const T* matrices
     calc_X_BF(model, parameters + layout.frame_pose, X_BF)
     calc_reflected_inertia(model, parameters + layout.rotor_inertia, parameters + layout.gear_ratio, reflected_inertia)
     calc_mobods(
@@ -146,6 +154,17 @@ cdef inline void evaluate(
         algorithms.run_body_poses(model, &p, q, rest, out)
     elif function == FRAME_JACOBIAN:
         algorithms.run_frame_jacobian(model, &p, model.num_frames - 1, q, rest, out)
+    elif function == INVERSE_DYNAMICS_DERIVATIVES:
+        derivative_algorithms.run_inverse_dynamics_derivatives(
+            model, &p, switches.weightless, True, q, v, x, <const T*>NULL, rest, out, out + nv*nv, out + 2*nv*nv
+        )
+    elif function == FORWARD_DYNAMICS_DERIVATIVES:
+        matrices = derivative_algorithms.run_mass_matrix_inverse_with_rates(
+            model, &p, switches, q, v, x, <const T*>NULL, rest
+        )
+        derivative_algorithms.multiply_by_mass_matrix_inverse(
+            model, matrices, out, out + nv*nv, out + 2*nv*nv
+        )
     elif function == QDOT:
         map_velocity_to_qdot(model, q, v, out)
     elif function == VELOCITY:

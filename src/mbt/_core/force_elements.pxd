@@ -63,6 +63,30 @@ cdef inline T calc_joint_dissipative_force(int type, const T* c, T v) noexcept n
     return <T>0.0
 
 
+cdef inline T calc_joint_force_by_position(int type, const T* c, T q) noexcept nogil:
+    """Derivative of the force with respect to q."""
+    if type == JOINT_SPRING:
+        return -c[1]
+    if type == DOOR_HINGE:
+        return c[6]*step_doublet_slope(c[5]*0.5, q - c[5]*0.5) - c[1]
+    return <T>0.0
+
+
+cdef inline T calc_joint_force_by_velocity(int type, const T* c, T v) noexcept nogil:
+    """Derivative of the force with respect to v."""
+    cdef T slope, ratio, s, divisor
+    if type == DOOR_HINGE:
+        slope = c[2]*smooth_step_slope(c[7], v) + c[3]*step_doublet_slope(c[7], v) + c[4]
+        return -slope
+    if type == JOINT_FRICTION:
+        ratio = v/c[2]
+        divisor = <T>1.0 + ratio*ratio
+        s = tanh_(v/c[3])
+        slope = (c[0] + (c[1] - c[0])/divisor)*(<T>1.0 - s*s)/c[3]
+        return (c[1] - c[0])*ratio*2.0*s/(c[2]*divisor*divisor) - slope
+    return <T>0.0
+
+
 cdef inline T calc_joint_potential_energy(int type, const T* c, T q) noexcept nogil:
     cdef T stretch = q - c[0]
     cdef T half_width, s, s0
@@ -88,6 +112,19 @@ cdef inline T step_doublet(T width, T x) noexcept nogil:
     """2 s (1 - s^2), s = tanh(x / width)."""
     cdef T s = smooth_step(width, x)
     return s*2.0*(<T>1.0 - s*s)
+
+
+cdef inline T smooth_step_slope(T width, T x) noexcept nogil:
+    cdef T zero = <T>0.0
+    cdef T divisor = select_lt(zero, width, width, <T>1.0)
+    cdef T s = tanh_(x/divisor)
+    return select_lt(zero, width, (<T>1.0 - s*s)/divisor, zero)
+
+
+cdef inline T step_doublet_slope(T width, T x) noexcept nogil:
+    """2 (1 - 3 s^2) s', s' = (1 - s^2) / width."""
+    cdef T s = smooth_step(width, x)
+    return (<T>1.0 - s*s*3.0)*smooth_step_slope(width, x)*2.0
 
 
 # Between two frames ---------------------------------------------------------------------------------------------
@@ -291,3 +328,151 @@ cdef inline void calc_bushing_force(const T* c, const Ends[T]* ends, T* p_AoCo_W
     rotate4(ends.X_WA, x.p, p_AoCo_W)
     rotate4(ends.X_WA, F_A, F_C_W)
     rotate4(ends.X_WA, F_A + 3, F_C_W + 3)
+
+
+# How the force changes with the motion of C while A rests --------------------------------------------------------
+# `turn` is a small motion of C, `rate` a change of its velocity; both, as V, the velocity of C less that of A, are
+# spatial vectors at Ao in World, as are the force F on C and its change dF.
+
+cdef inline void calc_force_change(
+    int type, const T* c, const Ends[T]* x, const T* V, const T* turn, const T* rate, T* F, T* dF
+) noexcept nogil:
+    if type == LINEAR_SPRING_DAMPER:
+        calc_stretch_force_change(c, x, V, turn, rate, F, dF)
+    else:
+        calc_bushing_force_change(c, x, V, turn, rate, F, dF)
+
+
+cdef inline void calc_stretch_force_change(
+    const T* c, const Ends[T]* ends, const T* V, const T* turn, const T* rate, T* F, T* dF
+) noexcept nogil:
+    """f = -(k (l - l0) + c ldot) p_PQ / l, on C at Q; l ldot = p_PQ·v_Q: A turning with C does not change l."""
+    cdef Stretch[T] x
+    cdef T p_AoQ[3]
+    cdef T d[3]
+    cdef T v[3]
+    cdef T dv[3]
+    cdef T slope, dl, dslope
+    cdef int i
+    calc_stretch(c, ends, &x)
+    for i in range(3):
+        p_AoQ[i] = x.p_AoP[i] + x.p_PQ[i]
+        d[i] = turn[3 + i]
+        v[i] = V[3 + i]
+        dv[i] = rate[3 + i]
+    add_cross(turn, p_AoQ, d)
+    add_cross(V, p_AoQ, v)
+    add_cross(rate, p_AoQ, dv)
+    add_cross(V, d, dv)
+    slope = ((x.length - c[0])*c[1] + c[2]*x.rate)/x.length
+    dl = dot3(x.p_PQ, d)/x.length
+    dslope = (dot3(d, v) + dot3(x.p_PQ, dv) - x.rate*dl)/x.length
+    dslope = (c[1]*dl + c[2]*dslope - slope*dl)/x.length
+    for i in range(3):
+        F[3 + i] = -(slope*x.p_PQ[i])
+        dF[3 + i] = -(dslope*x.p_PQ[i] + slope*d[i])
+    cross(p_AoQ, F + 3, F)
+    cross(p_AoQ, dF + 3, dF)
+    add_cross(d, F + 3, dF)
+
+
+cdef inline void calc_bushing_force_change(
+    const T* c, const Ends[T]* ends, const T* V, const T* turn, const T* rate, T* F, T* dF
+) noexcept nogil:
+    """Expressed in A: R_AC turns by theta, R_AB by phi; the force acts midway."""
+    cdef Bushing[T] x
+    cdef T turn_A[6]
+    cdef T rate_A[6]
+    cdef T dp[3]
+    cdef T dv[3]
+    cdef T tan[3]
+    cdef T phi[3]
+    cdef T drpy[3]
+    cdef T drpydot[3]
+    cdef T dN[9]
+    cdef T tau[3]
+    cdef T dtau[3]
+    cdef T rdot[3]
+    cdef T drdot[3]
+    cdef T dr[3]
+    cdef T f_B[3]
+    cdef T df_B[3]
+    cdef T y[3]
+    cdef T F_A[6]
+    cdef T dF_A[6]
+    cdef T trace, tan_pitch, by_pitch
+    cdef int i
+    calc_bushing(ends, &x)
+    rotate_inverse4(ends.X_WA, turn, turn_A)
+    rotate_inverse4(ends.X_WA, turn + 3, turn_A + 3)
+    rotate_inverse4(ends.X_WA, rate, rate_A)
+    rotate_inverse4(ends.X_WA, rate + 3, rate_A + 3)
+    # Displacement and velocity of Co in A.
+    copy(turn_A + 3, 3, dp)
+    add_cross(turn_A, x.p, dp)
+    copy(rate_A + 3, 3, dv)
+    add_cross(rate_A, x.p, dv)
+    add_cross(x.w, dp, dv)
+    # Torque: tau = -(k rpy + d rpydot), t = N' tau.
+    rotate(x.N, turn_A, drpy)
+    # N = [c/cos p, s/cos p, 0; -s, c, 0; c tan p, s tan p, 1], s and c of the yaw, p the pitch.
+    tan_pitch = x.N[6]*x.N[4] - x.N[7]*x.N[3]
+    by_pitch = drpy[1]/x.cos_pitch
+    dN[0] = tan_pitch*x.N[4]*by_pitch - x.N[1]*drpy[2]
+    dN[1] = x.N[0]*drpy[2] - tan_pitch*x.N[3]*by_pitch
+    dN[2] = <T>0.0
+    dN[3] = -(x.N[4]*drpy[2])
+    dN[4] = x.N[3]*drpy[2]
+    dN[5] = <T>0.0
+    dN[6] = x.N[0]*by_pitch - x.N[7]*drpy[2]
+    dN[7] = x.N[1]*by_pitch + x.N[6]*drpy[2]
+    dN[8] = <T>0.0
+    rotate(dN, x.w, drpydot)
+    rotate(x.N, rate_A, y)
+    for i in range(3):
+        drpydot[i] = drpydot[i] + y[i]
+        tau[i] = -(c[i]*x.rpy[i] + c[3 + i]*x.rpydot[i])
+        dtau[i] = -(c[i]*drpy[i] + c[3 + i]*drpydot[i])
+    rotate_inverse(x.N, tau, F_A)
+    rotate_inverse(x.N, dtau, dF_A)
+    rotate_inverse(dN, tau, y)
+    for i in range(3):
+        dF_A[i] = dF_A[i] + y[i]
+    # Half the rotation: phi = (theta - tan × theta) / 2.
+    trace = x.R_AB[0] + x.R_AB[4] + x.R_AB[8] + <T>1.0
+    tan[0] = (x.R_AB[7] - x.R_AB[5])/trace
+    tan[1] = (x.R_AB[2] - x.R_AB[6])/trace
+    tan[2] = (x.R_AB[3] - x.R_AB[1])/trace
+    cross(tan, turn_A, y)
+    for i in range(3):
+        phi[i] = (turn_A[i] - y[i])*0.5
+    # Force: f_B = -(K r + D rdot), r = R_BA p, rdot = R_BA (v + p × w / 2).
+    cross(x.p, x.w, rdot)
+    cross(dp, x.w, drdot)
+    add_cross(x.p, rate_A, drdot)
+    for i in range(3):
+        rdot[i] = x.v[i] + rdot[i]*0.5
+        drdot[i] = dv[i] + drdot[i]*0.5
+    add_cross(rdot, phi, drdot)
+    add_cross(x.p, phi, dp)
+    rotate_inverse(x.R_AB, rdot, y)
+    for i in range(3):
+        f_B[i] = -(c[6 + i]*x.r[i] + c[9 + i]*y[i])
+    rotate_inverse(x.R_AB, dp, dr)
+    rotate_inverse(x.R_AB, drdot, y)
+    for i in range(3):
+        df_B[i] = -(c[6 + i]*dr[i] + c[9 + i]*y[i])
+    rotate(x.R_AB, f_B, F_A + 3)
+    rotate(x.R_AB, df_B, dF_A + 3)
+    add_cross(phi, F_A + 3, dF_A + 3)
+    # At Ao: t + p × f / 2.
+    cross(x.p, phi, y)
+    for i in range(3):
+        dp[i] = (dp[i] - y[i])*0.5
+        y[i] = x.p[i]*0.5
+    add_cross(y, F_A + 3, F_A)
+    add_cross(dp, F_A + 3, dF_A)
+    add_cross(y, dF_A + 3, dF_A)
+    for i in range(2):
+        rotate4(ends.X_WA, F_A + 3*i, F + 3*i)
+        rotate4(ends.X_WA, dF_A + 3*i, dF + 3*i)

@@ -168,6 +168,26 @@ cdef inline void calc_Hdot_FM(int type, const double* c, const T* q, const T* v,
         calc_path_Hdot(c, q[0], v[0], Hdot)
 
 
+cdef inline void add_second_rate_FM(int type, const double* c, const T* q, const T* v, int j, T* y) noexcept nogil:
+    """y += the change along dof j of Hdot v, v held fixed. Zero where H is constant."""
+    cdef T R[9]
+    cdef T p[3]
+    cdef T s, cos_q, rate
+    cdef int i
+    if type == UNIVERSAL:
+        if j == 0:
+            sincos_(q[0], &s, &cos_q)
+            rate = v[0]*v[1]
+            y[1] = y[1] - cos_q*rate
+            y[2] = y[2] - s*rate
+    elif type == CURVILINEAR:
+        # d/ds (curvature y) = -curvature^2 x
+        calc_path_pose(c, q[0], &s, R, p)
+        rate = s*s*v[0]*v[0]
+        for i in range(3):
+            y[3 + i] = y[3 + i] - rate*R[3*i]
+
+
 cdef inline void calc_qdot(int type, const double* c, const T* q, const T* v, T* qdot) noexcept nogil:
     """qdot = N(q) v."""
     cdef Orientation orientation = orientation_of(type)

@@ -14,6 +14,8 @@ cdef struct Joint:
     int v           # first velocity
     int nv
     int v_end       # behind the last velocity outboard: mobods are in depth-first order
+    int run         # first mobod of those, up to this one, that follow each other outwards with their dofs in a row
+    int ending      # first mobod of those, up to this one, of which each is the last child of the one before
     int angle       # of kind REVOLUTE_Z: which of the angles
 
 

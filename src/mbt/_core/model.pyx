@@ -125,8 +125,13 @@ cdef class CompiledModel:
                 R_MN[j] = _rotation_of_z_to([m.constants[b][i] for i in range(3)])
         for j in range(m.num_mobods):
             joint[j].v_end = joint[j].v + joint[j].nv
+            b = joint[j].parent
+            joint[j].run = joint[b].run if b and joint[b].v + joint[b].nv == joint[j].v else j
         for j in range(m.num_mobods - 1, 0, -1):
             joint[joint[j].parent].v_end = max(joint[joint[j].parent].v_end, joint[j].v_end)
+        for j in range(m.num_mobods):
+            b = joint[j].parent
+            joint[j].ending = joint[b].ending if b and joint[b].v_end == joint[j].v_end else j
         m.joints = joint
         m.num_angles = len(angles)
         m.angle_stride = (m.num_angles + 7)//8*8

@@ -85,6 +85,18 @@ struct Articulated {
   T size[2];   // traces of A and C before any dof is eliminated; only of general joints
 };
 
+// Derivatives: motion of a mobod about O, a point fixed in World where the node origin of its base mobod is, in World.
+template <class T>
+struct Moving {
+  T R[9];      // R_WN
+  T p[3];      // p_ON
+  T p_WO[3];
+  T V[6];      // velocity
+  T A[6];      // its derivative, less gravity
+  T dA[6];     // of forward dynamics: what vdot adds to A,
+  T dF[6];     // and to the force of all outboard beyond what a rigid body would need
+};
+
 // One degree of freedom in forward dynamics.
 template <class T>
 struct ArticulatedDof {

@@ -62,6 +62,15 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S scale
         S u
 
+    cdef cppclass Moving[S]:
+        S R[9]
+        S p[3]
+        S p_WO[3]
+        S V[6]
+        S A[6]
+        S dA[6]
+        S dF[6]
+
     cdef cppclass Composite6[S]:
         S M[36]
         S B[36]

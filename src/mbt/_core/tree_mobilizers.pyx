@@ -13,7 +13,7 @@ from mbt._core.mobilizers cimport (
     map_is_singular,
 )
 from mbt._core.model cimport Model
-from mbt._core.spatial cimport dot6, set_pose4
+from mbt._core.spatial cimport dot6, set_pose4, set_zero
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def across_H(ContextCore c not None, int node):
     cdef double[36] rows
     cdef int i, k
     H = new2(6, x.nv)
-    calc_across_H[double](x.type, x.reversed, x.constants, x.q, rows)
+    calc_rows(&x, rows)
     for k in range(x.nv):
         for i in range(6):
             data(H)[x.nv*i + k] = rows[6*k + i]
@@ -97,7 +97,7 @@ def across_velocity(ContextCore c not None, int node, v):
     cdef double[36] rows
     v = in1(v, "v", x.nv)
     V = new1(6)
-    calc_across_H[double](x.type, x.reversed, x.constants, x.q, rows)
+    calc_rows(&x, rows)
     multiply(rows, data(v), x.nv, data(V))
     return V
 
@@ -110,13 +110,19 @@ def across_acceleration(ContextCore c not None, int node, vdot):
     cdef int i
     vdot = in1(vdot, "vdot", x.nv)
     A = new1(6)
-    calc_across_H[double](x.type, x.reversed, x.constants, x.q, rows)
+    calc_rows(&x, rows)
     multiply(rows, data(vdot), x.nv, data(A))
     calc_across_Hdot[double](x.type, x.reversed, x.constants, x.q, x.v, rows)
     multiply(rows, x.v, x.nv, bias)
     for i in range(6):
         data(A)[i] += bias[i]
     return A
+
+
+cdef void calc_rows(const Here* x, double* rows) noexcept:
+    """H as rows, (6, 6); zero behind the last dof."""
+    set_zero[double](rows, 36)
+    calc_across_H[double](x.type, x.reversed, x.constants, x.q, rows)
 
 
 cdef void multiply(const double* rows, const double* v, int nv, double* V) noexcept:
@@ -136,7 +142,7 @@ def project_force(ContextCore c not None, int node, F, out):
     F = in1(F, "F_Mo_F", 6)
     tau = out1(out, "out", x.nv)
     F = apart(F, tau)
-    calc_across_H[double](x.type, x.reversed, x.constants, x.q, rows)
+    calc_rows(&x, rows)
     for k in range(x.nv):
         data(tau)[k] = dot6[double](rows + 6*k, data(F))
     return tau

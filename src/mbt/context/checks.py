@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
 
 from mbt.context.multibody_forces import MultibodyForces
 from mbt.errors import (
@@ -15,7 +19,7 @@ from mbt.errors import (
     SingularityError,
     StaleCacheError,
 )
-from mbt.math.arrays import FloatArray
+from mbt.math.arrays import FloatArray, as_float_array, check_out
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree import CompiledForceElement, Frame, MultibodyTree, RigidBody
 from mbt.tree.context_access import raise_context_mismatch
@@ -28,6 +32,7 @@ __all__ = [
     "as_points",
     "body_node_index",
     "check_forces",
+    "check_outputs",
     "check_with_respect_to",
     "compile_copy",
     "forces_of",
@@ -221,3 +226,22 @@ def as_points(value: object, name: str, numbers: Numbers = DOUBLES) -> FloatArra
     if points.ndim not in (1, 2) or points.shape[0] != 3:
         raise ShapeError(f"{name}: expected shape (3, n), one point a column, or (3,), got {points.shape}")
     return points
+
+
+def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:
+    """Return the entries of `out`, a tuple of arrays to write into, with new arrays in place of None."""
+    wanted = f"out: expected a tuple of {len(shapes)} arrays or None"
+    if not isinstance(out, tuple):
+        raise ArgumentTypeError(f"{wanted}, got {type(out).__name__}")
+    if len(out) != len(shapes):
+        raise ShapeError(f"{wanted}, got {len(out)} entries")
+    arrays = tuple(
+        np.empty(shape) if array is None else check_out(array, f"out[{i}]", shape)
+        for i, (array, shape) in enumerate(zip(out, shapes, strict=True))
+    )
+    for (i, a), (j, b) in combinations(enumerate(arrays), 2):
+        if np.may_share_memory(a, b):
+            raise ArgumentValueError(
+                f"out: expected arrays apart from each other, got out[{i}] and out[{j}] in the same memory"
+            )
+    return arrays

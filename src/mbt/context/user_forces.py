@@ -11,14 +11,17 @@ from mbt.context.checks import forces_of
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces
 from mbt.errors import ShapeError
-from mbt.math.arrays import as_float_array
+from mbt.math.arrays import FloatArray, as_float_array
 
 if TYPE_CHECKING:
     from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
     from mbt.tree import MultibodyTree
     from mbt.tree.force_elements import ForceElement
 
-__all__ = ["add_user_forces", "calc_user_forces"]
+__all__ = ["add_user_forces", "calc_user_forces", "calc_user_generalized_forces", "differentiate_user_forces"]
+
+# Of central differences: the cube root of the rounding error.
+STEP = 6e-6
 
 
 def calc_user_forces(
@@ -77,3 +80,36 @@ def add_user_forces(
         body_forces += external_forces.body_forces
         generalized_forces += external_forces.generalized_forces
     return total
+
+
+def calc_user_generalized_forces(tree: MultibodyTree, context: ContextCore) -> FloatArray:
+    """Return what the user's elements do to the degrees of freedom: J' F + tau, (num_velocities,)."""
+    return tree._calc_user_generalized_forces(context)
+
+
+def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[FloatArray, FloatArray]:
+    """Return the derivatives of J' F + tau of the user's elements along each dof, by central differences.
+
+    The elements run 4 nv times on a copy of the Context. Errors are about 1e-10 of the size of the forces and
+    of their third derivatives.
+    """
+    moved = context.clone()
+    # A locked dof has derivatives too, and would refuse the step.
+    moved._set_locked(0, tree.num_velocities, False)
+    q, v = np.array(context.q), np.array(context.v)
+    identity = np.eye(tree.num_velocities)
+    by_q = np.empty((tree.num_velocities, tree.num_velocities))
+    by_v = np.empty_like(by_q)
+
+    def differentiate(name: str, values: FloatArray, direction: FloatArray, column: FloatArray) -> None:
+        setattr(moved, name, values + STEP * direction)
+        column[:] = calc_user_generalized_forces(tree, moved)
+        setattr(moved, name, values - STEP * direction)
+        column -= calc_user_generalized_forces(tree, moved)
+        column /= 2 * STEP
+        setattr(moved, name, values)
+
+    for j, unit in enumerate(identity):
+        differentiate("q", q, tree.map_velocity_to_qdot(context, unit), by_q[:, j])
+        differentiate("v", v, unit, by_v[:, j])
+    return by_q, by_v

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.coordinate_names import NamedCoordinates, _distinct_names
 
 if TYPE_CHECKING:
-    from mbt.context import Context
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -174,12 +173,12 @@ class Identification(NamedCoordinates, TreeCore):
             own = self.create_default_context()
         else:
             _check_context(self, context)
-            own = cast("Context", context).clone()
+            own = cast("Any", context).clone()
         return find_base_parameters(
             self._stack_regressors(own, count, rng), self.inertial_parameter_names, limit
         )
 
-    def _stack_regressors(self, context: Context, count: int, rng: np.random.Generator) -> FloatArray:
+    def _stack_regressors(self, context: ContextCore, count: int, rng: np.random.Generator) -> FloatArray:
         """Return a triangular matrix that has the linear dependences of the regressors of random states."""
         num_rows, num_columns = self.num_velocities, 10 * (self.num_bodies - 1)
         stack = np.zeros((0, num_columns))

@@ -1,0 +1,201 @@
+"""What joint damping and the force elements add to the partial derivatives of inverse dynamics along each dof."""
+
+from mbt._core.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
+from mbt._core.force_elements cimport (
+    acts_on_joint, calc_force_change, calc_joint_force_by_position, calc_joint_force_by_velocity,
+)
+from mbt._core.mobilizers cimport GENERAL
+from mbt._core.model cimport ForceElement, Joint, Model
+from mbt._core.passes.element_forces cimport set_ends
+from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, calc_axis_changes, cross_motion
+from mbt._core.records cimport Ends, Mobod, Moving
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport add_cross, copy, cross, dot6, set_zero
+
+
+cdef inline void add_joint_force_derivatives(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* damping,          # (nv,)
+    const T* constants,        # (all numbers of all force elements,)
+    # In:
+    const T* q,                # (nq,)
+    const T* v,                # (nv,)
+    Py_ssize_t stride,
+    # Out:
+    T* dtau_dq,                # (nv, stride)
+    T* dtau_dv,                # (nv, stride)
+) noexcept nogil:
+    """tau -= forces of the elements on one dof - damping v; their dofs have qdot = v."""
+    cdef int i, k
+    cdef const ForceElement* e
+    cdef T slope
+    for k in range(model.num_velocities):
+        dtau_dv[(stride + 1)*k] = dtau_dv[(stride + 1)*k] + damping[k]
+    for i in range(model.num_force_elements):
+        e = &model.force_elements[i]
+        if acts_on_joint(e.type):
+            slope = calc_joint_force_by_position(e.type, constants + e.start, q[e.a])
+            dtau_dq[(stride + 1)*e.b] = dtau_dq[(stride + 1)*e.b] - slope
+            slope = calc_joint_force_by_velocity(e.type, constants + e.start, v[e.b])
+            dtau_dv[(stride + 1)*e.b] = dtau_dv[(stride + 1)*e.b] - slope
+
+
+cdef inline void add_derivatives_between(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* constants,        # (all numbers of all force elements,)
+    const T* X_BF,             # (num_frames, 4, 4)
+    const Mobod[T]* mobods,    # (num_mobods,)
+    # In:
+    const T* q,                # (nq,)
+    const T* X_WB,             # (num_bodies, 4, 4)
+    const T* V_WB,             # (num_bodies, 6)
+    const Moving[T]* moving,   # (num_mobods,)
+    Py_ssize_t stride,
+    # Work:
+    DerivativeColumns[T]* columns,  # S, P
+    # Out:
+    T* dtau_dq,                # (nv, stride)
+    T* dtau_dv,                # (nv, stride)
+) noexcept nogil:
+    """The force F on C and -F on A do no work on what moves both: only dofs that move one of them take part.
+
+    With y_j the change of F, A at rest, when C turns by S_j and its velocity changes by S_j × V_C + P_j:
+    F changes by y_j along a dof that moves C, and by S_j × F - y_j along one that moves A.
+    """
+    cdef int i, a, c, j, side
+    cdef const ForceElement* e
+    cdef Ends[T] ends
+    cdef T V[6]
+    cdef T V_C[6]
+    cdef T y[3]
+    for i in range(model.num_force_elements):
+        e = &model.force_elements[i]
+        if acts_on_joint(e.type):
+            continue
+        set_ends(model, e, X_BF, X_WB, V_WB, &ends)
+        # At Ao.
+        for j in range(3):
+            y[j] = ends.X_WA[4*j + 3] - ends.X_WC[4*j + 3]
+        copy(ends.V_WC, 6, V_C)
+        add_cross(ends.V_WC, y, V_C + 3)
+        for j in range(6):
+            V[j] = V_C[j] - ends.V_WA[j]
+        a = model.mobod[model.frame_node[e.a]]
+        c = model.mobod[model.frame_node[e.b]]
+        while a != c:
+            side = 1 if c > a else -1
+            j = c if c > a else a
+            add_derivatives_along(
+                model, e, constants + e.start, mobods, q, &ends, V, V_C, moving, j, side, stride, columns, dtau_dq,
+                dtau_dv
+            )
+            if side == 1:
+                c = model.joints[c].parent
+            else:
+                a = model.joints[a].parent
+
+
+cdef inline void add_derivatives_along(
+    # Topology:
+    const Model* model,
+    const ForceElement* e,
+    # Parameters:
+    const T* constants,        # (num_parameters_of,) the element
+    const Mobod[T]* mobods,    # (num_mobods,)
+    # In:
+    const T* q,                # (nq,)
+    const Ends[T]* ends,
+    const T* V,                # (6,)
+    const T* V_C,              # (6,)
+    const Moving[T]* moving,   # (num_mobods,)
+    int mobod,
+    int side,                  # 1: its dofs move C; -1: they move A
+    Py_ssize_t stride,
+    # Work:
+    DerivativeColumns[T]* columns,  # S, P
+    # Out:
+    T* dtau_dq,                # (nv, stride)
+    T* dtau_dv,                # (nv, stride)
+) noexcept nogil:
+    """The columns of the dofs of one mobod: tau_k -= S_k' F, or += S_k' F where dof k moves A."""
+    cdef int a, c, i, j, k, other, side_k
+    cdef const Joint* joint = &model.joints[mobod]
+    cdef const Joint* outer
+    cdef T p[3]
+    cdef T zero[6]
+    cdef T S_O[36]
+    cdef T D[216]
+    cdef T S[6]
+    cdef T P[6]
+    cdef T F[6]
+    cdef T dF_q[6]
+    cdef T dF_v[6]
+    cdef T S_k[6]
+    cdef T change[6]
+    cdef T work, work_v
+    cdef T* at
+    set_zero(zero, 6)
+    if joint.kind == GENERAL:
+        for k in range(joint.nv):
+            get_column(S_of(columns, joint.v + k), 6, S_O + 6*k)
+        calc_axis_changes(
+            joint, model.constants[joint.node], &mobods[mobod], q, S_O, &moving[joint.parent], &moving[mobod], D
+        )
+    for j in range(joint.v, joint.v + joint.nv):
+        calc_p_OA(&moving[mobod], ends, p)
+        get_shifted(S_of(columns, j), p, S)
+        get_shifted(P_of(columns, j), p, P)
+        add_cross_motion(S, V_C, P)
+        calc_force_change(e.type, constants, ends, V, S, P, F, dF_q)
+        calc_force_change(e.type, constants, ends, V, zero, S, F, dF_v)
+        if side < 0:
+            # S × F - y
+            for i in range(6):
+                dF_q[i] = -dF_q[i]
+                dF_v[i] = -dF_v[i]
+            add_cross(S, F, dF_q)
+            add_cross(S + 3, F + 3, dF_q)
+            add_cross(S, F + 3, dF_q + 3)
+        a = model.mobod[model.frame_node[e.a]]
+        c = model.mobod[model.frame_node[e.b]]
+        while a != c:
+            side_k = 1 if c > a else -1
+            other = c if c > a else a
+            outer = &model.joints[other]
+            calc_p_OA(&moving[other], ends, p)
+            for k in range(outer.v, outer.v + outer.nv):
+                get_shifted(S_of(columns, k), p, S_k)
+                work = dot6(S_k, dF_q)
+                work_v = dot6(S_k, dF_v)
+                # The change of S_k along dof j.
+                if side_k == side and other > mobod:
+                    cross_motion(S, S_k, change)
+                    work = work + dot6(change, F)
+                elif other == mobod and joint.kind == GENERAL:
+                    copy(D + 36*(j - joint.v) + 6*(k - joint.v), 6, change)
+                    add_cross(change, p, change + 3)
+                    work = work + dot6(change, F)
+                at = dtau_dq + stride*k + j
+                at[0] = at[0] - work if side_k == 1 else at[0] + work
+                at = dtau_dv + stride*k + j
+                at[0] = at[0] - work_v if side_k == 1 else at[0] + work_v
+            if side_k == 1:
+                c = model.joints[c].parent
+            else:
+                a = model.joints[a].parent
+
+
+cdef inline void calc_p_OA(const Moving[T]* x, const Ends[T]* ends, T* p_OA) noexcept nogil:
+    cdef int i
+    for i in range(3):
+        p_OA[i] = ends.X_WA[4*i + 3] - x.p_WO[i]
+
+
+cdef inline void get_shifted(const T* field, const T* p, T* S) noexcept nogil:
+    """A motion of a column, [e; u + e × p]."""
+    get_column(field, 6, S)
+    add_cross(S, p, S + 3)

@@ -1,0 +1,215 @@
+"""Partial derivatives of forward dynamics along each dof: dvdot = -M^-1 dtau, with dtau those of inverse dynamics.
+
+M^-1 is computed by articulated bodies, about one point of each tree, in World: there nothing is carried from frame to
+frame. (A factor of M, which comes with dtau, took 3 to 20 % less time in all, but its inverse had ten times the error:
+composites are large beside articulated bodies.)
+"""
+
+from mbt._core.derivative_columns cimport (
+    ARTICULATED, ARTICULATED_ROW, A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of,
+    add_unit_accelerations, dot_in_halves, get_column, mirror_upper, multiply_articulated, put_column,
+    take_articulated_dof, take_unit_forces,
+)
+from mbt._core.model cimport Joint, Model
+from mbt._core.records cimport Moving
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport add_cross, add_scaled, copy, dot3, dot6, set_zero, symmetric_multiply
+
+
+cdef inline void start_articulated_bodies(
+    const Model* model, DerivativeColumns[T]* columns, T* I_A
+) noexcept nogil:
+    """I_A (num_mobods, 6, 8): the inertias of the mobods alone, [J, [h]x; -[h]x, m]."""
+    cdef int i, j
+    cdef T I[10]
+    cdef T* y
+    for i in range(1, model.num_mobods):
+        get_column(I_of(columns, model.joints[i].v), 10, I)
+        y = I_A + ARTICULATED*i
+        set_zero(y, ARTICULATED)
+        y[0] = I[4]
+        y[1] = I[5]
+        y[2] = I[6]
+        y[8] = I[5]
+        y[9] = I[7]
+        y[10] = I[8]
+        y[16] = I[6]
+        y[17] = I[8]
+        y[18] = I[9]
+        y[4] = -I[3]
+        y[5] = I[2]
+        y[11] = I[3]
+        y[13] = -I[1]
+        y[19] = -I[2]
+        y[20] = I[1]
+        y[32] = -I[3]
+        y[40] = I[2]
+        y[25] = I[3]
+        y[41] = -I[1]
+        y[26] = -I[2]
+        y[34] = I[1]
+        for j in range(3):
+            y[27 + 9*j] = I[0]
+
+
+cdef inline void calc_articulated_dofs(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* reflected_inertia,    # (nv,)
+    const int* locked,             # (nv,)   1 where a dof cannot move; NULL where all can
+    # In:
+    const T* tau,                  # (nv,)
+    # Work:
+    DerivativeColumns[T]* columns,  # S; F of vdot = 0
+    Moving[T]* moving,             # (num_mobods,): dF
+    T* I_A,                        # (num_mobods, 6, 8), in: of the mobods alone
+    # Out:
+    T* axes,                       # (nv, 6)  S
+    T* U,                          # (nv, 8)  I_A S
+    T* D,                          # (nv,)    pivots: S' U + reflected inertia
+    T* D_inverse,                  # (nv,)    zero where a dof is locked
+    T* scale,                      # (nv,)    size of the inertia that D is a part of
+    T* vdot,                       # (nv,)    if nothing inboard moves
+) noexcept nogil:
+    """I_A -= U U' / D from tip to base, dF += U vdot, vdot = (tau - S' (F + dF)) / D."""
+    cdef int i, j, k
+    cdef const Joint* joint
+    cdef T* A
+    cdef T* S
+    cdef T* parent
+    cdef T angular, linear
+    cdef T F[6]
+    cdef T* dF
+    for i in range(model.num_mobods):
+        set_zero(moving[i].dF, 6)
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        get_column(F_of(columns, joint.v), 6, F)
+        dF = &moving[i].dF[0]
+        A = I_A + ARTICULATED*i
+        angular = A[0] + A[9] + A[18]
+        linear = A[27] + A[36] + A[45]
+        for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
+            S = axes + 6*k
+            get_column(S_of(columns, k), 6, S)
+            multiply_articulated(A, S, U + ARTICULATED_ROW*k)
+            D[k] = dot_in_halves(S, U + ARTICULATED_ROW*k) + reflected_inertia[k]
+            scale[k] = angular*dot3(S, S) + linear*dot3(S + 3, S + 3)
+            if locked != NULL and locked[k]:
+                D_inverse[k] = <T>0.0
+            else:
+                D_inverse[k] = <T>1.0/D[k]
+            vdot[k] = ((tau[k] - dot6(S, F)) - dot_in_halves(S, dF))*D_inverse[k]
+            add_scaled(U + ARTICULATED_ROW*k, vdot[k], 6, dF)
+            # The first dof hands the rest to the parent.
+            parent = I_A + ARTICULATED*joint.parent if k == joint.v and joint.parent != 0 else NULL
+            take_articulated_dof(U + ARTICULATED_ROW*k, D_inverse + k, A, parent)
+        if joint.parent != 0:
+            for j in range(6):
+                moving[joint.parent].dF[j] = moving[joint.parent].dF[j] + dF[j]
+
+
+cdef inline void calc_mass_matrix_inverse_in_world(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* axes,                 # (nv, 6)
+    const T* U,                    # (nv, 8)
+    const T* D_inverse,            # (nv,)
+    Py_ssize_t stride,
+    # Work:
+    T* F,                          # (6, stride)
+    T* A,                          # (num_mobods, 6, stride)
+    # Out:
+    T* M_inverse,                  # (nv, stride)
+    Moving[T]* moving,             # (num_mobods,): dA
+    T* vdot,                       # (nv,)    in: if nothing inboard moves
+) noexcept nogil:
+    """Column k is vdot for a unit force on dof k, at rest and without gravity; its rows up to k are computed.
+
+    And vdot -= U' dA_P / D, dA = dA_P + S vdot: a product with M^-1 would lose digits that this keeps.
+    """
+    cdef int i, k
+    cdef T* dA
+    cdef int nv = model.num_velocities
+    cdef const Joint* joint
+    cdef const T* A_P
+    cdef T* A_N
+    set_zero(M_inverse, nv*stride)
+    set_zero(F, 6*stride)
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
+            take_unit_forces(
+                axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, joint.v_end, stride, F, M_inverse + stride*k
+            )
+    set_zero(moving[0].dA, 6)
+    for i in range(1, model.num_mobods):
+        joint = &model.joints[i]
+        dA = &moving[i].dA[0]
+        copy(moving[joint.parent].dA, 6, dA)
+        # The last child takes over the memory of its parent.
+        A_N = A + 6*stride*joint.ending
+        A_P = A + 6*stride*model.joints[joint.parent].ending if joint.parent != 0 else NULL
+        for k in range(joint.v, joint.v + joint.nv):
+            add_unit_accelerations(
+                axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, nv, stride, A_P, A_N, M_inverse + stride*k
+            )
+            A_P = A_N
+            vdot[k] = vdot[k] - dot_in_halves(U + ARTICULATED_ROW*k, dA)*D_inverse[k]
+            add_scaled(axes + 6*k, vdot[k], 6, dA)
+    mirror_upper(nv, stride, M_inverse)
+
+
+cdef inline void add_accelerations(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* vdot,                 # (nv,)
+    # Out:
+    Moving[T]* moving,             # (num_mobods,): A, dF; dA = dA_P + S vdot is known
+    DerivativeColumns[T]* columns,  # A, F
+) noexcept nogil:
+    """A += dA; F += I dA_P + sum over this and all dofs outboard of I_S vdot."""
+    cdef int i, k, l
+    cdef const Joint* joint
+    cdef Moving[T]* x
+    cdef T S[6]
+    cdef T I[10]
+    cdef T F[6]
+    for i in range(model.num_mobods):
+        set_zero(moving[i].dF, 6)
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        x = &moving[i]
+        for k in range(joint.v, joint.v + joint.nv):
+            get_column(I_S_of(columns, k), 6, S)
+            add_scaled(S, vdot[k], 6, x.dF)
+        for l in range(6):
+            moving[joint.parent].dF[l] = moving[joint.parent].dF[l] + x.dF[l]
+    for i in range(1, model.num_mobods):
+        joint = &model.joints[i]
+        x = &moving[i]
+        get_column(I_of(columns, joint.v), 10, I)
+        get_column(F_of(columns, joint.v), 6, F)
+        add_inertia_force(I, moving[joint.parent].dA, F)
+        for l in range(6):
+            F[l] = F[l] + x.dF[l]
+        for k in range(joint.v, joint.v + joint.nv):
+            put_column(F, 6, F_of(columns, k))
+        for l in range(6):
+            x.A[l] = x.A[l] + x.dA[l]
+        put_column(x.A, 6, A_of(columns, joint.v))
+
+
+cdef inline void add_inertia_force(const T* I, const T* A, T* F) noexcept nogil:
+    """F += [J alpha + h × a; m a - h × alpha], I = [m, h, J]."""
+    cdef T y[3]
+    cdef int i
+    symmetric_multiply(I + 4, A, y)
+    add_cross(I + 1, A + 3, y)
+    for i in range(3):
+        F[i] = F[i] + y[i]
+        F[3 + i] = F[3 + i] + I[0]*A[3 + i]
+    add_cross(A, I + 1, F + 3)

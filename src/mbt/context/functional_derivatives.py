@@ -1,0 +1,52 @@
+"""Derivatives of one state after the other, for trees with force elements that users wrote in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.context.context import Context
+from mbt.context.multibody_forces import MultibodyForces
+from mbt.errors import SingularityError
+from mbt.math.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from mbt.tree import MultibodyTree
+
+__all__ = ["differentiate_each"]
+
+
+def differentiate_each(
+    tree: MultibodyTree,
+    operands: Sequence[FloatArray],
+    shape: tuple[int, ...],
+    is_forward: bool,
+    out: tuple[FloatArray, FloatArray, FloatArray],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Fill `out` with the derivatives of each state.
+
+    `operands` are q, v, vdot or tau, and, where forces are applied, those on bodies and generalized ones. A
+    singular state is an error when it is the only one, and NaN otherwise.
+    """
+    nv = tree.num_velocities
+    cores = [(tree.num_positions,), (nv,), (nv,), (tree.num_bodies, 6), (nv,)]
+    # The last operand of a batch is none of these.
+    arrays = [np.broadcast_to(a, shape + core) for a, core in zip(operands[:-1], cores, strict=False)]
+    context = Context(tree)
+    calc = tree.calc_forward_dynamics_derivatives if is_forward else tree.calc_inverse_dynamics_derivatives
+    forces = MultibodyForces(tree) if len(arrays) > 3 else None
+    for i in np.ndindex(shape):
+        try:
+            context.q, context.v = arrays[0][i], arrays[1][i]
+            if forces is not None:
+                forces.body_forces[:], forces.generalized_forces[:] = arrays[3][i], arrays[4][i]
+            results = calc(context, arrays[2][i], forces)
+        except SingularityError:
+            if not shape:
+                raise
+            results = (np.full((nv, nv), np.nan),) * 3
+        for array, result in zip(out, results, strict=True):
+            array[i] = result
+    return out
