@@ -101,6 +101,13 @@ def set_context(context: Any, point: Point, step: float | None, direction: int =
     context.v = _moved(point.v, point.v_dot, step, direction)
 
 
+def evaluate(name: str, tree: mbt.MultibodyTree, context: Any, x: Any) -> Any:
+    """Call a method by its name, with the third input where it takes one; several results are stacked."""
+    call = CALLS[name]
+    result = call.run(tree, context, *([x] if call.arguments else []))
+    return np.stack(result) if isinstance(result, tuple) else result
+
+
 def third(point: Point, step: float | None, direction: int = 0) -> Any:
     return _moved(point.x, point.x_dot, step, direction)
 

@@ -10,7 +10,7 @@ import pytest
 
 import mbt
 from mbt.autodiff import AutoDiffArray
-from scalars.scalar_trees import CALLS, Point, random_point, richardson, set_context, third
+from scalars.scalar_trees import CALLS, Point, evaluate, random_point, richardson, set_context, third
 from support.build import build_tree
 from support.description import Array
 from support.force_element_types import make_everything
@@ -42,17 +42,12 @@ def point_of(tree: mbt.MultibodyTree, name: str, directions: int) -> Point:
     return random_point(tree, rng.normal(size=shapes[0]) if shapes else np.zeros(0), directions)
 
 
-def run(name: str, tree: mbt.MultibodyTree, context: Any, x: Any) -> Any:
-    call = CALLS[name]
-    return call.run(tree, context, *([x] if call.arguments else []))
-
-
 def with_derivatives(
     tree: mbt.MultibodyTree, ad: mbt.MultibodyTree, name: str, point: Point
 ) -> AutoDiffArray:
     context = ad.create_default_context()
     set_context(context, point, None)
-    result = run(name, ad, context, third(point, None))
+    result = evaluate(name, ad, context, third(point, None))
     assert isinstance(result, AutoDiffArray)
     return result
 
@@ -62,7 +57,7 @@ def along(tree: mbt.MultibodyTree, name: str, point: Point, direction: int) -> A
 
     def f(step: float) -> Array:
         set_context(context, point, step, direction)
-        return np.asarray(run(name, tree, context, third(point, step, direction)))
+        return np.asarray(evaluate(name, tree, context, third(point, step, direction)))
 
     return f
 

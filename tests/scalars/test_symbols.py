@@ -15,7 +15,7 @@ import sympy as sp  # type: ignore[import-untyped]
 
 import mbt
 from mbt.symbolic import ScalarType
-from scalars.scalar_trees import CALLS, random_point
+from scalars.scalar_trees import CALLS, evaluate, random_point
 from support.build import build_tree
 from support.description import Array
 from support.force_element_types import make_everything
@@ -40,7 +40,7 @@ def values_of_doubles(tree: mbt.MultibodyTree, method: str) -> tuple[Any, Array,
     point = random_point(tree, x, 1)
     context = tree.create_default_context()
     context.q, context.v = point.q, point.v
-    return call.run(tree, context, *([x] if shapes else [])), point.q, point.v, x
+    return evaluate(method, tree, context, x), point.q, point.v, x
 
 
 @pytest.mark.parametrize("method", CALLS)
@@ -50,11 +50,10 @@ def test_fifty_digits(name: str, method: str) -> None:
     tree = tree_of(name)
     twin = tree.clone_to_scalar("mpmath")
     wanted, q, v, x = values_of_doubles(tree, method)
-    call = CALLS[method]
     with mpmath.workdps(50):
         context = twin.create_default_context()
         context.q, context.v = [mpmath.mpf(a) for a in q], [mpmath.mpf(a) for a in v]
-        got = np.asarray(call.run(twin, context, *([x] if call.arguments else [])))
+        got = np.asarray(evaluate(method, twin, context, x))
         assert got.dtype == object
         assert np.shape(wanted) == got.shape
         scale = max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
@@ -86,7 +85,7 @@ def test_sympy_expressions_evaluate_to_the_numbers(method: str) -> None:
     context = twin.create_default_context()
     context.q, context.v = symbols[0], sp.Matrix(symbols[1])
     argument = np.array(symbols[2], dtype=object).reshape(x.shape)
-    got = np.asarray(CALLS[method].run(twin, context, *([argument] if CALLS[method].arguments else [])))
+    got = np.asarray(evaluate(method, twin, context, argument))
     assert got.dtype == object
     f = sp.lambdify(symbols, list(got.ravel()), modules="math", cse=True)
     numbers = np.array(f(*(a.ravel().tolist() for a in (q, v, x))), dtype=float)
@@ -151,7 +150,7 @@ def test_casadi_functions_evaluate_to_the_numbers(name: str, method: str) -> Non
     argument = np.empty(x.size, dtype=object)
     for i in range(x.size):
         argument[i] = symbols[2][i]
-    got = CALLS[method].run(twin, context, *([argument.reshape(x.shape)] if CALLS[method].arguments else []))
+    got = evaluate(method, twin, context, argument.reshape(x.shape))
     entries = list(got.ravel()) if isinstance(got, np.ndarray) else [got]
     f = casadi.Function("f", symbols, [casadi.vertcat(*entries)])
     numbers = np.asarray(f(q, v, x.ravel())).ravel()

@@ -107,6 +107,15 @@ struct ArticulatedDof {
   T u;         // tau - H' Z
 };
 
+// What forward dynamics divides by: those of dof k are `stride * k` numbers further. D is null where nothing is divided.
+template <class T>
+struct Pivots {
+  const T* D;
+  const T* scale;
+  std::ptrdiff_t stride;
+  const int* locked;  // (nv,) or null: dofs whose pivot is not used
+};
+
 // Six by six composites about a common point, in World (Coriolis matrix).
 template <class T>
 struct Composite6 {

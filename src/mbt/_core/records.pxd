@@ -62,6 +62,12 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S scale
         S u
 
+    cdef cppclass Pivots[S]:
+        const S* D
+        const S* scale
+        Py_ssize_t stride
+        const int* locked
+
     cdef cppclass Moving[S]:
         S R[9]
         S p[3]

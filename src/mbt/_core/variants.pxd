@@ -4,7 +4,7 @@ One entry for all, so that each computation is written once for all scalars. Wha
 is: in `mbt.scalars`.
 """
 
-from mbt._core cimport algorithms
+from mbt._core cimport algorithms, derivative_algorithms
 from mbt._core.mobilizers cimport apply_Ndot, apply_Nplusdot, calc_across_Hdot
 from mbt._core.model cimport Model, ParameterLayout, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
@@ -28,7 +28,7 @@ from mbt._core.passes.qdot_maps cimport (
 from mbt._core.passes.regressor cimport (
     calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_potential_energy_regressor,
 )
-from mbt._core.records cimport ArticulatedDof, Kinematics, Mobod, Parameters, Pose
+from mbt._core.records cimport ArticulatedDof, Kinematics, Mobod, Parameters, Pivots, Pose
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport copy, set_zero
 
@@ -93,9 +93,13 @@ cpdef enum Quantity:
     INVERSE_DYNAMICS_REGRESSOR         # vdot -> (nv, 10 (nb - 1))
     KINETIC_ENERGY_REGRESSOR           # (10 (nb - 1),)
     POTENTIAL_ENERGY_REGRESSOR         # (10 (nb - 1),)
+    # Along each dof, with respect to v, and to the third input: (3, nv, nv). `index` is 1 where forces act on bodies.
+    MOTION_FORCES_DERIVATIVES          # vdot, F_Bo_W (nv + 6 nb,); without forces vdot alone
+    INVERSE_DYNAMICS_DERIVATIVES       # the same, with gravity, damping and force elements
+    FORWARD_DYNAMICS_DERIVATIVES       # tau, F_Bo_W
 
 
-cdef inline Py_ssize_t count_input(int quantity, const Model* model) noexcept nogil:
+cdef inline Py_ssize_t count_input(int quantity, int index, const Model* model) noexcept nogil:
     """Scalars of the third input."""
     cdef Py_ssize_t nb = model.num_bodies
     cdef Py_ssize_t nv = model.num_velocities
@@ -105,6 +109,8 @@ cdef inline Py_ssize_t count_input(int quantity, const Model* model) noexcept no
         return model.num_positions
     if quantity == INTEGRATED_POSITIONS:
         return nv + 1
+    if quantity >= MOTION_FORCES_DERIVATIVES:
+        return nv + 6*nb if index == 1 else nv
     if quantity == GENERALIZED_FORCES:
         return 6*nb
     if quantity == REACTION_FORCES:
@@ -131,6 +137,8 @@ cdef inline Py_ssize_t count_result(int quantity, const Model* model) noexcept n
     cdef Py_ssize_t nq = model.num_positions
     if quantity == MASS_MATRIX or quantity == MASS_MATRIX_INVERSE or quantity == CORIOLIS_MATRIX:
         return nv*nv
+    if quantity >= MOTION_FORCES_DERIVATIVES:
+        return 3*nv*nv
     if N_MATRIX <= quantity <= NPLUSDOT_MATRIX:
         return nq*nv
     if quantity == QDOT or quantity == QDDOT or quantity == INTEGRATED_POSITIONS or quantity == NORMALIZED_POSITIONS:
@@ -190,6 +198,8 @@ cdef inline Py_ssize_t count_work_of(int quantity, const Model* model) noexcept 
     cdef Py_ssize_t nb = model.num_bodies
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t size = algorithms.count_work(model) + 2*nv
+    if quantity >= MOTION_FORCES_DERIVATIVES:
+        return derivative_algorithms.count_forward_derivative_work(model)
     if quantity == MASS_MATRIX_INVERSE:
         return size + 6*nv*(model.num_mobods + 1) + nv
     if quantity >= POSITION_KINEMATICS:
@@ -229,7 +239,7 @@ cdef inline void derive_parameters(
     p.force_elements = parameters + layout.force_element
 
 
-cdef inline ArticulatedDof[T]* calc_quantity(
+cdef inline Pivots[T] calc_quantity(
     int quantity,
     int index,
     # Topology:
@@ -247,30 +257,74 @@ cdef inline ArticulatedDof[T]* calc_quantity(
     # Out:
     T* out,                # (count_result,)
 ) noexcept nogil:
-    """Returns the pivots of what divides by them, in `memory`; NULL for all else."""
+    """Returns the pivots of what divides by them, in `memory`; none for all else."""
     cdef T no_gravity[3]
-    cdef ArticulatedDof[T]* pivots = NULL
+    cdef Pivots[T] pivots
+    pivots.D = NULL
     if quantity == MOTION_FORCES:
         set_zero(no_gravity, 3)
         algorithms.run_inverse_dynamics(model, p, no_gravity, q, v, x, memory, out)
     elif quantity == INVERSE_DYNAMICS:
         algorithms.run_inverse_dynamics_with_elements(model, p, switches.weightless, q, v, x, memory, out)
     elif quantity == FORWARD_DYNAMICS:
-        pivots = algorithms.run_forward_dynamics_with_elements(model, p, switches, q, v, x, memory, out)
+        pivots = pivots_of(
+            algorithms.run_forward_dynamics_with_elements(model, p, switches, q, v, x, memory, out), switches.locked
+        )
     elif quantity == MASS_MATRIX:
         algorithms.run_mass_matrix(model, p, q, memory, out)
     elif quantity == MASS_MATRIX_INVERSE:
-        pivots = algorithms.run_mass_matrix_inverse(
-            model, p, q, memory, memory + algorithms.count_work(model), out
+        pivots = pivots_of(
+            algorithms.run_mass_matrix_inverse(model, p, q, memory, memory + algorithms.count_work(model), out),
+            NULL,
         )
     elif quantity == GRAVITY_GENERALIZED_FORCES:
         algorithms.run_gravity_forces(model, p, switches.weightless, q, memory, out)
     elif quantity == BODY_POSES:
         algorithms.run_body_poses(model, p, q, memory, out)
+    elif quantity >= MOTION_FORCES_DERIVATIVES:
+        pivots = calc_derivatives(quantity, index, model, switches, p, q, v, x, memory, out)
     elif quantity <= FRAME_POSES:
         calc_map(quantity, model, p, q, v, x, out)
     else:
         calc_in_world(quantity, index, model, switches.weightless, p, q, v, x, memory, base, out)
+    return pivots
+
+
+cdef inline Pivots[T] calc_derivatives(
+    int quantity, int index, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
+    const T* v, const T* x, T* memory, T* out
+) noexcept nogil:
+    """Of the dynamics, along each degree of freedom."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef const T* F_Bo_W = x + nv if index == 1 else <const T*>NULL
+    cdef T* by_v = out + nv*nv
+    cdef T* by_x = out + 2*nv*nv
+    cdef const T* matrices
+    cdef Pivots[T] pivots
+    pivots.D = NULL
+    if quantity == FORWARD_DYNAMICS_DERIVATIVES:
+        matrices = derivative_algorithms.run_mass_matrix_inverse_with_rates(
+            model, p, switches, q, v, x, F_Bo_W, memory
+        )
+        derivative_algorithms.multiply_by_mass_matrix_inverse(model, matrices, out, by_v, by_x)
+        pivots.D = derivative_algorithms.pivots_of(model, matrices)
+        pivots.scale = pivots.D + nv
+        pivots.stride = 1
+        pivots.locked = switches.locked
+    else:
+        derivative_algorithms.run_inverse_dynamics_derivatives(
+            model, p, switches.weightless, quantity == INVERSE_DYNAMICS_DERIVATIVES, q, v, x, F_Bo_W, memory, out,
+            by_v, by_x
+        )
+    return pivots
+
+
+cdef inline Pivots[T] pivots_of(const ArticulatedDof[T]* dofs, const int* locked) noexcept nogil:
+    cdef Pivots[T] pivots
+    pivots.D = &dofs.D
+    pivots.scale = &dofs.scale
+    pivots.stride = sizeof(ArticulatedDof[T])//sizeof(T)
+    pivots.locked = locked
     return pivots
 
 

@@ -11,12 +11,12 @@ from mbt._core.context cimport ContextCore, check_maps, check_positions
 from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2, new3
 from mbt._core.mobilizers cimport map_is_singular
 from mbt._core.model cimport CompiledModel, Model, Switches
-from mbt._core.records cimport ArticulatedDof, Parameters
+from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, PyFunctionsScope, PyScalar, load_duals, store_duals
 from mbt._core.variants cimport (
-    ACCELERATION, ELEMENT_FORCES, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS, INVERSE_DYNAMICS, N_MATRIX,
-    NDOT_MATRIX, NON_CONSERVATIVE_POWER, NPLUSDOT_MATRIX, POTENTIAL_ENERGY, QDDOT, QDOT,
-    calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters,
+    ACCELERATION, ELEMENT_FORCES, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS, INVERSE_DYNAMICS,
+    INVERSE_DYNAMICS_DERIVATIVES, N_MATRIX, NDOT_MATRIX, NON_CONSERVATIVE_POWER, NPLUSDOT_MATRIX, POTENTIAL_ENERGY,
+    QDDOT, QDOT, calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters,
 )
 
 import numpy as np
@@ -162,7 +162,7 @@ cdef class DualEngine:
         for no such input, and for a constant. Returns values, (n,), and derivatives, (n, directions).
         """
         cdef const Model* m = &self.compiled.model
-        cdef Py_ssize_t num_x = count_input(quantity, m)
+        cdef Py_ssize_t num_x = count_input(quantity, index, m)
         cdef Py_ssize_t num_out = count_result(quantity, m)
         cdef Py_ssize_t of_x = 0 if dx is None else dx.shape[1]
         if num_x and (x is None or not is_array1(x, num_x)):
@@ -185,7 +185,7 @@ cdef class DualEngine:
         axis where `columns` is 0. Returns None for an argument that must be converted first.
         """
         cdef const Model* m = &self.compiled.model
-        cdef Py_ssize_t num_x = count_input(quantity, m)
+        cdef Py_ssize_t num_x = count_input(quantity, -1, m)
         cdef Py_ssize_t of_x = 0, directions
         cdef const double* x_data = NULL
         cdef const double* dx_data = NULL
@@ -274,13 +274,13 @@ cdef class DualEngine:
         double* values, double* derivatives
     ) except -1:
         cdef const Model* m = &self.compiled.model
-        cdef Py_ssize_t num_x = count_input(quantity, m)
+        cdef Py_ssize_t num_x = count_input(quantity, index, m)
         cdef Py_ssize_t num_out = count_result(quantity, m)
         cdef Py_ssize_t num_work = count_work_of(quantity, m)
         cdef Py_ssize_t base_size = (m.num_bodies*sizeof(int))//sizeof(double) + 1
         cdef Py_ssize_t i, first, per_dual = sizeof(Dual)//sizeof(double)
         cdef int singular = -1
-        cdef ArticulatedDof[Dual]* pivots
+        cdef Pivots[Dual] pivots
         self.check(context, quantity, index)
         cdef double* arena = arena_doubles((num_x + num_work + num_out)*per_dual + base_size + 8)
         if arena == NULL:
@@ -297,10 +297,8 @@ cdef class DualEngine:
                 quantity, index, m, &context.switches, &self.of_block[i if self.num_derived > 1 else 0],
                 self.q.block(i), self.v.block(i), dual_x, work, base, out
             )
-            if i == 0 and pivots != NULL:
-                singular = find_massless_dof(
-                    m, context.switches.locked if quantity == FORWARD_DYNAMICS else NULL, pivots
-                )
+            if i == 0 and pivots.D != NULL:
+                singular = find_massless_dof(m, &pivots)
             store_duals(out, directions, first, num_out, values, derivatives)
         if singular >= 0:
             from mbt.context.checks import raise_massless_dof
@@ -314,7 +312,7 @@ cdef class DualEngine:
         if context.compiled is not self.compiled:
             raise ValueError("context: expected one of the tree of this engine")
         if m.num_elements_between and (
-            quantity == INVERSE_DYNAMICS or quantity == FORWARD_DYNAMICS
+            quantity == INVERSE_DYNAMICS or quantity == FORWARD_DYNAMICS or quantity >= INVERSE_DYNAMICS_DERIVATIVES
             or POTENTIAL_ENERGY <= quantity <= NON_CONSERVATIVE_POWER or quantity == ELEMENT_FORCES
             or ELEMENT_FORCES < quantity <= ELEMENT_NON_CONSERVATIVE_POWER and index >= 0
         ):
@@ -337,11 +335,11 @@ cdef class DualEngine:
         return 0
 
 
-cdef int find_massless_dof(const Model* m, const int* locked, const ArticulatedDof[Dual]* pivots) noexcept nogil:
+cdef int find_massless_dof(const Model* m, const Pivots[Dual]* p) noexcept nogil:
     """As `kernels.find_massless_dof`, by the values."""
     cdef int k
     for k in range(m.num_velocities):
-        if pivots[k].D.x <= 1.4e-14*pivots[k].scale.x and not (locked != NULL and locked[k]):
+        if p.D[p.stride*k].x <= 1.4e-14*p.scale[p.stride*k].x and not (p.locked != NULL and p.locked[k]):
             return k
     return -1
 
@@ -396,7 +394,7 @@ cdef class ObjectEngine:
         cdef Parameters[PyScalar] p = self.of_parameters
         cdef Switches switches = context.switches
         held = context._locked, context._weightless
-        x = checked_objects([] if x is None else x, "x", count_input(quantity, m))
+        x = checked_objects([] if x is None else x, "x", count_input(quantity, index, m))
         out = new_objects(count_result(quantity, m))
         work = new_objects(count_work_of(quantity, m))
         bases = np.empty(m.num_bodies, dtype=np.intc)

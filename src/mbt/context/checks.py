@@ -19,7 +19,7 @@ from mbt.errors import (
     SingularityError,
     StaleCacheError,
 )
-from mbt.math.arrays import FloatArray, as_float_array, check_out
+from mbt.math.arrays import FloatArray, check_out
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree import CompiledForceElement, Frame, MultibodyTree, RigidBody
 from mbt.tree.context_access import raise_context_mismatch

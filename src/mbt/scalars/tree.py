@@ -5,14 +5,14 @@ from __future__ import annotations
 from mbt.errors import AlreadyFinalizedError
 from mbt.scalars import mobilizers
 from mbt.scalars.arrays import ScalarArrays, arrays_of
+from mbt.scalars.derivatives import ScalarDerivatives
 from mbt.scalars.forces import ScalarForces
-from mbt.scalars.identification import ScalarIdentification
 from mbt.symbolic import ScalarType
 
 __all__ = ["ScalarTree"]
 
 
-class ScalarTree(ScalarIdentification):
+class ScalarTree(ScalarDerivatives):
     """A clone of a `MultibodyTree` in another scalar; ``tree.clone_to_scalar(...)`` makes it.
 
     Its methods are those of the original. What they return, and what its Contexts hold, are arrays of the

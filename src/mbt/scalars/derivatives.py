@@ -1,0 +1,92 @@
+"""Partial derivatives of the dynamics of a tree of any scalar, along each degree of freedom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbt._core.variants import Quantity
+from mbt.context.checks import forces_of
+from mbt.context.user_forces import differentiate_user_forces
+from mbt.errors import ArgumentTypeError, ShapeError
+from mbt.scalars.identification import ScalarIdentification
+
+__all__ = ["ScalarDerivatives"]
+
+
+class ScalarDerivatives(ScalarIdentification):
+    """Each method is that of `MultibodyTree` in arrays of the scalar: with derivatives, second ones."""
+
+    def calc_inverse_dynamics_derivatives(
+        self,
+        context: Any,
+        known_vdot: Any,
+        external_forces: Any = None,
+        *,
+        include_force_elements: bool = True,
+        out: Any = None,
+    ) -> Any:
+        c = self._own(context)
+        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
+        F = None
+        if external_forces is not None:
+            F, _ = forces_of(self, external_forces, "external_forces")
+        if include_force_elements:
+            results = self._derivatives(c, Quantity.INVERSE_DYNAMICS_DERIVATIVES, vdot, F)
+            if self._user_force_elements:
+                by_q, by_v = differentiate_user_forces(self, c)
+                results = (results[0] - by_q, results[1] - by_v, results[2])
+        else:
+            results = self._derivatives(c, Quantity.MOTION_FORCES_DERIVATIVES, vdot, F)
+        return self._write_all(out, results)
+
+    def calc_forward_dynamics_derivatives(
+        self, context: Any, tau_applied: Any = None, external_forces: Any = None, *, out: Any = None
+    ) -> Any:
+        c = self._own(context)
+        numbers = self._numbers
+        tau = numbers.zeros((self.num_velocities,))
+        if tau_applied is not None:
+            tau = numbers.as_float_array(tau_applied, "tau_applied", (self.num_velocities,))
+        pairs = [] if external_forces is None else [forces_of(self, external_forces, "external_forces")]
+        if c._has_applied_forces:
+            pairs.append(forces_of(self, c.applied_forces, "context.applied_forces"))
+        F, tau_forces = self._sum_of_forces(pairs)
+        if F is not None:
+            tau = tau + tau_forces
+        if c._has_actuation:
+            dofs = [actuator.joint.velocity_start for actuator in self.joint_actuators]
+            tau = numbers.add_at(tau, dofs, c.actuation)
+        if not self._user_force_elements:
+            return self._write_all(out, self._derivatives(c, Quantity.FORWARD_DYNAMICS_DERIVATIVES, tau, F))
+        # They act as forces on dofs that change with q and v: dvdot += M^-1 dtau.
+        by_q, by_v = differentiate_user_forces(self, c)
+        tau = tau + self._calc_user_generalized_forces(c)
+        dq, dv, M_inverse = self._derivatives(c, Quantity.FORWARD_DYNAMICS_DERIVATIVES, tau, F)
+        return self._write_all(out, (dq + M_inverse @ by_q, dv + M_inverse @ by_v, M_inverse))
+
+    def _derivatives(self, c: Any, quantity: Quantity, x: Any, F: Any) -> tuple[Any, Any, Any]:
+        nv = self.num_velocities
+        if F is not None:
+            x = self._numbers.concatenate([x, F.reshape(-1)])
+        matrices = c._evaluate(quantity, x, -1 if F is None else 1).reshape(3, nv, nv)
+        return matrices[0], matrices[1], matrices[2]
+
+    def _calc_user_generalized_forces(self, context: Any) -> Any:
+        c = self._own(context)
+        F, tau = self._sum_of_forces(self._user_forces(c))
+        return self._generalized(c, F, tau)
+
+    def _write_all(self, out: Any, results: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        if out is None:
+            return results
+        if not isinstance(out, tuple):
+            raise ArgumentTypeError(f"out: expected a tuple of 3 arrays, got {type(out).__name__}")
+        if len(out) != 3:
+            raise ShapeError(f"out: expected a tuple of 3 arrays, got {len(out)}")
+        for i, (array, result) in enumerate(zip(out, results, strict=True)):
+            if array is not None:
+                self._numbers.check_out(array, f"out[{i}]", result.shape)
+        return tuple(
+            self._numbers.write(array, result, f"out[{i}]")
+            for i, (array, result) in enumerate(zip(out, results, strict=True))
+        )
