@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from mbt._core.context import ContextCore
+from mbt._core.dual_engine import DualEngine
 from mbt._core.model import CompiledModel
-from mbt._core.variants import DualEngine, ObjectEngine, Quantity
+from mbt._core.object_engine import ObjectEngine
+from mbt._core.variants import Quantity
 from mbt.autodiff.array import AutoDiffArray, wrap
 from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
 from mbt.math import arrays

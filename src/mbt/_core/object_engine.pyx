@@ -1,0 +1,119 @@
+"""Every computation of a tree in Python objects: symbols, fractions, numbers of high precision.
+
+Time goes into the objects themselves, so one build serves all processors.
+"""
+
+cimport numpy as cnp
+from cpython.ref cimport PyObject
+
+from mbt._core.context cimport ContextCore
+from mbt._core.model cimport CompiledModel, Model, Switches
+from mbt._core.records cimport Parameters
+from mbt._core.scalars cimport PyFunctionsScope, PyScalar
+from mbt._core.variants cimport (
+    calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters,
+)
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    PyObject* PyErr_Occurred()
+
+
+cdef class ObjectEngine:
+    """Python objects. An error that an operation raises surfaces as it is, and changes nothing.
+
+    `functions` are sin, cos, sqrt, select_lt, tanh, atan2 and floor, called as ``select_lt(a, b, x, y)`` (x where
+    a < b, else y) and ``atan2(y, x)``.
+    """
+    cdef CompiledModel compiled
+    cdef tuple functions
+    # Arrays of objects: a PyScalar is laid out as a PyObject*. They own the references.
+    cdef object parameters, derived, q, v
+    cdef Parameters[PyScalar] of_parameters
+
+    def __cinit__(self, CompiledModel compiled not None, tuple functions not None):
+        if len(functions) != 7 or not all(callable(f) for f in functions):
+            raise ValueError("functions: expected sin, cos, sqrt, select_lt, tanh, atan2, floor")
+        self.compiled = compiled
+        self.functions = functions
+
+    def set_q(self, q):
+        """Take positions, (nq,) array of objects."""
+        self.q = checked_objects(q, "q", self.compiled.model.num_positions)
+
+    def set_v(self, v):
+        """Take velocities, (nv,) array of objects."""
+        self.v = checked_objects(v, "v", self.compiled.model.num_velocities)
+
+    def set_parameters(self, parameters):
+        """Take parameters, (size,) array of objects, and derive from them what kernels read."""
+        cdef const Model* m = &self.compiled.model
+        parameters = checked_objects(parameters, "parameters", self.compiled.layout.size)
+        derived = new_objects(count_derived(m))
+        cdef Parameters[PyScalar] p
+        cdef PyFunctionsScope scope
+        install(&scope, self.functions)
+        derive_parameters[PyScalar](m, &self.compiled.layout, objects_of(parameters), objects_of(derived), &p)
+        raise_if_set()
+        self.parameters, self.derived, self.of_parameters = parameters, derived, p
+
+    def evaluate(self, ContextCore context not None, int quantity, int index, x):
+        """Evaluate a `Quantity`, the parameters, q and v being set. Returns an array of objects, (n,)."""
+        cdef const Model* m = &self.compiled.model
+        if context.compiled is not self.compiled:
+            raise ValueError("context: expected one of the tree of this engine")
+        if self.parameters is None or self.q is None or self.v is None:
+            raise ValueError("parameters, q and v must be set first")
+        # Held here: operations run code, which may set others.
+        parameters, derived, q, v = self.parameters, self.derived, self.q, self.v
+        cdef Parameters[PyScalar] p = self.of_parameters
+        cdef Switches switches = context.switches
+        held = context._locked, context._weightless
+        x = checked_objects([] if x is None else x, "x", count_input(quantity, index, m))
+        out = new_objects(count_result(quantity, m))
+        work = new_objects(count_work_of(quantity, m))
+        bases = np.empty(m.num_bodies, dtype=np.intc)
+        cdef PyFunctionsScope scope
+        install(&scope, self.functions)
+        calc_quantity[PyScalar](
+            quantity, index, m, &switches, &p, objects_of(q), objects_of(v), objects_of(x), objects_of(work),
+            <int*>cnp.PyArray_DATA(bases), objects_of(out)
+        )
+        raise_if_set()
+        del parameters, derived, q, v, held
+        return out
+
+
+cdef object checked_objects(values, name, Py_ssize_t size):
+    """A copy that nobody writes into."""
+    if len(values) != size:
+        raise ValueError(f"{name}: expected {size} objects, got {len(values)}")
+    objects = np.empty(size, dtype=object)
+    cdef Py_ssize_t i
+    for i in range(size):
+        objects[i] = values[i]
+    return objects
+
+
+cdef object new_objects(Py_ssize_t size):
+    return np.zeros(size, dtype=object)
+
+
+cdef PyScalar* objects_of(array) noexcept:
+    return <PyScalar*>cnp.PyArray_DATA(array)
+
+
+cdef int install(PyFunctionsScope* scope, tuple functions) except -1:
+    sin, cos, sqrt, select_lt, tanh, atan2, floor = functions
+    scope.install(
+        <PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select_lt, <PyObject*>tanh, <PyObject*>atan2,
+        <PyObject*>floor
+    )
+    return 0
+
+
+cdef int raise_if_set() except -1:
+    return -1 if PyErr_Occurred() != NULL else 0
