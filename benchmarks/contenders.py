@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import mbt
+from mbt import autodiff
 from models import Array, BenchmarkModel
 
 GRAVITY = 9.80665  # one of the contenders has it built in
@@ -29,7 +30,12 @@ BODY_POSES = "body poses"
 INVERSE_DYNAMICS_DERIVATIVES = "inverse dynamics derivatives"
 FORWARD_DYNAMICS_DERIVATIVES = "forward dynamics derivatives"
 DERIVATIVES = (INVERSE_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES)
-FUNCTIONS = (INVERSE_DYNAMICS, MASS_MATRIX, FORWARD_DYNAMICS, BODY_POSES, *DERIVATIVES)
+# By automatic differentiation: q, v and the input are variables.
+INVERSE_DYNAMICS_GRADIENT = "inverse dynamics gradient"
+FORWARD_DYNAMICS_GRADIENT = "forward dynamics gradient"
+GRADIENTS = (INVERSE_DYNAMICS_GRADIENT, FORWARD_DYNAMICS_GRADIENT)
+PLAIN_FUNCTIONS = (INVERSE_DYNAMICS, MASS_MATRIX, FORWARD_DYNAMICS, BODY_POSES, *DERIVATIVES)
+FUNCTIONS = (*PLAIN_FUNCTIONS, *GRADIENTS)
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,7 @@ class Contender:
         """Return the variables of the statements."""
         T = self.T(state.q)
         x = T @ state.x + self.Tdot_v(state)
-        if function in (FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES):
+        if function in (FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_GRADIENT):
             x = np.linalg.solve(T.T, state.x)
         return self.q(state.q), T @ state.v, x
 
@@ -193,7 +199,7 @@ class Functional(Contender):
 
     def load(self) -> None:
         nv, nb = self.nv, self.tree.num_bodies
-        functions = (function.replace(" ", "_") for function in FUNCTIONS)
+        functions = (function.replace(" ", "_") for function in PLAIN_FUNCTIONS)
         self.namespace = {name: getattr(mbt.functional, name) for name in functions} | {
             "tree": self.tree,
             "tau": np.empty(nv),
@@ -211,7 +217,7 @@ class Functional(Contender):
 
 
 class WithContext(Functional):
-    """The methods of a tree, which take a Context."""
+    """The methods of a tree, which take a Context; gradients are those of its clone to AutoDiff."""
 
     name = "mbt Context"
     calls: ClassVar = {
@@ -244,11 +250,28 @@ class WithContext(Functional):
                 "context.q = q; context.v = v; forward_dynamics_derivatives(context, x, out=three)", "three"
             ),
         ),
+        INVERSE_DYNAMICS_GRADIENT: (
+            Call(
+                "variable.q = q; variable.v = v; "
+                "tau = inverse_dynamics_of_variables(variable, x, include_force_elements=True)",
+                "tau.derivatives",
+            ),
+        ),
+        FORWARD_DYNAMICS_GRADIENT: (
+            Call(
+                "variable.q = q; variable.v = v; vdot = forward_dynamics_of_variables(variable, x)",
+                "vdot.derivatives",
+            ),
+        ),
     }
 
     def load(self) -> None:
         super().load()
+        clone = self.tree.to_autodiff()
         self.namespace |= {
+            "variable": clone.create_default_context(),
+            "inverse_dynamics_of_variables": clone.calc_inverse_dynamics,
+            "forward_dynamics_of_variables": clone.calc_forward_dynamics,
             "context": self.tree.create_default_context(),
             "inverse_dynamics": self.tree.calc_inverse_dynamics,
             "mass_matrix": self.tree.calc_mass_matrix,
@@ -257,3 +280,10 @@ class WithContext(Functional):
             "forward_dynamics_derivatives": self.tree.calc_forward_dynamics_derivatives,
             "eval_position_kinematics": self.tree.eval_position_kinematics,
         }
+
+    def arguments(self, function: str, state: State) -> tuple[Any, ...]:
+        values = super().arguments(function, state)
+        return tuple(autodiff.initialize(*values)) if function in GRADIENTS else values
+
+    def in_terms_of_mbt(self, function: str, state: State, result: Any) -> Array:
+        return result if function in GRADIENTS else super().in_terms_of_mbt(function, state, result)

@@ -17,9 +17,12 @@ from contenders import (
     BODY_POSES,
     FORWARD_DYNAMICS,
     FORWARD_DYNAMICS_DERIVATIVES,
+    FORWARD_DYNAMICS_GRADIENT,
+    GRADIENTS,
     GRAVITY,
     INVERSE_DYNAMICS,
     INVERSE_DYNAMICS_DERIVATIVES,
+    INVERSE_DYNAMICS_GRADIENT,
     MASS_MATRIX,
     Call,
     Contender,
@@ -290,7 +293,7 @@ class MuJoCo(Contender):
 
 
 class Drake(Contender):
-    """Drake, on a plant without a time step."""
+    """Drake, on a plant without a time step; gradients by its scalar AutoDiffXd."""
 
     name = "drake"
     module = "pydrake.multibody.plant"
@@ -322,6 +325,21 @@ class Drake(Contender):
             ),
             Call("set_positions(context, q); X = array([X.GetAsMatrix4() for X in poses(context)])", "X"),
         ),
+        INVERSE_DYNAMICS_GRADIENT: (
+            Call(
+                "ad_set_state(ad_context, state); ad_force_elements(ad_context, ad_forces); "
+                "tau = ad_inverse_dynamics(ad_context, x, ad_forces)",
+                "gradient(tau)",
+            ),
+        ),
+        FORWARD_DYNAMICS_GRADIENT: (
+            Call(
+                "ad_set_state(ad_context, state); "
+                "ad_applied.GetMutableData().get_mutable_value().SetFromVector(x); "
+                "vdot = ad_accelerations(ad_context)",
+                "gradient(vdot)",
+            ),
+        ),
     }
 
     def load(self) -> None:
@@ -352,13 +370,43 @@ class Drake(Contender):
             "poses": plant.get_body_poses_output_port().Eval,
             "bodies": self.bodies,
         }
+        self._load_autodiff(tree_module)
+
+    def _load_autodiff(self, tree_module: Any) -> None:
+        self.autodiff = importlib.import_module("pydrake.autodiffutils")
+        plant = self.plant.ToAutoDiffXd()
+        context, force_port = plant.CreateDefaultContext(), plant.get_applied_generalized_force_input_port()
+        self.namespace |= {
+            "ad_context": context,
+            "ad_forces": tree_module.MultibodyForces_[self.autodiff.AutoDiffXd](plant),
+            "ad_set_state": plant.SetPositionsAndVelocities,
+            "ad_force_elements": plant.CalcForceElementsContribution,
+            "ad_inverse_dynamics": plant.CalcInverseDynamics,
+            "ad_applied": force_port.FixValue(context, self.autodiff.InitializeAutoDiff(np.zeros(self.nv))),
+            "ad_accelerations": plant.get_generalized_acceleration_output_port().Eval,
+            "gradient": self.autodiff.ExtractGradient,
+            # What a plant is used with must outlive it.
+            "ad_plant": plant,
+        }
 
     def velocity_columns(self) -> Array:
         return np.array([self.plant.GetJointByName(joint.name).velocity_start() for joint in self.joints])
 
     def arguments(self, function: str, state: State) -> tuple[Any, ...]:
         q, v, x = super().arguments(function, state)
+        if function in GRADIENTS:
+            q, v, x = (column[:, 0] for column in self.autodiff.InitializeAutoDiffTuple(q, v, x))
         return q, v, x, np.concatenate([q, v])
+
+    def in_terms_of_mbt(self, function: str, state: State, result: Any) -> Array:
+        if function not in GRADIENTS:
+            return super().in_terms_of_mbt(function, state, result)
+        # Rows and directions in another order.
+        nq, nv = self.tree.num_positions, self.nv
+        q = self.q(np.arange(nq)).argsort()
+        v = (self.T(state.q) @ np.arange(nv)).argsort()
+        columns = np.concatenate([q, nq + v, nq + nv + v])
+        return np.asarray(result)[np.ix_(v, columns)]
 
     def poses(self, result: Any) -> Array:
         if len(result) > len(self.bodies):
