@@ -369,7 +369,7 @@ cdef class ContextCore:
             flags = self._locked.copy()
         flags[start:start + count] = locked
         if locked and count:
-            v = np.array(self.v)
+            v = np.array(_vector(self._v))
             v[start:start + count] = 0.0
             self._store_v(data(v))
         self._take_switches(flags if flags.any() else None, self._weightless)
