@@ -219,18 +219,19 @@ class ScalarContext(Context):
             self._push()
         return self._scalars.evaluate(self._engine, self, quantity, index, x)
 
-    def _run(self, quantity: int, x: Any, name: str, rows: int, columns: int = 0) -> Any:
-        """Return a quantity of the argument `x` of this name, (rows,) or (rows, columns); the fast way."""
+    def _run(self, quantity: int, x: Any = None, name: str = "", square: bool = False) -> Any:
+        """Return a quantity of the argument `x` of this name, (n,) or, `square`, (nv, nv); the fast way."""
         if self._is_dual:
             if self._stale:
                 self._push()
-            result = self._engine.run(self, quantity, x, rows, columns)
+            result = self._engine.run(self, quantity, x, square)
             if result is not None:
                 return result
+        nv = self.tree.num_velocities
         if x is not None:
-            x = self._scalars.as_float_array(x, name, (self.tree.num_velocities,))
+            x = self._scalars.as_float_array(x, name, (nv,))
         result = self._evaluate(Quantity(quantity), x)
-        return result.reshape(rows, columns) if columns else result
+        return result.reshape(nv, nv) if square else result
 
     def _push(self) -> None:
         """Give what has changed to the engine."""

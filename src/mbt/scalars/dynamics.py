@@ -23,6 +23,10 @@ __all__ = ["ScalarDynamics"]
 _MOTION_FORCES = int(Quantity.MOTION_FORCES)
 _INVERSE_DYNAMICS = int(Quantity.INVERSE_DYNAMICS)
 _FORWARD_DYNAMICS = int(Quantity.FORWARD_DYNAMICS)
+_MASS_MATRIX = int(Quantity.MASS_MATRIX)
+_MASS_MATRIX_INVERSE = int(Quantity.MASS_MATRIX_INVERSE)
+_CORIOLIS_MATRIX = int(Quantity.CORIOLIS_MATRIX)
+_GRAVITY_GENERALIZED_FORCES = int(Quantity.GRAVITY_GENERALIZED_FORCES)
 
 
 class ScalarDynamics(ScalarKinematics):
@@ -75,7 +79,7 @@ class ScalarDynamics(ScalarKinematics):
             and not (include_force_elements and self._user_force_elements)
         ):
             quantity = _INVERSE_DYNAMICS if include_force_elements else _MOTION_FORCES
-            tau = c._run(quantity, known_vdot, "known_vdot", self.num_velocities)
+            tau = c._run(quantity, known_vdot, "known_vdot")
             return tau if out is None else self._numbers.write(out, tau, "out")
         numbers = self._numbers
         if pc is not None:
@@ -117,29 +121,25 @@ class ScalarDynamics(ScalarKinematics):
 
     def calc_bias_term(self, context: Any, *, out: Any = None) -> Any:
         c = self._own(context)
-        zeros = self._numbers.zeros((self.num_velocities,))
-        return self._numbers.write(out, c._evaluate(Quantity.MOTION_FORCES, zeros), "out")
+        zeros = np.zeros(self.num_velocities)
+        return self._numbers.write(out, c._run(_MOTION_FORCES, zeros, "zeros"), "out")
 
     def calc_gravity_generalized_forces(self, context: Any, *, out: Any = None) -> Any:
         c = self._own(context)
-        return self._numbers.write(out, c._evaluate(Quantity.GRAVITY_GENERALIZED_FORCES), "out")
+        return self._numbers.write(out, c._run(_GRAVITY_GENERALIZED_FORCES), "out")
 
-    def _square(self, context: Any, quantity: Quantity, out: Any) -> Any:
-        nv = self.num_velocities
-        if nv == 0:
-            matrix = self._own(context)._evaluate(quantity).reshape(0, 0)
-        else:
-            matrix = self._own(context)._run(quantity, None, "", nv, nv)
+    def _square(self, context: Any, quantity: int, out: Any) -> Any:
+        matrix = self._own(context)._run(quantity, square=True)
         return matrix if out is None else self._numbers.write(out, matrix, "out")
 
     def calc_mass_matrix(self, context: Any, *, out: Any = None) -> Any:
-        return self._square(context, Quantity.MASS_MATRIX, out)
+        return self._square(context, _MASS_MATRIX, out)
 
     def calc_mass_matrix_inverse(self, context: Any, *, out: Any = None) -> Any:
-        return self._square(context, Quantity.MASS_MATRIX_INVERSE, out)
+        return self._square(context, _MASS_MATRIX_INVERSE, out)
 
     def calc_coriolis_matrix(self, context: Any, *, out: Any = None) -> Any:
-        return self._square(context, Quantity.CORIOLIS_MATRIX, out)
+        return self._square(context, _CORIOLIS_MATRIX, out)
 
     def calc_mass_matrix_via_inverse_dynamics(self, context: Any, *, out: Any = None) -> Any:
         c = self._own(context).clone()
@@ -154,13 +154,13 @@ class ScalarDynamics(ScalarKinematics):
         self, context: Any, tau_applied: Any = None, external_forces: Any = None, *, out: Any = None
     ) -> Any:
         c = self._own(context)
-        nv = self.num_velocities
         if external_forces is None and not (
             c._has_actuation or c._has_applied_forces or self._user_force_elements
         ):
-            tau = np.zeros(nv) if tau_applied is None else tau_applied
-            vdot = c._run(_FORWARD_DYNAMICS, tau, "tau_applied", nv)
+            tau = np.zeros(self.num_velocities) if tau_applied is None else tau_applied
+            vdot = c._run(_FORWARD_DYNAMICS, tau, "tau_applied")
             return vdot if out is None else self._numbers.write(out, vdot, "out")
+        nv = self.num_velocities
         numbers = self._numbers
         if tau_applied is None:
             tau = numbers.zeros((nv,))

@@ -65,6 +65,11 @@ static MBT_INLINE bool any_not_within(const Register& a, double limit) {
 #endif
 }
 
+// Is a != 0, or NaN, in any lane?
+static MBT_INLINE bool any_nonzero(const Register& a) {
+  return any_not_within(from_bits(bits_of(a) & ~bits_of(broadcast(-0.0))), 0.0);
+}
+
 static MBT_INLINE Register square_root(const Register& a) {
 #if defined(__AVX512F__) && MBT_W == 8
   return (Register)_mm512_maskz_sqrt_pd((__mmask8)0xff, (__m512d)a);  // plain _mm512_sqrt_pd warns in GCC 12
