@@ -31,6 +31,14 @@ def test_elements_of_every_kind(scalar: str) -> None:
             assert variant.parent_tree is twin
 
 
+def test_clones_share_the_topology() -> None:
+    tree = make_everything()
+    ad = tree.to_autodiff()
+    clones = (ad, tree.clone(), ad.clone(), copy.deepcopy(ad), ad.to_symbolic(), ad.clone_to_scalar("double"))
+    assert all(twin.topology is tree.topology for twin in clones)
+    assert pickle.loads(pickle.dumps(ad)).topology == tree.topology
+
+
 def test_clones_share_the_compiled_model() -> None:
     tree = make_everything(user_written=False)
     ad = tree.to_autodiff()

@@ -89,6 +89,14 @@ class SpanningForest:
     body_names: tuple[str, ...] = ()
     edge_labels: tuple[str, ...] = ()
 
+    def __copy__(self) -> SpanningForest:
+        """Return itself: nothing in it changes, and clones of a tree share it."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> SpanningForest:
+        """Return itself."""
+        return self
+
     # Sizes. Drake's names are there beside those of a graph.
 
     @property
