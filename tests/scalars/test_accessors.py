@@ -180,6 +180,13 @@ def test_impossible_values_are_refused() -> None:
     assert AD.calc_bias_term(context).num_derivatives == AD.num_positions
 
 
+@pytest.mark.parametrize("tree", [AD, SYM], ids=["autodiff", "sympy"])
+def test_no_argument_is_refused(tree: mbt.MultibodyTree) -> None:
+    context = tree.create_default_context()
+    with pytest.raises(mbt.ArgumentTypeError, match="known_vdot"):
+        tree.calc_inverse_dynamics(context, None)  # type: ignore[arg-type]
+
+
 def test_singularities_are_refused() -> None:
     context = AD.create_default_context()
     joint = joint_of(AD, mbt.BallRpyJoint)

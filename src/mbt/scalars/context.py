@@ -220,7 +220,10 @@ class ScalarContext(Context):
         return self._scalars.evaluate(self._engine, self, quantity, index, x)
 
     def _run(self, quantity: int, x: Any = None, name: str = "", square: bool = False) -> Any:
-        """Return a quantity of the argument `x` of this name, (n,) or, `square`, (nv, nv); the fast way."""
+        """Return a quantity of the argument `x` of this name, (n,) or, `square`, (nv, nv); the fast way.
+
+        A quantity without an argument has no name for it.
+        """
         if self._is_dual:
             if self._stale:
                 self._push()
@@ -228,7 +231,7 @@ class ScalarContext(Context):
             if result is not None:
                 return result
         nv = self.tree.num_velocities
-        if x is not None:
+        if name:
             x = self._scalars.as_float_array(x, name, (nv,))
         result = self._evaluate(Quantity(quantity), x)
         return result.reshape(nv, nv) if square else result
