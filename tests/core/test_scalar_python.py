@@ -149,6 +149,61 @@ def test_arctangent_takes_y_first() -> None:
     assert apply_python("atan2", 2.0, 3.0, functions=functions) == (2.0, 3.0)
 
 
+# --- Constants --------------------------------------------------------------------------------------------
+
+FRACTIONS = (*[None] * 5, None, None, Fraction)
+
+
+def test_constants_become_objects_of_the_scalar() -> None:
+    third = Fraction(1, 3)
+    for got, wanted in (
+        (apply_python("times_double", third, factor=0.5, functions=FRACTIONS), Fraction(1, 6)),
+        (apply_python("double_times", third, factor=-1.0, functions=FRACTIONS), Fraction(-1, 3)),
+        (apply_python("add", 1.0, third, functions=FRACTIONS), Fraction(4, 3)),
+        (apply_python("subtract", third, 2.0, functions=FRACTIONS), Fraction(-5, 3)),
+        (apply_python("divide", 1.0, third, functions=FRACTIONS), Fraction(3)),
+        # Of two constants as well: a third is no double.
+        (apply_python("divide", 1.0, 3.0, functions=FRACTIONS), third),
+    ):
+        assert type(got) is Fraction
+        assert got == wanted
+
+
+def test_constants_among_themselves_are_doubles() -> None:
+    for operation, wanted in (("add", 2.5), ("subtract", -1.5), ("multiply", 1.0)):
+        got = apply_python(operation, 0.5, 2.0, functions=FRACTIONS)
+        assert type(got) is float
+        assert got == wanted
+    assert apply_python("negate", 1.0, functions=FRACTIONS) == -1.0
+
+
+def test_functions_get_objects_of_the_scalar() -> None:
+    functions = (*[lambda *x: x] * 7, Fraction)
+    assert apply_python("atan2", 1.0, 2.0, functions=functions) == (Fraction(1), Fraction(2))
+    assert [type(x) for x in apply_python("select_lt", 1, 2, 0.5, 1.0, functions=functions)] == [
+        int, int, Fraction, Fraction
+    ]  # fmt: skip
+
+
+def test_functions_whose_results_are_known_are_not_called() -> None:
+    """A scalar without sines can be at rest."""
+    for operation, x, wanted in (
+        ("sin", 0.0, 0.0), ("cos", 0.0, 1.0), ("tanh", 0.0, 0.0), ("sqrt", 0.0, 0.0), ("sqrt", 1.0, 1.0),
+        ("floor", 1.0, 1.0),
+    ):  # fmt: skip
+        assert apply_python(operation, x) == wanted
+    assert apply_python("atan2", 0.0, 1.0) == 0.0
+    assert apply_python("select_lt", 0.0, 1.0, "x", "y") == "x"
+
+
+def test_an_error_of_from_float_surfaces() -> None:
+    def refuse(x: float) -> None:
+        raise OverflowError(x)
+
+    with pytest.raises(OverflowError, match=r"^0\.5$"):
+        apply_python("times_double", Fraction(1, 3), factor=0.5, functions=(*FRACTIONS[:7], refuse))
+
+
 # --- Folding ----------------------------------------------------------------------------------------------
 
 

@@ -211,6 +211,7 @@ def test_a_scalar_without_sine_says_so() -> None:
     scalar = ScalarType("sineless", 0.0, 1.0, *[missing] * 6, lambda a, b, x, y: x if a < b else y)
     twin = make_pendulum()[0].clone_to_scalar(scalar)
     context = twin.create_default_context()
+    context.q = [0.5, 0.0]
     with pytest.raises(TypeError, match=r"^no sine$"):
         twin.calc_mass_matrix(context)
 

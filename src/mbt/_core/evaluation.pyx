@@ -179,7 +179,7 @@ def evaluate_python(
     cdef PyScalar* at = <PyScalar*>cnp.PyArray_DATA(inputs)
     functions.install(
         <PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select_lt, <PyObject*>tanh, <PyObject*>atan2,
-        <PyObject*>floor
+        <PyObject*>floor, NULL
     )
     evaluate[PyScalar](
         function, &compiled.model, &compiled.layout, &compiled.model.switches, at, at + n.parameters,

@@ -25,33 +25,36 @@ cdef extern from "Python.h":
 cdef class ObjectEngine:
     """Python objects. An error that an operation raises surfaces as it is, and changes nothing.
 
-    `functions` are sin, cos, sqrt, select_lt, tanh, atan2 and floor, called as ``select_lt(a, b, x, y)`` (x where
-    a < b, else y) and ``atan2(y, x)``.
+    `functions` are sin, cos, sqrt, select_lt, tanh, atan2, floor and from_float, called as
+    ``select_lt(a, b, x, y)`` (x where a < b, else y), ``atan2(y, x)`` and ``from_float(x)``, which makes an object of
+    a float. The objects `zero` and `one` themselves are folded, not those that equal them.
     """
     cdef CompiledModel compiled
     cdef tuple functions
+    cdef object zero, one
     # Arrays of objects: a PyScalar is laid out as a PyObject*. They own the references.
     cdef object parameters, derived, q, v
     cdef Parameters[PyScalar] of_parameters
 
-    def __cinit__(self, CompiledModel compiled not None, tuple functions not None):
-        if len(functions) != 7 or not all(callable(f) for f in functions):
-            raise ValueError("functions: expected sin, cos, sqrt, select_lt, tanh, atan2, floor")
+    def __cinit__(self, CompiledModel compiled not None, tuple functions not None, zero, one):
+        if len(functions) != 8 or not all(callable(f) for f in functions):
+            raise ValueError("functions: expected sin, cos, sqrt, select_lt, tanh, atan2, floor, from_float")
         self.compiled = compiled
         self.functions = functions
+        self.zero, self.one = zero, one
 
     def set_q(self, q):
         """Take positions, (nq,) array of objects."""
-        self.q = checked_objects(q, "q", self.compiled.model.num_positions)
+        self.q = self.take(q, "q", self.compiled.model.num_positions)
 
     def set_v(self, v):
         """Take velocities, (nv,) array of objects."""
-        self.v = checked_objects(v, "v", self.compiled.model.num_velocities)
+        self.v = self.take(v, "v", self.compiled.model.num_velocities)
 
     def set_parameters(self, parameters):
         """Take parameters, (size,) array of objects, and derive from them what kernels read."""
         cdef const Model* m = &self.compiled.model
-        parameters = checked_objects(parameters, "parameters", self.compiled.layout.size)
+        parameters = self.take(parameters, "parameters", self.compiled.layout.size)
         derived = new_objects(count_derived(m))
         cdef Parameters[PyScalar] p
         cdef PyFunctionsScope scope
@@ -72,7 +75,7 @@ cdef class ObjectEngine:
         cdef Parameters[PyScalar] p = self.of_parameters
         cdef Switches switches = context.switches
         held = context._locked, context._weightless
-        x = checked_objects([] if x is None else x, "x", count_input(quantity, index, m))
+        x = self.take([] if x is None else x, "x", count_input(quantity, index, m))
         out = new_objects(count_result(quantity, m))
         work = new_objects(count_work_of(quantity, m))
         bases = np.empty(m.num_bodies, dtype=np.intc)
@@ -84,18 +87,27 @@ cdef class ObjectEngine:
         )
         raise_if_set()
         del parameters, derived, q, v, held
-        return out
+        return self.give(out)
 
+    cdef object take(self, values, name, Py_ssize_t size):
+        """A copy that nobody writes into, with floats for zero and one."""
+        if len(values) != size:
+            raise ValueError(f"{name}: expected {size} objects, got {len(values)}")
+        objects = np.empty(size, dtype=object)
+        cdef Py_ssize_t i
+        for i in range(size):
+            value = values[i]
+            objects[i] = 0.0 if value is self.zero else 1.0 if value is self.one else value
+        return objects
 
-cdef object checked_objects(values, name, Py_ssize_t size):
-    """A copy that nobody writes into."""
-    if len(values) != size:
-        raise ValueError(f"{name}: expected {size} objects, got {len(values)}")
-    objects = np.empty(size, dtype=object)
-    cdef Py_ssize_t i
-    for i in range(size):
-        objects[i] = values[i]
-    return objects
+    cdef object give(self, objects):
+        """The array, with objects of the scalar for floats."""
+        cdef Py_ssize_t i
+        from_float = self.functions[7]
+        for i in range(objects.shape[0]):
+            if type(objects[i]) is float:
+                objects[i] = from_float(objects[i])
+        return objects
 
 
 cdef object new_objects(Py_ssize_t size):
@@ -107,10 +119,10 @@ cdef PyScalar* objects_of(array) noexcept:
 
 
 cdef int install(PyFunctionsScope* scope, tuple functions) except -1:
-    sin, cos, sqrt, select_lt, tanh, atan2, floor = functions
+    sin, cos, sqrt, select_lt, tanh, atan2, floor, from_float = functions
     scope.install(
         <PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select_lt, <PyObject*>tanh, <PyObject*>atan2,
-        <PyObject*>floor
+        <PyObject*>floor, <PyObject*>from_float
     )
     return 0
 

@@ -202,7 +202,10 @@ def apply_dual(str operation, *operands, double factor=1.0):
 
 
 def apply_python(str operation, *operands, double factor=1.0, functions=None):
-    """Apply an operation to Python objects; `functions` is (sin, cos, sqrt, select_lt, tanh, atan2, floor)."""
+    """Apply an operation to Python objects.
+
+    `functions` is (sin, cos, sqrt, select_lt, tanh, atan2, floor), or these and from_float.
+    """
     cdef int code = _find(operation, len(operands))
     cdef PyFunctionsScope scope
     cdef PyScalar x[4]
@@ -249,10 +252,10 @@ def apply_python_arrays(
 
 
 cdef install(PyFunctionsScope* scope, functions):
-    sin, cos, sqrt, select, tanh, atan2, floor = functions
+    sin, cos, sqrt, select, tanh, atan2, floor = functions[:7]
     scope.install(
         <PyObject*>sin, <PyObject*>cos, <PyObject*>sqrt, <PyObject*>select, <PyObject*>tanh, <PyObject*>atan2,
-        <PyObject*>floor
+        <PyObject*>floor, <PyObject*>functions[7] if len(functions) > 7 else NULL
     )
 
 

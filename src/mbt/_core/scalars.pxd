@@ -95,7 +95,7 @@ cdef extern from "scalars/pyscalar.hpp" namespace "MBT_NS" nogil:
         PyFunctionsScope()
         void install(
             PyObject* sin, PyObject* cos, PyObject* sqrt, PyObject* select_lt, PyObject* tanh, PyObject* atan2,
-            PyObject* floor)
+            PyObject* floor, PyObject* from_float)  # the last may be NULL
 
 
 cdef extern from "scalars/transpose.hpp" namespace "MBT_NS" nogil:

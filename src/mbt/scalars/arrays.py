@@ -332,8 +332,7 @@ class AutoDiffArrays(ScalarArrays):
 class ObjectArrays(ScalarArrays):
     """Python objects, in arrays of objects.
 
-    Exact zeros and ones are Python floats inside, which kernels fold, and the zero and one of the scalar
-    outside.
+    The zero and the one of the scalar are Python floats inside, which kernels fold.
     """
 
     def __init__(self, scalar_type: ScalarType) -> None:
@@ -375,34 +374,25 @@ class ObjectArrays(ScalarArrays):
                 f"{name}: expected objects of the scalar {self.scalar_type.name!r}, "
                 f"got {type(value).__name__}"
             )
-        if isinstance(value, (float, np.floating)) or (
-            isinstance(value, (int, np.integer)) and value in (0, 1)
-        ):
-            value = float(value)
-            if value not in (0.0, 1.0) and self.scalar_type.from_float is not None:
-                value = self.scalar_type.from_float(value)
-        entries.append(value)
+        entries.append(self.scalar(value))
         return ()
-
-    def lifted(self, array: Any) -> Any:
-        """Return an array in which floats became objects of the scalar, in place."""
-        flat = array.reshape(-1)
-        for i, entry in enumerate(flat):
-            if type(entry) is float:
-                flat[i] = self.scalar_type.lift(entry)
-        return array
 
     def values(self, array: Any) -> None:
         """Return nothing: objects need not have a value."""
         return
 
     def scalar(self, entry: Any) -> Any:
-        """Return one entry."""
-        return self.scalar_type.lift(entry) if type(entry) is float else entry
+        """Return one entry; plain numbers become objects of the scalar."""
+        if isinstance(entry, (float, np.floating)):
+            return self.scalar_type.lift(float(entry))
+        # Integers that no double holds stay what they are.
+        if isinstance(entry, (int, np.integer)) and abs(int(entry)) <= 2**53:
+            return self.scalar_type.lift(float(entry))
+        return entry
 
     def is_less(self, a: Any, b: Any) -> bool:
         """Return False: objects need not have a value."""
-        return isinstance(a, float) and isinstance(b, float) and a < b
+        return False
 
     @property
     def _functions(self) -> ScalarType:
@@ -435,7 +425,7 @@ class ObjectArrays(ScalarArrays):
     def zeros(self, shape: tuple[int, ...], *like: Any) -> Any:
         """Return zeros."""
         array = np.empty(shape, dtype=object)
-        array.fill(0.0)
+        array.fill(self.scalar_type.zero)
         return array
 
     def frozen(self, view: Any) -> Any:
@@ -449,9 +439,9 @@ class ObjectArrays(ScalarArrays):
         return total
 
     def _sum(self, a: Any, b: Any) -> Any:
-        if type(a) is float and a == 0.0:
+        if self.is_zero(a):
             return b
-        return a if type(b) is float and b == 0.0 else a + b
+        return a if self.is_zero(b) else a + b
 
     def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
         """Return a new array with addends at some indices."""
@@ -469,8 +459,8 @@ class ObjectArrays(ScalarArrays):
         return _map(lambda entry: entry / divisor, np.asarray(array, dtype=object))
 
     def is_zero(self, number: Any) -> bool:
-        """Whether a number is the float zero, or the zero of the scalar itself."""
-        return number is self.scalar_type.zero or (isinstance(number, float) and number == 0.0)
+        """Whether a number is the zero of the scalar itself."""
+        return number is self.scalar_type.zero
 
     def is_identity(self, matrix: Any) -> bool:
         """Whether the entries are the one and the zero of the scalar."""
@@ -493,7 +483,8 @@ class ObjectArrays(ScalarArrays):
 
     def make_engine(self, compiled: CompiledModel) -> ObjectEngine:
         """Return what computes for one Context."""
-        return ObjectEngine(compiled, self.scalar_type.functions)
+        t = self.scalar_type
+        return ObjectEngine(compiled, t.functions, t.zero, t.one)
 
     def set_engine(self, engine: ObjectEngine, name: str, array: Any) -> None:
         """Give q, v or parameters to an engine."""
@@ -503,7 +494,7 @@ class ObjectArrays(ScalarArrays):
         self, engine: ObjectEngine, context: ContextCore, quantity: Quantity, index: int, x: Any
     ) -> Any:
         """Return a quantity."""
-        return self.lifted(engine.evaluate(context, quantity, index, x))
+        return engine.evaluate(context, quantity, index, x)
 
 
 def _map(function: Any, *arrays_: Any) -> Any:

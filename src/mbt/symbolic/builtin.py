@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mbt.errors import ArgumentTypeError, ArgumentValueError
+
 __all__ = ["MAKERS"]
 
 
@@ -43,13 +45,20 @@ def _autodiff() -> dict[str, Any]:
 
 
 def _sympy() -> dict[str, Any]:
+    import math
+
     import sympy as sp  # type: ignore[import-untyped]
 
     def select_lt(a: Any, b: Any, x: Any, y: Any) -> Any:
         return sp.Piecewise((x, a < b), (y, True))
 
     def from_float(number: float) -> Any:
-        return sp.Integer(int(number)) if number.is_integer() else sp.Float(number)
+        # 0.375 was meant to be 3/8; who wrote 0.1 may have measured it.
+        if math.isfinite(number):
+            ratio = number.as_integer_ratio()
+            if ratio[1] <= 1024 and abs(ratio[0]) < 2**53:
+                return sp.Rational(*ratio)
+        return sp.Float(number)
 
     def entries(value: Any) -> list[Any] | None:
         return list(value) if isinstance(value, (sp.MatrixBase, sp.NDimArray)) else None
@@ -77,7 +86,11 @@ def _casadi() -> dict[str, Any]:
         return casadi.if_else(a < b, x, y)
 
     def entries(value: Any) -> list[Any] | None:
-        if not isinstance(value, (casadi.SX, casadi.MX, casadi.DM)) or value.numel() == 1:
+        if isinstance(value, casadi.MX):
+            raise ArgumentTypeError(
+                "expected casadi.SX, got casadi.MX: make a casadi.Function with SX, and call it with MX"
+            )
+        if not isinstance(value, (casadi.SX, casadi.DM)) or value.numel() == 1:
             return None
         return [value[i, j] for i in range(value.shape[0]) for j in range(value.shape[1])]
 
@@ -115,6 +128,72 @@ def _mpmath() -> dict[str, Any]:
     }
 
 
+def _fraction() -> dict[str, Any]:
+    import math
+    from fractions import Fraction
+
+    def only_at_zero(name: str, result: int) -> Callable[[Any], Any]:
+        def function(x: Any) -> Any:
+            if x == 0:
+                return Fraction(result)
+            raise ArgumentValueError(
+                f"{name}({x}) is no fraction: choose a scalar that has it, such as 'mpmath' or 'sympy'"
+            )
+
+        return function
+
+    arctangent = only_at_zero("arctangent", 0)
+
+    def sqrt(x: Any) -> Any:
+        root = Fraction(math.isqrt(abs(x.numerator)), math.isqrt(x.denominator))
+        if root * root == x:
+            return root
+        raise ArgumentValueError(
+            f"sqrt({x}) is no fraction: choose a scalar that has it, such as 'mpmath' or 'sympy'"
+        )
+
+    return {
+        "name": "fraction",
+        "zero": Fraction(0),
+        "one": Fraction(1),
+        "sin": only_at_zero("sin", 0),
+        "cos": only_at_zero("cos", 1),
+        "sqrt": sqrt,
+        "tanh": only_at_zero("tanh", 0),
+        "atan2": lambda y, x: Fraction(0) if y == 0 < x else arctangent(y / x),
+        "floor": lambda x: Fraction(math.floor(x)),
+        "select_lt": _choose,
+        "from_float": Fraction,
+    }
+
+
+def _jax() -> dict[str, Any]:
+    import jax
+    import jax.numpy as jnp
+
+    def select_lt(a: Any, b: Any, x: Any, y: Any) -> Any:
+        return jnp.where(a < b, x, y)
+
+    def entries(value: Any) -> list[Any] | None:
+        return list(value.ravel()) if isinstance(value, jax.Array) and value.ndim else None
+
+    # Python floats: they take the precision of what they meet.
+    return {
+        "name": "jax",
+        "zero": 0.0,
+        "one": 1.0,
+        "sin": jnp.sin,
+        "cos": jnp.cos,
+        "sqrt": jnp.sqrt,
+        "tanh": jnp.tanh,
+        "atan2": jnp.arctan2,
+        "floor": jnp.floor,
+        "select_lt": select_lt,
+        "from_float": float,
+        "entries": entries,
+    }
+
+
 def _choose(a: Any, b: Any, x: Any, y: Any) -> Any:
     return x if a < b else y
 
@@ -125,4 +204,6 @@ MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "sympy": _sympy,
     "casadi": _casadi,
     "mpmath": _mpmath,
+    "fraction": _fraction,
+    "jax": _jax,
 }

@@ -18,18 +18,17 @@ _FUNCTIONS = {"sin": 1, "cos": 1, "sqrt": 1, "tanh": 1, "atan2": 2, "floor": 1, 
 class ScalarType:
     """A type of Python objects that a tree can compute with: numbers, or expressions.
 
-    Objects need ``+ - * /`` and unary ``-``, with each other and with Python floats on either side. Nothing
-    is ever
-    compared, or asked whether it is true. Only the functions that a model calls must work: `tanh`, `atan2`
-    and
-    `floor` are for friction, bushings and paths.
+    Objects need ``+ - * /`` and unary ``-`` with each other. Nothing is ever compared, or asked whether it is
+    true. Only the functions that a model calls must work: `tanh`, `atan2` and `floor` are for friction,
+    bushings and paths.
 
     Parameters
     ----------
     name : str
         Its name.
     zero, one : object
-        Zero and one of the scalar: results that are exactly 0.0 or 1.0 become these.
+        Zero and one of the scalar. These two objects are folded: sums and products with them are not
+        computed.
     sin, cos, sqrt, tanh, floor : callable
         Functions of one object.
     atan2 : callable
@@ -37,32 +36,32 @@ class ScalarType:
     select_lt : callable
         ``select_lt(a, b, x, y)`` is x where a < b, and y elsewhere: it may build a conditional expression.
     from_float : callable, optional
-        Makes an object of a float, as results that are no objects of the scalar are. ``one * x`` unless
-        given.
+        Makes an object of a float: of the numbers of a model, and of constants of formulas.
+        ``one * x`` unless given.
     entries : callable, optional
         Returns the entries of a matrix of the package in C order, as a list; None where the object is no
         matrix.
 
     Examples
     --------
-    Fractions are exact, where neither sine nor root is needed:
+    Decimal numbers have neither sines nor the like, which a mass on a rail does not need:
 
-    >>> from fractions import Fraction
+    >>> from decimal import Decimal
     >>> import mbt
     >>> def undefined(*args):
-    ...     raise TypeError("a fraction has none")
-    >>> exact = mbt.symbolic.ScalarType(
-    ...     "fraction", Fraction(0), Fraction(1), *[undefined] * 6,
-    ...     lambda a, b, x, y: x if a < b else y, from_float=Fraction,
+    ...     raise NotImplementedError("a decimal number has none")
+    >>> decimal = mbt.symbolic.ScalarType(
+    ...     "decimal", Decimal(0), Decimal(1), undefined, undefined, Decimal.sqrt, undefined, undefined,
+    ...     undefined, lambda a, b, x, y: x if a < b else y, from_float=Decimal,
     ... )
     >>> tree = mbt.MultibodyTree()
     >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.point_mass(3.0, [0, 0, 0])))
     >>> rail = tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, ball, None, axis=[0, 0, 1])
     >>> tree.finalize()
-    >>> twin = tree.clone_to_scalar(exact)
+    >>> twin = tree.clone_to_scalar(decimal)
     >>> context = twin.create_default_context()
-    >>> twin.calc_inverse_dynamics(context, [Fraction(1, 7)])
-    array([Fraction(3, 7)], dtype=object)
+    >>> twin.calc_inverse_dynamics(context, [Decimal("0.1")])
+    array([Decimal('0.3')], dtype=object)
     """
 
     name: str
@@ -91,8 +90,8 @@ class ScalarType:
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """Sin, cos, sqrt, select_lt, tanh, atan2 and floor, as the compiled core takes them."""
-        return (self.sin, self.cos, self.sqrt, self.select_lt, self.tanh, self.atan2, self.floor)
+        """Sin, cos, sqrt, select_lt, tanh, atan2, floor and lift, as the compiled core takes them."""
+        return (self.sin, self.cos, self.sqrt, self.select_lt, self.tanh, self.atan2, self.floor, self.lift)
 
     def lift(self, number: float) -> Any:
         """Return a float as an object of this scalar."""
@@ -130,7 +129,7 @@ def get_scalar_type(scalar: object) -> ScalarType:
 
     Parameters
     ----------
-    scalar : {"double", "autodiff", "sympy", "casadi", "mpmath"} or ScalarType
+    scalar : {"double", "autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"} or ScalarType
         Which one.
 
     Raises

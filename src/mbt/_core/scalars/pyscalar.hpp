@@ -8,8 +8,10 @@
 // sees the exception, makes no Python call and yields null too. The caller of a kernel checks
 // PyErr_Occurred() once, at the end.
 //
-// Folding keeps expressions small: a Python float that is exactly 0 or 1 (by type and value, never
-// by truth value) acts as neutral element, and 0 times anything is 0, even times inf or NaN.
+// Python floats are the constants of kernels. Folding keeps expressions small: a float that is exactly 0 or 1
+// (by type and value, never by truth value) acts as neutral element, 0 times anything is 0, even times inf or
+// NaN, and floats among themselves compute as doubles. What else an operation is given has gone through
+// from_float, where there is one: 0.5 times a Fraction is no float.
 #pragma once
 
 #include <Python.h>
@@ -52,7 +54,8 @@ static inline PyScalar pyscalar_borrow(PyObject* object) noexcept {
 }
 
 // The functions that numbers do not bring along: called as sin(x), cos(x), sqrt(x),
-// select_lt(a, b, x, y), tanh(x), atan2(y, x) and floor(x). Borrowed references.
+// select_lt(a, b, x, y), tanh(x), atan2(y, x), floor(x) and from_float(x), which may be null: the scalar takes
+// floats as they are. Borrowed references.
 struct PyFunctions {
   PyObject* sin;
   PyObject* cos;
@@ -61,6 +64,7 @@ struct PyFunctions {
   PyObject* tanh;
   PyObject* atan2;
   PyObject* floor;
+  PyObject* from_float;
 };
 
 static thread_local PyFunctions current_py_functions = {};
@@ -79,9 +83,9 @@ class PyFunctionsScope {
 
   void install(
       PyObject* sin, PyObject* cos, PyObject* sqrt, PyObject* select_lt, PyObject* tanh, PyObject* atan2,
-      PyObject* floor) noexcept {
-    const PyFunctions functions = {sin, cos, sqrt, select_lt, tanh, atan2, floor};
-    for (PyObject* function : {sin, cos, sqrt, select_lt, tanh, atan2, floor}) Py_XINCREF(function);
+      PyObject* floor, PyObject* from_float) noexcept {
+    const PyFunctions functions = {sin, cos, sqrt, select_lt, tanh, atan2, floor, from_float};
+    for (PyObject* function : {sin, cos, sqrt, select_lt, tanh, atan2, floor, from_float}) Py_XINCREF(function);
     release();
     mine_ = functions;
     current_py_functions = mine_;
@@ -91,7 +95,8 @@ class PyFunctionsScope {
   void release() noexcept {
     const PyFunctions old = mine_;
     mine_ = {};
-    for (PyObject* function : {old.sin, old.cos, old.sqrt, old.select_lt, old.tanh, old.atan2, old.floor})
+    for (PyObject* function :
+         {old.sin, old.cos, old.sqrt, old.select_lt, old.tanh, old.atan2, old.floor, old.from_float})
       Py_XDECREF(function);
   }
 
@@ -109,17 +114,33 @@ static inline bool usable(const PyScalar& a) {
 }
 static inline bool usable(const PyScalar& a, const PyScalar& b) { return usable(a) && usable(b); }
 
+static inline bool is_float(const PyScalar& a) { return PyFloat_CheckExact(a.p); }
 static inline bool is_float(const PyScalar& a, double value) {
-  return PyFloat_CheckExact(a.p) && PyFloat_AS_DOUBLE(a.p) == value;
+  return is_float(a) && PyFloat_AS_DOUBLE(a.p) == value;
+}
+static inline bool are_floats(const PyScalar& a, const PyScalar& b) { return is_float(a) && is_float(b); }
+static inline double value_of(const PyScalar& a) { return PyFloat_AS_DOUBLE(a.p); }
+
+// A float as an object of the scalar; everything else as it is. Null where from_float fails.
+static inline PyScalar lifted(PyScalar a) {
+  PyObject* const from_float = current_py_functions.from_float;
+  if (!from_float || !is_float(a)) return a;
+  return pyscalar_steal(PyObject_Vectorcall(from_float, &a.p, 1, nullptr));
 }
 
 // Operands are held during the call: they may be slots of an array that the called code changes.
-static inline PyScalar operate(PyObject* (*function)(PyObject*, PyObject*), PyScalar a, PyScalar b) {
+[[maybe_unused]] MBT_NOINLINE static PyScalar operate(
+    PyObject* (*function)(PyObject*, PyObject*), PyScalar a, PyScalar b) {
+  a = lifted(a);
+  if (!a.p) return a;
+  b = lifted(b);
+  if (!b.p) return b;
   return pyscalar_steal(function(a.p, b.p));
 }
 
 [[maybe_unused]] MBT_NOINLINE static PyScalar operator-(const PyScalar& a) {
   if (!usable(a)) return PyScalar();
+  if (is_float(a)) return PyScalar(-value_of(a));
   const PyScalar held = a;
   return pyscalar_steal(PyNumber_Negative(held.p));
 }
@@ -128,6 +149,7 @@ static inline PyScalar operate(PyObject* (*function)(PyObject*, PyObject*), PySc
   if (!usable(a, b)) return PyScalar();
   if (is_float(a, 0.0)) return b;
   if (is_float(b, 0.0)) return a;
+  if (are_floats(a, b)) return PyScalar(value_of(a) + value_of(b));
   return operate(PyNumber_Add, a, b);
 }
 
@@ -135,6 +157,7 @@ static inline PyScalar operate(PyObject* (*function)(PyObject*, PyObject*), PySc
   if (!usable(a, b)) return PyScalar();
   if (is_float(b, 0.0)) return a;
   if (is_float(a, 0.0)) return -b;
+  if (are_floats(a, b)) return PyScalar(value_of(a) - value_of(b));
   return operate(PyNumber_Subtract, a, b);
 }
 
@@ -142,9 +165,11 @@ static inline PyScalar operate(PyObject* (*function)(PyObject*, PyObject*), PySc
   if (!usable(a, b)) return PyScalar();
   if (is_float(a, 0.0) || is_float(b, 1.0)) return a;
   if (is_float(b, 0.0) || is_float(a, 1.0)) return b;
+  if (are_floats(a, b)) return PyScalar(value_of(a)*value_of(b));
   return operate(PyNumber_Multiply, a, b);
 }
 
+// Floats are divided by the scalar: a third has no exact double, and 1/0 is what the scalar says.
 [[maybe_unused]] MBT_NOINLINE static PyScalar operator/(const PyScalar& a, const PyScalar& b) {
   if (!usable(a, b)) return PyScalar();
   if (is_float(b, 1.0)) return a;
@@ -160,40 +185,59 @@ static inline PyScalar& operator*=(PyScalar& a, const PyScalar& b) { return a = 
 static inline PyScalar& operator/=(PyScalar& a, const PyScalar& b) { return a = a / b; }
 
 // function(arguments[0], ..., arguments[count - 1]); the arguments are usable and held by the caller.
-[[maybe_unused]] MBT_NOINLINE static PyScalar call(
-    PyObject* function, PyObject* const* arguments, size_t count) {
-  if (function) return pyscalar_steal(PyObject_Vectorcall(function, arguments, count, nullptr));
-  PyErr_SetString(PyExc_SystemError, "no functions are installed for Python scalars");
-  return PyScalar();
+[[maybe_unused]] MBT_NOINLINE static PyScalar call(PyObject* function, PyScalar* arguments, size_t count) {
+  if (!function) {
+    PyErr_SetString(PyExc_SystemError, "no functions are installed for Python scalars");
+    return PyScalar();
+  }
+  for (size_t i = 0; i < count; ++i) {
+    arguments[i] = lifted(arguments[i]);
+    if (!arguments[i].p) return PyScalar();
+  }
+  return pyscalar_steal(PyObject_Vectorcall(function, &arguments->p, count, nullptr));
 }
 
+// Where the result is 0 or 1 for a float, the function is not called: not every scalar has it.
+
 static inline PyScalar sqrt_(PyScalar a) {
-  return usable(a) ? call(current_py_functions.sqrt, &a.p, 1) : PyScalar();
+  if (!usable(a)) return PyScalar();
+  if (is_float(a, 0.0) || is_float(a, 1.0)) return a;
+  return call(current_py_functions.sqrt, &a, 1);
 }
 
 static inline void sincos_(PyScalar a, PyScalar* s, PyScalar* c) {
-  *s = usable(a) ? call(current_py_functions.sin, &a.p, 1) : PyScalar();
-  *c = usable(a) ? call(current_py_functions.cos, &a.p, 1) : PyScalar();
+  if (usable(a) && is_float(a, 0.0)) {
+    *s = PyScalar(0.0);
+    *c = PyScalar(1.0);
+    return;
+  }
+  PyScalar again = a;
+  *s = usable(a) ? call(current_py_functions.sin, &a, 1) : PyScalar();
+  *c = usable(again) ? call(current_py_functions.cos, &again, 1) : PyScalar();
 }
 
 static inline PyScalar tanh_(PyScalar a) {
-  return usable(a) ? call(current_py_functions.tanh, &a.p, 1) : PyScalar();
+  if (!usable(a)) return PyScalar();
+  return is_float(a, 0.0) ? a : call(current_py_functions.tanh, &a, 1);
 }
 
 static inline PyScalar floor_(PyScalar a) {
-  return usable(a) ? call(current_py_functions.floor, &a.p, 1) : PyScalar();
+  if (!usable(a)) return PyScalar();
+  return is_float(a, 0.0) || is_float(a, 1.0) ? a : call(current_py_functions.floor, &a, 1);
 }
 
 static inline PyScalar atan2_(PyScalar y, PyScalar x) {
   if (!usable(y, x)) return PyScalar();
-  PyObject* arguments[] = {y.p, x.p};
+  if (is_float(y, 0.0) && is_float(x, 1.0)) return y;
+  PyScalar arguments[] = {y, x};
   return call(current_py_functions.atan2, arguments, 2);
 }
 
 // The function decides; it may also build a conditional expression.
 static inline PyScalar select_lt(PyScalar a, PyScalar b, PyScalar x, PyScalar y) {
   if (!usable(a, b) || !usable(x, y)) return PyScalar();
-  PyObject* arguments[] = {a.p, b.p, x.p, y.p};
+  if (are_floats(a, b)) return value_of(a) < value_of(b) ? x : y;
+  PyScalar arguments[] = {a, b, x, y};
   return call(current_py_functions.select_lt, arguments, 4);
 }
 
