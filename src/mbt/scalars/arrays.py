@@ -128,6 +128,10 @@ class ScalarArrays(Numbers):
         """Return an array of doubles as one of this scalar."""
         return self.as_float_array(array, "array")
 
+    def take_parameters(self, compiled: CompiledModel, num_frames: int) -> Any:
+        """Return the default parameters of a model."""
+        return self.take_numbers(compiled.default_parameters).copy()
+
     def stack(self, numbers: Sequence[Any]) -> Any:
         """Return one array of several numbers."""
         return self.as_float_array(list(numbers), "numbers")
@@ -352,6 +356,19 @@ class ObjectArrays(ScalarArrays):
             else:
                 raise shape_error(name, shape, extent)
         return array.reshape(extent)
+
+    def take_parameters(self, compiled: CompiledModel, num_frames: int) -> Any:
+        """Return the default parameters of a model; of rotations, what is 0, 1 or -1 but for rounding is so.
+
+        The cosine of a right angle is 6e-17 in doubles, and would run through all expressions.
+        """
+        parameters = compiled.default_parameters.copy()
+        for i in range(num_frames):
+            X = parameters[compiled.parameter_slice("frame_pose", i)].reshape(4, 4)
+            R = X[:3, :3]
+            whole = np.round(R)
+            R[...] = np.where(np.abs(R - whole) <= 4 * np.finfo(float).eps, whole, R)
+        return self.take_numbers(parameters)
 
     def _entries(self, value: Any) -> list[Any] | None:
         return None if self.scalar_type.entries is None else self.scalar_type.entries(value)

@@ -59,7 +59,7 @@ class ScalarContext(Context):
         self._q: Any = numbers.frozen(numbers.take_numbers(compiled.default_q).copy())
         self._v: Any = numbers.frozen(numbers.zeros((tree.num_velocities,)))
         self._actuation = numbers.frozen(numbers.zeros((len(tree.joint_actuators),)))
-        self._parameters = numbers.frozen(numbers.take_numbers(compiled.default_parameters).copy())
+        self._parameters = numbers.frozen(numbers.take_parameters(compiled, tree.num_frames))
         self._time: Any = 0.0
         # Until somebody sets them, inputs are zero and cost nothing.
         self._has_actuation = False
