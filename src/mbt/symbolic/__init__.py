@@ -1,10 +1,21 @@
-"""Scalars that are Python objects: what a tree needs to compute with them.
+"""Scalars that are Python objects, and functions made of expressions.
 
-``tree.clone_to_scalar("sympy")``, ``"casadi"`` and ``"mpmath"`` know their scalar by name; any other one
-takes a
-`ScalarType`.
+``tree.clone_to_scalar("sympy")``, ``"casadi"``, ``"mpmath"``, ``"fraction"`` and ``"jax"`` know their scalar
+by name; any other one takes a `ScalarType`. `make_expressions` gives what a tree computes in symbols;
+`make_casadi_function`, `make_python_function` and `make_c_code` make functions of expressions.
 """
 
+from mbt.symbolic.casadi_function import make_casadi_function
+from mbt.symbolic.code import PythonFunction, make_c_code, make_python_function
+from mbt.symbolic.expressions import make_expressions
 from mbt.symbolic.scalar_type import ScalarType, get_scalar_type
 
-__all__ = ["ScalarType", "get_scalar_type"]
+__all__ = [
+    "PythonFunction",
+    "ScalarType",
+    "get_scalar_type",
+    "make_c_code",
+    "make_casadi_function",
+    "make_expressions",
+    "make_python_function",
+]

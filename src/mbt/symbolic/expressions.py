@@ -1,0 +1,150 @@
+"""What a tree computes, in symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, unknown_name_error
+
+__all__ = ["Arrays", "make_expressions"]
+
+Arrays = dict[str, Any]
+
+
+class _Quantity(NamedTuple):
+    inputs: str
+    outputs: str
+    compute: Callable[..., Any]
+
+
+_QUANTITIES = {
+    "inverse_dynamics": _Quantity(
+        "q v vdot", "tau", lambda tree, c, x: tree.calc_inverse_dynamics(c, x, include_force_elements=True)
+    ),
+    "forward_dynamics": _Quantity(
+        "q v tau", "vdot", lambda tree, c, x: tree.calc_forward_dynamics(c, x)
+    ),
+    "mass_matrix": _Quantity("q", "M", lambda tree, c: tree.calc_mass_matrix(c)),
+    "bias_term": _Quantity("q v", "Cv", lambda tree, c: tree.calc_bias_term(c)),
+    "gravity_generalized_forces": _Quantity(
+        "q", "tau_g", lambda tree, c: tree.calc_gravity_generalized_forces(c)
+    ),
+    "body_poses": _Quantity("q", "X_WB", lambda tree, c: tree.eval_position_kinematics(c).X_WB),
+    "frame_jacobian": _Quantity("q", "J", lambda tree, c, *, frame: _calc_frame_jacobian(tree, c, frame)),
+    "inverse_dynamics_derivatives": _Quantity(
+        "q v vdot", "dtau_dq dtau_dv M", lambda tree, c, x: tree.calc_inverse_dynamics_derivatives(c, x)
+    ),
+    "forward_dynamics_derivatives": _Quantity(
+        "q v tau", "dvdot_dq dvdot_dv M_inverse",
+        lambda tree, c, x: tree.calc_forward_dynamics_derivatives(c, x),
+    ),
+}  # fmt: skip
+
+
+def make_expressions(
+    tree: Any, quantity: str, scalar: str = "sympy", *, frame: Any = None
+) -> tuple[Arrays, Arrays]:
+    """Return the symbols that a quantity depends on, and the expressions that it is.
+
+    Parameters are the defaults of the tree. Gravity, the other force elements and joint damping act;
+    actuation does not.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized one.
+    quantity : str
+        A function of `mbt.functional`: "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_term",
+        "gravity_generalized_forces", "body_poses", "frame_jacobian", "inverse_dynamics_derivatives" or
+        "forward_dynamics_derivatives".
+    scalar : {"sympy", "casadi"}, optional
+        Whose symbols.
+    frame : Frame, optional
+        The frame of "frame_jacobian", and of nothing else.
+
+    Returns
+    -------
+    inputs, outputs : dict of str to ndarray of object
+        By the names in `mbt.functional`: for inverse dynamics q, v, vdot and tau. Symbols are named after
+        their index: ``q0``, ``q1`` in SymPy, ``q_0``, ``q_1`` in CasADi.
+
+    Raises
+    ------
+    UnknownNameError
+        When there is no such quantity, or no symbols of such a scalar.
+    ArgumentTypeError, ArgumentValueError
+        When `tree` is none, or `frame` is missing or out of place.
+    NotFinalizedError
+        Before ``finalize()``.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.point_mass(3.0, [0, 0, -2])))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, ball, None, axis=[0, 1, 0])
+    >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10]))
+    >>> tree.finalize()
+    >>> inputs, outputs = mbt.symbolic.make_expressions(tree, "inverse_dynamics")
+    >>> outputs["tau"]
+    array([12*vdot0 + 60*sin(q0)], dtype=object)
+    """
+    if not callable(getattr(tree, "clone_to_scalar", None)):
+        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
+    for name, value, known in (("quantity", quantity, _QUANTITIES), ("scalar", scalar, _SYMBOLS)):
+        if not isinstance(value, str):
+            raise ArgumentTypeError(f"{name}: expected one of {', '.join(known)}, got {type(value).__name__}")
+        if value not in known:
+            raise unknown_name_error(name, value, list(known))
+    if (frame is not None) != (quantity == "frame_jacobian"):
+        raise ArgumentValueError(
+            "frame: expected a frame for 'frame_jacobian', got None"
+            if frame is None
+            else f"frame: only 'frame_jacobian' is of a frame, not {quantity!r}"
+        )
+    chosen = _QUANTITIES[quantity]
+    twin = tree.clone_to_scalar(scalar)
+    inputs = {}
+    for name in chosen.inputs.split():
+        size = twin.num_positions if name == "q" else twin.num_velocities
+        inputs[name] = _as_array(_SYMBOLS[scalar](name, size))
+    context = twin.create_default_context()
+    context.q = inputs["q"]
+    if "v" in inputs:
+        context.v = inputs["v"]
+    rest = [array for name, array in inputs.items() if name not in ("q", "v")]
+    options = {} if frame is None else {"frame": twin.get_variant(frame)}
+    results = chosen.compute(twin, context, *rest, **options)
+    names = chosen.outputs.split()
+    return inputs, dict(zip(names, results if len(names) > 1 else [results], strict=True))
+
+
+def _calc_frame_jacobian(tree: Any, context: Any, frame: Any) -> Any:
+    world = tree.world_frame
+    return tree.calc_jacobian_spatial_velocity(context, "v", frame, [0, 0, 0], world, world)
+
+
+def _as_array(objects: list[Any]) -> Any:
+    array = np.empty(len(objects), dtype=object)
+    for i, entry in enumerate(objects):
+        array[i] = entry
+    return array
+
+
+def _sympy_symbols(name: str, size: int) -> list[Any]:
+    import sympy as sp  # type: ignore[import-untyped]
+
+    return [sp.Symbol(f"{name}{i}") for i in range(size)]
+
+
+def _casadi_symbols(name: str, size: int) -> list[Any]:
+    import casadi
+
+    symbols = casadi.SX.sym(name, size)
+    return [symbols[i] for i in range(size)]
+
+
+_SYMBOLS = {"sympy": _sympy_symbols, "casadi": _casadi_symbols}
