@@ -12,9 +12,11 @@ import numpy as np
 
 import mbt
 from core.kernel_scalars import BOUNDED_FUNCTIONS, Bounded, Functions, select
-from mbt._core.evaluation import Function, evaluate_lanes, evaluate_python, lane_count
+from mbt._core.evaluation import lane_count
+from mbt._core.variants import Quantity
 from support.build import build_tree
 from support.description import Array, Model
+from support.engines import evaluate_lanes, evaluate_python, index_of
 from support.random_trees import (
     ALL_KINDS,
     CATALOGUE,
@@ -29,7 +31,37 @@ from support.random_trees import (
 Arguments: TypeAlias = tuple[Array, Array, Array, Array]
 
 W = lane_count()
-FUNCTIONS = tuple(Function)
+# Those that the public methods give in double, one to one.
+FUNCTIONS = (
+    Quantity.INVERSE_DYNAMICS,
+    Quantity.FORWARD_DYNAMICS,
+    Quantity.MASS_MATRIX,
+    Quantity.MASS_MATRIX_INVERSE,
+    Quantity.GRAVITY_GENERALIZED_FORCES,
+    Quantity.CORIOLIS_MATRIX,
+    Quantity.BODY_POSES,
+    Quantity.ANGULAR_JACOBIAN,
+    Quantity.TRANSLATIONAL_JACOBIAN,
+    Quantity.KINETIC_ENERGY,
+    Quantity.POTENTIAL_ENERGY,
+    Quantity.CONSERVATIVE_POWER,
+    Quantity.NON_CONSERVATIVE_POWER,
+    Quantity.MASS_MOMENT,
+    Quantity.MOMENTUM,
+    Quantity.QDOT,
+    Quantity.VELOCITY,
+    Quantity.POSITION_KINEMATICS,
+    Quantity.SPATIAL_INERTIAS,
+    Quantity.VELOCITY_KINEMATICS,
+    Quantity.ACCELERATION_KINEMATICS,
+    Quantity.REACTION_FORCES,
+    Quantity.GENERALIZED_FORCES,
+    Quantity.INVERSE_DYNAMICS_REGRESSOR,
+    Quantity.KINETIC_ENERGY_REGRESSOR,
+    Quantity.POTENTIAL_ENERGY_REGRESSOR,
+    Quantity.INVERSE_DYNAMICS_DERIVATIVES,
+    Quantity.FORWARD_DYNAMICS_DERIVATIVES,
+)
 MATH = (math.sin, math.cos, math.sqrt, select, math.tanh, math.atan2, lambda x: float(math.floor(x)))
 
 # Every joint type, both directions, welds, free bodies; 0 to 15 bodies.
@@ -54,6 +86,8 @@ TREES: dict[str, Callable[[], Model]] = {
     "mixed4": lambda: random_model(101, 4, kinds=ALL_KINDS, actuated=1.0),
     "mixed12": lambda: random_model(102, 12, kinds=ALL_KINDS),
 }
+# Products with the inverse of a mass matrix.
+AMPLIFIED = (Quantity.MASS_MATRIX_INVERSE, Quantity.FORWARD_DYNAMICS_DERIVATIVES)
 # Small ones, for tests that evaluate a function hundreds of times: together they have all of the above.
 SMALL_TREES = ("one_floating_reversed", "mixed4", "no_gravity")
 
@@ -68,7 +102,7 @@ def get_tree(name: str) -> mbt.MultibodyTree:
 class Inputs:
     """What a kernel reads, each (numbers,) or, for several states, (states, numbers).
 
-    `x` is vdot or tau; `qdot` stands in its place for `Function.VELOCITY`.
+    `x` is vdot or tau; `qdot` stands in its place for `Quantity.VELOCITY`.
     """
 
     parameters: Array
@@ -77,8 +111,8 @@ class Inputs:
     x: Array
     qdot: Array
 
-    def arguments(self, function: Function) -> Arguments:
-        return (self.parameters, self.q, self.v, self.qdot if function == Function.VELOCITY else self.x)
+    def arguments(self, function: Quantity) -> Arguments:
+        return (self.parameters, self.q, self.v, self.qdot if function == Quantity.VELOCITY else self.x)
 
     def state(self, i: int | slice) -> Inputs:
         return Inputs(*(array[i] for array in astuple(self)))
@@ -170,14 +204,14 @@ def quaternion_starts(tree: mbt.MultibodyTree) -> list[int]:
 
 
 def call_python(
-    tree: mbt.MultibodyTree, function: Function, arguments: Any, functions: Functions = MATH
+    tree: mbt.MultibodyTree, function: Quantity, arguments: Any, functions: Functions = MATH
 ) -> list[Any]:
     """The outputs on Python objects. `arguments` are arrays, or sequences of objects."""
     parameters, q, v, x = (list(a.tolist() if isinstance(a, np.ndarray) else a) for a in arguments)
-    return list(evaluate_python(tree, function, parameters, q, v, x, *functions))
+    return list(evaluate_python(tree, function, parameters, q, v, x, functions))
 
 
-def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Function, arguments: Arguments) -> Array:
+def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments) -> Array:
     """Any number of states, `lane_count()` at a time."""
     p, q, v, x = arguments
     blocks = [
@@ -188,10 +222,10 @@ def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Function, arguments:
 
 
 def call_with_bounds(
-    tree: mbt.MultibodyTree, function: Function, arguments: Arguments
+    tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments
 ) -> tuple[Array, Array]:
     """The outputs of one state, and how far any evaluation of this kernel in double may be from the truth."""
-    if function == Function.FORWARD_DYNAMICS_DERIVATIVES:
+    if function in AMPLIFIED:
         # Bounds of products with an inverse grow beyond use: to the largest entry, as it is amplified there.
         values = np.array(call_python(tree, function, arguments), dtype=float)
         return values, np.full(values.shape, 1e-10 * np.max(np.abs(values), initial=1.0))
@@ -226,7 +260,7 @@ def assert_same_to_rounding(actual: Array, desired: Array, bounds: Array, what: 
     assert_within(actual, desired, 4 * bounds, what)
 
 
-def call_double(tree: mbt.MultibodyTree, function: Function, inputs: Inputs) -> Array:
+def call_double(tree: mbt.MultibodyTree, function: Quantity, inputs: Inputs) -> Array:
     """The same quantity of one state in double, by the public methods, flat."""
     context = tree.create_default_context()
     for section in parameter_sections(tree):
@@ -240,10 +274,14 @@ def call_double(tree: mbt.MultibodyTree, function: Function, inputs: Inputs) -> 
     return np.concatenate([np.ravel(array) for array in _double(tree, context, function, inputs)])
 
 
+def body_of(tree: mbt.MultibodyTree, function: Quantity) -> Any:
+    return next(body for body in tree.bodies if body.node_index == index_of(tree, function))
+
+
 def _double(
-    tree: mbt.MultibodyTree, context: mbt.Context, function: Function, inputs: Inputs
+    tree: mbt.MultibodyTree, context: mbt.Context, function: Quantity, inputs: Inputs
 ) -> Iterator[Any]:
-    F, x = Function, inputs.x
+    F, x = Quantity, inputs.x
     if function == F.INVERSE_DYNAMICS:
         yield tree.calc_inverse_dynamics(context, x, include_force_elements=True)
     elif function == F.FORWARD_DYNAMICS:
@@ -254,6 +292,8 @@ def _double(
         yield from tree.calc_forward_dynamics_derivatives(context, x)
     elif function == F.MASS_MATRIX:
         yield tree.calc_mass_matrix(context)
+    elif function == F.MASS_MATRIX_INVERSE:
+        yield tree.calc_mass_matrix_inverse(context)
     elif function == F.GRAVITY_GENERALIZED_FORCES:
         yield tree.calc_gravity_generalized_forces(context)
     elif function == F.CORIOLIS_MATRIX:
@@ -261,9 +301,12 @@ def _double(
     elif function == F.BODY_POSES:
         # By another way than the kernel: the caches.
         yield tree.eval_position_kinematics(context).X_WB
-    elif function == F.FRAME_JACOBIAN:
-        world, last = tree.world_frame, list(tree.frames)[-1]
-        yield tree.calc_jacobian_spatial_velocity(context, "v", last, np.zeros(3), world, world)
+    elif function == F.ANGULAR_JACOBIAN:
+        world, body = tree.world_frame, body_of(tree, function)
+        yield tree.calc_jacobian_angular_velocity(context, "v", body, world, world)
+    elif function == F.TRANSLATIONAL_JACOBIAN:
+        world, body = tree.world_frame, body_of(tree, function)
+        yield tree.calc_jacobian_translational_velocity(context, "v", body, np.zeros(3), world, world)
     elif function == F.KINETIC_ENERGY:
         yield tree.calc_kinetic_energy(context)
     elif function == F.POTENTIAL_ENERGY:

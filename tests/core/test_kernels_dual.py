@@ -16,6 +16,7 @@ import pytest
 
 import mbt
 from core.kernel_calls import (
+    AMPLIFIED,
     FUNCTIONS,
     SMALL_TREES,
     TREES,
@@ -33,11 +34,13 @@ from core.kernel_calls import (
     random_inputs,
 )
 from core.kernel_scalars import refuse
-from mbt._core.evaluation import Function, evaluate_dual
+from mbt._core.dual_engine import DualEngine
+from mbt._core.variants import Quantity
 from support.description import Array
+from support.engines import evaluate_dual
 from support.quantities import EPS
 
-F = Function
+F = Quantity
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 every_tree = pytest.mark.parametrize("name", TREES)
 every_small_tree = pytest.mark.parametrize("name", SMALL_TREES)
@@ -97,7 +100,7 @@ def split(flat: Array, arguments: Arguments) -> list[Array]:
     return np.split(flat, np.cumsum([array.size for array in arguments])[:-1], axis=-1)
 
 
-def jacobian_by_dual(tree: mbt.MultibodyTree, function: Function, arguments: Arguments) -> Array:
+def jacobian_by_dual(tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments) -> Array:
     """(outputs, inputs), `lane_count()` columns at a time."""
     size = sum(array.size for array in arguments)
     seeds = np.eye(size)
@@ -106,7 +109,7 @@ def jacobian_by_dual(tree: mbt.MultibodyTree, function: Function, arguments: Arg
 
 
 def derivatives_by_complex_step(
-    tree: mbt.MultibodyTree, function: Function, arguments: Arguments, seeds: Array
+    tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments, seeds: Array
 ) -> Array:
     """(outputs, directions)."""
     inputs = np.concatenate(arguments)
@@ -119,7 +122,7 @@ def derivatives_by_complex_step(
 
 
 def jacobians_by_differences(
-    tree: mbt.MultibodyTree, function: Function, arguments: Arguments, steps: Array
+    tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments, steps: Array
 ) -> tuple[Array, float]:
     """(outputs, inputs) by central differences with steps h, h/2, h/4, extrapolated twice (Richardson).
 
@@ -142,7 +145,7 @@ def jacobians_by_differences(
 
 @every_function
 @every_tree
-def test_values_vs_double(name: str, function: Function) -> None:
+def test_values_vs_double(name: str, function: Quantity) -> None:
     tree, state = one_state(name)
     arguments = state.arguments(function)
     seeds = np.random.default_rng(0).normal(size=(sum(a.size for a in arguments), W))
@@ -153,7 +156,7 @@ def test_values_vs_double(name: str, function: Function) -> None:
 
 
 @every_function
-def test_values_do_not_depend_on_directions(function: Function) -> None:
+def test_values_do_not_depend_on_directions(function: Quantity) -> None:
     tree, state = one_state(RICH)
     arguments = state.arguments(function)
     size = sum(array.size for array in arguments)
@@ -167,7 +170,7 @@ def test_values_do_not_depend_on_directions(function: Function) -> None:
 
 @every_function
 @every_small_tree
-def test_every_derivative_vs_complex_step_and_differences(name: str, function: Function) -> None:
+def test_every_derivative_vs_complex_step_and_differences(name: str, function: Quantity) -> None:
     tree, state = one_state(name, seed=7)
     arguments = state.arguments(function)
     got = jacobian_by_dual(tree, function, arguments)
@@ -175,7 +178,7 @@ def test_every_derivative_vs_complex_step_and_differences(name: str, function: F
     slices = input_slices(tree, arguments)
 
     # Rounding, amplified as in the values.
-    rounding = 1e-9 if function == F.FORWARD_DYNAMICS_DERIVATIVES else 1e-12
+    rounding = 1e-9 if function in AMPLIFIED else 1e-12
     # To rounding of the largest derivative with respect to the same kind of number. (All numbers are of order
     # 1, and so are the terms of a derivative that is zero.)
     for section, where in slices.items():
@@ -197,7 +200,7 @@ def test_every_derivative_vs_complex_step_and_differences(name: str, function: F
 
 @every_function
 @every_tree
-def test_random_directions_vs_complex_step(name: str, function: Function) -> None:
+def test_random_directions_vs_complex_step(name: str, function: Quantity) -> None:
     """Trees of every shape, a whole block of directions at once."""
     tree, state = one_state(name, seed=8)
     arguments = state.arguments(function)
@@ -205,7 +208,7 @@ def test_random_directions_vs_complex_step(name: str, function: Function) -> Non
     _, got = evaluate_dual(tree, function, *arguments, seeds)
     exact = derivatives_by_complex_step(tree, function, arguments, seeds).reshape(got.shape)
     # Rounding, amplified as in the values: by the inverse of a mass matrix in forward dynamics.
-    amplified = function in (F.FORWARD_DYNAMICS, F.FORWARD_DYNAMICS_DERIVATIVES)
+    amplified = function in (F.FORWARD_DYNAMICS, *AMPLIFIED)
     tolerance = 1e-9 if amplified else 1e-12
     assert_within(got, exact, tolerance * np.max(np.abs(exact), initial=1.0))
 
@@ -214,7 +217,7 @@ def test_random_directions_vs_complex_step(name: str, function: Function) -> Non
 # q moves with qdot = N v, and v with vdot. What is a rate by definition is a kernel of its own.
 
 
-def rates_along_the_motion(tree: mbt.MultibodyTree, state: Inputs, function: Function) -> tuple[Array, Array]:
+def rates_along_the_motion(tree: mbt.MultibodyTree, state: Inputs, function: Quantity) -> tuple[Array, Array]:
     """Values, and their rates in time."""
     arguments = state.arguments(function)
     qdot = np.array(call_python(tree, F.QDOT, state.arguments(F.QDOT)))
@@ -223,7 +226,7 @@ def rates_along_the_motion(tree: mbt.MultibodyTree, state: Inputs, function: Fun
     return values, rates[:, 0]
 
 
-def evaluate(tree: mbt.MultibodyTree, state: Inputs, function: Function) -> Array:
+def evaluate(tree: mbt.MultibodyTree, state: Inputs, function: Quantity) -> Array:
     return np.array(call_python(tree, function, state.arguments(function)))
 
 
@@ -297,14 +300,14 @@ def test_rate_of_momentum_vs_reactions(name: str) -> None:
 
 
 @every_function
-def test_derivatives_are_zero_exactly_where_nothing_depends(function: Function) -> None:
+def test_derivatives_are_zero_exactly_where_nothing_depends(function: Quantity) -> None:
     """World's own mass properties, and the sections that a function does not read."""
     tree, state = one_state(RICH)
     arguments = state.arguments(function)
     J = jacobian_by_dual(tree, function, arguments)
     slices = input_slices(tree, arguments)
-    kinematic = {F.BODY_POSES, F.FRAME_JACOBIAN, F.POSITION_KINEMATICS, F.VELOCITY_KINEMATICS, F.QDOT}
-    if function in kinematic | {F.VELOCITY, F.ACCELERATION_KINEMATICS}:
+    kinematic = {F.BODY_POSES, F.POSITION_KINEMATICS, F.VELOCITY_KINEMATICS, F.ACCELERATION_KINEMATICS}
+    if function in kinematic | {F.QDOT, F.VELOCITY, F.ANGULAR_JACOBIAN, F.TRANSLATIONAL_JACOBIAN}:
         for section in ("gravity", "mass", "com", "unit_inertia", "rotor_inertia", "gear_ratio", "damping"):
             np.testing.assert_array_equal(J[:, slices[section]], 0.0, err_msg=section)
     elif function in {F.INVERSE_DYNAMICS_REGRESSOR, F.KINETIC_ENERGY_REGRESSOR, F.POTENTIAL_ENERGY_REGRESSOR}:
@@ -315,7 +318,7 @@ def test_derivatives_are_zero_exactly_where_nothing_depends(function: Function) 
 
 
 @every_function
-def test_fewer_directions_vs_whole_block(function: Function) -> None:
+def test_fewer_directions_vs_whole_block(function: Quantity) -> None:
     tree, state = one_state(RICH)
     arguments = state.arguments(function)
     seeds = np.random.default_rng(9).normal(size=(sum(array.size for array in arguments), W))
@@ -327,7 +330,7 @@ def test_fewer_directions_vs_whole_block(function: Function) -> None:
 
 
 @every_function
-def test_nan_stays_in_its_direction(function: Function) -> None:
+def test_nan_stays_in_its_direction(function: Quantity) -> None:
     tree, state = one_state(RICH)
     arguments = state.arguments(function)
     seeds = np.random.default_rng(10).normal(size=(sum(array.size for array in arguments), W))
@@ -344,35 +347,50 @@ def test_nan_stays_in_its_direction(function: Function) -> None:
 # --- The door ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [0, W + 1])
-def test_number_of_directions_is_checked(count: int) -> None:
+@pytest.mark.parametrize("what", ["parameters", "q", "v"])
+def test_shapes_are_checked(what: str) -> None:
     tree, state = one_state(RICH)
-    arguments = state.arguments(F.MASS_MATRIX)
-    size = sum(array.size for array in arguments)
-    with pytest.raises(ValueError, match=f"seeds: expected 1 to {W} directions, got {count}"):
-        evaluate_dual(tree, F.MASS_MATRIX, *arguments, np.zeros((size, count)))
+    assert tree._compiled is not None
+    take = getattr(DualEngine(tree._compiled), f"set_{what}")
+    value = getattr(state, what)
+    rows = np.zeros((value.size, 2))
+    for values, derivatives in (
+        (value[:-1], rows),
+        (value, rows[:-1]),
+        (value, rows[:, 0]),
+        (value, np.asfortranarray(rows)),
+        (value.astype(np.float32), rows),
+        (value.tolist(), rows),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"^expected C-contiguous float64 arrays of shapes \({value.size},"
+        ):
+            take(values, derivatives)
+    take(value, rows)
 
 
-@pytest.mark.parametrize("i", range(5))
-def test_shapes_are_checked(i: int) -> None:
+def test_the_third_input_is_checked() -> None:
     tree, state = one_state(RICH)
-    arguments = list(state.arguments(F.MASS_MATRIX))
-    arguments.append(np.zeros((sum(array.size for array in arguments), 1)))
-    arguments[i] = arguments[i][:-1]
-    with pytest.raises(ValueError, match=f"^{('parameters', 'q', 'v', 'x', 'seeds')[i]}: expected"):
-        evaluate_dual(tree, F.MASS_MATRIX, *arguments)
+    assert tree._compiled is not None
+    engine, context = DualEngine(tree._compiled), tree.create_default_context()
+    with pytest.raises(ValueError, match="must be set first"):
+        engine.evaluate(context, F.INVERSE_DYNAMICS, -1, state.x, None)
+    for what in ("parameters", "q", "v"):
+        value = getattr(state, what)
+        getattr(engine, f"set_{what}")(value, np.zeros((value.size, 0)))
+    for x in (None, state.x[:-1], state.x.tolist()):
+        with pytest.raises(ValueError, match=rf"^x: expected a float64 array of {state.x.size} entries"):
+            engine.evaluate(context, F.INVERSE_DYNAMICS, -1, x, None)
+    with pytest.raises(ValueError, match=r"^dx: expected"):
+        engine.evaluate(context, F.INVERSE_DYNAMICS, -1, state.x, np.zeros((state.x.size + 1, 2)))
 
 
-def test_seeds_need_two_axes() -> None:
+def test_numbers_of_directions_must_agree() -> None:
     tree, state = one_state(RICH)
-    arguments = state.arguments(F.MASS_MATRIX)
-    with pytest.raises(ValueError, match=r"^seeds: expected"):
-        evaluate_dual(tree, F.MASS_MATRIX, *arguments, np.zeros(sum(array.size for array in arguments)))
-
-
-@pytest.mark.parametrize("number", [-1, len(FUNCTIONS)])
-def test_an_unknown_function_is_refused(number: int) -> None:
-    tree, state = one_state(RICH)
-    arguments = state.arguments(F.MASS_MATRIX)
-    with pytest.raises(ValueError, match="function"):
-        evaluate_dual(tree, number, *arguments, np.zeros((sum(a.size for a in arguments), 1)))
+    assert tree._compiled is not None
+    engine = DualEngine(tree._compiled)
+    for what, directions in (("parameters", 0), ("q", 2), ("v", 3)):
+        value = getattr(state, what)
+        getattr(engine, f"set_{what}")(value, np.zeros((value.size, directions)))
+    with pytest.raises(mbt.ShapeError, match="different numbers of derivatives, 2 and 3"):
+        engine.evaluate(tree.create_default_context(), F.MASS_MATRIX, -1, None, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
@@ -18,17 +20,18 @@ from core.kernel_calls import (
     quaternion_starts,
     random_inputs,
 )
-from mbt._core.evaluation import Function, evaluate_lanes
+from mbt._core.variants import Quantity
 from support.description import Array
+from support.engines import evaluate_lanes
 
-F = Function
+F = Quantity
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 every_tree = pytest.mark.parametrize("name", TREES)
 # All joint types, directions and branching in one.
 RICH = "mixed4"
 
 
-def lanes(tree: mbt.MultibodyTree, function: Function, inputs: Inputs) -> Array:
+def lanes(tree: mbt.MultibodyTree, function: Quantity, inputs: Inputs) -> Array:
     return evaluate_lanes(tree, function, *inputs.arguments(function))
 
 
@@ -44,7 +47,7 @@ def others(lane: int) -> list[int]:
 
 @every_function
 @every_tree
-def test_lanes_vs_loop_over_states(name: str, function: Function) -> None:
+def test_lanes_vs_loop_over_states(name: str, function: Quantity) -> None:
     """States and parameters are different in every lane."""
     tree = get_tree(name)
     inputs = random_inputs(tree, W)
@@ -56,7 +59,7 @@ def test_lanes_vs_loop_over_states(name: str, function: Function) -> None:
 
 
 @every_function
-def test_part_of_a_block_vs_whole_block(function: Function) -> None:
+def test_part_of_a_block_vs_whole_block(function: Quantity) -> None:
     tree = get_tree(RICH)
     inputs = random_inputs(tree, W, seed=1)
     whole = lanes(tree, function, inputs)
@@ -66,7 +69,7 @@ def test_part_of_a_block_vs_whole_block(function: Function) -> None:
 
 
 @every_function
-def test_order_of_lanes_does_not_matter(function: Function) -> None:
+def test_order_of_lanes_does_not_matter(function: Quantity) -> None:
     tree = get_tree(RICH)
     inputs = random_inputs(tree, W, seed=2)
     order = np.roll(np.arange(W)[::-1], 1)
@@ -76,7 +79,7 @@ def test_order_of_lanes_does_not_matter(function: Function) -> None:
 
 @every_function
 @pytest.mark.parametrize("what", ["parameters", "q", "v", "x", "qdot"])
-def test_nan_stays_in_its_lane(function: Function, what: str) -> None:
+def test_nan_stays_in_its_lane(function: Quantity, what: str) -> None:
     tree = get_tree(RICH)
     inputs = random_inputs(tree, W, seed=3)
     clean = lanes(tree, function, inputs)
@@ -90,7 +93,7 @@ def test_nan_stays_in_its_lane(function: Function, what: str) -> None:
             np.testing.assert_array_equal(got[lane], clean[lane])
 
 
-def reads(function: Function, what: str) -> bool:
+def reads(function: Quantity, what: str) -> bool:
     """Whether a function depends on an input."""
     readers = {
         "parameters": set(FUNCTIONS) - {F.QDOT, F.VELOCITY},
@@ -127,7 +130,7 @@ def reads(function: Function, what: str) -> bool:
 
 
 @every_function
-def test_a_zero_quaternion_stays_in_its_lane(function: Function) -> None:
+def test_a_zero_quaternion_stays_in_its_lane(function: Quantity) -> None:
     tree = get_tree("one_floating_reversed")
     inputs = random_inputs(tree, W, seed=4)
     clean = lanes(tree, function, inputs)
@@ -147,7 +150,7 @@ def test_a_zero_quaternion_stays_in_its_lane(function: Function) -> None:
 
 
 @every_function
-def test_a_huge_angle_stays_in_its_lane(function: Function) -> None:
+def test_a_huge_angle_stays_in_its_lane(function: Quantity) -> None:
     """Beyond 1e6 rad sine and cosine are computed in another way, one lane at a time."""
     tree = get_tree("arm7")
     inputs = random_inputs(tree, W, seed=5)
@@ -164,7 +167,7 @@ def test_a_huge_angle_stays_in_its_lane(function: Function) -> None:
 
 
 @every_function
-def test_nothing_is_left_over_from_the_call_before(function: Function) -> None:
+def test_nothing_is_left_over_from_the_call_before(function: Quantity) -> None:
     """Working memory comes as it is: after NaN everywhere, numbers are the same as before."""
     tree = get_tree(RICH)
     inputs = random_inputs(tree, W, seed=6)
@@ -205,12 +208,12 @@ def test_number_of_states_is_checked(count: int) -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 def test_shapes_are_checked(i: int, axis: int) -> None:
     tree = get_tree(RICH)
-    arguments = list(random_inputs(tree, 1).arguments(F.MASS_MATRIX))
+    arguments = list(random_inputs(tree, 1).arguments(F.INVERSE_DYNAMICS))
     arguments[i] = np.repeat(arguments[i], 2, axis=axis)
     # q tells the number of states; with two of them, the others have too few.
     blamed = "parameters" if (i, axis) == (1, 0) else ("parameters", "q", "v", "x")[i]
     with pytest.raises(ValueError, match=f"^{blamed}: expected"):
-        evaluate_lanes(tree, F.MASS_MATRIX, *arguments)
+        evaluate_lanes(tree, F.INVERSE_DYNAMICS, *arguments)
 
 
 def test_a_tree_must_be_finalized() -> None:
@@ -218,8 +221,8 @@ def test_a_tree_must_be_finalized() -> None:
         evaluate_lanes(mbt.MultibodyTree(), F.MASS_MATRIX, [[]], [[]], [[]], [[]])
 
 
-@pytest.mark.parametrize("number", [-1, len(FUNCTIONS)])
-def test_an_unknown_function_is_refused(number: int) -> None:
+@pytest.mark.parametrize("number", [-1, len(Quantity)])
+def test_an_unknown_quantity_is_refused(number: int) -> None:
     tree = get_tree(RICH)
-    with pytest.raises(ValueError, match="function"):
-        evaluate_lanes(tree, number, *random_inputs(tree, 1).arguments(F.MASS_MATRIX))
+    with pytest.raises(ValueError, match="quantity"):
+        evaluate_lanes(tree, cast("Quantity", number), *random_inputs(tree, 1).arguments(F.MASS_MATRIX))

@@ -25,12 +25,13 @@ from core.kernel_calls import (
     random_inputs,
 )
 from core.kernel_scalars import Log, Term
-from mbt._core.evaluation import Function, evaluate_dual
+from mbt._core.variants import Quantity
 from support.build import build_tree
 from support.description import WORLD, Body, Joint, Model
+from support.engines import evaluate_dual
 from support.random_trees import random_model
 
-F = Function
+F = Quantity
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 
 # --- SymPy ------------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ class DoublePendulum:
         start = parameter_slices(self.tree)[section].start + index * len(values)
         self.parameters[start : start + len(values)] = values
 
-    def __call__(self, function: Function) -> list[Any]:
+    def __call__(self, function: Quantity) -> list[Any]:
         return call_python(self.tree, function, (self.parameters, self.q, self.v, self.vdot), SYMPY)
 
     # The textbook.
@@ -164,7 +165,7 @@ def slide_and_hinge() -> mbt.MultibodyTree:
 
 @every_function
 @pytest.mark.parametrize("make", [slide_and_hinge, lambda: pendulum().tree], ids=["slide", "pendulum"])
-def test_sympy_expressions_evaluate_to_the_numbers(make: Any, function: Function) -> None:
+def test_sympy_expressions_evaluate_to_the_numbers(make: Any, function: Quantity) -> None:
     tree = make()
     state = random_inputs(tree, 1, seed=1).state(0)
     parameters, *numbers = state.arguments(function)
@@ -186,7 +187,7 @@ def casadi() -> Any:
     return pytest.importorskip("casadi")
 
 
-def casadi_function(casadi: Any, tree: mbt.MultibodyTree, function: Function, parameters: Any) -> Any:
+def casadi_function(casadi: Any, tree: mbt.MultibodyTree, function: Quantity, parameters: Any) -> Any:
     """A function of q, v, x, and of the parameters first if `parameters` are symbols."""
     n = len(random_inputs(tree, 1).arguments(function)[3][0])
     q, v, x = (
@@ -212,7 +213,7 @@ def casadi_function(casadi: Any, tree: mbt.MultibodyTree, function: Function, pa
 @pytest.mark.oracle
 @every_function
 @pytest.mark.parametrize("name", [*SMALL_TREES, "arm7", "free_forest"])
-def test_casadi_functions_evaluate_to_the_numbers(casadi: Any, name: str, function: Function) -> None:
+def test_casadi_functions_evaluate_to_the_numbers(casadi: Any, name: str, function: Quantity) -> None:
     tree = get_tree(name)
     inputs = random_inputs(tree, 2, seed=2)
     # The parameters are those of the first state.
@@ -228,7 +229,7 @@ def test_casadi_functions_evaluate_to_the_numbers(casadi: Any, name: str, functi
 
 @pytest.mark.oracle
 @every_function
-def test_casadi_derivatives_vs_dual(casadi: Any, function: Function) -> None:
+def test_casadi_derivatives_vs_dual(casadi: Any, function: Quantity) -> None:
     """Of every input, the parameters too; a third opinion."""
     tree = get_tree("mixed4")
     state = random_inputs(tree, 1, seed=3).state(0)
@@ -266,7 +267,7 @@ def industrial_arm() -> mbt.MultibodyTree:
     [(F.INVERSE_DYNAMICS, 940, 1480), (F.FORWARD_DYNAMICS, 2520, 4510), (F.MASS_MATRIX, 730, 1790)],
     ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_kernels_ask_for_few_operations(function: Function, common: int, general: int) -> None:
+def test_kernels_ask_for_few_operations(function: Quantity, common: int, general: int) -> None:
     """On objects for q, v, x and floats for parameters. Three percent above what it took when written.
 
     The zeros of a common arm fold away; in an arm in general position there are none. A kernel that loses a

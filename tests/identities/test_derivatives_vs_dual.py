@@ -7,7 +7,7 @@ import pytest
 
 import mbt
 from mbt import functional
-from mbt._core.evaluation import Function
+from mbt._core.variants import Quantity
 from support.case import get_case
 from support.derivatives import derivatives_by_dual, largest_errors
 from support.description import Array
@@ -28,7 +28,7 @@ def tolerance_of_forward_dynamics(M: Array) -> float:
 def test_inverse_dynamics(model: str) -> None:
     case, state = get_case(model), get_case(model).state()
     actual = case.tree.calc_inverse_dynamics_derivatives(case.context(state), state.vdot)
-    desired = derivatives_by_dual(case.tree, Function.INVERSE_DYNAMICS, state.q, state.v, state.vdot)
+    desired = derivatives_by_dual(case.tree, Quantity.INVERSE_DYNAMICS, state.q, state.v, state.vdot)
     assert max(largest_errors(actual, desired)) < 256 * EPS
 
 
@@ -37,7 +37,7 @@ def test_forward_dynamics(model: str) -> None:
     case, state = get_case(model), get_case(model).state()
     context = case.context(state)
     actual = case.tree.calc_forward_dynamics_derivatives(context, state.tau)
-    desired = derivatives_by_dual(case.tree, Function.FORWARD_DYNAMICS, state.q, state.v, state.tau)
+    desired = derivatives_by_dual(case.tree, Quantity.FORWARD_DYNAMICS, state.q, state.v, state.tau)
     error = max(largest_errors(actual, desired))
     assert error <= tolerance_of_forward_dynamics(case.tree.calc_mass_matrix(context))
 
@@ -131,11 +131,11 @@ def test_all_force_elements() -> None:
 
 def assert_both(tree: mbt.MultibodyTree, q: Array, v: Array, x: Array) -> None:
     actual = functional.inverse_dynamics_derivatives(tree, q, v, x)
-    desired = derivatives_by_dual(tree, Function.INVERSE_DYNAMICS, q, v, x)
+    desired = derivatives_by_dual(tree, Quantity.INVERSE_DYNAMICS, q, v, x)
     assert max(largest_errors(actual, desired)) < 512 * EPS
     near = tolerance_of_forward_dynamics(actual[2])
     actual = functional.forward_dynamics_derivatives(tree, q, v, x)
-    desired = derivatives_by_dual(tree, Function.FORWARD_DYNAMICS, q, v, x)
+    desired = derivatives_by_dual(tree, Quantity.FORWARD_DYNAMICS, q, v, x)
     assert max(largest_errors(actual, desired)) <= near
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 import mbt
-from mbt._core.evaluation import Function, evaluate_dual, lane_count
+from mbt._core.evaluation import lane_count
+from mbt._core.variants import Quantity
 from support.description import Array
+from support.engines import evaluate_dual
 
 Triple = tuple[Array, Array, Array]
 
 
-def derivatives_by_dual(tree: mbt.MultibodyTree, function: Function, q: Array, v: Array, x: Array) -> Triple:
+def derivatives_by_dual(tree: mbt.MultibodyTree, function: Quantity, q: Array, v: Array, x: Array) -> Triple:
     """Return the derivatives along ``qdot = N(q) e_j``, with respect to v and to the third input.
 
     Of inverse or forward dynamics with all force elements, with the default parameters.
