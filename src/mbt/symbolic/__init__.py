@@ -1,18 +1,23 @@
 """Scalars that are Python objects, and functions made of expressions.
 
 ``tree.clone_to_scalar("sympy")``, ``"casadi"``, ``"mpmath"``, ``"fraction"`` and ``"jax"`` know their scalar
-by name; any other one takes a `ScalarType`. `make_expressions` gives what a tree computes in symbols;
-`make_casadi_function`, `make_python_function` and `make_c_code` make functions of expressions.
+by name; any other one takes a `ScalarType`. `dual` makes a scalar of values with derivatives over any other.
+`make_expressions` gives what a tree computes in symbols; `make_casadi_function`, `make_python_function` and
+`make_c_code` make functions of expressions.
 """
 
 from mbt.symbolic.casadi_function import make_casadi_function
 from mbt.symbolic.code import PythonFunction, make_c_code, make_python_function
+from mbt.symbolic.dual import Dual, DualType, dual
 from mbt.symbolic.expressions import make_expressions
 from mbt.symbolic.scalar_type import ScalarType, get_scalar_type
 
 __all__ = [
+    "Dual",
+    "DualType",
     "PythonFunction",
     "ScalarType",
+    "dual",
     "get_scalar_type",
     "make_c_code",
     "make_casadi_function",
