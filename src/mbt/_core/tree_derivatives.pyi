@@ -1,9 +1,12 @@
+from collections.abc import Sequence
+
 import numpy.typing as npt
 
 from mbt._core.context import ContextCore
 from mbt._core.tree_identification import TreeIdentification
 from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
+from mbt.tree.force_elements import ForceElement
 
 class TreeDerivatives(TreeIdentification):
     def calc_inverse_dynamics_derivatives(
@@ -23,4 +26,6 @@ class TreeDerivatives(TreeIdentification):
         *,
         out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
-    def _calc_user_generalized_forces(self, context: ContextCore) -> FloatArray: ...
+    def _calc_user_generalized_forces(
+        self, context: ContextCore, elements: Sequence[ForceElement] | None = None
+    ) -> FloatArray: ...

@@ -26,7 +26,8 @@ cdef class TreeDerivatives(TreeIdentification):
 
         Of ``tau = M(q) vdot + C(q, v) v - tau_force_elements(q, v) - tau_ext - sum of J_WB' F_ext``, analytically, in
         O(n depth). The external forces are constant in World, at Bo, which moves. Gravity, joint damping and the force
-        elements vary with q and v; those written by users in Python are differentiated by central differences.
+        elements vary with q and v. Those written by users in Python compute once in `mbt.autodiff.AutoDiffArray`; one
+        that cannot, or whose derivatives are not finite there, is differentiated by central differences.
 
         Parameters
         ----------
@@ -109,8 +110,8 @@ cdef class TreeDerivatives(TreeIdentification):
         Of the accelerations that `calc_forward_dynamics` gives for the same arguments, analytically:
         ``dvdot = -M^-1 dtau``, with dtau the derivatives of inverse dynamics at these accelerations.
         ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
-        written by users in Python are differentiated by central differences. What is locked does not move: its rows are
-        zero, also those and the columns of `M_inverse`.
+        written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. What is locked does not
+        move: its rows are zero, also those and the columns of `M_inverse`.
 
         Parameters
         ----------
@@ -157,9 +158,9 @@ cdef class TreeDerivatives(TreeIdentification):
             self.check_elements(m, derived, c.position())
         user = tau_user = None
         if self._user_force_elements is not None:
-            from mbt.context.user_forces import calc_user_generalized_forces, differentiate_user_forces
+            from mbt.context.user_forces import differentiate_user_forces
             user = differentiate_user_forces(self, c)
-            tau_user = calc_user_generalized_forces(self, c)
+            tau_user = self._calc_user_generalized_forces(c)
 
         cdef Py_ssize_t work_size = derivatives.forward_work_size(m)
         cdef double* memory = kernels.get_work(m, work_size + 6*nb + nv)
@@ -196,13 +197,15 @@ cdef class TreeDerivatives(TreeIdentification):
             inputs.append(self.arrays_of(m, c._applied_forces, "context.applied_forces"))
         return inputs
 
-    def _calc_user_generalized_forces(self, context):
-        """Return J' F + tau of the force elements written by users, (num_velocities,)."""
+    def _calc_user_generalized_forces(self, context, elements=None):
+        """Return J' F + tau of the force elements written by users, all or some, (num_velocities,)."""
+        from mbt.context.user_forces import calc_user_forces
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache pc = c.position()
         cdef VelocityKinematicsCache vc = c.velocity()
-        F, tau = self.user_forces(c, pc, vc)
+        forces = calc_user_forces(self._user_force_elements if elements is None else elements, c, pc, vc)
+        F, tau = self.arrays_of(m, forces, "forces")
         total = new1(m.num_velocities)
         kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, data(F), kernels.get_work(m, 0), data(total))
         total += tau

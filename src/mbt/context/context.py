@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mbt.math.arrays import FloatArray
+    from mbt.tree.force_elements import ForceElement
     from mbt.tree.indices import AbstractParameterIndex, DiscreteStateIndex, NumericParameterIndex
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import CacheEntry, Parameters
@@ -193,18 +194,11 @@ class Context(ContextCore):
         """Return a vector for what an element declared, read-only."""
         return as_declared_vector(value, what, size, self.batch_shape, finite=finite)
 
-    def _rate_along_motion(self, function: Callable[[Context], Any]) -> Any:
-        """Return the rate of a function of time and q, by a central difference along v in time."""
-        # The error of rounding, eps / step, and that of the difference, step^2, are equal near this step.
-        step = 1e-5 / max(1.0, float(np.max(np.abs(self.v), initial=0.0)))
-        qdot = self.tree.map_velocity_to_qdot(self, self.v)
-        values = []
-        for dt in (-step, step):
-            other = self.clone()
-            other.q = self.q + dt * qdot
-            other.time = self.time + dt
-            values.append(function(other))
-        return (values[1] - values[0]) / (2.0 * step)
+    def _rate_of_energy(self, element: ForceElement) -> Any:
+        """Return the rate of the potential energy of a force element along v and in time."""
+        from mbt.context.user_forces import differentiate_energy
+
+        return differentiate_energy(self, element)
 
     # Copies.
 

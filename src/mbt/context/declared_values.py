@@ -206,7 +206,8 @@ def _frozen(arrays: list[FloatArray]) -> list[FloatArray]:
     """Return the same arrays, or copies of those that somebody could write into."""
     frozen = []
     for array in arrays:
-        if array.flags.writeable:
+        # Those with derivatives are never written into, and have no flags.
+        if isinstance(array, np.ndarray) and array.flags.writeable:
             array = array.copy()
             array.flags.writeable = False
         frozen.append(array)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.autodiff.array import AutoDiffArray
 from mbt.context.checks import forces_of
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces
-from mbt.errors import ShapeError
-from mbt.math.arrays import FloatArray, as_float_array
+from mbt.context.tangents import make_tangent_context
+from mbt.errors import ShapeError, SingularityError
+from mbt.math.arrays import as_float_array
 
 if TYPE_CHECKING:
     from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
     from mbt.tree import MultibodyTree
     from mbt.tree.force_elements import ForceElement
 
-__all__ = ["add_user_forces", "calc_user_forces", "calc_user_generalized_forces", "differentiate_user_forces"]
+__all__ = ["add_user_forces", "calc_user_forces", "differentiate_energy", "differentiate_user_forces"]
 
 # Of central differences: the cube root of the rounding error.
 STEP = 6e-6
@@ -82,34 +85,119 @@ def add_user_forces(
     return total
 
 
-def calc_user_generalized_forces(tree: MultibodyTree, context: ContextCore) -> FloatArray:
-    """Return what the user's elements do to the degrees of freedom: J' F + tau, (num_velocities,)."""
-    return tree._calc_user_generalized_forces(context)
+def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[Any, Any]:
+    """Return the derivatives of J' F + tau of the user's elements along each dof, both (nv, nv).
 
-
-def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[FloatArray, FloatArray]:
-    """Return the derivatives of J' F + tau of the user's elements along each dof, by central differences.
-
-    The elements run 4 nv times on a copy of the Context. Errors are about 1e-10 of the size of the forces and
-    of their third derivatives.
+    Exact: each element computes once, in numbers with derivatives. Those that raise an error then, or have
+    derivatives that are not finite, are differentiated by central differences, where these make sense: errors
+    are about 1e-10 of the size of the forces and of their third derivatives.
     """
-    moved = context.clone()
+    nv = tree.num_velocities
+    N = tree.make_velocity_to_qdot_map(context)
+    if not nv:
+        return N, N
+    elements = tree._user_force_elements or ()
+
+    def start() -> Any:
+        q_rates = np.concatenate([N, np.zeros(N.shape)], 1)
+        return make_tangent_context(context, q_rates, np.eye(nv, 2 * nv, nv), None)
+
+    moving = _attempt(tree, start)
+    columns: Any = 0.0
+    others = list(elements)
+    if moving is not None:
+        forces = moving._new_forces()
+        for element in elements:
+            own = _attempt(tree, partial(_calc_finite_forces, moving, element))
+            if own is not None:
+                forces.add_in_forces(own)
+                others.remove(element)
+        tau = moving.tree._generalized(moving, forces.body_forces, forces.generalized_forces)
+        columns = moving.tree._derivatives_of(tau, 2 * nv)
+    if others:
+        columns = columns + _difference_user_forces(tree, context, N, others)
+    # Contiguous, for the compiled core.
+    return columns[:, :nv].copy(), columns[:, nv:].copy()
+
+
+def differentiate_energy(context: Context, element: ForceElement) -> Any:
+    """Return the rate of the potential energy of an element along v and in time; see the function above."""
+    tree = context.tree
+    qdot = tree.map_velocity_to_qdot(context, context.v)
+    rate = _attempt(tree, partial(_calc_finite_rate, context, element, qdot))
+    return _difference_energy(context, element, qdot) if rate is None else rate
+
+
+# By numbers with derivatives.
+
+
+def _attempt(tree: MultibodyTree, compute: Callable[[], Any]) -> Any:
+    """Return a result, or None where there are difference quotients to replace it.
+
+    An error is not lost: one that has nothing to do with derivatives comes again with the differences.
+    """
+    if tree.scalar_type.name not in ("double", "autodiff"):
+        return compute()
+    try:
+        return compute()
+    except Exception:
+        return None
+
+
+def _calc_finite_forces(moving: Any, element: ForceElement) -> Any:
+    forces = moving._new_forces()
+    variant = moving.tree.force_elements[element.index]
+    variant.calc_and_add_force_contribution(moving, None, None, forces)
+    _check_derivatives(forces.body_forces)
+    _check_derivatives(forces.generalized_forces)
+    return forces
+
+
+def _calc_finite_rate(context: Context, element: ForceElement, qdot: Any) -> Any:
+    moving = make_tangent_context(context, qdot.reshape(-1, 1), None, np.ones(1))
+    energy = moving.tree.force_elements[element.index].calc_potential_energy(moving)
+    _check_derivatives(energy)
+    (rate,) = moving.tree._derivatives_of(energy, 1)
+    return context._as_number(rate, "rate")
+
+
+def _check_derivatives(array: Any) -> None:
+    """Refuse those of a root of zero and the like; objects tell nothing of themselves."""
+    if isinstance(array, AutoDiffArray) and not np.isfinite(array.derivatives).all():
+        raise SingularityError("derivatives are not finite")
+
+
+# By central differences.
+
+
+def _difference_user_forces(
+    tree: MultibodyTree, context: Context, N: Any, elements: Sequence[ForceElement]
+) -> Any:
+    """Return the derivatives of J' F + tau along each qdot = N e_j and each v_j, (nv, 2 nv)."""
+    moved: Any = context.clone()
     # A locked dof has derivatives too, and would refuse the step.
     moved._set_locked(0, tree.num_velocities, False)
-    q, v = np.array(context.q), np.array(context.v)
-    identity = np.eye(tree.num_velocities)
-    by_q = np.empty((tree.num_velocities, tree.num_velocities))
-    by_v = np.empty_like(by_q)
-
-    def differentiate(name: str, values: FloatArray, direction: FloatArray, column: FloatArray) -> None:
-        setattr(moved, name, values + STEP * direction)
-        column[:] = calc_user_generalized_forces(tree, moved)
-        setattr(moved, name, values - STEP * direction)
-        column -= calc_user_generalized_forces(tree, moved)
-        column /= 2 * STEP
+    columns = []
+    for name, directions in (("q", N), ("v", np.eye(tree.num_velocities))):
+        values = getattr(context, name)
+        for direction in directions.T:
+            taus = []
+            for step in (STEP, -STEP):
+                setattr(moved, name, values + step * direction)
+                taus.append(tree._calc_user_generalized_forces(moved, elements))
+            columns.append((taus[0] - taus[1]) / (2 * STEP))
         setattr(moved, name, values)
+    return np.stack(columns, 1)
 
-    for j, unit in enumerate(identity):
-        differentiate("q", q, tree.map_velocity_to_qdot(context, unit), by_q[:, j])
-        differentiate("v", v, unit, by_v[:, j])
-    return by_q, by_v
+
+def _difference_energy(context: Context, element: ForceElement, qdot: Any) -> Any:
+    # The error of rounding, eps / step, and that of the difference, step^2, are equal near this step.
+    speed = np.max(np.abs(getattr(context.v, "value", context.v)), initial=0.0)
+    step = 1e-5 / max(1.0, float(speed))
+    moved: Any = context.clone()
+    energies = []
+    for dt in (step, -step):
+        moved.q = context.q + dt * qdot
+        moved.time = context.time + dt
+        energies.append(element.calc_potential_energy(moved))
+    return (energies[0] - energies[1]) / (2 * step)

@@ -46,6 +46,19 @@ class ScalarContext(Context):
         tree: ScalarTree
 
     def __init__(self, tree: ScalarTree) -> None:
+        self._begin(tree)
+        super().__init__(tree)
+
+    @classmethod
+    def _of_state(cls, tree: ScalarTree, state: dict[str, Any]) -> ScalarContext:
+        """Return a Context with all that `_get_state` tells."""
+        context = cls.__new__(cls, tree)
+        context._begin(tree)
+        context._set_state(state)
+        return context
+
+    def _begin(self, tree: ScalarTree) -> None:
+        """Take the defaults of all but what elements declare."""
         numbers = tree._numbers
         compiled = tree._compiled
         assert compiled is not None
@@ -64,7 +77,6 @@ class ScalarContext(Context):
         # Until somebody sets them, inputs are zero and cost nothing.
         self._has_actuation = False
         self._forces: ScalarForces | None = None
-        super().__init__(tree)
 
     # State and inputs.
 
@@ -305,33 +317,11 @@ class ScalarContext(Context):
             raise ShapeError(f"{what}: expected shape ({size},), got {array.shape}")
         return self._scalars.frozen(array.copy())
 
-    def _rate_along_motion(self, function: Callable[[Context], Any]) -> Any:
-        """Return the rate of a function of time and q along v in time.
-
-        With derivatives, that of the compiled base class; objects have no difference quotient.
-        """
-        if isinstance(self._scalars, AutoDiffArrays):
-            step = 1e-5 / max(1.0, float(np.max(np.abs(self.v.value), initial=0.0)))
-            qdot = self._evaluate(Quantity.QDOT, self.v)
-            values = []
-            for dt in (-step, step):
-                other = self.clone()
-                other.q = self.q + dt * qdot
-                other.time = self._time + dt
-                values.append(function(other))
-            return (values[1] - values[0]) / (2.0 * step)
-        raise ArgumentValueError(
-            "a force element with a potential energy needs a method do_calc_conservative_power to "
-            f"compute with the scalar {self.tree.scalar_type.name!r}, which has no difference quotients"
-        )
-
     # Copies.
 
     def clone(self) -> ScalarContext:
         """Return an independent Context of the same tree with the same values."""
-        other = ScalarContext(self.tree)
-        other._set_state(self._get_state())
-        return other
+        return ScalarContext._of_state(self.tree, self._get_state())
 
     def _get_state(self) -> dict[str, Any]:
         forces = self._forces

@@ -71,9 +71,9 @@ class ScalarDerivatives(ScalarIdentification):
         matrices = c._evaluate(quantity, x, -1 if F is None else 1).reshape(3, nv, nv)
         return matrices[0], matrices[1], matrices[2]
 
-    def _calc_user_generalized_forces(self, context: Any) -> Any:
+    def _calc_user_generalized_forces(self, context: Any, elements: Any = None) -> Any:
         c = self._own(context)
-        F, tau = self._sum_of_forces(self._user_forces(c))
+        F, tau = self._sum_of_forces(self._user_forces(c, elements))
         return self._generalized(c, F, tau)
 
     def _write_all(self, out: Any, results: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:

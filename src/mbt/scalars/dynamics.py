@@ -32,9 +32,10 @@ _GRAVITY_GENERALIZED_FORCES = int(Quantity.GRAVITY_GENERALIZED_FORCES)
 class ScalarDynamics(ScalarKinematics):
     """What moves the bodies; each method is that of `MultibodyTree` in arrays of the scalar."""
 
-    def _user_forces(self, c: Any) -> list[tuple[Any, Any]]:
-        """Return the forces of the elements written by users, none or one pair of arrays."""
-        elements = self._user_force_elements
+    def _user_forces(self, c: Any, elements: Any = None) -> list[tuple[Any, Any]]:
+        """Return the forces of the elements written by users, all or some: none or one pair of arrays."""
+        if elements is None:
+            elements = self._user_force_elements
         if not elements:
             return []
         pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mbt.errors import AlreadyFinalizedError
 from mbt.scalars import mobilizers
 from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.derivatives import ScalarDerivatives
 from mbt.scalars.forces import ScalarForces
+from mbt.scalars.tangents import derivatives_of, make_context_along
 from mbt.symbolic import ScalarType
 
 __all__ = ["ScalarTree"]
@@ -38,6 +41,16 @@ class ScalarTree(ScalarDerivatives):
     @property
     def _numbers(self) -> ScalarArrays:
         return arrays_of(vars(self)["_scalar_type"])
+
+    # What elements written in Python are differentiated with: see `mbt.context.tangents`.
+
+    def _make_context_along(self, context: Any, q_rates: Any, v_rates: Any, time_rates: Any) -> Any:
+        """Return a Context like one of another tree, with derivatives of q, v and time."""
+        return make_context_along(self, context, q_rates, v_rates, time_rates)
+
+    def _derivatives_of(self, result: Any, count: int) -> Any:
+        """Return the derivatives of an array along so many directions."""
+        return derivatives_of(self, result, count)
 
     def __repr__(self) -> str:
         """Return the sizes and the scalar."""

@@ -80,6 +80,8 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
 
     # What computes the motion of one mobilizer; trees of other scalars have their own.
     _mobilizer_motion = tree_mobilizers
+    # A clone in numbers with derivatives, and what it was made of; see `mbt.context.tangents`.
+    _tangent: tuple[MultibodyTree, list[Any]] | None = None
 
     def __init__(self) -> None:
         if getattr(self, "_plan", None) is not None:

@@ -84,7 +84,7 @@ def reduce_tree(tree: MultibodyTree) -> tuple[Any, ...]:
     """Return what `pickle` makes a tree from."""
     collections = _collections_of(tree)
     frozen: dict[int, _FrozenArray] = {}
-    own = ("_elements",)
+    own = ("_elements", "_tangent")
     registry = (*_COLLECTIONS, "_tree")
     state = {
         "elements": {name: [_state_of(e, frozen) for e in c] for name, c in collections.items()},

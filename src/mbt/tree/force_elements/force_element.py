@@ -205,12 +205,13 @@ class ForceElement(MultibodyElement):
     ) -> Any:
         """Return minus the rate of the potential energy [W].
 
-        By default zero; where `do_calc_potential_energy` is overridden, a central difference of it in time
-        along the present velocity, exact to about eight digits.
+        By default zero; where `do_calc_potential_energy` is overridden, its exact rate along the present
+        velocity and in time. In doubles a method that cannot compute in `mbt.autodiff.AutoDiffArray`, or has
+        no finite derivatives there, is differentiated by central differences, good for eight digits.
         """
         if type(self).do_calc_potential_energy is ForceElement.do_calc_potential_energy:
             return context._zero
-        return -context._rate_along_motion(self.calc_potential_energy)
+        return -context._rate_of_energy(self)
 
     def do_calc_non_conservative_power(
         self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache
