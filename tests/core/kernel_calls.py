@@ -204,11 +204,15 @@ def quaternion_starts(tree: mbt.MultibodyTree) -> list[int]:
 
 
 def call_python(
-    tree: mbt.MultibodyTree, function: Quantity, arguments: Any, functions: Functions = MATH
+    tree: mbt.MultibodyTree,
+    function: Quantity,
+    arguments: Any,
+    functions: Functions = MATH,
+    from_float: Callable[[float], Any] = float,
 ) -> list[Any]:
     """The outputs on Python objects. `arguments` are arrays, or sequences of objects."""
     parameters, q, v, x = (list(a.tolist() if isinstance(a, np.ndarray) else a) for a in arguments)
-    return list(evaluate_python(tree, function, parameters, q, v, x, functions))
+    return list(evaluate_python(tree, function, parameters, q, v, x, functions, from_float))
 
 
 def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments) -> Array:
@@ -229,12 +233,9 @@ def call_with_bounds(
         # Bounds of products with an inverse grow beyond use: to the largest entry, as it is amplified there.
         values = np.array(call_python(tree, function, arguments), dtype=float)
         return values, np.full(values.shape, 1e-10 * np.max(np.abs(values), initial=1.0))
-    out = call_python(
-        tree, function, [[Bounded(a) for a in array.tolist()] for array in arguments], BOUNDED_FUNCTIONS
-    )
-    # What no operation has touched is a float, and exact.
-    known = [a if isinstance(a, Bounded) else Bounded(a) for a in out]
-    return np.array([a.value for a in known]), np.array([a.bound for a in known])
+    inputs = [[Bounded(a) for a in array.tolist()] for array in arguments]
+    out = call_python(tree, function, inputs, BOUNDED_FUNCTIONS, Bounded)
+    return np.array([a.value for a in out]), np.array([a.bound for a in out])
 
 
 def assert_within(actual: Array, desired: Array, tolerance: Array | float, what: object = "") -> None:

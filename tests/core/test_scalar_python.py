@@ -177,6 +177,17 @@ def test_constants_among_themselves_are_doubles() -> None:
     assert apply_python("negate", 1.0, functions=FRACTIONS) == -1.0
 
 
+def test_constants_among_themselves_do_not_round() -> None:
+    for operation, combine in (
+        ("add", Fraction.__add__), ("subtract", Fraction.__sub__), ("multiply", Fraction.__mul__)
+    ):  # fmt: skip
+        got = apply_python(operation, 0.1, 3.3, functions=FRACTIONS)
+        assert type(got) is Fraction
+        assert got == combine(Fraction(0.1), Fraction(3.3))
+        # Where floats are the scalar, they are doubles.
+        assert type(apply_python(operation, 0.1, 3.3)) is float
+
+
 def test_functions_get_objects_of_the_scalar() -> None:
     functions = (*[lambda *x: x] * 7, Fraction)
     assert apply_python("atan2", 1.0, 2.0, functions=functions) == (Fraction(1), Fraction(2))

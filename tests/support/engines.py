@@ -120,11 +120,12 @@ def evaluate_python(
     v: Sequence[Any],
     x: Sequence[Any],
     functions: Functions,
+    from_float: Callable[[float], Any] = float,
 ) -> Any:
     """Evaluate Python objects, floats being objects like others. Return an array of objects, (outputs,)."""
     compiled, context = tree._compiled, tree.create_default_context()
     assert compiled is not None
-    engine = ObjectEngine(compiled, (*functions, lambda x: x), 0.0, 1.0)
+    engine = ObjectEngine(compiled, (*functions, from_float), 0.0, 1.0)
 
     def evaluate(quantity: Quantity, third: Any) -> Any:
         return engine.evaluate(context, quantity, index_of(tree, quantity), third)
