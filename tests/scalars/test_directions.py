@@ -170,6 +170,43 @@ def test_all_directions_vs_few_at_a_time(name: str, kind: str, method: str) -> N
     assert_same(name, method, kind)
 
 
+@pytest.mark.parametrize("count", range(W + 1, 5 * W + 2))
+def test_any_number_of_directions(count: int) -> None:
+    """Full rows, empty ones, and some with one number, side by side."""
+    tree, clone = pair("mixed12")
+    point = random_point(tree)
+    rng = np.random.default_rng(count)
+    seeds = [rng.normal(size=(array.size, count)) for array in point]
+    for rows in seeds:
+        rows[1::4] = 0.0
+        rows[2::4] = 0.0
+        rows[range(2, len(rows), 4), rng.integers(0, count, len(rows[2::4]))] = 1.5
+        rows[0::4, : count // 3] = 0.0
+    for method in METHODS:
+        actual = compute(clone, method, point, seeds)
+        desired = compute_in_blocks(clone, method, point, seeds)
+        assert_close(actual.derivatives, desired.derivatives, tolerance(tree, method, point))
+
+
+def test_a_long_chain() -> None:
+    """Longer runs of variables with a direction each than are computed at a time."""
+    tree = mbt.MultibodyTree()
+    rng = np.random.default_rng(1)
+    parent = tree.world_body
+    for i in range(150):
+        body = add_random_body(tree, rng, f"body{i}")
+        tree.add_joint(mbt.PrismaticJoint, f"joint{i}", parent, None, body, None, axis=rng.normal(size=3))
+        parent = body if i % 50 else tree.world_body
+    tree.finalize()
+    point = tuple(rng.uniform(-1.0, 1.0, (3, 150)))
+    seeds = identity((150, 150, 150), rng)
+    actual = compute(tree.to_autodiff(), "calc_inverse_dynamics", point, seeds).derivatives
+    context = tree.create_default_context()
+    context.q, context.v = point[:2]
+    wanted = tree.calc_inverse_dynamics_derivatives(context, point[2], include_force_elements=False)
+    np.testing.assert_array_equal(actual, np.hstack(wanted))
+
+
 @every_method
 def test_locked_joints(method: str) -> None:
     def prepare(context: Any) -> None:
