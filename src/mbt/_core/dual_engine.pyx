@@ -251,7 +251,7 @@ cdef class DualEngine:
         directions = self.count_directions(of_x)
         if square:
             if count_result(quantity, m) != m.num_velocities*<Py_ssize_t>m.num_velocities:
-                raise ValueError(f"square: {quantity} is not")
+                raise ValueError(f"square: quantity {quantity} is not a matrix (nv, nv)")
             values = new2(m.num_velocities, m.num_velocities)
             derivatives = new3(m.num_velocities, m.num_velocities, directions)
         else:
