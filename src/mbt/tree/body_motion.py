@@ -98,7 +98,8 @@ class BodyMotion(MultibodyElement):
         """Return the velocity v_WBcm of the mass centre [m/s], shape (3,)."""
         w_WB, v_WBo = np.split(self.eval_spatial_velocity_in_world(context), 2)
         # v_WBcm = v_WBo + w_WB × p_BoBcm_W
-        return np.asarray(v_WBo + np.cross(w_WB, self._p_BoBcm_W(context)))
+        v_WBcm: FloatArray = v_WBo + np.cross(w_WB, self._p_BoBcm_W(context))
+        return v_WBcm
 
     def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the acceleration a_WBcm of the mass centre [m/s^2], shape (3,)."""
@@ -106,8 +107,10 @@ class BodyMotion(MultibodyElement):
         alpha_WB, a_WBo = np.split(self.eval_spatial_acceleration_in_world(context), 2)
         # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
         a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
-        return np.asarray(a_WBo + a_BoBcm)
+        a_WBcm: FloatArray = a_WBo + a_BoBcm
+        return a_WBcm
 
     def _p_BoBcm_W(self, context: ContextCore) -> FloatArray:
         R_WB = self.eval_pose_in_world(context)[:3, :3]
-        return np.asarray(R_WB @ self.calc_center_of_mass_in_body_frame(context))
+        p_BoBcm_W: FloatArray = R_WB @ self.calc_center_of_mass_in_body_frame(context)
+        return p_BoBcm_W
