@@ -132,6 +132,14 @@ class MultibodyForces:
         self._generalized_forces += addend._generalized_forces
         return self
 
+    def _add_to_body(self, node: int, F_Bo_W: FloatArray) -> None:
+        """Add a force on one body, (..., 6)."""
+        self._body_forces[..., node, :] += F_Bo_W
+
+    def _add_to_dofs(self, start: int, tau: FloatArray) -> None:
+        """Add forces along the velocities from `start` on, (..., n)."""
+        self._generalized_forces[..., start : start + tau.shape[-1]] += tau
+
     # Checks.
 
     def check_has_right_size_for_model(self, tree: MultibodyTree) -> bool:

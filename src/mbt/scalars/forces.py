@@ -87,6 +87,14 @@ class ScalarForces(MultibodyForces):
         self._generalized_forces = self._numbers.add(self._generalized_forces, addend._generalized_forces)
         return self
 
+    def _add_to_body(self, node: int, F_Bo_W: Any) -> None:
+        self._make_room([self._body_forces, F_Bo_W])
+        self._numbers.add(self._body_forces[node], F_Bo_W)
+
+    def _add_to_dofs(self, start: int, tau: Any) -> None:
+        self._make_room([self._generalized_forces, tau])
+        self._numbers.add(self._generalized_forces[start : start + tau.shape[0]], tau)
+
     def __isub__(self, other: MultibodyForces) -> Self:
         """Subtract other forces from these."""
         if not isinstance(other, ScalarForces):

@@ -307,7 +307,7 @@ class RigidBody(BodyMotion):
             F = numbers_of(self, context).as_float_array(
                 F, f"{self._label}: F_Bo_W", (*forces.batch_shape, 6)
             )
-        forces.body_forces[..., self.node_index, :] += F
+        forces._add_to_body(self.node_index, F)
 
     def add_in_force(
         self, context: ContextCore, p_BP_E: object, F_Bp_E: object, frame_E: Frame, forces: Forces
@@ -356,7 +356,7 @@ class RigidBody(BodyMotion):
             ..., :3, :3
         ]
         torque_E = F_E[:3] + np.cross(p_BoBp_E, F_E[3:])
-        forces.body_forces[..., self.node_index, :] += np.concatenate([R_WE @ torque_E, R_WE @ F_E[3:]], -1)
+        forces._add_to_body(self.node_index, np.concatenate([R_WE @ torque_E, R_WE @ F_E[3:]], -1))
 
     def __copy__(self) -> Self:
         """Return another body like this one, which no tree owns, with a body frame of its own."""

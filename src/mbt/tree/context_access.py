@@ -46,6 +46,12 @@ class Forces(Protocol):
     def generalized_forces(self) -> FloatArray:
         """Force along each velocity, (..., num_velocities)."""
 
+    def _add_to_body(self, node: int, F_Bo_W: FloatArray) -> None:
+        """Add a force on one body, (..., 6)."""
+
+    def _add_to_dofs(self, start: int, tau: FloatArray) -> None:
+        """Add forces along the velocities from `start` on, (..., n)."""
+
 
 def check_forces(element: MultibodyElement, forces: object) -> None:
     """Check that `forces` are for the tree that owns `element`.

@@ -372,7 +372,7 @@ class Joint(CoordinateOwner):
             tau = numbers_of(self, context).as_float_array(
                 tau, f"{self._label}: joint_tau", forces.batch_shape
             )
-        forces.generalized_forces[..., self.velocity_start + dof] += tau
+        forces._add_to_dofs(self.velocity_start + dof, tau[..., None])
 
     def add_in_damping(self, context: ContextCore, forces: Forces) -> None:
         """Add the viscous damping of this joint, ``-damping * v``, to `forces`.
@@ -392,7 +392,7 @@ class Joint(CoordinateOwner):
         check_context(self, context)
         check_forces(self, forces)
         tau = -self.get_damping_vector(context) * self.get_velocities(context)
-        self.get_mutable_generalized_forces_from_array(forces.generalized_forces)[...] += tau
+        forces._add_to_dofs(self.velocity_start, tau)
 
     # The mobilizer.
 
