@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from mbt.errors import ArgumentValueError, shape_error
-from mbt.math.arrays import FloatArray, as_float, as_float_array, check_out
+from mbt.math.arrays import FloatArray, as_float
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import get_scalar_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement, as_name, check_element
@@ -162,10 +160,11 @@ class JointActuator(MultibodyElement):
         u : ndarray, shape (num_actuated_dofs,), float64, C-contiguous
             Inputs of the whole tree. The others are left as they are.
         """
-        values = np.atleast_1d(as_float_array(u_actuator, "u_actuator"))
-        if values.shape != (1,):
+        tree = self.parent_tree
+        values = tree._numbers.as_float_array(u_actuator, "u_actuator")
+        if values.shape not in ((), (1,)):
             raise shape_error("u_actuator", (1,), values.shape)
-        check_out(u, "u", (self.parent_tree.num_actuated_dofs,))[self.input_start] = values[0]
+        tree._numbers.check_out(u, "u", (tree.num_actuated_dofs,))[self.input_start] = values.reshape(1)[0]
 
     def rotor_inertia(self, context: ContextCore) -> float:
         """Return the inertia of the rotor that `context` has [kg m^2, kg]."""
