@@ -257,9 +257,15 @@ class AutoDiffArrays(ScalarArrays):
         return out
 
     def replaced(self, array: Any, part: Any, values: Any) -> Any:
-        """Return a copy of an array with other values in a part of its last axis."""
-        changed: AutoDiffArray = self.zeros(array.shape, array, values)
-        changed[...] = array
+        """Return a copy of an array with other values in a part of its last axis.
+
+        If those of the others are zero, the number of derivatives is that of the new values.
+        """
+        derivatives = array.derivatives.copy()
+        derivatives[..., part, :] = 0.0
+        rest = wrap(array.value, derivatives if derivatives.any() else derivatives[..., :0])
+        changed: AutoDiffArray = self.zeros(array.shape, rest, values)
+        changed[...] = rest
         changed[..., part] = values
         return changed
 

@@ -200,12 +200,24 @@ class ScalarContext(Context):
 
     def _set_parameters(self, index: int, sections: dict[str, Any]) -> None:
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
-        for section, values in sections.items():
-            array = self._scalars.as_float_array(values, section).reshape(-1)
-            first = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
-            width = first.stop - first.start
-            for i in range(array.shape[0] // width):
-                self._set_parameter(section, index + i, array[width * i : width * (i + 1)])
+        scalars = self._scalars
+        parts = {name: scalars.as_float_array(values, name).reshape(-1) for name, values in sections.items()}
+        places = [
+            np.arange(size) + self.tree._compiled.parameter_slice(name, index).start  # type: ignore[union-attr]
+            for name, size in ((name, part.shape[0]) for name, part in parts.items())
+        ]
+        # First of all what may fail: all parameters have the same number of derivatives.
+        changed = scalars.replaced(
+            self._parameters, np.concatenate(places), scalars.concatenate(list(parts.values()))
+        )
+        doubles = {name: scalars.values(part) for name, part in parts.items()}
+        known = {name: values for name, values in doubles.items() if values is not None}
+        if known:
+            super()._set_parameters(index, known)
+        else:
+            self._note_change("parameters")
+        self._parameters = scalars.frozen(changed)
+        self._stale.add("parameters")
 
     def _set_parameter(self, section: str, index: int, values: Any) -> None:
         """Write the numbers of one element; the caller has checked them."""
@@ -213,15 +225,7 @@ class ScalarContext(Context):
         array = self._scalars.as_float_array(values, section).reshape(-1)
         if array.shape != (part.stop - part.start,):
             raise ShapeError(f"{section}: expected {part.stop - part.start} numbers, got {array.size}")
-        doubles = self._scalars.values(array)
-        if doubles is None:
-            self._note_change("parameters")
-        else:
-            super()._set_parameters(index, {section: doubles})
-        old = self._parameters
-        parts = [old[: part.start], array, old[part.stop :]]
-        self._parameters = self._scalars.frozen(self._scalars.concatenate(parts))
-        self._stale.add("parameters")
+        self._set_parameters(index, {section: array})
 
     # Computing.
 

@@ -56,13 +56,18 @@ class ScalarIdentification(ScalarMass):
             twin.set_inertial_parameters(
                 twin.create_default_context(), values.copy(), skip_validity_check=skip_validity_check
             )
-        for body, x in zip(bodies, array.reshape(-1, 10), strict=True):
-            mass, node = numbers.scalar(x[0]), body.node_index
-            parts = {"com": x[1:4], "unit_inertia": np.stack([x[i] for i in (4, 6, 9, 5, 7, 8)])}
-            for section, moments in parts.items():
-                known = numbers.is_zero(mass)
-                parts[section] = numbers.zeros(moments.shape) if known else numbers.divide(moments, mass)
-            c._set_parameters(node, {"mass": x[:1], **parts})
+        parts: dict[str, list[Any]] = {"mass": [], "com": [], "unit_inertia": []}
+        for x in array.reshape(-1, 10):
+            mass = numbers.scalar(x[0])
+            parts["mass"].append(x[:1])
+            for section, entries in (("com", (1, 2, 3)), ("unit_inertia", (4, 6, 9, 5, 7, 8))):
+                moments = np.stack([x[i] for i in entries])
+                is_zero = numbers.is_zero(mass)
+                parts[section].append(
+                    numbers.zeros(moments.shape) if is_zero else numbers.divide(moments, mass)
+                )
+        if bodies:
+            c._set_parameters(1, {section: numbers.concatenate(rows) for section, rows in parts.items()})
 
     def calc_base_parameters(self, context: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Return the base parameters of the values; see `MultibodyTree`. A rank is one of doubles."""

@@ -251,9 +251,15 @@ class RigidBody(BodyMotion):
                 f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia, got {type(M_BBo_B).__name__}"
             )
         self._check_valid(M_BBo_B)
-        set_parameter(self, context, "mass", self.node_index, M_BBo_B.mass)
-        set_parameter(self, context, "com", self.node_index, M_BBo_B.com)
-        set_parameter(self, context, "unit_inertia", self.node_index, M_BBo_B.unit_inertia.components)
+        parts = {
+            "mass": M_BBo_B.mass,
+            "com": M_BBo_B.com,
+            "unit_inertia": M_BBo_B.unit_inertia.components,
+        }
+        numbers = numbers_of(self, context)
+        context._set_parameters(
+            self.node_index, {name: numbers.as_float_array(part, name) for name, part in parts.items()}
+        )
         return self
 
     # Forces on this body.
