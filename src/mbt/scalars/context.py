@@ -132,7 +132,8 @@ class ScalarContext(Context):
     @time.setter
     def time(self, value: object) -> None:
         self._time = self._scalars.as_float(value, "time")
-        self._note_change("time")
+        # Not the time of this Context, but it makes stale what depends on that.
+        ContextCore.time.__set__(self, 0.0)  # type: ignore[attr-defined]
 
     @property
     def actuation(self) -> Any:
@@ -171,11 +172,10 @@ class ScalarContext(Context):
 
     def _set_core(self, name: str, array: Any) -> None:
         """Let the compiled base class check values, where there are any, and keep them for other checks."""
+        attribute: Any = getattr(ContextCore, name)
         values = self._scalars.values(array)
-        if values is None:
-            self._note_change(name)
-        else:
-            getattr(ContextCore, name).__set__(self, values)
+        # Without values, the old ones once more: what was computed is stale all the same.
+        attribute.__set__(self, attribute.__get__(self) if values is None else values)
 
     def _check_locked(self, v: Any) -> None:
         for k, entry in enumerate(v):
@@ -190,7 +190,6 @@ class ScalarContext(Context):
             v = self._scalars.concatenate([self.v[:start], zeros, self.v[start + count :]])
             self._v = self._scalars.frozen(v)
             self._stale.add("v")
-            self._note_change("v")
 
     # Parameters.
 
