@@ -1,7 +1,8 @@
 """Stateless functions of arrays, over any leading axes: for one-liners, batches and array engines.
 
-Each takes a finalized tree and arrays, and returns arrays. Parameters are the defaults of the tree. Gravity,
-the other force elements and joint damping act; actuation does not.
+Each takes a finalized tree and arrays, and returns arrays: of the scalar, where the tree is one of another
+scalar than double. Parameters are the defaults of the tree. Gravity, the other force elements and joint
+damping act; actuation does not.
 """
 
 from mbt._core.stateless import (

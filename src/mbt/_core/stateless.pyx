@@ -23,7 +23,19 @@ cnp.import_array()
 adopt(ReadOnlyArray)
 
 
+# Imported at the first use: `mbt.tree` is built on modules like this one.
+cdef object plain_tree = None
+
+
 cdef CompiledModel compiled_of(object tree):
+    """The model of a tree of doubles; None for a tree of another scalar."""
+    global plain_tree
+    if type(tree) is not plain_tree:
+        if plain_tree is None:
+            from mbt.tree import MultibodyTree
+            plain_tree = MultibodyTree
+        if isinstance(tree, TreeCore) and "_scalar_type" in tree.__dict__:
+            return None
     if not (isinstance(tree, TreeCore) and (<TreeCore>tree)._compiled is not None):
         from mbt.context.checks import compile_copy
         compile_copy(tree)
@@ -75,6 +87,9 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
            [0.6]])
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.inverse_dynamics(tree, q, v, vdot, external_forces=external_forces, out=out)
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef double* memory
@@ -175,6 +190,9 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
         When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.forward_dynamics(tree, q, v, tau, external_forces=external_forces, out=out)
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities
@@ -313,6 +331,9 @@ def mass_matrix(tree, q, *, out=None):
         Mass matrix [kg m^2, kg m, kg].
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.mass_matrix(tree, q, out=out)
     cdef const Model* m = &compiled.model
     return of_q(tree, compiled, kernels.mass_matrix, q, out, 2, m.num_velocities, m.num_velocities, 0)
 
@@ -337,6 +358,9 @@ def bias_term(tree, q, v, *, out=None):
         Generalized forces [N m or N].
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.bias_term(tree, q, v, out=out)
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t i, nv = m.num_velocities
@@ -398,6 +422,9 @@ def gravity_generalized_forces(tree, q, *, out=None):
         Generalized forces [N m or N].
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.gravity_generalized_forces(tree, q, out=out)
     cdef const Model* m = &compiled.model
     return of_q(tree, compiled, gravity_of_defaults, q, out, 1, m.num_velocities, 0, 0)
 
@@ -420,6 +447,9 @@ def body_poses(tree, q, *, out=None):
         Homogeneous matrices, rows in BodyNodeIndex order; row 0 is World.
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.body_poses(tree, q, out=out)
     cdef const Model* m = &compiled.model
     return of_q(tree, compiled, kernels.body_poses, q, out, 3, m.num_bodies, 4, 4)
 
@@ -444,6 +474,9 @@ def frame_jacobian(tree, frame, q, *, out=None):
         Angular rows first.
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.frame_jacobian(tree, frame, q, out=out)
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t i, nv = m.num_velocities

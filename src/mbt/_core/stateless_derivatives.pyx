@@ -59,6 +59,9 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, *, external_forces=None, out=
         When a single state has a zero quaternion, or a force element without a force; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.inverse_dynamics_derivatives(tree, q, v, vdot, external_forces=external_forces, out=out)
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities
@@ -116,6 +119,9 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
         without a force; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.forward_dynamics_derivatives(tree, q, v, tau, external_forces=external_forces, out=out)
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities
