@@ -24,6 +24,6 @@ def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_pages_that_have_examples() -> None:
-    assert len(PAGES["extending.md"]) == 4
+    assert len(PAGES["extending.md"]) == 5
     assert len(PAGES["identification.md"]) == 3
     assert len(PAGES["autodiff.md"]) == 5

@@ -129,6 +129,11 @@ def test_parameters(pair: SimpleNamespace) -> None:
 
 
 def test_clones(pair: SimpleNamespace) -> None:
+    for twin in (pair.tree.clone(), pair.tree.to_autodiff(), pair.tree.to_symbolic()):
+        loose = pair.spring.do_clone_to_scalar(twin)
+        assert not loose.has_parent_tree
+        assert loose.body1 is twin.get_variant(pair.a)
+        assert loose.default_stiffness == pair.spring.default_stiffness
     twin = pair.tree.clone()
     spring = twin.get_variant(pair.spring)
     assert spring.body1 is twin.get_variant(pair.a)

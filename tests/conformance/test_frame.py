@@ -177,6 +177,11 @@ def test_copies(arm: SimpleNamespace) -> None:
 
 
 def test_clones(arm: SimpleNamespace) -> None:
+    for twin in (arm.tree.clone(), arm.tree.to_autodiff(), arm.tree.to_symbolic()):
+        loose = arm.F.do_clone_to_scalar(twin)
+        assert not loose.has_parent_tree
+        assert loose.parent_frame is twin.get_variant(arm.P)
+        np.testing.assert_array_equal(loose.get_fixed_pose_in_parent_frame(), X_PF)
     twin = arm.tree.clone()
     variant = twin.get_variant(arm.F)
     assert variant.parent_frame is twin.get_variant(arm.P)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any
-
 from mbt.context.checks import raise_not_finalized
 from mbt.scalars.tree import ScalarTree
 from mbt.symbolic import ScalarType, get_scalar_type
 from mbt.tree import MultibodyTree
-from mbt.tree.pickling import new_tree, reduce_tree, set_tree_state
+from mbt.tree.pickling import copy_tree
 
 __all__ = ["clone_to_scalar"]
 
@@ -21,14 +18,8 @@ def clone_to_scalar(tree: MultibodyTree, scalar: str | ScalarType) -> MultibodyT
         raise_not_finalized(tree)
     tree._compile_copy()
     tree_type = MultibodyTree if scalar_type.name == "double" else ScalarTree
-    _, (format_, _, classes), state = reduce_tree(tree)
-    twin = new_tree(format_, tree_type, classes)
-    # What refers to the tree, or to an element of it, then refers to the clone.
-    memo: dict[int, Any] = {id(tree): twin}
-    set_tree_state(twin, copy.deepcopy(state, memo))
-    vars(twin).pop("_scalar_type", None)
-    if tree_type is ScalarTree:
-        vars(twin)["_scalar_type"] = scalar_type
+    attributes = {} if tree_type is MultibodyTree else {"_scalar_type": scalar_type}
+    twin = copy_tree(tree, {}, tree_type, **attributes)
     twin._declarations = twin._declare()
     elements = (twin.force_elements[element.index] for element in tree._user_force_elements or ())
     twin._share_compiled(tree, tuple(elements))

@@ -24,13 +24,20 @@ from mbt.tree.indices import (
 from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from typing_extensions import Self
 
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["MultibodyElement", "as_model_instance", "as_name", "call_constructor", "check_element"]
+__all__ = [
+    "MultibodyElement",
+    "as_model_instance",
+    "as_name",
+    "call_constructor",
+    "check_element",
+    "elements_among",
+]
 
 ResultT = TypeVar("ResultT")
 
@@ -394,6 +401,15 @@ def call_constructor(
             form = inspect.Signature(accepted)
             raise ArgumentTypeError(f"{class_name}: expected {class_name}{form}, but {error}") from None
         raise
+
+
+def elements_among(element: MultibodyElement) -> Iterator[tuple[MultibodyElement, str]]:
+    """Yield the elements among the attributes of an element, also in lists and the like, with their names."""
+    for name, value in vars(element).items():
+        values = value.values() if isinstance(value, dict) else value
+        for entry in values if isinstance(value, (dict, list, tuple, set)) else [value]:
+            if isinstance(entry, MultibodyElement):
+                yield entry, name
 
 
 def check_element(element: object, element_type: type[Any], argument: str) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from mbt._core.context import ContextCore
     from mbt.tree.body import RigidBody
+    from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import Parameters
 
 __all__ = ["BodyFrame", "FixedOffsetFrame", "Frame"]
@@ -252,6 +253,31 @@ class Frame(FrameAcceleration):
     def calc_rotation_matrix(self, context: ContextCore, frame_M: Frame) -> FloatArray:
         """Return the rotation R_MF of this frame in another one, shape (3, 3)."""
         return self.parent_tree.calc_relative_rotation_matrix(context, frame_M, self)
+
+    # Called by `MultibodyTree.clone` and `clone_to_scalar`.
+
+    def do_clone_to_scalar(self, tree_clone: MultibodyTree) -> Self:
+        """Return a new frame like this one for a clone of its tree.
+
+        By default all attributes are copied, and elements among them become their variants in the clone.
+        A subclass may override it, where something cannot be copied, or should not be. What is returned
+        takes the place of this frame in `tree_clone`, with its name and model instance.
+
+        Parameters
+        ----------
+        tree_clone : MultibodyTree
+            The clone, of any scalar, with all elements but those that clone themselves:
+            ``tree_clone.get_variant(element)`` gives the one in place of each. It computes nothing yet.
+
+        Raises
+        ------
+        ArgumentTypeError, ForeignElementError, ArgumentValueError
+            By the clone of the tree: when what is returned is no new element of this class, or belongs
+            elsewhere. The original is as it was.
+        """
+        from mbt.tree.pickling import clone_attributes
+
+        return clone_attributes(self, tree_clone)
 
     # What a subclass written in Python overrides.
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
-from mbt.tree.element import MultibodyElement
+from mbt.tree.element import MultibodyElement, elements_among
 from mbt.tree.force_elements import ForceElement
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMAT",
     "check_format",
+    "clone_attributes",
     "collection_of",
+    "copy_tree",
     "deepcopy_tree",
     "follow_copies",
     "reduce_element",
@@ -155,12 +157,34 @@ def set_tree_state(tree: MultibodyTree, state: object) -> None:
 
 def deepcopy_tree(tree: MultibodyTree, memo: dict[Any, Any]) -> MultibodyTree:
     """Return a copy of a tree. Contexts and forces that were copied with it before now belong to the copy."""
-    make, args, state = reduce_tree(tree)
-    twin: MultibodyTree = make(*args)
-    memo[id(tree)] = twin
-    set_tree_state(twin, copy.deepcopy(state, memo))
+    twin = copy_tree(tree, memo, type(tree))
     for follower in memo.pop(_followers_key(tree), ()):
         follower._move_to(twin)
+    return twin
+
+
+def copy_tree(
+    tree: MultibodyTree, memo: dict[Any, Any], tree_type: type[MultibodyTree], **attributes: Any
+) -> MultibodyTree:
+    """Return a copy of a tree, of another class and with further attributes.
+
+    Elements of a finalized tree that have a method to clone themselves are cloned by it, last: it finds all
+    others in the copy.
+    """
+    _, (format_, _, classes), state = reduce_tree(tree)
+    own_way = [e for e in tree._elements.in_order() if _clones_itself(e)] if tree.is_finalized else []
+    for element in own_way:
+        state["elements"][collection_of(element)][element._index] = _OwnAttributes(element)
+    twin = new_tree(format_, tree_type, classes)
+    # What refers to the tree, or to an element of it, then refers to the copy.
+    memo[id(tree)] = twin
+    set_tree_state(twin, copy.deepcopy(state, memo))
+    if tree_type is not type(tree):
+        vars(twin).pop("_scalar_type", None)
+    vars(twin).update(attributes)
+    for element in own_way:
+        variant = element_of(twin, collection_of(element), element._index)
+        _become(variant, element, element.do_clone_to_scalar(twin))  # type: ignore[attr-defined]
     return twin
 
 
@@ -216,6 +240,64 @@ def copy_element(element: ElementT) -> ElementT:
     return twin
 
 
+def clone_attributes(element: ElementT, tree_clone: MultibodyTree) -> ElementT:
+    """Return an element that no tree owns with copies of all attributes; elements become those of a clone."""
+    twin = type(element).__new__(type(element))
+    memo = {id(element.parent_tree): tree_clone, id(element): twin}
+    _set_state(twin, copy.deepcopy(_state_of(element, {}), memo))
+    twin._tree, twin._index = None, -1
+    return twin
+
+
+class _OwnAttributes:
+    """What an element has that clones itself, until it does: what its tree gave it."""
+
+    def __init__(self, element: MultibodyElement) -> None:
+        names = ("_name", "_model_instance", "_is_ephemeral", "_core_index", "_body")
+        self.attributes = {name: vars(element)[name] for name in names if name in vars(element)}
+
+
+def _clones_itself(element: MultibodyElement) -> bool:
+    default = next((kind for kind in (ForceElement, Frame) if isinstance(element, kind)), None)
+    return default is not None and type(element).do_clone_to_scalar is not default.do_clone_to_scalar  # type: ignore[attr-defined]
+
+
+def _become(variant: MultibodyElement, original: MultibodyElement, clone: Any) -> None:
+    """Let the element of a copied tree be the clone that the original made of itself.
+
+    Both have the same attributes from now on, in one dictionary: other elements refer to `variant` already,
+    and what the clone made of itself when it was constructed refers to the clone.
+    """
+    kind = type(original)
+    what = f"{original._label}: {kind.__name__}.do_clone_to_scalar"
+    tree = variant.parent_tree
+    if type(clone) is not kind:
+        got = repr(clone) if isinstance(clone, MultibodyElement) else type(clone).__name__
+        raise ArgumentTypeError(f"{what}: expected a new {kind.__name__}, got {got}")
+    if clone.has_parent_tree:
+        raise ForeignElementError(
+            f"{what}: expected a new {kind.__name__}, got {clone!r}, which has a tree already"
+        )
+    for needed, name in elements_among(clone):
+        tree._elements.check_is_owned(needed, f"{what}: {name}")
+    bodies = [frame.body for frame in (original, clone) if isinstance(frame, Frame)]
+    if bodies and bodies[1] is not tree.get_variant(bodies[0]):
+        raise ArgumentValueError(
+            f"{what}: expected a frame of {bodies[0]._label}, got one of {bodies[1]._label}"
+        )
+    vars(clone).update(_OwnAttributes(variant).attributes, _tree=tree, _index=original._index)
+    variant.__dict__ = clone.__dict__
+    for name in _slots_of(kind):
+        if hasattr(clone, name):
+            setattr(variant, name, getattr(clone, name))
+
+
+def _slots_of(kind: type[Any]) -> list[str]:
+    slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
+    names = [name for s in slots for name in ((s,) if isinstance(s, str) else s)]
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
 def _raw_state(element: MultibodyElement) -> Any:
     element_type = type(element)
     if element_type.__reduce__ is not object.__reduce__:
@@ -236,6 +318,9 @@ def _state_of(element: MultibodyElement, frozen: dict[int, _FrozenArray]) -> Any
 
 
 def _set_state(element: MultibodyElement, state: Any) -> None:
+    if isinstance(state, _OwnAttributes):
+        vars(element).update(state.attributes)
+        return
     set_state = getattr(element, "__setstate__", None)
     if set_state is not None:
         set_state(state)

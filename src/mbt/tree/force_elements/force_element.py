@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, StaleCacheError
 from mbt.tree.context_access import check_context
-from mbt.tree.element import MultibodyElement
+from mbt.tree.element import MultibodyElement, elements_among
 from mbt.tree.indices import ForceElementIndex
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+    from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import Parameters
 
 __all__ = ["ForceElement"]
@@ -228,6 +231,31 @@ class ForceElement(MultibodyElement):
             f"{self._label}: {type(self).__name__}.do_calc_conservative_power",
         )
 
+    # Called by `MultibodyTree.clone` and `clone_to_scalar`.
+
+    def do_clone_to_scalar(self, tree_clone: MultibodyTree) -> Self:
+        """Return a new element like this one for a clone of its tree.
+
+        By default all attributes are copied, and elements among them become their variants in the clone.
+        A subclass may override it, where something cannot be copied, or should not be. What is returned
+        takes the place of this element in `tree_clone`, with its name and model instance.
+
+        Parameters
+        ----------
+        tree_clone : MultibodyTree
+            The clone, of any scalar, with all elements but those that clone themselves:
+            ``tree_clone.get_variant(element)`` gives the one in place of each. It computes nothing yet.
+
+        Raises
+        ------
+        ArgumentTypeError, ForeignElementError, ArgumentValueError
+            By the clone of the tree: when what is returned is no new element of this class, or belongs
+            elsewhere. The original is as it was.
+        """
+        from mbt.tree.pickling import clone_attributes
+
+        return clone_attributes(self, tree_clone)
+
     # Parameters: see `MultibodyElement.do_declare_parameters`.
 
     def do_declare_parameters(self) -> None:
@@ -252,12 +280,8 @@ class ForceElement(MultibodyElement):
         return True
 
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
-        """Yield the elements that must be of the same tree, each with the name it has here."""
-        for name, value in vars(self).items():
-            values = value.values() if isinstance(value, dict) else value
-            for element in values if isinstance(value, (dict, list, tuple, set)) else [value]:
-                if isinstance(element, MultibodyElement):
-                    yield element, name
+        """Return the elements that must be of the same tree, each with the name it has here."""
+        return elements_among(self)
 
     def _own_forces(self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache) -> Any:
         """Return the forces of this element alone, as a subclass computes them."""
