@@ -8,22 +8,46 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = {
-    page.name: re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for page in sorted(DOCS.rglob("*.md"))
+
+
+def blocks_of(kinds: str) -> dict[str, list[str]]:
+    return {
+        page.name: re.findall(rf"```(?:{kinds})\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for page in sorted(DOCS.rglob("*.md"))
+    }
+
+
+PAGES = blocks_of("python")
+#: With the blocks that need packages of the extra `oracle`.
+PAGES_WITH_ORACLES = {
+    name: blocks for name, blocks in blocks_of("python|python oracle").items() if blocks != PAGES[name]
 }
+
+
+def run(page: str, blocks: list[str]) -> None:
+    names: dict[str, object] = {"__name__": page}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
 
 
 @pytest.mark.parametrize("page", [name for name, blocks in PAGES.items() if blocks])
 def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One after the other, as a reader would try them. Some write files."""
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": page}
-    for block in PAGES[page]:
-        exec(compile(block, page, "exec"), names)
+    run(page, PAGES[page])
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("page", PAGES_WITH_ORACLES)
+def test_python_blocks_run_with_other_packages(page: str) -> None:
+    pytest.importorskip("casadi")
+    pytest.importorskip("jax")
+    run(page, PAGES_WITH_ORACLES[page])
 
 
 def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["extending.md"]) == 5
     assert len(PAGES["identification.md"]) == 3
     assert len(PAGES["autodiff.md"]) == 5
+    assert len(PAGES["symbols.md"]) == 4
+    assert len(PAGES_WITH_ORACLES["symbols.md"]) == 6

@@ -21,7 +21,8 @@ import mbt
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(mbt.__path__, "mbt."))
 COMPILED = sorted(name for name in MODULES if name.startswith("mbt._core.") and name != "mbt._core.cpu")
-PUBLIC_MODULES = [mbt, mbt.functional, mbt.math, mbt.parsing]
+PACKAGES_OF_EXAMPLES = {"mbt.symbolic.casadi_function": "casadi"}  # of the extra `oracle`
+PUBLIC_MODULES = [mbt, mbt.functional, mbt.math, mbt.parsing, mbt.symbolic]
 PUBLIC_NAMES = [(module, name) for module in PUBLIC_MODULES for name in module.__all__]
 PUBLIC_THINGS = [getattr(module, name) for module, name in PUBLIC_NAMES]
 CLASSES = list(dict.fromkeys(thing for thing in PUBLIC_THINGS if inspect.isclass(thing)))
@@ -99,8 +100,16 @@ def test_methods_have_signatures(cls: type) -> None:
 # Examples -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.oracle) if name in PACKAGES_OF_EXAMPLES else name
+        for name in MODULES
+    ],
+)
 def test_examples_run(name: str) -> None:
+    if name in PACKAGES_OF_EXAMPLES:
+        pytest.importorskip(PACKAGES_OF_EXAMPLES[name])
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner()
     report: list[str] = []
