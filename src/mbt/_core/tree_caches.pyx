@@ -94,7 +94,7 @@ cdef class TreeCaches:
 
         Parameters
         ----------
-        scalar : {"double", "autodiff", "sympy", "casadi", "mpmath"} or ScalarType
+        scalar : {"double", "autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"} or ScalarType
             The scalar: a name, or a `mbt.symbolic.ScalarType` of your own.
 
         Returns
