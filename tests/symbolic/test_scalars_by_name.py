@@ -197,7 +197,7 @@ def test_matrix_symbols_of_casadi_are_refused() -> None:
     context = twin.create_default_context()
     q = context.q
     for value in (casadi.MX.sym("q", twin.num_positions), [casadi.MX.sym("q")] * twin.num_positions):
-        with pytest.raises(mbt.ArgumentTypeError, match=r"expected casadi.SX, got casadi.MX"):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"^q: expected casadi.SX, got casadi.MX"):
             context.q = value
     assert context.q is q
 

@@ -385,7 +385,10 @@ class ObjectArrays(ScalarArrays):
 
     def _collect(self, value: Any, name: str, entries: list[Any]) -> tuple[int, ...]:
         """Append the entries of nested sequences, and return the shape."""
-        own = self._entries(value)
+        try:
+            own = self._entries(value)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"{name}: {error}") from None
         if own is not None:
             entries.extend(own)
             return tuple(int(n) for n in value.shape)
