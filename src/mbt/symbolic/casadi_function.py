@@ -23,7 +23,8 @@ def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
         Its arguments, by name and in this order.
     outputs : mapping of str to array_like of casadi.SX
         Its results, by name and in this order. CasADi has matrices only: vectors are columns, and an array of
-        shape (n, 4, 4) becomes a matrix of shape (4 n, 4).
+        shape (n, 4, 4) becomes a matrix of shape (4 n, 4). Entries that are zero everywhere are structural
+        zeros of its sparsity.
 
     Returns
     -------
@@ -43,7 +44,7 @@ def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     >>> tree = mbt.load_model(model_path("mbt_arm"))
     >>> expressions = mbt.symbolic.make_expressions(tree, "mass_matrix", "casadi")
     >>> mbt.symbolic.make_casadi_function("mass_matrix", *expressions)
-    Function(mass_matrix:(q[6])->(M[6x6]) SXFunction)
+    Function(mass_matrix:(q[6])->(M[6x6,34nz]) SXFunction)
     """
     import casadi
 
@@ -52,7 +53,7 @@ def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     for key, matrix in sources.items():
         if not matrix.is_valid_input():
             raise ArgumentTypeError(f"inputs[{key!r}]: expected symbols of casadi.SX, got {matrix}")
-    shared = casadi.cse(list(results.values()))
+    shared = casadi.cse([casadi.sparsify(matrix) for matrix in results.values()])
     function = casadi.Function(
         name, list(sources.values()), shared, list(sources), list(results), {"allow_free": True}
     )
