@@ -130,12 +130,7 @@ def pairs(tree: mbt.MultibodyTree) -> list[tuple[Any, str, str, Any]]:
             name for name in dir(type(element)) if name.startswith("set_") and "default" not in name
         ):
             getter = "get_" + setter[4:]
-            if not hasattr(element, getter) or setter in (
-                "set_positions",
-                "set_velocities",
-                "set_config",
-                "set_constants",
-            ):
+            if not hasattr(element, getter) or setter in ("set_positions", "set_velocities", "set_config"):
                 continue
             if isinstance(element, mbt.Joint) and "damping" not in setter:
                 continue

@@ -22,7 +22,6 @@ __all__ = [
     "FloatArray",
     "Shape",
     "as_broadcast_arrays",
-    "check_broadcast",
     "as_finite",
     "as_finite_array",
     "as_float",
@@ -87,17 +86,11 @@ def as_float_array(
 
 def as_broadcast_arrays(**values: object) -> tuple[FloatArray, ...]:
     """Convert arguments, given by name, to float64 arrays of the shape to which they broadcast."""
-    operands = {name: as_float_array(value, name) for name, value in values.items()}
-    check_broadcast(operands)
-    return tuple(np.broadcast_arrays(*operands.values()))
-
-
-def check_broadcast(operands: dict[str, Any]) -> None:
-    """Check that arrays, given by name, have shapes that broadcast."""
+    arrays = tuple(as_float_array(value, name) for name, value in values.items())
     try:
-        np.broadcast_shapes(*(array.shape for array in operands.values()))
+        return tuple(np.broadcast_arrays(*arrays))
     except ValueError:
-        shapes = " and ".join(f"{name} {array.shape}" for name, array in operands.items())
+        shapes = " and ".join(f"{name} {array.shape}" for name, array in zip(values, arrays, strict=True))
         raise ShapeError(f"expected shapes that broadcast with each other, got {shapes}") from None
 
 

@@ -34,12 +34,6 @@ class Numbers:
         """Return any number."""
         return arrays.as_float(value, name)
 
-    def as_broadcast_arrays(self, **values: object) -> tuple[FloatArray, ...]:
-        """Return arrays of arguments, given by name, whose shapes broadcast."""
-        operands = tuple(self.as_float_array(value, name) for name, value in values.items())
-        arrays.check_broadcast(dict(zip(values, operands, strict=True)))
-        return operands
-
     def as_finite(self, value: object, name: str) -> float:
         """Return a finite number."""
         return arrays.as_finite(value, name)
@@ -110,19 +104,6 @@ class Numbers:
     def quaternion_to_matrix(self, q: Any) -> FloatArray:
         """Return the rotation of a quaternion."""
         return poses.quaternion_to_matrix(q)
-
-    def apply(self, function: Any, *operands: Any) -> FloatArray:
-        """Return a function of numbers, of each entry of arrays that broadcast."""
-        return np.asarray(function(*operands))
-
-    def tanh(self, x: Any) -> FloatArray:
-        """Return tanh(x)."""
-        y: FloatArray = np.tanh(x)
-        return y
-
-    def smooth_step(self, width: Any, x: Any) -> FloatArray:
-        """Return tanh(x / width), and zero where the width is zero."""
-        return np.tanh(x / width) if width > 0.0 else np.zeros_like(x)
 
     def is_zero(self, number: Any) -> bool:
         """Whether a number is known to be zero."""

@@ -217,10 +217,6 @@ class AutoDiffArrays(ScalarArrays):
         """Return one entry."""
         return entry if isinstance(entry, AutoDiffArray) else _autodiff_of(entry, "entry")
 
-    def apply(self, function: Any, *operands: Any) -> Any:
-        """Return the function of arrays."""
-        return function(*operands)
-
     def is_less(self, a: Any, b: Any) -> bool:
         """Whether a < b."""
         return bool(a < b)
@@ -427,22 +423,6 @@ class ObjectArrays(ScalarArrays):
     @property
     def _functions(self) -> ScalarType:
         return self.scalar_type
-
-    def apply(self, function: Any, *operands: Any) -> Any:
-        """Call the function for each entry: NumPy would look into objects that are sequences."""
-        return _map(lambda *entries: function(*map(self.scalar, entries)), *operands)
-
-    def tanh(self, x: Any) -> Any:
-        """Return tanh(x) of one number."""
-        return self._functions.tanh(x)
-
-    def smooth_step(self, width: Any, x: Any) -> Any:
-        """Return tanh(x / width) of two numbers, and zero where the width is not greater than zero."""
-        if isinstance(width, float):
-            return self._functions.tanh(x / width) if width > 0.0 else 0.0
-        select = self._functions.select_lt
-        divisor = select(0.0, width, width, 1.0)
-        return select(0.0, width, self._functions.tanh(x / divisor), 0.0)
 
     def matrix_to_quaternion(self, R: Any) -> Any:
         """Return the quaternion of a rotation by less than a half turn: objects tell no cases apart."""

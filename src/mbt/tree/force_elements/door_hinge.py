@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass, fields
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mbt._core.force_elements import ForceElementType
-from mbt.errors import ArgumentTypeError, unknown_name_error
-from mbt.math.arrays import FloatArray, as_finite, as_nonnegative
-from mbt.math.numbers import DOUBLES, Numbers
-from mbt.tree.context_access import numbers_of
+from mbt.errors import ArgumentTypeError
+from mbt.math.arrays import FloatArray, as_broadcast_arrays, as_finite, as_float_array, as_nonnegative
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joints import RevoluteJoint
 
@@ -77,9 +74,6 @@ class DoorHingeConfig:
             )
 
 
-_NAMES = tuple(field.name for field in fields(DoorHingeConfig))
-
-
 class DoorHinge(JointForceElement):
     """The hinge of a door: a torsional spring, a catch near angle zero, and friction.
 
@@ -139,56 +133,12 @@ class DoorHinge(JointForceElement):
         return self._config
 
     def get_config(self, context: ContextCore) -> DoorHingeConfig:
-        """Return the constants that `context` has, which must be doubles; see `get_constants`."""
-        return DoorHingeConfig(**self.get_constants(context))
+        """Return the constants that `context` has."""
+        return DoorHingeConfig(*self._get_numbers(context).tolist())
 
     def set_config(self, context: ContextCore, config: DoorHingeConfig) -> Self:
-        """Set all constants in `context`."""
+        """Set the constants in `context`."""
         self._set_numbers(context, 0, np.array(astuple(_as_config(config, self._label))))
-        return self
-
-    def get_constants(self, context: ContextCore) -> dict[str, float]:
-        """Return the constants that `context` has, in its scalar, by the names of `DoorHingeConfig`."""
-        numbers = numbers_of(self, context)
-        return dict(zip(_NAMES, map(numbers.scalar, self._get_numbers(context)), strict=True))
-
-    def set_constants(self, context: ContextCore, **constants: object) -> Self:
-        """Set some of the constants in `context`, of its scalar: in a clone with derivatives, these too.
-
-        Parameters
-        ----------
-        context : Context
-            Of the tree of this hinge.
-        **constants
-            Numbers, by the names of `DoorHingeConfig`; the others remain.
-
-        Raises
-        ------
-        UnknownNameError
-            When there is no constant of a name.
-        ArgumentValueError
-            When a number is not finite, or one but the angle is negative.
-
-        Examples
-        --------
-        >>> import mbt
-        >>> tree = mbt.MultibodyTree()
-        >>> door = tree.add_body(mbt.RigidBody("door", mbt.SpatialInertia.solid_box_with_mass(9.0, 1, 1, 2)))
-        >>> joint = tree.add_joint(mbt.RevoluteJoint, "joint", tree.world_body, None, door, None, [0, 0, 1])
-        >>> hinge = tree.add_force_element(mbt.DoorHinge(joint))
-        >>> tree.finalize()
-        >>> context = tree.create_default_context()
-        >>> hinge.set_constants(context, spring_constant=4.0).get_config(context).spring_constant
-        4.0
-        """
-        numbers = numbers_of(self, context)
-        values = dict(self.get_constants(context))
-        for name, value in constants.items():
-            if name not in values:
-                raise unknown_name_error(f"constant of {self._label}", name, _NAMES)
-            check = numbers.as_finite if name == "spring_zero_angle_rad" else numbers.as_nonnegative
-            values[name] = check(value, f"{self._label}: {name}")
-        self._set_numbers(context, 0, numbers.stack(list(values.values())))
         return self
 
     # The hinge by itself: what it would do at an angle and a rate. Arrays give arrays.
@@ -203,7 +153,9 @@ class DoorHinge(JointForceElement):
         context : Context, optional
             Whose constants to take; the default ones unless given.
         """
-        return self._apply(_spring_torque, context, angle=angle)
+        c, q = self._constants(context), as_float_array(angle, "angle")
+        catch = c.catch_torque * _doublet(c.catch_width / 2, q - c.catch_width / 2)
+        return np.asarray(catch - c.spring_constant * (q - c.spring_zero_angle_rad))
 
     def calc_hinge_frictional_torque(
         self, angular_rate: object, context: ContextCore | None = None
@@ -217,38 +169,43 @@ class DoorHinge(JointForceElement):
         context : Context, optional
             Whose constants to take; the default ones unless given.
         """
-        return self._apply(_frictional_torque, context, angular_rate=angular_rate)
+        c, rate = self._constants(context), as_float_array(angular_rate, "angular_rate")
+        friction = c.dynamic_friction_torque * _step(c.motion_threshold, rate)
+        friction = friction + c.static_friction_torque * _doublet(c.motion_threshold, rate)
+        return np.asarray(-friction - c.viscous_friction * rate)
 
     def calc_hinge_torque(
         self, angle: object, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the whole torque [N m] at an angle [rad] and a rate [rad/s]."""
-        return self._apply(_torque, context, angle=angle, angular_rate=angular_rate)
+        q, rate = as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
+        spring = self.calc_hinge_spring_torque(q, context)
+        return np.asarray(spring + self.calc_hinge_frictional_torque(rate, context))
 
     def calc_hinge_stored_energy(self, angle: object, context: ContextCore | None = None) -> FloatArray:
         """Return the energy of spring and catch [J] at an angle [rad]; zero at the angle zero."""
-        return self._apply(_stored_energy, context, angle=angle)
+        c, q = self._constants(context), as_float_array(angle, "angle")
+        zero, half = c.spring_zero_angle_rad, c.catch_width / 2
+        spring = c.spring_constant / 2 * ((q - zero) ** 2 - zero**2)
+        catch = c.catch_torque * half * (_step(half, np.asarray(-half)) ** 2 - _step(half, q - half) ** 2)
+        return np.asarray(spring + catch)
 
     def calc_hinge_conservative_power(
         self, angle: object, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the power of spring and catch [W] at an angle [rad] and a rate [rad/s]."""
-        return self._apply(_conservative_power, context, angle=angle, angular_rate=angular_rate)
+        q, rate = as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
+        return np.asarray(self.calc_hinge_spring_torque(q, context) * rate)
 
     def calc_hinge_non_conservative_power(
         self, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the power of friction [W] at a rate [rad/s]: not positive."""
-        return self._apply(_non_conservative_power, context, angular_rate=angular_rate)
+        rate = as_float_array(angular_rate, "angular_rate")
+        return np.asarray(self.calc_hinge_frictional_torque(rate, context) * rate)
 
-    def _apply(self, function: Any, context: ContextCore | None, **operands: object) -> FloatArray:
-        """Return a function of numbers of the operands, with the constants of a Context or the defaults."""
-        numbers, values = DOUBLES, asdict(self._config)
-        if context is not None:
-            numbers, values = numbers_of(self, context), self.get_constants(context)
-        arrays = numbers.as_broadcast_arrays(**operands)
-        c = SimpleNamespace(**values)
-        return numbers.apply(lambda *entries: function(numbers, c, *entries), *arrays)
+    def _constants(self, context: ContextCore | None) -> DoorHingeConfig:
+        return self._config if context is None else self.get_config(context)
 
 
 def _as_config(config: object, what: str) -> DoorHingeConfig:
@@ -257,39 +214,11 @@ def _as_config(config: object, what: str) -> DoorHingeConfig:
     return config
 
 
-# Functions of numbers `n`, constants `c`, an angle and a rate.
+def _step(width: float, x: FloatArray) -> FloatArray:
+    """Return tanh(x / width), and zero where the width is zero."""
+    return np.tanh(x / width) if width > 0.0 else np.zeros_like(x)
 
 
-def _spring_torque(n: Numbers, c: Any, q: Any) -> Any:
-    half = c.catch_width / 2
-    return c.catch_torque * _doublet(n, half, q - half) - c.spring_constant * (q - c.spring_zero_angle_rad)
-
-
-def _frictional_torque(n: Numbers, c: Any, rate: Any) -> Any:
-    friction = c.dynamic_friction_torque * n.smooth_step(c.motion_threshold, rate)
-    friction = friction + c.static_friction_torque * _doublet(n, c.motion_threshold, rate)
-    return -friction - c.viscous_friction * rate
-
-
-def _torque(n: Numbers, c: Any, q: Any, rate: Any) -> Any:
-    return _spring_torque(n, c, q) + _frictional_torque(n, c, rate)
-
-
-def _stored_energy(n: Numbers, c: Any, q: Any) -> Any:
-    zero, half = c.spring_zero_angle_rad, c.catch_width / 2
-    at_zero, here = n.smooth_step(half, -half), n.smooth_step(half, q - half)
-    spring = c.spring_constant / 2 * (q * (q - 2 * zero))
-    return spring + c.catch_torque * half * (at_zero * at_zero - here * here)
-
-
-def _conservative_power(n: Numbers, c: Any, q: Any, rate: Any) -> Any:
-    return _spring_torque(n, c, q) * rate
-
-
-def _non_conservative_power(n: Numbers, c: Any, rate: Any) -> Any:
-    return _frictional_torque(n, c, rate) * rate
-
-
-def _doublet(n: Numbers, width: Any, x: Any) -> Any:
-    s = n.smooth_step(width, x)
-    return 2.0 * s * (1.0 - s * s)
+def _doublet(width: float, x: FloatArray) -> FloatArray:
+    s = _step(width, x)
+    return np.asarray(2.0 * s * (1.0 - s * s))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import FloatArray
+from mbt.math.arrays import FloatArray, as_float_array
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
@@ -178,14 +180,9 @@ class JointFriction(JointForceElement):
         context : Context, optional
             Whose constants to take; the default ones unless given.
         """
-        numbers = DOUBLES if context is None else numbers_of(self, context)
-        constants = self._defaults if context is None else self._get_numbers(context)
-        Fc, Fs, vs, vt = (numbers.scalar(constant) for constant in constants)
-
-        def friction(v: Any) -> Any:
-            return -(Fc + (Fs - Fc) / (1.0 + (v / vs) * (v / vs))) * numbers.tanh(v / vt)
-
-        return numbers.apply(friction, numbers.as_float_array(velocity, "velocity"))
+        v = as_float_array(velocity, "velocity")
+        Fc, Fs, vs, vt = self._defaults if context is None else self._get_numbers(context)
+        return np.asarray(-(Fc + (Fs - Fc) / (1.0 + (v / vs) ** 2)) * np.tanh(v / vt))
 
 
 def _checked_constants(
