@@ -86,11 +86,16 @@ def as_float_array(
 
 def as_broadcast_arrays(**values: object) -> tuple[FloatArray, ...]:
     """Convert arguments, given by name, to float64 arrays of the shape to which they broadcast."""
-    arrays = tuple(as_float_array(value, name) for name, value in values.items())
+    return broadcast_together({name: as_float_array(value, name) for name, value in values.items()})
+
+
+def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
+    """Return arrays, given by name, in the shape to which they broadcast; of any scalar."""
     try:
-        return tuple(np.broadcast_arrays(*arrays))
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        return tuple(np.broadcast_to(array, shape) for array in arrays.values())
     except ValueError:
-        shapes = " and ".join(f"{name} {array.shape}" for name, array in zip(values, arrays, strict=True))
+        shapes = " and ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ShapeError(f"expected shapes that broadcast with each other, got {shapes}") from None
 
 

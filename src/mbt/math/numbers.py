@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,23 @@ class Numbers:
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
         """Return an array that can be written into."""
         return arrays.check_out(out, name, shape)
+
+    def as_broadcast_arrays(self, **values: object) -> tuple[Any, ...]:
+        """Return arrays of the shape to which the arguments, given by name, broadcast."""
+        arrays_ = tuple(self.as_float_array(value, name) for name, value in values.items())
+        return arrays.broadcast_together(dict(zip(values, arrays_, strict=True)))
+
+    def apply(self, function: Callable[..., Any], *operands: Any) -> FloatArray:
+        """Return a function of the entries of arrays, which broadcast: one that takes whole arrays too."""
+        return self.as_float_array(function(*operands), "result")
+
+    def tanh(self, x: Any) -> Any:
+        """Return the hyperbolic tangent of an operand of `apply`."""
+        return np.tanh(x)
+
+    def select_lt(self, a: Any, b: Any, x: Any, y: Any) -> Any:
+        """Return x where a < b, which are numbers, and y elsewhere."""
+        return x if a < b else y
 
     def make_inertia(self, mass: Any, com: Any, components: Any) -> SpatialInertia:
         """Return mass properties, unchecked."""

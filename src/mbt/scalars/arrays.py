@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -119,6 +119,14 @@ class ScalarArrays(Numbers):
         return self.stack(
             [t.atan2(R[2, 1], R[2, 2]), t.atan2(-R[2, 0], cos_pitch), t.atan2(R[1, 0], R[0, 0])]
         )
+
+    def tanh(self, x: Any) -> Any:
+        """Return the hyperbolic tangent."""
+        return self._functions.tanh(x)
+
+    def select_lt(self, a: Any, b: Any, x: Any, y: Any) -> Any:
+        """Return x where a < b, and y elsewhere."""
+        return self._functions.select_lt(a, b, x, y)
 
     def are_equal(self, a: Any, b: Any) -> bool:
         """Return False: that is not known of objects, and of derivatives not worth the while."""
@@ -402,6 +410,10 @@ class ObjectArrays(ScalarArrays):
             )
         entries.append(self.scalar(value))
         return ()
+
+    def apply(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """Return a function of the entries of arrays: it is called for each."""
+        return _map(lambda *entries: self.scalar(function(*entries)), *operands)
 
     def values(self, array: Any) -> None:
         """Return nothing: objects need not have a value."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from fractions import Fraction
+from operator import add, mul
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError
-from mbt.math.arrays import FloatArray, as_broadcast_arrays, as_finite, as_float_array, as_nonnegative
+from mbt.math.arrays import FloatArray
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joints import RevoluteJoint
 
@@ -44,6 +49,9 @@ class DoorHingeConfig:
     motion_threshold : float
         Rate at which static friction is overcome [rad/s]; 0: there is viscous friction only.
 
+    Numbers of another scalar, with derivatives or symbols, will do too: for `DoorHinge.set_config` in a
+    Context of that scalar.
+
     Raises
     ------
     ArgumentValueError
@@ -67,11 +75,27 @@ class DoorHingeConfig:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            check = as_finite if field.name == "spring_zero_angle_rad" else as_nonnegative
+            value = getattr(self, field.name)
+            if _is_of_other_scalar(value):
+                # Checked with the numbers of a Context, when one takes it.
+                continue
             # The way to write a field of a frozen dataclass.
-            object.__setattr__(
-                self, field.name, check(getattr(self, field.name), f"{type(self).__name__}: {field.name}")
-            )
+            object.__setattr__(self, field.name, self._checked(field.name, DOUBLES, type(self).__name__))
+
+    def _checked(self, name: str, numbers: Numbers, what: str) -> Any:
+        """Return a constant as a number of the scalar of a Context."""
+        check = numbers.as_finite if name == "spring_zero_angle_rad" else numbers.as_nonnegative
+        return check(getattr(self, name), f"{what}: {name}")
+
+    def _as_array(self, numbers: Numbers, what: str) -> Any:
+        """Return all constants, in the order of the core."""
+        return numbers.stack([self._checked(field.name, numbers, what) for field in fields(self)])
+
+
+def _is_of_other_scalar(value: Any) -> bool:
+    """Whether something computes, and is no number or array of doubles."""
+    doubles = (int, float, complex, Fraction, Decimal, np.generic, np.ndarray, str, bytes, list, tuple)
+    return hasattr(type(value), "__mul__") and not isinstance(value, doubles)
 
 
 class DoorHinge(JointForceElement):
@@ -118,8 +142,9 @@ class DoorHinge(JointForceElement):
         what = type(self).__name__
         check_joint(joint, RevoluteJoint, what)
         config = _as_config(DoorHingeConfig() if config is None else config, what)
-        super().__init__(joint, np.array(astuple(config)))
-        self._config = config
+        defaults = config._as_array(DOUBLES, what)
+        super().__init__(joint, defaults)
+        self._config = DoorHingeConfig(*defaults.tolist())
 
     @property
     def joint(self) -> RevoluteJoint:
@@ -133,15 +158,21 @@ class DoorHinge(JointForceElement):
         return self._config
 
     def get_config(self, context: ContextCore) -> DoorHingeConfig:
-        """Return the constants that `context` has."""
-        return DoorHingeConfig(*self._get_numbers(context).tolist())
+        """Return the constants that `context` has, in numbers of its scalar."""
+        numbers = numbers_of(self, context)
+        return DoorHingeConfig(*(numbers.scalar(number) for number in self._get_numbers(context)))
 
     def set_config(self, context: ContextCore, config: DoorHingeConfig) -> Self:
-        """Set the constants in `context`."""
-        self._set_numbers(context, 0, np.array(astuple(_as_config(config, self._label))))
+        """Set the constants in `context`.
+
+        To seed some of them in a Context of another scalar, replace them in what it has:
+        ``dataclasses.replace(hinge.get_config(context), spring_constant=k)``.
+        """
+        numbers = numbers_of(self, context)
+        self._set_numbers(context, 0, _as_config(config, self._label)._as_array(numbers, self._label))
         return self
 
-    # The hinge by itself: what it would do at an angle and a rate. Arrays give arrays.
+    # The hinge by itself: what it would do at an angle and a rate. Arrays give arrays of the scalar.
 
     def calc_hinge_spring_torque(self, angle: object, context: ContextCore | None = None) -> FloatArray:
         """Return the torque of spring and catch [N m], which is conservative.
@@ -153,9 +184,13 @@ class DoorHinge(JointForceElement):
         context : Context, optional
             Whose constants to take; the default ones unless given.
         """
-        c, q = self._constants(context), as_float_array(angle, "angle")
-        catch = c.catch_torque * _doublet(c.catch_width / 2, q - c.catch_width / 2)
-        return np.asarray(catch - c.spring_constant * (q - c.spring_zero_angle_rad))
+        c, numbers = self._constants(context)
+
+        def torque(q: Any) -> Any:
+            catch = c.catch_torque * _doublet(numbers, c.catch_width / 2, q - c.catch_width / 2)
+            return catch - c.spring_constant * (q - c.spring_zero_angle_rad)
+
+        return numbers.apply(torque, numbers.as_float_array(angle, "angle"))
 
     def calc_hinge_frictional_torque(
         self, angular_rate: object, context: ContextCore | None = None
@@ -169,43 +204,56 @@ class DoorHinge(JointForceElement):
         context : Context, optional
             Whose constants to take; the default ones unless given.
         """
-        c, rate = self._constants(context), as_float_array(angular_rate, "angular_rate")
-        friction = c.dynamic_friction_torque * _step(c.motion_threshold, rate)
-        friction = friction + c.static_friction_torque * _doublet(c.motion_threshold, rate)
-        return np.asarray(-friction - c.viscous_friction * rate)
+        c, numbers = self._constants(context)
+
+        def torque(rate: Any) -> Any:
+            friction = c.dynamic_friction_torque * _step(numbers, c.motion_threshold, rate)
+            friction = friction + c.static_friction_torque * _doublet(numbers, c.motion_threshold, rate)
+            return -friction - c.viscous_friction * rate
+
+        return numbers.apply(torque, numbers.as_float_array(angular_rate, "angular_rate"))
 
     def calc_hinge_torque(
         self, angle: object, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the whole torque [N m] at an angle [rad] and a rate [rad/s]."""
-        q, rate = as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
+        _, numbers = self._constants(context)
+        q, rate = numbers.as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
         spring = self.calc_hinge_spring_torque(q, context)
-        return np.asarray(spring + self.calc_hinge_frictional_torque(rate, context))
+        return numbers.apply(add, spring, self.calc_hinge_frictional_torque(rate, context))
 
     def calc_hinge_stored_energy(self, angle: object, context: ContextCore | None = None) -> FloatArray:
         """Return the energy of spring and catch [J] at an angle [rad]; zero at the angle zero."""
-        c, q = self._constants(context), as_float_array(angle, "angle")
+        c, numbers = self._constants(context)
         zero, half = c.spring_zero_angle_rad, c.catch_width / 2
-        spring = c.spring_constant / 2 * ((q - zero) ** 2 - zero**2)
-        catch = c.catch_torque * half * (_step(half, np.asarray(-half)) ** 2 - _step(half, q - half) ** 2)
-        return np.asarray(spring + catch)
+
+        def energy(q: Any) -> Any:
+            stretch = q - zero
+            s0, s = _step(numbers, half, -half), _step(numbers, half, q - half)
+            spring = c.spring_constant / 2 * (stretch * stretch - zero * zero)
+            return spring + c.catch_torque * half * (s0 * s0 - s * s)
+
+        return numbers.apply(energy, numbers.as_float_array(angle, "angle"))
 
     def calc_hinge_conservative_power(
         self, angle: object, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the power of spring and catch [W] at an angle [rad] and a rate [rad/s]."""
-        q, rate = as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
-        return np.asarray(self.calc_hinge_spring_torque(q, context) * rate)
+        _, numbers = self._constants(context)
+        q, rate = numbers.as_broadcast_arrays(angle=angle, angular_rate=angular_rate)
+        return numbers.apply(mul, self.calc_hinge_spring_torque(q, context), rate)
 
     def calc_hinge_non_conservative_power(
         self, angular_rate: object, context: ContextCore | None = None
     ) -> FloatArray:
         """Return the power of friction [W] at a rate [rad/s]: not positive."""
-        rate = as_float_array(angular_rate, "angular_rate")
-        return np.asarray(self.calc_hinge_frictional_torque(rate, context) * rate)
+        _, numbers = self._constants(context)
+        rate = numbers.as_float_array(angular_rate, "angular_rate")
+        return numbers.apply(mul, self.calc_hinge_frictional_torque(rate, context), rate)
 
-    def _constants(self, context: ContextCore | None) -> DoorHingeConfig:
-        return self._config if context is None else self.get_config(context)
+    def _constants(self, context: ContextCore | None) -> tuple[Any, Numbers]:
+        """Return the constants, and the numbers to compute with."""
+        return (self._config if context is None else self.get_config(context)), self._numbers_in(context)
 
 
 def _as_config(config: object, what: str) -> DoorHingeConfig:
@@ -214,11 +262,15 @@ def _as_config(config: object, what: str) -> DoorHingeConfig:
     return config
 
 
-def _step(width: float, x: FloatArray) -> FloatArray:
+def _step(numbers: Numbers, width: Any, x: Any) -> Any:
     """Return tanh(x / width), and zero where the width is zero."""
-    return np.tanh(x / width) if width > 0.0 else np.zeros_like(x)
+    if numbers.is_zero(width):
+        return 0.0
+    # Both results may be computed, whichever is chosen.
+    divisor = numbers.select_lt(0.0, width, width, 1.0)
+    return numbers.select_lt(0.0, width, numbers.tanh(x / divisor), 0.0)
 
 
-def _doublet(width: float, x: FloatArray) -> FloatArray:
-    s = _step(width, x)
-    return np.asarray(2.0 * s * (1.0 - s * s))
+def _doublet(numbers: Numbers, width: Any, x: Any) -> Any:
+    s = _step(numbers, width, x)
+    return 2.0 * s * (1.0 - s * s)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import FloatArray, as_float_array
+from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
@@ -180,9 +178,15 @@ class JointFriction(JointForceElement):
         context : Context, optional
             Whose constants to take; the default ones unless given.
         """
-        v = as_float_array(velocity, "velocity")
-        Fc, Fs, vs, vt = self._defaults if context is None else self._get_numbers(context)
-        return np.asarray(-(Fc + (Fs - Fc) / (1.0 + (v / vs) ** 2)) * np.tanh(v / vt))
+        numbers = self._numbers_in(context)
+        constants = self._defaults if context is None else self._get_numbers(context)
+        Fc, Fs, vs, vt = (numbers.scalar(number) for number in constants)
+
+        def friction(v: Any) -> Any:
+            x = v / vs
+            return -(Fc + (Fs - Fc) / (1.0 + x * x)) * numbers.tanh(v / vt)
+
+        return numbers.apply(friction, numbers.as_float_array(velocity, "velocity"))
 
 
 def _checked_constants(

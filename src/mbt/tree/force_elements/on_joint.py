@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.math.arrays import FloatArray
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.context_access import numbers_of
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.force_elements.compiled import CompiledForceElement
 from mbt.tree.joint import Joint
@@ -13,6 +15,7 @@ from mbt.tree.joint import Joint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mbt._core.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["JointForceElement"]
@@ -32,6 +35,13 @@ class JointForceElement(CompiledForceElement):
     def __init__(self, joint: Joint, defaults: FloatArray) -> None:
         super().__init__(joint.model_instance, defaults)
         self._joint = joint
+
+    def _numbers_in(self, context: ContextCore | None) -> Numbers:
+        """Return what computes with the numbers of a Context; without one, of the tree."""
+        if context is not None:
+            return numbers_of(self, context)
+        numbers: Numbers = getattr(self._tree, "_numbers", DOUBLES)
+        return numbers
 
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
         yield self._joint, "joint"
