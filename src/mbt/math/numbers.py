@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,15 @@ __all__ = ["DOUBLES", "Numbers"]
 
 
 class Numbers:
-    """Checks and conversions of arguments for Contexts of doubles; see the functions of the same names."""
+    """Checks and conversions of arguments for Contexts of doubles; see the functions of the same names.
+
+    Attributes
+    ----------
+    array_type : type
+        The class of arrays of these numbers.
+    """
+
+    array_type: ClassVar[type[Any]] = np.ndarray
 
     def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> FloatArray:
         """Return an array of any numbers."""

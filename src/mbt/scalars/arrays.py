@@ -210,6 +210,8 @@ class ScalarArrays(Numbers):
 class AutoDiffArrays(ScalarArrays):
     """Values with derivatives."""
 
+    array_type = AutoDiffArray
+
     def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
         """Return an array; plain numbers are constants."""
         array = _autodiff_of(value, name)
@@ -485,7 +487,7 @@ class ObjectArrays(ScalarArrays):
         """Return a new array with addends at some indices."""
         result = array.copy()
         for i, index in enumerate(indices):
-            result[index] = self._sum(result[index], addends[i])
+            result[index] = _map(self._sum, result[index], addends[i])[()]
         return result
 
     def scale(self, array: Any, factor: Any) -> Any:

@@ -72,11 +72,14 @@ class BodyMotion(MultibodyElement):
             When its shape is another one.
         """
         wanted = (..., self.parent_tree.num_bodies, 6)
-        if not isinstance(A_WB_array, np.ndarray):
-            raise ArgumentTypeError(f"A_WB_array: expected a numpy.ndarray, got {type(A_WB_array).__name__}")
+        array_type = self.parent_tree._numbers.array_type
+        if not isinstance(A_WB_array, array_type):
+            wanted_type = f"{array_type.__module__}.{array_type.__name__}"
+            raise ArgumentTypeError(f"A_WB_array: expected a {wanted_type}, got {type(A_WB_array).__name__}")
         if A_WB_array.ndim < 2 or A_WB_array.shape[-2:] != wanted[1:]:
             raise shape_error("A_WB_array", wanted, A_WB_array.shape)
-        return A_WB_array[..., self.node_index, :]
+        row: FloatArray = A_WB_array[..., self.node_index, :]
+        return row
 
     def get_angular_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the angular velocity w_WB [rad/s], shape (3,), read-only."""

@@ -299,15 +299,15 @@ class Frame(FrameAcceleration):
         This and the next two methods are shortcuts for who asks for nothing else. A subclass that overrides
         them must agree with its `do_calc_pose_in_body_frame`, which all other computations use.
         """
-        return np.asarray(self.do_calc_pose_in_body_frame(parameters))[..., :3, :3]
+        return _as_array(self.do_calc_pose_in_body_frame(parameters))[..., :3, :3]
 
     def do_calc_offset_pose_in_body(self, parameters: Parameters, X_FQ: FloatArray) -> Any:
         """Return the pose X_BQ = X_BF X_FQ, shape (4, 4)."""
-        return np.asarray(self.do_calc_pose_in_body_frame(parameters)) @ X_FQ
+        return _as_array(self.do_calc_pose_in_body_frame(parameters)) @ X_FQ
 
     def do_calc_offset_rotation_matrix_in_body(self, parameters: Parameters, R_FQ: FloatArray) -> Any:
         """Return the rotation R_BQ = R_BF R_FQ, shape (3, 3)."""
-        return np.asarray(self.do_calc_rotation_matrix_in_body_frame(parameters)) @ R_FQ
+        return _as_array(self.do_calc_rotation_matrix_in_body_frame(parameters)) @ R_FQ
 
     def do_get_fixed_pose_in_body_frame(self) -> Any:
         """Return the default pose X_BF, shape (4, 4), that of the default parameters of a finalized tree.
@@ -377,6 +377,11 @@ class Frame(FrameAcceleration):
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
         return f" body={self._body.name!r}"
+
+
+def _as_array(matrix: Any) -> Any:
+    """Return what a subclass computed as an array; one of any scalar is left as it is."""
+    return matrix if hasattr(matrix, "shape") else np.asarray(matrix)
 
 
 class BodyFrame(Frame):

@@ -40,8 +40,7 @@ class JointForceElement(CompiledForceElement):
         """Return what computes with the numbers of a Context; without one, of the tree."""
         if context is not None:
             return numbers_of(self, context)
-        numbers: Numbers = getattr(self._tree, "_numbers", DOUBLES)
-        return numbers
+        return DOUBLES if self._tree is None else self._tree._numbers
 
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
         yield self._joint, "joint"

@@ -200,7 +200,7 @@ class UniformGravityFieldElement(ForceElement):
         check_context(self, context)
         self.parent_tree._position_of(context, pc)
         self.parent_tree._velocity_of(context, vc)
-        return 0.0
+        return numbers_of(self, context).scalar(0.0)
 
     # For the tree.
 
