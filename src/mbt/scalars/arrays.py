@@ -112,6 +112,28 @@ class ScalarArrays(Numbers):
     def _functions(self) -> ScalarType:
         """The scalar."""
 
+    def matrix_to_quaternion(self, R: Any) -> Any:
+        """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
+        t = self._functions
+        xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
+        wx, wy, wz = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+        xy, yz, zx = R[0, 1] + R[1, 0], R[1, 2] + R[2, 1], R[2, 0] + R[0, 2]
+        # Row i is four times the product of entry i with all: the one of the largest entry is far from zero.
+        rows = [
+            [1 + xx + yy + zz, wx, wy, wz],
+            [wx, 1 + xx - yy - zz, xy, zx],
+            [wy, xy, 1 + yy - xx - zz, yz],
+            [wz, zx, yz, 1 + zz - xx - yy],
+        ]
+        largest, q = rows[0][0], rows[0]
+        for i, row in enumerate(rows[1:], 1):
+            q = [t.select_lt(largest, row[i], new, old) for new, old in zip(row, q, strict=True)]
+            largest = t.select_lt(largest, row[i], row[i], largest)
+        w, x, y, z = q
+        norm = t.sqrt(w * w + x * x + y * y + z * z)
+        scale = t.select_lt(w, 0.0, -1 / norm, 1 / norm)
+        return self.stack([entry * scale for entry in q])
+
     def matrix_to_rpy(self, R: Any) -> Any:
         """Return roll, pitch and yaw of a rotation."""
         t = self._functions
@@ -234,25 +256,6 @@ class AutoDiffArrays(ScalarArrays):
     @property
     def _functions(self) -> ScalarType:
         return get_scalar_type("autodiff")
-
-    def matrix_to_quaternion(self, R: Any) -> Any:
-        """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
-        R = self.as_float_array(R, "R")
-        trace = R[0, 0] + R[1, 1] + R[2, 2]
-        i = int(np.argmax([trace.value, R[0, 0].value, R[1, 1].value, R[2, 2].value]))
-        # Four times the products of the largest entry with all.
-        row: list[Any]
-        if i == 0:
-            row = [1.0 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]
-        else:
-            a, b, c = [(0, 1, 2), (1, 2, 0), (2, 0, 1)][i - 1]
-            row = [R[c, b] - R[b, c], None, None, None]
-            row[1 + a] = 1.0 + R[a, a] - R[b, b] - R[c, c]
-            row[1 + b] = R[b, a] + R[a, b]
-            row[1 + c] = R[c, a] + R[a, c]
-        q = self.stack(row)
-        unit = q / np.sqrt((q * q).sum())
-        return -unit if unit.value[0] < 0.0 else unit
 
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
         """Return an array that can be written into."""
@@ -437,18 +440,6 @@ class ObjectArrays(ScalarArrays):
     @property
     def _functions(self) -> ScalarType:
         return self.scalar_type
-
-    def matrix_to_quaternion(self, R: Any) -> Any:
-        """Return the quaternion of a rotation by less than a half turn: objects tell no cases apart."""
-        w = self._functions.sqrt(R[0, 0] + R[1, 1] + R[2, 2] + 1) / 2
-        return self.stack(
-            [
-                w,
-                (R[2, 1] - R[1, 2]) / (4 * w),
-                (R[0, 2] - R[2, 0]) / (4 * w),
-                (R[1, 0] - R[0, 1]) / (4 * w),
-            ]
-        )
 
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
         """Return an array that can be written into."""
