@@ -345,3 +345,83 @@ def test_differences_of_numbers_with_derivatives() -> None:
     assert got.value == pytest.approx(3 * 0.5**2, rel=1e-8)
     assert got.derivatives == pytest.approx(6 * 0.5, rel=1e-8)
     assert isinstance(got, AutoDiffArray)
+
+
+class Crank(mbt.Frame):
+    """A frame that takes floats only, and keeps a lock."""
+
+    def do_declare_parameters(self) -> None:
+        self.angle = self.declare_numeric_parameter(0.5)
+
+    def do_calc_pose_in_body_frame(self, parameters: mbt.Parameters) -> Any:
+        (angle,) = parameters.get_numeric_parameter(self.angle)
+        return mbt.math.make_pose([math.cos(angle), 0, math.sin(angle)])
+
+
+class Weight(mbt.ForceElement):
+    """A weight at the origin of a frame, whose methods it calls."""
+
+    def __init__(self, frame: mbt.Frame) -> None:
+        super().__init__(frame.model_instance)
+        self.frame = frame
+
+    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+        body = self.frame.body
+        p_WoFo_W = self.frame.calc_pose_in_world(context)[:3, 3]
+        p_BoFo_W = p_WoFo_W - body.eval_pose_in_world(context)[:3, 3]
+        f_W = np.array([0.0, 0.0, -2.0])
+        body.add_in_force_in_world(context, np.concatenate([np.cross(p_BoFo_W, f_W), f_W]), forces)
+
+    def do_calc_potential_energy(self, context: Any, pc: Any) -> Any:
+        return 2.0 * self.frame.calc_pose_in_world(context)[2, 3]
+
+
+def test_frames_that_take_floats_only_stay_where_they_are() -> None:
+    """Nothing of a frame depends on the state: it is not computed anew."""
+    tree = mbt.MultibodyTree()
+    rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
+    tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    crank = tree.add_frame(Crank("crank", rod))
+    tree.add_force_element(Weight(crank))
+    tree.finalize()
+    context = tree.create_default_context()
+    context.set_numeric_parameter(crank.angle, [0.75])
+    context.q, context.v = [0.25], [3.0]
+    # The height of the weight is sin(0.75 - q).
+    assert slope(tree, context) == pytest.approx(2 * math.sin(0.5), rel=1e-15)
+    assert tree.calc_conservative_power(context) == pytest.approx(2 * math.cos(0.5) * 3.0, rel=1e-15)
+
+
+def test_a_tree_that_does_not_move() -> None:
+    tree = mbt.MultibodyTree()
+    rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
+    tree.add_joint(mbt.WeldJoint, "weld", tree.world_body, None, rod, None)
+    tree.add_force_element(Weight(rod.body_frame))
+    tree.finalize()
+    for clone in (tree, tree.to_autodiff(), tree.to_symbolic()):
+        derivatives = clone.calc_forward_dynamics_derivatives(clone.create_default_context())
+        assert [matrix.shape for matrix in derivatives] == [(0, 0)] * 3
+        assert clone.calc_conservative_power(clone.create_default_context()) == 0
+
+
+def test_threads_may_share_a_tree() -> None:
+    tree, element = make_pendulum(lambda rod, pin: Cubic(pin))
+    results: dict[int, list[Any]] = {}
+
+    def compute(i: int) -> None:
+        context = tree.create_default_context()
+        set_everything(context, element)
+        for k in range(20):
+            context.q = [0.1 * i + 0.01 * k]
+            results.setdefault(i, []).append(slope(tree, context))
+
+    threads = [threading.Thread(target=compute, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    k = 3.0 * 0.5 * 1.5
+    for i, got in results.items():
+        wanted = [-3 * k * (0.1 * i + 0.01 * j - 0.125) ** 2 for j in range(20)]
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+    assert len(results) == 4
