@@ -89,8 +89,8 @@ cdef class TreeCaches:
         """Return a clone of this tree that computes in another scalar type.
 
         All that the clone and its Contexts hold and return are arrays of that scalar, parameters included. Elements
-        are new ones of the same classes, and `get_variant` leads from one tree to the other. The compiled model is
-        shared.
+        are new ones of the same classes, and `get_variant` leads from one tree to the other; `ForceElement` and
+        `Frame` have a method `do_clone_to_scalar` that a subclass may override. The compiled model is shared.
 
         Parameters
         ----------

@@ -495,7 +495,8 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
     def clone(self) -> Self:
         """Return an independent copy of this tree with new elements, finalized if this one is.
 
-        ``copy.deepcopy(tree)`` and ``copy.copy(tree)`` are the same.
+        ``copy.deepcopy(tree)`` and ``copy.copy(tree)`` are the same. Elements are copied with their
+        attributes, or as their `do_clone_to_scalar` says.
 
         See Also
         --------
