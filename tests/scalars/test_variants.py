@@ -45,6 +45,45 @@ def test_clones_share_the_compiled_model() -> None:
     assert ad._compiled is tree._compiled is ad.clone_to_scalar("mpmath")._compiled
 
 
+@pytest.mark.parametrize("scalar", SCALAR_NAMES)
+def test_what_a_tree_tells_without_a_context(scalar: str) -> None:
+    tree = make_everything()
+    twin = tree.clone_to_scalar(scalar)
+    for name in dir(tree):
+        wanted = getattr(tree, name)
+        if not name.startswith("_") and isinstance(wanted, (int, tuple, str, np.ndarray)):
+            got = getattr(twin, name)
+            if isinstance(wanted, np.ndarray):
+                np.testing.assert_array_equal(got, wanted)
+            else:
+                assert np.size(got) == np.size(wanted)
+    # The representation of the tree tells the scalar.
+    suffix = f", in {scalar}>"
+    assert str(twin.finalize_report).replace(suffix, ">") == str(tree.finalize_report)
+    assert twin.finalize_report._repr_html_().count("<tr>") == tree.finalize_report._repr_html_().count(
+        "<tr>"
+    )
+    q = tree.default_positions
+    for key, value in tree.dict_from_q(q).items():
+        np.testing.assert_allclose(np.asarray(values_of(twin.dict_from_q(q)[key]), float), value)
+
+
+def values_of(numbers: object) -> object:
+    return numbers.value if isinstance(numbers, mbt.autodiff.AutoDiffArray) else numbers
+
+
+def test_massless_branches_are_of_the_clone() -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.zero()))
+    tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, body, None, axis=[1, 0, 0])
+    tree.finalize()
+    ad = tree.to_autodiff()
+    (branch,) = ad.finalize_report.massless_branches
+    assert branch.mobilizer is ad.mobilizers[0]
+    assert branch.bodies == (ad.bodies[1],)
+    assert str(branch) == str(tree.finalize_report.massless_branches[0])
+
+
 def test_a_tree_that_is_not_finalized_is_refused() -> None:
     tree = mbt.MultibodyTree()
     for clone in (tree.to_autodiff, tree.to_symbolic, lambda: tree.clone_to_scalar("mpmath")):

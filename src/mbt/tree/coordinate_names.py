@@ -197,11 +197,13 @@ class NamedCoordinates(InstanceState):
             it has one, a float, or an array (...) when `q` has leading axes. A name that joints of several
             model instances have is written ``"arm::elbow"``.
         """
-        return self._dict_from_array(as_float_array(q, "q", (..., self.num_positions)), is_position=True)
+        array = self._numbers.as_float_array(q, "q", (..., self.num_positions))
+        return self._dict_from_array(array, is_position=True)
 
     def dict_from_v(self, v: object) -> dict[str, float | FloatArray]:
         """Return velocities by the name of the joint, what `v_from_dict` takes, as `dict_from_q`."""
-        return self._dict_from_array(as_float_array(v, "v", (..., self.num_velocities)), is_position=False)
+        array = self._numbers.as_float_array(v, "v", (..., self.num_velocities))
+        return self._dict_from_array(array, is_position=False)
 
     def random_positions(
         self, rng: np.random.Generator | int | None = None, shape: int | Sequence[int] = ()
@@ -309,7 +311,7 @@ class NamedCoordinates(InstanceState):
             if len(indices) > 1:
                 result[key] = part
             else:
-                result[key] = float(part[0]) if part.ndim == 1 else part[..., 0]
+                result[key] = self._numbers.scalar(part[0]) if part.ndim == 1 else part[..., 0]
         return result
 
     def _make_key_lookup(self, method: str) -> Callable[[object], Mobilizer]:

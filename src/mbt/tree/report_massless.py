@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,6 +59,20 @@ class MasslessBranch:
 
 def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
     """Return all joints that no mass resists at the default positions, in node order."""
+    if tree.scalar_type.name == "double":
+        return _find_branches(tree)
+    # Which pivot is zero, doubles tell.
+    return tuple(
+        replace(
+            branch,
+            mobilizer=tree.get_variant(branch.mobilizer),
+            bodies=tuple(map(tree.get_variant, branch.bodies)),
+        )
+        for branch in _find_branches(tree.clone_to_scalar("double"))
+    )
+
+
+def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
     context = tree.create_default_context()
     singular = _find_singular_dofs(tree, context)
     if not singular:

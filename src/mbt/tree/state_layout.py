@@ -108,11 +108,13 @@ class StateLayout(ElementAccess):
     def _gather_positions(self, limits: str, none: float) -> FloatArray:
         values = np.full(self._finalized(limits).num_positions, none)
         for joint in self._elements.joints:
-            joint.get_mutable_positions_from_array(values)[:] = getattr(joint, limits)
+            start = joint.position_start
+            values[start : start + joint.num_positions] = getattr(joint, limits)
         return values
 
     def _gather_velocities(self, limits: str, none: float) -> FloatArray:
         values = np.full(self._finalized(limits).num_velocities, none)
         for joint in self._elements.joints:
-            joint.get_mutable_velocities_from_array(values)[:] = getattr(joint, limits)
+            start = joint.velocity_start
+            values[start : start + joint.num_velocities] = getattr(joint, limits)
         return values
