@@ -541,7 +541,10 @@ def _autodiff_of(value: Any, name: str) -> AutoDiffArray:
     if isinstance(value, AutoDiffArray):
         return value
     if _has_derivatives(value):
-        return np.stack([_autodiff_of(entry, name) for entry in value])  # type: ignore[return-value]
+        entries = [_autodiff_of(entry, name) for entry in value]
+        if any(entry.shape != entries[0].shape for entry in entries):
+            raise ArgumentTypeError(f"{name}: expected a regular array, got ragged lists")
+        return np.stack(entries)  # type: ignore[return-value]
     array = arrays.as_float_array(value, name)
     return wrap(array, np.zeros((*array.shape, 0)))
 
