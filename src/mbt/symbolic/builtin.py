@@ -47,7 +47,7 @@ def _autodiff() -> dict[str, Any]:
 def _sympy() -> dict[str, Any]:
     import math
 
-    import sympy as sp  # type: ignore[import-untyped]
+    import sympy as sp
 
     def select_lt(a: Any, b: Any, x: Any, y: Any) -> Any:
         return sp.Piecewise((x, a < b), (y, True))
@@ -111,7 +111,7 @@ def _casadi() -> dict[str, Any]:
 
 
 def _mpmath() -> dict[str, Any]:
-    import mpmath  # type: ignore[import-untyped]
+    import mpmath
 
     return {
         "name": "mpmath",

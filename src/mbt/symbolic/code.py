@@ -172,7 +172,7 @@ class _Program:
         self, name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any],
         reserved: set[str], form: str = "{}_{}",
     ) -> None:  # fmt: skip
-        import sympy as sp  # type: ignore[import-untyped]
+        import sympy as sp
 
         arrays = {key: _as_objects(value, f"inputs[{key!r}]") for key, value in inputs.items()}
         self.outputs = {key: _as_objects(value, f"outputs[{key!r}]") for key, value in outputs.items()}
@@ -275,14 +275,14 @@ def _words_of_c(printer: Any) -> set[str]:
 
 
 def _python_printer() -> Any:
-    from sympy.printing.pycode import PythonCodePrinter  # type: ignore[import-untyped]
+    from sympy.printing.pycode import PythonCodePrinter
 
     return PythonCodePrinter({"human": False})
 
 
 def _c_printer() -> Any:
     """Squares and cubes as products: `pow` takes as long as twenty of them."""
-    from sympy.printing.c import C99CodePrinter  # type: ignore[import-untyped]
+    from sympy.printing.c import C99CodePrinter
 
     class Printer(C99CodePrinter):  # type: ignore[misc]
         def _print_Pow(self, expression: Any) -> Any:

@@ -135,7 +135,7 @@ def _as_array(objects: list[Any]) -> Any:
 
 
 def _sympy_symbols(name: str, size: int) -> list[Any]:
-    import sympy as sp  # type: ignore[import-untyped]
+    import sympy as sp
 
     return [sp.Symbol(f"{name}{i}") for i in range(size)]
 

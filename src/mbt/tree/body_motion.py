@@ -73,7 +73,8 @@ class BodyMotion(MultibodyElement):
         """
         wanted = (..., self.parent_tree.num_bodies, 6)
         array_type = self.parent_tree._numbers.array_type
-        if not isinstance(A_WB_array, array_type):
+        # Plain numbers are constants of any scalar.
+        if not isinstance(A_WB_array, (np.ndarray, array_type)):
             wanted_type = f"{array_type.__module__}.{array_type.__name__}"
             raise ArgumentTypeError(f"A_WB_array: expected a {wanted_type}, got {type(A_WB_array).__name__}")
         if A_WB_array.ndim < 2 or A_WB_array.shape[-2:] != wanted[1:]:
