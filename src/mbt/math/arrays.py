@@ -8,7 +8,6 @@ the argument.
 from __future__ import annotations
 
 import math
-import numbers
 import operator
 from types import EllipsisType
 from typing import Any
@@ -31,6 +30,7 @@ __all__ = [
     "as_nonnegative_array",
     "as_positive",
     "check_out",
+    "describe_type",
     "has_shape",
     "is_foreign",
 ]
@@ -137,7 +137,7 @@ def check_out(out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
     """
     wanted = f"{name}: expected a float64, C-contiguous, writeable numpy.ndarray"
     if type(out) is not np.ndarray:
-        raise ArgumentTypeError(f"{wanted}, got {_describe_type(out)}")
+        raise ArgumentTypeError(f"{wanted}, got {describe_type(out)}")
     if out.dtype != np.float64 or not out.dtype.isnative:
         raise ArgumentTypeError(
             f"{wanted}, got dtype {out.dtype.str if not out.dtype.isnative else out.dtype}"
@@ -181,7 +181,7 @@ def as_index(value: object, name: str, count: int, kind: str) -> int:
         index = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ArgumentTypeError(
-            f"{name}: expected the index of a {kind}, got {_describe_type(value)}"
+            f"{name}: expected the index of a {kind}, got {describe_type(value)}"
         ) from None
     if not 0 <= index < count:
         wanted = f"0 <= index < {count}" if count else f"nothing, as there is no {kind}"
@@ -202,12 +202,12 @@ def _as_real_array(value: object, name: str) -> FloatArray:
         array = np.asarray(value)
     except Exception as error:
         raise ArgumentTypeError(
-            f"{name}: expected real numbers convertible to float64, got {_describe_type(value)} "
+            f"{name}: expected real numbers convertible to float64, got {describe_type(value)} "
             f"that does not form an array ({error})"
         ) from error
     if array.dtype.kind not in _REAL_KINDS:
         got = (
-            array.dtype if isinstance(value, np.ndarray) or array.dtype.kind == "c" else _describe_type(value)
+            array.dtype if isinstance(value, np.ndarray) or array.dtype.kind == "c" else describe_type(value)
         )
         raise ArgumentTypeError(f"{name}: expected real numbers convertible to float64, got {got}")
     array = np.asarray(array, np.float64, order="C")
@@ -218,7 +218,8 @@ def is_foreign(value: object) -> bool:
     """Return whether there is a number of another scalar in an array-like: with derivatives, or a symbol."""
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
         return any(map(is_foreign, value if not isinstance(value, np.ndarray) else value.flat))
-    if isinstance(value, (np.ndarray, np.generic, numbers.Number, str, bytes)):
+    # Not numbers.Number: fractions and the numbers of SymPy and mpmath are of other scalars.
+    if isinstance(value, (int, float, complex, np.ndarray, np.generic, str, bytes)):
         return False
     return hasattr(value, "__array_function__") or (
         hasattr(value, "__mul__") and hasattr(value, "__truediv__")
@@ -235,7 +236,8 @@ def has_shape(got: tuple[int, ...], wanted: Shape) -> bool:
     return len(got) == len(wanted) and all(w is None or w == g for g, w in zip(got, wanted, strict=True))
 
 
-def _describe_type(value: object) -> str:
+def describe_type(value: object) -> str:
+    """Return what to call an argument in an error."""
     if value is None:
         return "None"
     if isinstance(value, (list, tuple)):

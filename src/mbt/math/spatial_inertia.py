@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, InvalidInertiaError
-from mbt.math.arrays import FloatArray, as_float, as_float_array
+from mbt.math.arrays import FloatArray
+from mbt.math.inertia_arguments import as_float, as_float_array
 from mbt.math.poses import as_rotation, skew
 from mbt.math.spatial_inertia_shapes import SpatialInertiaShapes
 from mbt.math.unit_inertia import UnitInertia

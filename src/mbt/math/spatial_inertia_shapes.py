@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import as_finite_array, as_float
+from mbt.math.arrays import as_finite_array
+from mbt.math.inertia_arguments import as_float
 from mbt.math.poses import as_unit_vector
 from mbt.math.unit_inertia import UnitInertia
 

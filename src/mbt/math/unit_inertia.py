@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mbt.errors import ArgumentValueError, InvalidInertiaError
-from mbt.math.arrays import FloatArray, as_finite_array, as_float, as_float_array
+from mbt.math.arrays import FloatArray, as_finite_array
+from mbt.math.inertia_arguments import as_float, as_float_array
 from mbt.math.poses import as_rotation, as_unit_vector
 
 __all__ = ["UnitInertia"]

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from decimal import Decimal
-from fractions import Fraction
 from operator import add, mul
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError
-from mbt.math.arrays import FloatArray
+from mbt.math.arrays import FloatArray, is_foreign
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
@@ -76,7 +72,7 @@ class DoorHingeConfig:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if _is_of_other_scalar(value):
+            if is_foreign(value):
                 # Checked with the numbers of a Context, when one takes it.
                 continue
             # The way to write a field of a frozen dataclass.
@@ -90,12 +86,6 @@ class DoorHingeConfig:
     def _as_array(self, numbers: Numbers, what: str) -> Any:
         """Return all constants, in the order of the core."""
         return numbers.stack([self._checked(field.name, numbers, what) for field in fields(self)])
-
-
-def _is_of_other_scalar(value: Any) -> bool:
-    """Whether something computes, and is no number or array of doubles."""
-    doubles = (int, float, complex, Fraction, Decimal, np.generic, np.ndarray, str, bytes, list, tuple)
-    return hasattr(type(value), "__mul__") and not isinstance(value, doubles)
 
 
 class DoorHinge(JointForceElement):
