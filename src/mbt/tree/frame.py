@@ -257,24 +257,7 @@ class Frame(FrameAcceleration):
     # Called by `MultibodyTree.clone` and `clone_to_scalar`.
 
     def do_clone_to_scalar(self, tree_clone: MultibodyTree) -> Self:
-        """Return a new frame like this one for a clone of its tree.
-
-        By default all attributes are copied, and elements among them become their variants in the clone.
-        A subclass may override it, where something cannot be copied, or should not be. What is returned
-        takes the place of this frame in `tree_clone`, with its name and model instance.
-
-        Parameters
-        ----------
-        tree_clone : MultibodyTree
-            The clone, of any scalar, with all elements but those that clone themselves:
-            ``tree_clone.get_variant(element)`` gives the one in place of each. It computes nothing yet.
-
-        Raises
-        ------
-        ArgumentTypeError, ForeignElementError, ArgumentValueError
-            By the clone of the tree: when what is returned is no new element of this class, or belongs
-            elsewhere. The original is as it was.
-        """
+        """Return a new frame like this one for a clone of its tree; see `ForceElement.do_clone_to_scalar`."""
         from mbt.tree.pickling import clone_attributes
 
         return clone_attributes(self, tree_clone)
