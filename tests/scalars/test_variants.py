@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
+from fractions import Fraction
 
+import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
+import sympy  # type: ignore[import-untyped]
 
 import mbt
 from scalars.scalar_trees import SCALAR_NAMES
-from support.declaring_elements import Spring, Telescope
+from support.declaring_elements import Boom, Spring, Telescope
 from support.force_element_types import make_everything
 
 KINDS = ("bodies", "frames", "joints", "mobilizers", "force_elements", "joint_actuators")
@@ -130,6 +133,34 @@ def test_copies_keep_their_scalar(copied: object) -> None:
     assert results[0].derivatives[0, 0] == pytest.approx(
         -3.0 / results[0].value[0] * results[0].value[0] / (2.0 * 0.4 * 0.09)
     )
+
+
+@pytest.mark.parametrize("scalar", ["autodiff", "sympy"])
+def test_a_context_of_a_clone_is_one_of_its_scalar(scalar: str) -> None:
+    twin = make_everything().clone_to_scalar(scalar)
+    context = mbt.Context(twin)
+    assert type(context) is type(twin.create_default_context())
+    assert twin.calc_mass_matrix(context).shape == (twin.num_velocities,) * 2
+
+
+@pytest.mark.parametrize(
+    ("scalar", "kind"), [("fraction", Fraction), ("mpmath", mpmath.mpf), ("sympy", sympy.Rational)]
+)
+def test_what_elements_declare_begins_in_numbers_of_the_scalar(scalar: str, kind: type) -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
+    boom = tree.add_frame(Boom("boom", body))
+    tree.finalize()
+    twin = tree.clone_to_scalar(scalar)
+    variant = twin.get_variant(boom)
+    context = mbt.Context(twin)
+    (length,) = context.get_numeric_parameter(variant.length)
+    assert isinstance(length, kind)
+    for value in (length, 2 * length):
+        context.set_numeric_parameter(variant.length, [value])
+        x = variant.calc_pose_in_world(context)[0, 3]
+        assert isinstance(x, kind)
+        assert x == value
 
 
 def test_contexts_are_copied() -> None:

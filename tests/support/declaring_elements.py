@@ -53,6 +53,17 @@ class Spring(mbt.ForceElement):
         forces.generalized_forces[..., self.joint.velocity_start] += tau[..., 0]
 
 
+class Boom(mbt.Frame):
+    """A frame at a distance along the x axis of its body."""
+
+    def do_declare_parameters(self) -> None:
+        self.length = self.declare_numeric_parameter(1.0)
+
+    def do_calc_pose_in_body_frame(self, parameters: mbt.Parameters) -> Any:
+        (length,) = parameters.get_numeric_parameter(self.length)
+        return mbt.math.make_pose([length, 0.0, 0.0])
+
+
 class Telescope(mbt.Frame):
     """A frame at a distance along x, turned about z, both parameters."""
 

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
     from mbt.math.arrays import FloatArray
     from mbt.tree.force_elements import ForceElement
-    from mbt.tree.indices import AbstractParameterIndex, DiscreteStateIndex, NumericParameterIndex
+    from mbt.tree.indices import (
+        AbstractParameterIndex,
+        DiscreteStateIndex,
+        FrameIndex,
+        NumericParameterIndex,
+    )
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import CacheEntry, Parameters
 
@@ -55,6 +60,11 @@ class Context(ContextCore):
 
     # No dictionary: a misspelt attribute is an error, not a value that nobody reads.
     __slots__ = ("__weakref__", "_declared")
+
+    def __new__(cls, tree: Any) -> Any:
+        """Make a Context of the scalar of the tree."""
+        own = getattr(tree, "_context_type", None)
+        return super().__new__(own if own is not None and cls is Context else cls, tree)
 
     def __init__(self, tree: MultibodyTree) -> None:
         self._declared = DeclaredValues.default(tree)
@@ -170,6 +180,11 @@ class Context(ContextCore):
         self._declared = declared
         declared.place_frames(self, poses)
         self._note_change("parameters" if declared.parameters.num_numeric_parameters else "inputs")
+
+    def _set_frame_poses(self, poses: dict[FrameIndex, Any]) -> None:
+        """Write the poses of some frames; the caller has checked them."""
+        for index, X_BF in poses.items():
+            self._set_parameter("frame_pose", index, X_BF)
 
     # For force elements written in Python. A Context with batch axes, or of another scalar, has its own.
 

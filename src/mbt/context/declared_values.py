@@ -10,11 +10,12 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
 from mbt.math.arrays import FloatArray, as_index
-from mbt.math.numbers import DOUBLES, Numbers
+from mbt.math.numbers import Numbers
 from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
+    from mbt.tree.indices import FrameIndex
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["DeclaredValues"]
@@ -57,7 +58,14 @@ class DeclaredValues:
         """Return the values of a new Context."""
         declarations = tree._declarations
         assert declarations is not None
-        return cls(declarations, declarations.default_parameters(), declarations.default_discrete_state())
+        defaults = declarations.default_parameters()
+
+        def of_scalar(arrays: list[FloatArray]) -> list[Any]:
+            numbers = tree._numbers
+            return [numbers.frozen(numbers.as_float_array(array, "default")) for array in arrays]
+
+        parameters = Parameters(of_scalar(defaults._numeric), defaults._abstract)
+        return cls(declarations, parameters, of_scalar(declarations.default_discrete_state()))
 
     # Copies. Results are no part of them: a copy computes its own.
 
@@ -108,29 +116,27 @@ class DeclaredValues:
         i = self.parameters._checked_abstract(index)
         self._take(context, self.parameters._replaced_abstract(i, value))
 
-    def user_poses(self, numbers: Numbers = DOUBLES) -> list[FloatArray]:
-        """Return the pose X_BF of each frame whose pose is computed in Python."""
-        return [frame._calc_user_pose(self.parameters, numbers) for frame in self.declarations.frames]
+    def user_poses(self, numbers: Numbers, parameters: Parameters | None = None) -> dict[FrameIndex, Any]:
+        """Return X_BF of each frame whose pose is computed in Python, of these or of other parameters."""
+        values = self.parameters if parameters is None else parameters
+        return {frame.index: frame._calc_user_pose(values, numbers) for frame in self.declarations.frames}
 
-    def place_frames(self, context: Context, poses: list[FloatArray] | None = None) -> None:
-        """Write the poses of those frames into the parameters of a Context, where they differ."""
-        for frame, X_BF in zip(
-            self.declarations.frames,
-            self.user_poses(context._numbers) if poses is None else poses,
-            strict=True,
-        ):
-            if not context._numbers.are_equal(context._get_parameter("frame_pose", frame.index), X_BF):
-                context._set_parameter("frame_pose", frame.index, X_BF)
+    def place_frames(self, context: Context, poses: dict[FrameIndex, Any] | None = None) -> None:
+        """Write the poses of those frames into a Context, where they differ: all of them or none."""
+        numbers = context._numbers
+        poses = self.user_poses(numbers) if poses is None else poses
+        changed = {
+            index: X_BF
+            for index, X_BF in poses.items()
+            if not numbers.are_equal(context._get_parameter("frame_pose", index), X_BF)
+        }
+        if changed:
+            context._set_frame_poses(changed)
 
     def _take(self, context: Context, parameters: Parameters) -> None:
-        """Change the parameters, unless a frame has no pose with them."""
-        old, self.parameters = self.parameters, parameters
-        try:
-            poses = self.user_poses(context._numbers)
-        except BaseException:
-            self.parameters = old
-            raise
-        self.place_frames(context, poses)
+        """Change the parameters, unless a frame has no pose with them that the Context can hold."""
+        self.place_frames(context, self.user_poses(context._numbers, parameters))
+        self.parameters = parameters
         context._note_change("parameters")
 
     # Discrete state.

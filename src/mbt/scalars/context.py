@@ -17,6 +17,7 @@ from mbt.scalars.forces import ScalarForces
 
 if TYPE_CHECKING:
     from mbt.scalars.tree import ScalarTree
+    from mbt.tree.indices import FrameIndex
 
 __all__ = ["ScalarContext"]
 
@@ -52,7 +53,7 @@ class ScalarContext(Context):
     @classmethod
     def _of_state(cls, tree: ScalarTree, state: dict[str, Any]) -> ScalarContext:
         """Return a Context with all that `_get_state` tells."""
-        context = cls.__new__(cls, tree)
+        context: ScalarContext = cls.__new__(cls, tree)
         context._begin(tree)
         context._set_state(state)
         return context
@@ -199,22 +200,29 @@ class ScalarContext(Context):
 
     def _set_parameters(self, index: int, sections: dict[str, Any]) -> None:
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
+        self._write_parameters([(name, index, values) for name, values in sections.items()])
+
+    def _set_frame_poses(self, poses: dict[FrameIndex, Any]) -> None:
+        """Write the poses of some frames, all or none; the caller has checked them."""
+        self._write_parameters([("frame_pose", index, X_BF) for index, X_BF in poses.items()])
+
+    def _write_parameters(self, parts: list[tuple[str, int, Any]]) -> None:
+        """Write numbers at sections and indices of elements."""
         scalars = self._scalars
-        parts = {name: scalars.as_float_array(values, name).reshape(-1) for name, values in sections.items()}
+        compiled = self.tree._compiled
+        assert compiled is not None
+        arrays = [scalars.as_float_array(values, name).reshape(-1) for name, _, values in parts]
         places = [
-            np.arange(size) + self.tree._compiled.parameter_slice(name, index).start  # type: ignore[union-attr]
-            for name, size in ((name, part.shape[0]) for name, part in parts.items())
+            np.arange(array.shape[0]) + compiled.parameter_slice(name, index).start
+            for (name, index, _), array in zip(parts, arrays, strict=True)
         ]
         # First of all what may fail: all parameters have the same number of derivatives.
-        changed = scalars.replaced(
-            self._parameters, np.concatenate(places), scalars.concatenate(list(parts.values()))
-        )
-        doubles = {name: scalars.values(part) for name, part in parts.items()}
-        known = {name: values for name, values in doubles.items() if values is not None}
-        if known:
-            super()._set_parameters(index, known)
-        else:
-            self._note_change("parameters")
+        changed = scalars.replaced(self._parameters, np.concatenate(places), scalars.concatenate(arrays))
+        for (name, index, _), array in zip(parts, arrays, strict=True):
+            values = scalars.values(array)
+            if values is not None:
+                super()._set_parameters(index, {name: values})
+        self._note_change("parameters")
         self._parameters = scalars.frozen(changed)
         self._stale.add("parameters")
 

@@ -7,6 +7,7 @@ from typing import Any
 from mbt.errors import AlreadyFinalizedError
 from mbt.scalars import mobilizers
 from mbt.scalars.arrays import ScalarArrays, arrays_of
+from mbt.scalars.context import ScalarContext
 from mbt.scalars.derivatives import ScalarDerivatives
 from mbt.scalars.forces import ScalarForces
 from mbt.scalars.tangents import derivatives_of, make_context_along
@@ -19,12 +20,12 @@ class ScalarTree(ScalarDerivatives):
     """A clone of a `MultibodyTree` in another scalar; ``tree.clone_to_scalar(...)`` makes it.
 
     Its methods are those of the original. What they return, and what its Contexts hold, are arrays of the
-    scalar:
-    `AutoDiffArray`, or arrays of objects. They compute one state at a time.
+    scalar: `AutoDiffArray`, or arrays of objects. They compute one state at a time.
     """
 
     _mobilizer_motion = mobilizers
     _forces_type = ScalarForces
+    _context_type = ScalarContext
 
     def __init__(self) -> None:
         raise AlreadyFinalizedError(
