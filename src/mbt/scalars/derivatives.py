@@ -83,10 +83,6 @@ class ScalarDerivatives(ScalarIdentification):
             raise ArgumentTypeError(f"out: expected a tuple of 3 arrays, got {type(out).__name__}")
         if len(out) != 3:
             raise ShapeError(f"out: expected a tuple of 3 arrays, got {len(out)}")
-        for i, (array, result) in enumerate(zip(out, results, strict=True)):
-            if array is not None:
-                self._numbers.check_out(array, f"out[{i}]", result.shape)
-        return tuple(
-            self._numbers.write(array, result, f"out[{i}]")
-            for i, (array, result) in enumerate(zip(out, results, strict=True))
-        )
+        named = (f"out[{i}]" for i in range(3))
+        first, second, third = self._numbers.write_all(*zip(out, results, named, strict=True))
+        return first, second, third

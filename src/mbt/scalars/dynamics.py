@@ -96,6 +96,7 @@ class ScalarDynamics(ScalarKinematics):
         F, tau_applied = self._sum_of_forces(pairs)
         if F is not None:
             tau = tau - self._generalized(c, F, tau_applied)
+        A_WB = F_BMo_W = None
         if A_WB_array is not None:
             A_WB = c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot).reshape(self.num_bodies, 6)
         if F_BMo_W_array is not None:
@@ -103,10 +104,8 @@ class ScalarDynamics(ScalarKinematics):
                 F_elements, _ = self._element_forces(c)
                 F = F_elements if F is None else numbers.add(F_elements, F)
             F_BMo_W = self._forces_through_mobilizers(c, vdot, F)
-            numbers.write(F_BMo_W_array, F_BMo_W, "F_BMo_W_array")
-        if A_WB_array is not None:
-            numbers.write(A_WB_array, A_WB, "A_WB_array")
-        return numbers.write(out, tau, "out")
+        targets = ((A_WB_array, A_WB, "A_WB_array"), (F_BMo_W_array, F_BMo_W, "F_BMo_W_array"))
+        return numbers.write_all(*targets, (out, tau, "out"))[2]
 
     def _forces_through_mobilizers(self, c: Any, vdot: Any, F: Any) -> Any:
         if F is None:

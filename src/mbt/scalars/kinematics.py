@@ -151,7 +151,7 @@ class ScalarKinematics(MultibodyTree):
         c = self._own(context)
         a, b = self._frame(frame_A, "frame_A"), self._frame(frame_B, "frame_B")
         X_WB = self._X_WF(c, b)
-        X_AB = X_WB.copy() if a == 0 else _inverse(self._X_WF(c, a)) @ X_WB
+        X_AB = X_WB.copy() if a == 0 else self._numbers.inverse_pose(self._X_WF(c, a)) @ X_WB
         return self._numbers.write(out, X_AB, "out")
 
     def calc_relative_rotation_matrix(
@@ -293,9 +293,3 @@ def relative_acceleration(pc: Any, vc: Any, A_WB: Any, node: int, p_WoP: Any, V_
     A = A_WP - acceleration_of_point(pc, vc, A_WB, node, p_WoP)
     coriolis = np.cross(w, V[3:])
     return A - np.concatenate([np.cross(w, V[:3]), coriolis + coriolis])
-
-
-def _inverse(X: Any) -> Any:
-    R = X[:3, :3].T
-    p = -(R @ X[:3, 3:])
-    return np.concatenate([np.concatenate([R, p], 1), X[3:]], 0)

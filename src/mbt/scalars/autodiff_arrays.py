@@ -1,0 +1,157 @@
+"""Arrays of values with derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mbt._core.context import ContextCore
+from mbt._core.dual_engine import DualEngine
+from mbt._core.model import CompiledModel
+from mbt._core.variants import Quantity
+from mbt.autodiff.array import AutoDiffArray, wrap
+from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
+from mbt.math import arrays
+from mbt.math.arrays import FloatArray, Shape
+from mbt.scalars.scalar_arrays import ScalarArrays
+from mbt.symbolic import ScalarType, get_scalar_type
+
+__all__ = ["AutoDiffArrays"]
+
+
+class AutoDiffArrays(ScalarArrays):
+    """Values with derivatives."""
+
+    array_type = AutoDiffArray
+
+    def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+        """Return an array; plain numbers are constants."""
+        array = _autodiff_of(value, name)
+        if shape is not None and not arrays.has_shape(array.shape, shape):
+            raise shape_error(name, shape, array.shape)
+        return array
+
+    def values(self, array: Any) -> FloatArray:
+        """Return the values."""
+        return array.value if isinstance(array, AutoDiffArray) else np.asarray(array, dtype=np.float64)
+
+    def scalar(self, entry: Any) -> Any:
+        """Return one entry."""
+        return entry if isinstance(entry, AutoDiffArray) else _autodiff_of(entry, "entry")
+
+    def is_less(self, a: Any, b: Any) -> bool:
+        """Whether a < b."""
+        return bool(a < b)
+
+    @property
+    def _functions(self) -> ScalarType:
+        return get_scalar_type("autodiff")
+
+    def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
+        """Return an array that can be written into."""
+        if not isinstance(out, AutoDiffArray):
+            raise ArgumentTypeError(f"{name}: expected an AutoDiffArray, got {type(out).__name__}")
+        if out.shape != shape:
+            raise shape_error(name, shape, out.shape)
+        if not (out.value.flags.writeable and out.derivatives.flags.writeable):
+            raise ArgumentValueError(f"{name}: expected an array to write into, got a read-only one")
+        return out
+
+    def replaced(self, array: Any, part: Any, values: Any) -> Any:
+        """Return a copy of an array with other values in a part of its last axis.
+
+        If those of the others are zero, the number of derivatives is that of the new values.
+        """
+        derivatives = array.derivatives.copy()
+        derivatives[..., part, :] = 0.0
+        rest = wrap(array.value, derivatives if derivatives.any() else derivatives[..., :0])
+        changed: AutoDiffArray = self.zeros(array.shape, rest, values)
+        changed[...] = rest
+        changed[..., part] = values
+        return changed
+
+    def zeros(self, shape: tuple[int, ...], *like: Any) -> Any:
+        """Return zeros, with as many derivatives as the arrays `like`."""
+        count = max((x.num_derivatives for x in like if isinstance(x, AutoDiffArray)), default=0)
+        return wrap(np.zeros(shape), np.zeros((*shape, count)))
+
+    def frozen(self, view: Any) -> Any:
+        """Return a read-only view."""
+        value, derivatives = np.ascontiguousarray(view.value), np.ascontiguousarray(view.derivatives)
+        value = value.reshape(view.shape)
+        value.flags.writeable = derivatives.flags.writeable = False
+        return wrap(value, derivatives)
+
+    def add(self, total: Any, addend: Any) -> Any:
+        """Return the sum."""
+        count = addend.num_derivatives if isinstance(addend, AutoDiffArray) else 0
+        if count in (0, total.num_derivatives):
+            total += addend
+            return total
+        return total + addend
+
+    def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
+        """Return a new array with addends at some indices."""
+        spread: AutoDiffArray = self.zeros(array.shape, addends)
+        for i, index in enumerate(indices):
+            spread[index] = spread[index] + addends[i]
+        return array + spread
+
+    def scale(self, array: Any, factor: Any) -> Any:
+        """Return the product."""
+        return array * factor
+
+    def divide(self, array: Any, divisor: Any) -> Any:
+        """Return the quotient."""
+        return array / divisor
+
+    def is_zero(self, number: Any) -> bool:
+        """Whether the value is zero."""
+        return bool(number == 0.0)
+
+    def is_identity(self, matrix: AutoDiffArray) -> bool:
+        """Whether a matrix is the identity."""
+        return np.array_equal(matrix.value, np.eye(len(matrix.value)))
+
+    def _check_can_hold(self, out: Any, result: Any, name: str) -> None:
+        super()._check_can_hold(out, result, name)
+        out._check_holds(result, name)
+
+    def make_engine(self, compiled: CompiledModel) -> DualEngine:
+        """Return what computes for one Context."""
+        return DualEngine(compiled)
+
+    def set_engine(self, engine: DualEngine, name: str, array: AutoDiffArray) -> None:
+        """Give q, v or parameters to an engine."""
+        getattr(engine, "set_" + name)(array.value, array.derivatives)
+
+    def evaluate(
+        self, engine: DualEngine, context: ContextCore, quantity: Quantity, index: int, x: Any
+    ) -> Any:
+        """Return a quantity."""
+        if x is None:
+            return wrap(*engine.evaluate(context, quantity, index, None, None))
+        if not isinstance(x, AutoDiffArray):
+            return wrap(*engine.evaluate(context, quantity, index, x, None))
+        value, derivatives = np.ascontiguousarray(x.value), np.ascontiguousarray(x.derivatives)
+        return wrap(*engine.evaluate(context, quantity, index, value, derivatives))
+
+
+def _autodiff_of(value: Any, name: str) -> AutoDiffArray:
+    if isinstance(value, AutoDiffArray):
+        return value
+    if _has_derivatives(value):
+        entries = [_autodiff_of(entry, name) for entry in value]
+        if any(entry.shape != entries[0].shape for entry in entries):
+            raise ArgumentTypeError(f"{name}: expected a regular array, got ragged lists")
+        return np.stack(entries)  # type: ignore[return-value]
+    array = arrays.as_float_array(value, name)
+    return wrap(array, np.zeros((*array.shape, 0)))
+
+
+def _has_derivatives(value: Any) -> bool:
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return any(isinstance(entry, AutoDiffArray) or _has_derivatives(entry) for entry in value)
+    return False

@@ -1,0 +1,197 @@
+"""Arrays of Python objects: symbols, fractions, numbers of many digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbt._core.context import ContextCore
+from mbt._core.model import CompiledModel
+from mbt._core.object_engine import ObjectEngine
+from mbt._core.variants import Quantity
+from mbt.autodiff.array import AutoDiffArray
+from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
+from mbt.math import arrays
+from mbt.math.arrays import Shape
+from mbt.scalars.scalar_arrays import ScalarArrays
+from mbt.symbolic import ScalarType
+
+__all__ = ["ObjectArrays"]
+
+
+class ObjectArrays(ScalarArrays):
+    """Python objects, in arrays of objects.
+
+    The zero and the one of the scalar are Python floats inside, which kernels fold.
+    """
+
+    def __init__(self, scalar_type: ScalarType) -> None:
+        self.scalar_type = scalar_type
+
+    def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+        """Return an array of objects."""
+        entries: list[Any] = []
+        extent = self._collect(value, name, entries)
+        array = np.empty(len(entries), dtype=object)
+        for i, entry in enumerate(entries):
+            array[i] = entry
+        if shape is not None and not arrays.has_shape(extent, shape):
+            # A matrix of one column is a vector, where packages have no other ones.
+            if len(shape) == 1 and shape[0] == len(entries) and self._entries(value) is not None:
+                extent = (len(entries),)
+            else:
+                raise shape_error(name, shape, extent)
+        return array.reshape(extent)
+
+    def take_parameters(self, compiled: CompiledModel, num_frames: int) -> Any:
+        """Return the default parameters of a model; of rotations, what is 0, 1 or -1 but for rounding is so.
+
+        The cosine of a right angle is 6e-17 in doubles, and would run through all expressions.
+        """
+        parameters = compiled.default_parameters.copy()
+        for i in range(num_frames):
+            X = parameters[compiled.parameter_slice("frame_pose", i)].reshape(4, 4)
+            R = X[:3, :3]
+            whole = np.round(R)
+            R[...] = np.where(np.abs(R - whole) <= 4 * np.finfo(float).eps, whole, R)
+        return self.take_numbers(parameters)
+
+    def _entries(self, value: Any) -> list[Any] | None:
+        return None if self.scalar_type.entries is None else self.scalar_type.entries(value)
+
+    def _collect(self, value: Any, name: str, entries: list[Any]) -> tuple[int, ...]:
+        """Append the entries of nested sequences, and return the shape."""
+        try:
+            own = self._entries(value)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"{name}: {error}") from None
+        if own is not None:
+            entries.extend(own)
+            return tuple(int(n) for n in value.shape)
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
+        if isinstance(value, (list, tuple, np.ndarray)):
+            shapes = [self._collect(entry, name, entries) for entry in value]
+            if any(shape != shapes[0] for shape in shapes):
+                raise ArgumentTypeError(f"{name}: expected a regular array, got ragged lists")
+            return (len(shapes), *(shapes[0] if shapes else ()))
+        if value is None or isinstance(value, (str, bytes, dict, set, AutoDiffArray)):
+            raise ArgumentTypeError(
+                f"{name}: expected objects of the scalar {self.scalar_type.name!r}, "
+                f"got {type(value).__name__}"
+            )
+        entries.append(self.scalar(value))
+        return ()
+
+    def apply(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """Return a function of the entries of arrays: it is called for each."""
+        return _map(lambda *entries: self.scalar(function(*entries)), *operands)
+
+    def values(self, array: Any) -> None:
+        """Return nothing: objects need not have a value."""
+        return
+
+    def scalar(self, entry: Any) -> Any:
+        """Return one entry; plain numbers become objects of the scalar."""
+        if isinstance(entry, (float, np.floating)):
+            return self.scalar_type.lift(float(entry))
+        # Integers that no double holds stay what they are.
+        if isinstance(entry, (int, np.integer)) and abs(int(entry)) <= 2**53:
+            return self.scalar_type.lift(float(entry))
+        return entry
+
+    def is_less(self, a: Any, b: Any) -> bool:
+        """Return False: objects need not have a value."""
+        return False
+
+    @property
+    def _functions(self) -> ScalarType:
+        return self.scalar_type
+
+    def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
+        """Return an array that can be written into."""
+        if type(out) is not np.ndarray or out.dtype != object:
+            got = f"dtype {out.dtype}" if type(out) is np.ndarray else type(out).__name__
+            raise ArgumentTypeError(f"{name}: expected a numpy.ndarray of objects, got {got}")
+        if out.shape != shape:
+            raise shape_error(name, shape, out.shape)
+        if not out.flags.writeable:
+            raise ArgumentValueError(f"{name}: expected an array to write into, got a read-only one")
+        return out
+
+    def replaced(self, array: Any, part: Any, values: Any) -> Any:
+        """Return a copy of an array with other values in a part of its last axis."""
+        changed = array.copy()
+        changed[..., part] = values
+        return changed
+
+    def zeros(self, shape: tuple[int, ...], *like: Any) -> Any:
+        """Return zeros."""
+        array = np.empty(shape, dtype=object)
+        array.fill(self.scalar_type.zero)
+        return array
+
+    def frozen(self, view: Any) -> Any:
+        """Return a read-only array."""
+        view.flags.writeable = False
+        return view
+
+    def add(self, total: Any, addend: Any) -> Any:
+        """Add in place."""
+        total[...] = _map(self._sum, total, addend)
+        return total
+
+    def _sum(self, a: Any, b: Any) -> Any:
+        if self.is_zero(a):
+            return b
+        return a if self.is_zero(b) else a + b
+
+    def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
+        """Return a new array with addends at some indices."""
+        result = array.copy()
+        for i, index in enumerate(indices):
+            result[index] = _map(self._sum, result[index], addends[i])[()]
+        return result
+
+    def scale(self, array: Any, factor: Any) -> Any:
+        """Return the product."""
+        return _map(lambda entry: entry * factor, np.asarray(array, dtype=object))
+
+    def divide(self, array: Any, divisor: Any) -> Any:
+        """Return the quotient."""
+        return _map(lambda entry: entry / divisor, np.asarray(array, dtype=object))
+
+    def is_zero(self, number: Any) -> bool:
+        """Whether a number is the zero of the scalar itself."""
+        return number is self.scalar_type.zero
+
+    def is_identity(self, matrix: Any) -> bool:
+        """Whether the entries are the one and the zero of the scalar."""
+        zero, one = self.scalar_type.zero, self.scalar_type.one
+        return all(entry is (one if i == j else zero) for (i, j), entry in np.ndenumerate(matrix))
+
+    def make_engine(self, compiled: CompiledModel) -> ObjectEngine:
+        """Return what computes for one Context."""
+        t = self.scalar_type
+        return ObjectEngine(compiled, t.functions, t.zero, t.one)
+
+    def set_engine(self, engine: ObjectEngine, name: str, array: Any) -> None:
+        """Give q, v or parameters to an engine."""
+        getattr(engine, "set_" + name)(array)
+
+    def evaluate(
+        self, engine: ObjectEngine, context: ContextCore, quantity: Quantity, index: int, x: Any
+    ) -> Any:
+        """Return a quantity."""
+        return engine.evaluate(context, quantity, index, x)
+
+
+def _map(function: Any, *arrays_: Any) -> Any:
+    """Apply a function to all entries; NumPy would look into objects that are sequences."""
+    operands = np.broadcast_arrays(*arrays_)
+    result = np.empty(operands[0].shape, dtype=object)
+    for i in np.ndindex(result.shape):
+        result[i] = function(*(operand[i] for operand in operands))
+    return result

@@ -1,0 +1,233 @@
+"""Arrays of a scalar: how they are made, checked and written, and how kernels compute with them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mbt._core.context import ContextCore
+from mbt._core.model import CompiledModel
+from mbt._core.variants import Quantity
+from mbt.errors import shape_error
+from mbt.math import arrays
+from mbt.math.arrays import FloatArray, Shape
+from mbt.math.numbers import Numbers
+from mbt.math.poses import as_pose, as_rotation
+from mbt.scalars.inertia import ScalarSpatialInertia
+from mbt.symbolic import ScalarType
+
+__all__ = ["ScalarArrays"]
+
+
+class ScalarArrays(Numbers):
+    """Arrays of one scalar. What is made of arguments is a copy, or is never written into."""
+
+    @abstractmethod
+    def zeros(self, shape: tuple[int, ...], *like: Any) -> Any:
+        """Return zeros, with as many derivatives as the arrays `like`."""
+
+    @abstractmethod
+    def frozen(self, view: Any) -> Any:
+        """Return a read-only array with these entries; the argument is given away."""
+
+    @abstractmethod
+    def add(self, total: Any, addend: Any) -> Any:
+        """Return ``total + addend``, in `total` if it can hold that."""
+
+    @abstractmethod
+    def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
+        """Return a new array with addends at some indices of its first axis."""
+
+    @abstractmethod
+    def scale(self, array: Any, factor: Any) -> Any:
+        """Return ``array * factor``, with one number."""
+
+    @abstractmethod
+    def divide(self, array: Any, divisor: Any) -> Any:
+        """Return ``array / divisor``, with one number."""
+
+    @abstractmethod
+    def is_zero(self, number: Any) -> bool:
+        """Whether a number is known to be zero."""
+
+    @abstractmethod
+    def is_identity(self, matrix: Any) -> bool:
+        """Whether a matrix is known to be the identity."""
+
+    def write(self, out: Any, result: Any, name: str) -> Any:
+        """Write a result into an argument of this name, and return it; without one return the result."""
+        if out is None:
+            return result
+        self._check_can_hold(out, result, name)
+        out[...] = result
+        return out
+
+    def write_all(self, *targets: tuple[Any, Any, str]) -> tuple[Any, ...]:
+        """Do that with several arguments, results and names: all are written, or none."""
+        for out, result, name in targets:
+            if out is not None:
+                self._check_can_hold(out, result, name)
+        return tuple(self.write(*target) for target in targets)
+
+    def _check_can_hold(self, out: Any, result: Any, name: str) -> None:
+        self.check_out(out, name, result.shape)
+
+    @abstractmethod
+    def make_engine(self, compiled: CompiledModel) -> Any:
+        """Return what computes for one Context."""
+
+    @abstractmethod
+    def set_engine(self, engine: Any, name: str, array: Any) -> None:
+        """Give q, v or parameters to an engine."""
+
+    @abstractmethod
+    def evaluate(self, engine: Any, context: ContextCore, quantity: Quantity, index: int, x: Any) -> Any:
+        """Return a quantity, (n,)."""
+
+    @abstractmethod
+    def values(self, array: Any) -> FloatArray | None:
+        """Return the values as doubles; None where there are none."""
+
+    def make_inertia(self, mass: Any, com: Any, components: Any) -> ScalarSpatialInertia:
+        """Return mass properties, unchecked."""
+        return ScalarSpatialInertia(mass, com, components)
+
+    def inverse_pose(self, X: Any) -> Any:
+        """Return the inverse of a pose."""
+        R = X[:3, :3].T
+        return np.concatenate([np.concatenate([R, -(R @ X[:3, 3:])], 1), X[3:]], 0)
+
+    def quaternion_to_matrix(self, q: Any) -> Any:
+        """Return the rotation of a quaternion, which need not be of unit length."""
+        w, x, y, z = (self.scalar(q[i]) for i in range(4))
+        norm = w * w + x * x + y * y + z * z
+        rows = [
+            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+        return self.stack([entry / norm for row in rows for entry in row]).reshape(3, 3)
+
+    @property
+    @abstractmethod
+    def _functions(self) -> ScalarType:
+        """The scalar."""
+
+    def matrix_to_quaternion(self, R: Any) -> Any:
+        """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
+        t = self._functions
+        xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
+        wx, wy, wz = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+        xy, yz, zx = R[0, 1] + R[1, 0], R[1, 2] + R[2, 1], R[2, 0] + R[0, 2]
+        # Row i is four times the product of entry i with all: the one of the largest entry is far from zero.
+        rows = [
+            [1 + xx + yy + zz, wx, wy, wz],
+            [wx, 1 + xx - yy - zz, xy, zx],
+            [wy, xy, 1 + yy - xx - zz, yz],
+            [wz, zx, yz, 1 + zz - xx - yy],
+        ]
+        largest, q = rows[0][0], rows[0]
+        for i, row in enumerate(rows[1:], 1):
+            q = [t.select_lt(largest, row[i], new, old) for new, old in zip(row, q, strict=True)]
+            largest = t.select_lt(largest, row[i], row[i], largest)
+        w, x, y, z = q
+        norm = t.sqrt(w * w + x * x + y * y + z * z)
+        scale = t.select_lt(w, 0.0, -1 / norm, 1 / norm)
+        return self.stack([entry * scale for entry in q])
+
+    def matrix_to_rpy(self, R: Any) -> Any:
+        """Return roll, pitch and yaw of a rotation."""
+        t = self._functions
+        cos_pitch = t.sqrt(R[0, 0] * R[0, 0] + R[1, 0] * R[1, 0])
+        return self.stack(
+            [t.atan2(R[2, 1], R[2, 2]), t.atan2(-R[2, 0], cos_pitch), t.atan2(R[1, 0], R[0, 0])]
+        )
+
+    def tanh(self, x: Any) -> Any:
+        """Return the hyperbolic tangent."""
+        return self._functions.tanh(x)
+
+    def select_lt(self, a: Any, b: Any, x: Any, y: Any) -> Any:
+        """Return x where a < b, and y elsewhere."""
+        return self._functions.select_lt(a, b, x, y)
+
+    def are_equal(self, a: Any, b: Any) -> bool:
+        """Return False: that is not known of objects, and of derivatives not worth the while."""
+        return False
+
+    def take_numbers(self, array: Any) -> Any:
+        """Return an array of doubles as one of this scalar."""
+        return self.as_float_array(array, "array")
+
+    def take_parameters(self, compiled: CompiledModel, num_frames: int) -> Any:
+        """Return the default parameters of a model."""
+        return self.take_numbers(compiled.default_parameters).copy()
+
+    def stack(self, numbers: Sequence[Any]) -> Any:
+        """Return one array of several numbers."""
+        return self.as_float_array(list(numbers), "numbers")
+
+    def concatenate(self, parts: Sequence[Any]) -> Any:
+        """Return one array of several with one axis."""
+        return np.concatenate(parts)
+
+    def as_finite_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+        """Return a copy of an array of numbers that are finite, where that is known."""
+        array = self.as_float_array(value, name, shape)
+        values = self.values(array)
+        if values is not None:
+            arrays.as_finite_array(values, name)
+        return array.copy()
+
+    def as_nonnegative_array(self, value: object, name: str, shape: Shape) -> Any:
+        """Return a copy of an array of numbers that are finite and not negative, where that is known."""
+        array = self.as_finite_array(value, name, shape)
+        values = self.values(array)
+        if values is not None:
+            arrays.as_nonnegative_array(values, name, shape)
+        return array
+
+    def as_float(self, value: object, name: str) -> Any:
+        """Return a number."""
+        array = self.as_float_array(value, name)
+        if array.ndim:
+            raise shape_error(name, (), array.shape)
+        return array[()]
+
+    def as_finite(self, value: object, name: str) -> Any:
+        """Return a number that is finite, where that is known."""
+        return self._checked_number(value, name, arrays.as_finite)
+
+    def as_nonnegative(self, value: object, name: str) -> Any:
+        """Return a number that is finite and not negative, where that is known."""
+        return self._checked_number(value, name, arrays.as_nonnegative)
+
+    def as_positive(self, value: object, name: str) -> Any:
+        """Return a number that is finite and positive, where that is known."""
+        return self._checked_number(value, name, arrays.as_positive)
+
+    def _checked_number(self, value: object, name: str, check: Any) -> Any:
+        number = self.as_float(value, name)
+        values = self.values(self.as_float_array(number, name))
+        if values is not None:
+            check(values[()], name)
+        return number
+
+    def as_pose(self, value: object, name: str) -> Any:
+        """Return a copy of a pose, (4, 4), checked where its values are known."""
+        return self._checked_matrix(value, name, (4, 4), as_pose)
+
+    def as_rotation(self, value: object, name: str) -> Any:
+        """Return a copy of a rotation, (3, 3), checked where its values are known."""
+        return self._checked_matrix(value, name, (3, 3), as_rotation)
+
+    def _checked_matrix(self, value: object, name: str, shape: Shape, check: Any) -> Any:
+        as_matrix = getattr(value, "as_matrix", None)
+        matrix = self.as_float_array(as_matrix() if callable(as_matrix) else value, name, shape)
+        values = self.values(matrix)
+        if values is not None:
+            check(values, name)
+        return matrix.copy()

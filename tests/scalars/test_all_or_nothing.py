@@ -1,0 +1,63 @@
+"""Calls of trees of other scalars that fail leave everything as it was, and say what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy  # type: ignore[import-untyped]
+
+import mbt
+from mbt.autodiff import constant, initialize
+from support.build import build_tree
+from support.declaring_elements import Boom
+from support.random_trees import every_kind
+
+
+def test_a_declared_parameter_is_not_set_when_the_context_cannot_hold_the_pose_of_a_frame() -> None:
+    tree = mbt.MultibodyTree()
+    crane = tree.add_body(mbt.RigidBody("crane", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
+    first, second = (tree.add_frame(Boom(name, crane)) for name in ("first", "second"))
+    tree.finalize()
+    ad = tree.to_autodiff()
+    context: Any = ad.create_default_context()
+    context.set_numeric_parameter(first.length, initialize([2.0, 0.0])[:1])
+    with pytest.raises(mbt.ShapeError, match="derivatives"):
+        context.set_numeric_parameter(second.length, initialize([3.0, 0.0, 0.0])[:1])
+    assert context.get_numeric_parameter(second.length).value == [1.0]
+    lengths = [ad.get_variant(boom).calc_pose_in_world(context)[0, 3] for boom in (first, second)]
+    assert [float(length.value) for length in lengths] == [2.0, 1.0]
+
+
+def test_of_several_outputs_none_is_written_when_one_cannot_hold_its_result() -> None:
+    tree = build_tree(every_kind(3)).to_autodiff()
+    nv = tree.num_velocities
+    context: Any = tree.create_default_context()
+    context.v, vdot = initialize(np.ones(nv), np.ones(nv))
+    count = 2 * nv
+
+    def zeros(*shape: int, count: int = count) -> Any:
+        return constant(np.zeros(shape), count)
+
+    matrices = zeros(nv, nv), zeros(nv, nv, count=1), zeros(nv, nv)
+    with pytest.raises(mbt.ShapeError, match=r"out\[1\]: an array with 1 derivatives cannot hold"):
+        tree.calc_inverse_dynamics_derivatives(context, vdot, out=matrices)
+    accelerations, forces, tau = zeros(tree.num_bodies, 6), zeros(tree.num_bodies, 6), zeros(nv)
+    tau.value.flags.writeable = False
+    with pytest.raises(mbt.ArgumentValueError, match="out: expected an array to write into"):
+        tree.calc_inverse_dynamics(context, vdot, A_WB_array=accelerations, F_BMo_W_array=forces, out=tau)
+    for array in (*matrices, accelerations, forces):
+        assert not array.value.any()
+
+
+@pytest.mark.parametrize("mass", [initialize(2.0), sympy.Symbol("m")], ids=["autodiff", "sympy"])
+def test_inertias_of_other_scalars_are_refused_with_the_way_to_set_them(mass: Any) -> None:
+    for make in (
+        lambda: mbt.SpatialInertia(mass, [0, 0, 0], mbt.UnitInertia(1, 1, 1)),
+        lambda: mbt.SpatialInertia(1.0, [0, 0, mass], mbt.UnitInertia(1, 1, 1)),
+        lambda: mbt.SpatialInertia.solid_sphere_with_mass(1.0, mass),
+        lambda: mbt.UnitInertia(mass, 1, 1),
+    ):
+        with pytest.raises(mbt.ArgumentTypeError, match=r"set_mass\(context, \.\.\.\)"):
+            make()
