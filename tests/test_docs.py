@@ -46,7 +46,7 @@ def test_python_blocks_run_with_other_packages(page: str) -> None:
 
 
 def test_the_pages_that_have_examples() -> None:
-    assert len(PAGES["extending.md"]) == 5
+    assert len(PAGES["extending.md"]) == 6
     assert len(PAGES["identification.md"]) == 3
     assert len(PAGES["autodiff.md"]) == 5
     assert len(PAGES["symbols.md"]) == 4
