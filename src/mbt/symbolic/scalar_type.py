@@ -151,5 +151,11 @@ def get_scalar_type(scalar: object) -> ScalarType:
     if scalar not in builtin.MAKERS:
         raise unknown_name_error("scalar", scalar, list(builtin.MAKERS))
     if scalar not in _known:
-        _known.setdefault(scalar, ScalarType(**builtin.MAKERS[scalar]()))
+        try:
+            fields = builtin.MAKERS[scalar]()
+        except ImportError as error:
+            raise ImportError(
+                f"scalar: {scalar!r} needs its package: pip install {scalar} ({error})"
+            ) from error
+        _known.setdefault(scalar, ScalarType(**fields))
     return _known[scalar]
