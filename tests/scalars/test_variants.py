@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 from fractions import Fraction
 
 import mpmath  # type: ignore[import-untyped]
@@ -102,6 +103,40 @@ def test_unrelated_trees_are_refused() -> None:
         tree.calc_mass_matrix(other.create_default_context())
     with pytest.raises(mbt.ContextMismatchError):
         other.calc_mass_matrix(tree.create_default_context())
+
+
+def test_elements_and_contexts_of_a_clone_are_called_so() -> None:
+    tree = make_everything()
+    ad = tree.to_autodiff()
+    own, of_clone = tree.create_default_context(), ad.create_default_context()
+    with pytest.raises(mbt.ContextMismatchError, match="this tree, got one of a clone of it in 'autodiff'"):
+        tree.calc_mass_matrix(of_clone)
+    with pytest.raises(mbt.ContextMismatchError, match=r"body .*, got one of a clone of it in 'double'"):
+        ad.bodies[1].set_mass(own, 1.0)
+    frame, world = tree.bodies[1].body_frame, ad.world_frame
+    with pytest.raises(mbt.ForeignElementError, match=r"of a clone of it in 'double'; get_variant\(\)"):
+        ad.calc_relative_transform(of_clone, world, frame)
+    with pytest.raises(mbt.ForeignElementError, match=r"body_indexes: .* in 'double'; get_variant\(\)"):
+        ad.calc_spatial_inertia(of_clone, world, [tree.bodies[1]])
+    other = make_everything()
+    with pytest.raises(mbt.ForeignElementError, match=r"of another tree$"):
+        ad.calc_relative_transform(of_clone, world, other.bodies[1].body_frame)
+
+
+def test_derivatives_are_refused_by_a_tree_of_doubles() -> None:
+    tree = make_everything()
+    q = mbt.autodiff.initialize(tree.default_positions)
+    with pytest.raises(mbt.ArgumentTypeError, match=r"^q: .*AutoDiffArray.* tree.to_autodiff\(\)"):
+        tree.create_default_context().q = q
+    with pytest.raises(mbt.ArgumentTypeError, match=r"^q: .*AutoDiffArray.* tree.to_autodiff\(\)"):
+        mbt.functional.mass_matrix(tree, q)
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mbt.symbolic.scalar_type._known", {})
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(ImportError, match="scalar: 'jax' needs its package: pip install jax"):
+        make_everything().clone_to_scalar("jax")
 
 
 def test_unknown_scalars_are_refused() -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, SingularityError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError
 from mbt.math.arrays import FloatArray, as_index
 from mbt.tree import RigidBody
+from mbt.tree.context_access import raise_foreign_element
 from mbt.tree.element import as_model_instance
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ def mask_of_bodies(tree: MultibodyTree, body_indexes: object) -> FloatArray:
     for entry in _each(body_indexes, "body_indexes", "a BodyIndex"):
         if isinstance(entry, RigidBody):
             if entry.parent_tree is not tree:
-                raise ForeignElementError(
-                    f"body_indexes: expected bodies of this tree, got {entry._label} of another tree"
-                )
+                raise_foreign_element(tree, entry, "body_indexes: expected bodies")
             body = entry
         else:
             body = tree.bodies[as_index(entry, "body_indexes", tree.num_bodies, "body")]

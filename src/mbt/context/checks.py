@@ -13,7 +13,6 @@ from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     ContextMismatchError,
-    ForeignElementError,
     NotFinalizedError,
     ShapeError,
     SingularityError,
@@ -22,7 +21,7 @@ from mbt.errors import (
 from mbt.math.arrays import FloatArray, check_out
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree import CompiledForceElement, Frame, MultibodyTree, RigidBody
-from mbt.tree.context_access import raise_context_mismatch
+from mbt.tree.context_access import raise_context_mismatch, raise_foreign_element
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -92,9 +91,7 @@ def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
     if not isinstance(frame, Frame):
         raise ArgumentTypeError(f"{name}: expected a Frame, got {type(frame).__name__}")
     if frame.parent_tree is not tree:
-        raise ForeignElementError(
-            f"{name}: expected a frame of this tree, got {frame._label} of another tree"
-        )
+        raise_foreign_element(tree, frame, f"{name}: expected a frame")
     return frame.index
 
 
@@ -103,7 +100,7 @@ def body_node_index(tree: MultibodyTree, body: object) -> int:
     if not isinstance(body, RigidBody):
         raise ArgumentTypeError(f"body: expected a RigidBody, got {type(body).__name__}")
     if body.parent_tree is not tree:
-        raise ForeignElementError(f"body: expected a body of this tree, got {body._label} of another tree")
+        raise_foreign_element(tree, body, "body: expected a body")
     return body.node_index
 
 

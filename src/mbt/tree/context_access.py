@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
 
 from mbt._core.context import ContextCore
-from mbt.errors import ArgumentTypeError, ContextMismatchError
+from mbt.errors import ArgumentTypeError, ContextMismatchError, ForeignElementError
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import Numbers
 
@@ -21,6 +21,7 @@ __all__ = [
     "get_scalar_parameter",
     "numbers_of",
     "raise_context_mismatch",
+    "raise_foreign_element",
     "replace_slice",
     "set_parameter",
 ]
@@ -94,9 +95,16 @@ def raise_context_mismatch(tree: MultibodyTree, context: object, wanted: str = "
             f"context: expected a Context made by tree.create_default_context(), got {type(context).__name__}"
         )
     raise ContextMismatchError(
-        f"context: expected a Context of {wanted}, got one of another tree; "
+        f"context: expected a Context of {wanted}, got one of {tree._relation_to(context.tree)}; "
         "make it with create_default_context() of the tree that you call."
     )
+
+
+def raise_foreign_element(tree: MultibodyTree, element: MultibodyElement, expected: str) -> NoReturn:
+    """Refuse an element of another tree; of a clone or the original, say how to find its counterpart."""
+    relation = tree._relation_to(element.parent_tree)
+    hint = "" if relation == "another tree" else "; get_variant() of this tree gives its own"
+    raise ForeignElementError(f"{expected} of this tree, got {element._label} of {relation}{hint}")
 
 
 def numbers_of(element: MultibodyElement, context: ContextCore) -> Numbers:

@@ -547,6 +547,12 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         assert isinstance(variant, type(element))
         return variant
 
+    def _relation_to(self, other: MultibodyTree) -> str:
+        """Return what messages call another tree, whose Context or element was taken for one of this tree."""
+        if self._family is None or other._family != self._family:
+            return "another tree"
+        return f"a clone of it in {other.scalar_type.name!r}"
+
     def __copy__(self) -> Self:
         """Return a clone: an element belongs to one tree only."""
         return self.clone()
