@@ -69,6 +69,11 @@ def test_variables_share_no_memory() -> None:
             mbt.ShapeError,
             "x: expected 3 derivatives, got .* with 2",
         ),
+        (
+            lambda: initialize([1.0], initialize([1.0])),
+            mbt.ArgumentTypeError,
+            r"values\[1\]: expected real numbers, got an AutoDiffArray: .* mbt.symbolic.dual",
+        ),
         (lambda: jacobian(1, [1.0]), mbt.ArgumentTypeError, "function: expected something to call, got int"),
         (lambda: jacobian(np.sin), mbt.ArgumentTypeError, "initialize: expected one array"),
         (

@@ -171,7 +171,7 @@ class AutoDiffArray(NDArrayOperatorsMixin):
         raise ArgumentTypeError(
             "an AutoDiffArray would lose its derivatives as a plain array: x.value gives its values; "
             "np.stack([x, y]) and np.array([x, y], like=x) put several into one; "
-            "np.zeros_like(x, shape=...) can be written into"
+            "np.zeros_like(x, shape=...) can be written into; tree.to_autodiff() makes a tree that takes it"
         )
 
     def __float__(self) -> NoReturn:

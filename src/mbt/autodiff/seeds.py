@@ -48,6 +48,12 @@ def initialize(*values: npt.ArrayLike) -> AutoDiffArray | tuple[AutoDiffArray, .
     """
     if not values:
         raise ArgumentTypeError("initialize: expected one array or more, got none")
+    for i, entry in enumerate(values):
+        if isinstance(entry, AutoDiffArray):
+            raise ArgumentTypeError(
+                f"values[{i}]: expected real numbers, got an AutoDiffArray: it has derivatives already. "
+                "mbt.symbolic.dual gives second ones"
+            )
     arrays = [as_float_array(entry, f"values[{i}]").copy() for i, entry in enumerate(values)]
     identity = np.eye(sum(array.size for array in arrays))
     variables = []

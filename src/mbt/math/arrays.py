@@ -200,6 +200,10 @@ def _as_real_array(value: object, name: str) -> FloatArray:
         )
     try:
         array = np.asarray(value)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(
+            f"{name}: expected real numbers, got {type(value).__name__}: {error}"
+        ) from None
     except Exception as error:
         raise ArgumentTypeError(
             f"{name}: expected real numbers convertible to float64, got {describe_type(value)} "
