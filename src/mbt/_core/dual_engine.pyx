@@ -309,8 +309,10 @@ cdef class DualEngine:
         for own in of_state:
             if own and directions and own != directions:
                 from mbt.errors import ShapeError
+                counts = zip(("the argument", "parameters", "q", "v"), (of_x, of_state[0], of_state[1], of_state[2]))
                 raise ShapeError(
-                    f"operands with different numbers of derivatives, {directions} and {own}: make them in one call "
+                    "operands with different numbers of derivatives, "
+                    f"{', '.join([f'{count} in {name}' for name, count in counts if count])}: make them in one call "
                     "of mbt.autodiff.initialize"
                 )
             directions = max(directions, own)
