@@ -10,6 +10,7 @@ from mbt._core.variants import Quantity
 from mbt.context.checks import body_node_index, forces_of
 from mbt.scalars.caches import ScalarAccelerationKinematics
 from mbt.scalars.forces import ScalarForces
+from mbt.scalars.hints import hinting_at_functions
 from mbt.scalars.kinematics import (
     ScalarKinematics,
     acceleration_of_point,
@@ -40,8 +41,9 @@ class ScalarDynamics(ScalarKinematics):
             return []
         pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
         forces = c._new_forces()
-        for element in elements:
-            element.calc_and_add_force_contribution(c, pc, vc, forces)
+        with hinting_at_functions(self.scalar_type):
+            for element in elements:
+                element.calc_and_add_force_contribution(c, pc, vc, forces)
         return [(forces.body_forces, forces.generalized_forces)]
 
     def _sum_of_forces(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from mbt._core.variants import Quantity
 from mbt.context.body_selection import mask_of_bodies, mask_of_instances, raise_no_mass
 from mbt.context.checks import check_with_respect_to
+from mbt.scalars.hints import hinting_at_functions
 from mbt.scalars.inertia import ScalarSpatialInertia
 from mbt.scalars.jacobians import ScalarJacobians
 from mbt.scalars.kinematics import relative_acceleration
@@ -154,8 +155,9 @@ class ScalarMass(ScalarJacobians):
 
     def _sum_with_users(self, c: Any, quantity: Quantity, method: str) -> Any:
         total = c._evaluate(quantity)[0]
-        for element in self._user_force_elements or ():
-            total = total + getattr(element, method)(c)
+        with hinting_at_functions(self.scalar_type):
+            for element in self._user_force_elements or ():
+                total = total + getattr(element, method)(c)
         return total
 
     def calc_potential_energy(self, context: Any) -> Any:

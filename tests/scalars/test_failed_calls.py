@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -61,3 +62,28 @@ def test_inertias_of_other_scalars_are_refused_with_the_way_to_set_them(mass: An
     ):
         with pytest.raises(mbt.ArgumentTypeError, match=r"set_mass\(context, \.\.\.\)"):
             make()
+
+
+class Pendulous(mbt.ForceElement):
+    """Computes with NumPy, which does not know the sine of a symbol."""
+
+    def __init__(self, joint: mbt.RevoluteJoint) -> None:
+        super().__init__(joint.model_instance)
+        self.joint = joint
+
+    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+        forces.generalized_forces[..., self.joint.velocity_start] -= np.sin(context.q)[0]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+def test_an_element_without_a_function_for_objects_is_told_where_they_are() -> None:
+    tree = mbt.MultibodyTree()
+    rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -1])))
+    pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    tree.add_force_element(Pendulous(pin))
+    tree.finalize()
+    context: Any = tree.to_symbolic().create_default_context()
+    context.q = [sympy.Symbol("q")]
+    with pytest.raises(TypeError, match="no callable sin") as caught:
+        context.tree.calc_forward_dynamics(context)
+    assert any("context.tree.scalar_type" in note for note in getattr(caught.value, "__notes__", []))
