@@ -11,7 +11,7 @@ import pytest
 import sympy as sp  # type: ignore[import-untyped]
 
 import mbt
-from mbt.autodiff import AutoDiffArray, initialize
+from mbt.autodiff import AutoDiffArray
 from support.build import build_tree
 from support.calls import FUNCTIONS
 from support.description import Array
@@ -134,10 +134,8 @@ def test_external_forces() -> None:
         rng.normal(size=(tree.num_bodies, 6)),
         rng.normal(size=v.size),
     )
-    seeded.body_forces = initialize(forces.body_forces)
-    seeded.generalized_forces = AutoDiffArray(
-        forces.generalized_forces, np.zeros((v.size, seeded.body_forces.num_derivatives))
-    )
+    seeded.body_forces = AutoDiffArray(forces.body_forces, rng.normal(size=(tree.num_bodies, 6, 2)))
+    seeded.generalized_forces = forces.generalized_forces
     for name in ("inverse_dynamics", "forward_dynamics"):
         f = getattr(mbt.functional, name)
         wanted, got = f(tree, q, v, x, external_forces=forces), f(ad, q, v, x, external_forces=seeded)
