@@ -64,6 +64,18 @@ def test_inertias_of_other_scalars_are_refused_with_the_way_to_set_them(mass: An
             make()
 
 
+@pytest.mark.parametrize("q", [initialize([0.5]), [sympy.Symbol("q")]], ids=["autodiff", "sympy"])
+def test_a_tree_of_doubles_tells_which_trees_take_other_numbers(q: Any) -> None:
+    tree = mbt.MultibodyTree()
+    rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -1])))
+    tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    tree.finalize()
+    with pytest.raises(mbt.ArgumentTypeError, match=r"^q: .*tree\.to_autodiff\(\)"):
+        tree.create_default_context().q = q
+    with pytest.raises(mbt.ArgumentTypeError, match=r"^q: .*tree\.clone_to_scalar"):
+        mbt.functional.mass_matrix(tree, q)
+
+
 class Pendulous(mbt.ForceElement):
     """Computes with NumPy, which does not know the sine of a symbol."""
 

@@ -205,17 +205,29 @@ def _as_real_array(value: object, name: str) -> FloatArray:
             f"{name}: expected real numbers, got {type(value).__name__}: {error}"
         ) from None
     except Exception as error:
+        # Of several in a list the error itself tells how they become one array.
+        if is_foreign(value) and not isinstance(value, (list, tuple)):
+            raise _foreign_error(value, name) from error
         raise ArgumentTypeError(
             f"{name}: expected real numbers convertible to float64, got {describe_type(value)} "
             f"that does not form an array ({error})"
         ) from error
     if array.dtype.kind not in _REAL_KINDS:
+        if is_foreign(value):
+            raise _foreign_error(value, name)
         got = (
             array.dtype if isinstance(value, np.ndarray) or array.dtype.kind == "c" else describe_type(value)
         )
         raise ArgumentTypeError(f"{name}: expected real numbers convertible to float64, got {got}")
     array = np.asarray(array, np.float64, order="C")
     return array if array.flags.aligned else array.copy()
+
+
+def _foreign_error(value: object, name: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"{name}: expected real numbers convertible to float64, got {describe_type(value)}: derivatives and "
+        "symbols are for trees of other scalars, tree.to_autodiff() and tree.clone_to_scalar(...)"
+    )
 
 
 def is_foreign(value: object) -> bool:
