@@ -276,3 +276,30 @@ def test_jax_takes_lists_and_arrays_in_single_precision() -> None:
     np.testing.assert_allclose(M, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
     context.q = list(jnp.array(q))
     np.testing.assert_allclose(jnp.array(twin.calc_mass_matrix(context).tolist()), M, rtol=1e-5, atol=1e-6)
+
+
+class Magnet(mbt.ForceElement):
+    """A force along one velocity, put in as in trees of doubles."""
+
+    def __init__(self, joint: mbt.PrismaticJoint) -> None:
+        super().__init__(joint.model_instance)
+        self.joint = joint
+
+    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+        x = self.joint.get_translation(context)
+        forces.generalized_forces[..., self.joint.velocity_start] -= x / (1.0 + x * x) ** 2
+        forces.body_forces[..., self.joint.child_body.node_index, 3] += vc.V_WB[..., -1, 3][()] * x
+
+
+@pytest.mark.oracle
+def test_jax_computes_with_elements_written_in_python(jax: Any) -> None:
+    tree = mbt.MultibodyTree()
+    sled = tree.add_body(mbt.RigidBody("sled", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
+    rail = tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, sled, None, axis=[1, 0, 0])
+    tree.add_force_element(Magnet(rail))
+    tree.finalize()
+    x = [np.array([0.5]), np.array([3.0]), np.array([1.0])]
+    f = jax.jit(jax_function(tree, "forward_dynamics", jax.numpy))
+    np.testing.assert_allclose(f(*x), functional.forward_dynamics(tree, *x), rtol=1e-15)
+    (slope,) = functional.forward_dynamics_derivatives(tree, *x)[0]
+    np.testing.assert_allclose(jax.jacfwd(f)(*x)[0], slope, rtol=1e-14)

@@ -77,6 +77,10 @@ class AutoDiffArrays(ScalarArrays):
         count = max((x.num_derivatives for x in like if isinstance(x, AutoDiffArray)), default=0)
         return wrap(np.zeros(shape), np.zeros((*shape, count)))
 
+    def writable(self, array: Any) -> Any:
+        """Return a view."""
+        return array[...]
+
     def frozen(self, view: Any) -> Any:
         """Return a read-only view."""
         value, derivatives = np.ascontiguousarray(view.value), np.ascontiguousarray(view.derivatives)

@@ -59,7 +59,7 @@ class ScalarForces(MultibodyForces):
     @property
     def body_forces(self) -> Any:
         """Force on each body at its origin, in World: [torque; force], (num_bodies, 6) [N m, N]."""
-        return self._body_forces[...]
+        return self._numbers.writable(self._body_forces)
 
     @body_forces.setter
     def body_forces(self, value: object) -> None:
@@ -69,7 +69,7 @@ class ScalarForces(MultibodyForces):
     @property
     def generalized_forces(self) -> Any:
         """Force along each velocity, (num_velocities,) [N m or N]."""
-        return self._generalized_forces[...]
+        return self._numbers.writable(self._generalized_forces)
 
     @generalized_forces.setter
     def generalized_forces(self, value: object) -> None:

@@ -21,6 +21,27 @@ from mbt.symbolic import ScalarType
 __all__ = ["ObjectArrays"]
 
 
+class EntryArray(np.ndarray[Any, np.dtype[np.object_]]):
+    """An array of objects of which ``a[..., i]`` is an object, as ``a[i]`` is; for NumPy it is an array.
+
+    So that ``a[..., i] += x`` is up to the objects: not all packages add theirs to arrays.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return an object, or an array."""
+        entry = super().__getitem__(key)
+        return entry.item() if type(entry) is EntryArray and entry.ndim == 0 else entry
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Write an object, or an array."""
+        plain = self.view(np.ndarray)
+        entry = plain[key]
+        if isinstance(entry, np.ndarray) and entry.ndim == 0 and not isinstance(value, np.ndarray):
+            entry[()] = value  # NumPy would look into an object that is a sequence.
+        else:
+            plain[key] = value
+
+
 class ObjectArrays(ScalarArrays):
     """Python objects, in arrays of objects.
 
@@ -132,6 +153,10 @@ class ObjectArrays(ScalarArrays):
         array = np.empty(shape, dtype=object)
         array.fill(self.scalar_type.zero)
         return array
+
+    def writable(self, array: Any) -> Any:
+        """Return a view for elements written in Python."""
+        return array.view(EntryArray)
 
     def frozen(self, view: Any) -> Any:
         """Return a read-only array."""

@@ -30,6 +30,10 @@ class ScalarArrays(Numbers):
         """Return zeros, with as many derivatives as the arrays `like`."""
 
     @abstractmethod
+    def writable(self, array: Any) -> Any:
+        """Return a view that elements written in Python write into."""
+
+    @abstractmethod
     def frozen(self, view: Any) -> Any:
         """Return a read-only array with these entries; the argument is given away."""
 
