@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import math
+import pickle
 import sys
 from fractions import Fraction
 from functools import cache
@@ -187,11 +189,11 @@ def fragile(fail_at: int) -> tuple[ScalarType, list[int]]:
 
         return f
 
-    import math
-
     names = ("sin", "cos", "sqrt", "tanh", "atan2", "floor")
     functions = [failing(getattr(math, name)) for name in names]
-    scalar = ScalarType("fragile", Fraction(0), Fraction(1), *functions, lambda a, b, x, y: x if a < b else y)
+    scalar = ScalarType(
+        Fraction(0), Fraction(1), *functions, lambda a, b, x, y: x if a < b else y, name="fragile"
+    )
     return scalar, calls
 
 
@@ -220,12 +222,25 @@ def test_a_scalar_without_sine_says_so() -> None:
     def missing(x: Any) -> Any:
         raise TypeError("no sine")
 
-    scalar = ScalarType("sineless", 0.0, 1.0, *[missing] * 6, lambda a, b, x, y: x if a < b else y)
-    twin = make_pendulum()[0].clone_to_scalar(scalar)
-    context = twin.create_default_context()
-    context.q = [0.5, 0.0]
-    with pytest.raises(TypeError, match=r"^no sine$"):
-        twin.calc_mass_matrix(context)
+    for scalar, message in (
+        (ScalarType(0.0, 1.0, missing), "^no sine$"),
+        (ScalarType(0.0, 1.0), r"^scalar 'float' has no sin, .*ScalarType\(\.\.\., sin=\.\.\.\)"),
+        (ScalarType(Fraction(0), Fraction(1), name="bare"), "^scalar 'bare' has no sin"),
+        (pickle.loads(pickle.dumps(ScalarType(0.0, 1.0, cos=math.cos))), "^scalar 'float' has no sin"),
+    ):
+        twin = make_pendulum()[0].clone_to_scalar(scalar)
+        context = twin.create_default_context()
+        context.q = [0.5, 0.0]
+        with pytest.raises(TypeError, match=message):
+            twin.calc_mass_matrix(context)
+
+
+@pytest.mark.parametrize("field", ["sin", "select_lt", "from_float", "entries"])
+def test_what_is_no_function_is_refused(field: str) -> None:
+    with pytest.raises(
+        mbt.ArgumentTypeError, match=f"^ScalarType 'float': {field}: expected a function, got int"
+    ):
+        ScalarType(0.0, 1.0, **{field: 3})
 
 
 @pytest.mark.parametrize("value", ["text", None, [[1.0, 2.0], [3.0]], {}, b"x"])
@@ -236,3 +251,11 @@ def test_what_is_no_number_is_refused(value: object) -> None:
     with pytest.raises((mbt.ArgumentTypeError, mbt.ShapeError)):
         context.q = value
     assert context.q is q
+
+
+@pytest.mark.parametrize("name", ["double", "autodiff"])
+def test_names_of_compiled_scalars_are_taken(name: str) -> None:
+    scalar = ScalarType(Fraction(0), Fraction(1), name=name)
+    with pytest.raises(mbt.ArgumentTypeError, match=f"^scalar: the name '{name}' belongs to a scalar of mbt"):
+        make_pendulum()[0].clone_to_scalar(scalar)
+    assert make_pendulum()[0].clone_to_scalar(name).scalar_type.name == name

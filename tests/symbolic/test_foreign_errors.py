@@ -76,7 +76,7 @@ def function_of(f: Callable[..., float]) -> Callable[..., Any]:
 def scalar() -> Any:
     functions = [function_of(f) for f in (math.sin, math.cos, math.sqrt, math.tanh, math.atan2, math.floor)]
     select = function_of(lambda a, b, x, y: x if a < b else y)
-    yield ScalarType("number", Number(0.0), Number(1.0), *functions, select, from_float=Number)
+    yield ScalarType(Number(0.0), Number(1.0), *functions, select, from_float=Number)
     Number.hook = staticmethod(nothing)
 
 
@@ -242,9 +242,7 @@ class Text(Bare):
 def test_missing_operations_surface_as_python_says_them(kind: type[Bare], method: str, message: str) -> None:
     functions = [lambda *x, f=f: kind(f(*(a.value for a in x))) for f in (math.sin, math.cos, math.sqrt)]
     tree = tree_of("arm")
-    scalar = ScalarType(
-        "odd", kind(0.0), kind(1.0), *functions, *[functions[0]] * 4, from_float=kind
-    )  # fmt: skip
+    scalar = ScalarType(kind(0.0), kind(1.0), *functions, from_float=kind)
     twin = tree.clone_to_scalar(scalar)
     context = twin.create_default_context()
     q, v, x = state_of(tree)
@@ -255,8 +253,9 @@ def test_missing_operations_surface_as_python_says_them(kind: type[Bare], method
 
 
 def test_a_function_that_is_missing_is_named() -> None:
-    functions = [lambda x: x.sin(), lambda x: x.cos(), *[lambda *x: x] * 5]
-    scalar = ScalarType("bare", Bare(0.0), Bare(1.0), *functions, from_float=Bare)
+    scalar = ScalarType(
+        Bare(0.0), Bare(1.0), sin=lambda x: x.sin(), cos=lambda x: x.cos(), from_float=Bare
+    )  # fmt: skip
     twin = tree_of("arm").clone_to_scalar(scalar)
     context = twin.create_default_context()
     context.q = state_of(tree_of("arm"))[0]

@@ -11,7 +11,21 @@ from mbt.symbolic import builtin
 
 __all__ = ["ScalarType", "get_scalar_type"]
 
-_FUNCTIONS = {"sin": 1, "cos": 1, "sqrt": 1, "tanh": 1, "atan2": 2, "floor": 1, "select_lt": 4}
+_FUNCTIONS = ("sin", "cos", "sqrt", "tanh", "atan2", "floor", "select_lt")
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """A function that a scalar has not: calling it tells how to give one."""
+
+    scalar: str
+    function: str
+
+    def __call__(self, *operands: Any) -> Any:
+        raise ArgumentTypeError(
+            f"scalar {self.scalar!r} has no {self.function}, which the model needs: "
+            f"mbt.symbolic.ScalarType(..., {self.function}=...) gives it one"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,21 +33,20 @@ class ScalarType:
     """A type of Python objects that a tree can compute with: numbers, or expressions.
 
     Objects need ``+ - * /`` and unary ``-`` with each other. Nothing is ever compared, or asked whether it is
-    true. Only the functions that a model calls must work: `tanh`, `atan2` and `floor` are for friction,
-    bushings and paths.
+    true. Only functions that a model calls are needed: sines where something turns, roots for quaternions and
+    springs between points, the others for friction, bushings and paths. Without one, computing raises an
+    ArgumentTypeError that names it.
 
     Parameters
     ----------
-    name : str
-        Its name.
     zero, one : object
         Zero and one of the scalar. These two objects are folded: sums and products with them are not
         computed.
-    sin, cos, sqrt, tanh, floor : callable
+    sin, cos, sqrt, tanh, floor : callable, optional
         Functions of one object.
-    atan2 : callable
+    atan2 : callable, optional
         ``atan2(y, x)``.
-    select_lt : callable
+    select_lt : callable, optional
         ``select_lt(a, b, x, y)`` is x where a < b, and y elsewhere: it may build a conditional expression.
     from_float : callable, optional
         Makes an object of a float: of the numbers of a model, and of constants of formulas.
@@ -41,19 +54,16 @@ class ScalarType:
     entries : callable, optional
         Returns the entries of a matrix of the package in C order, as a list; None where the object is no
         matrix.
+    name : str, optional
+        Its name; that of the type of `one` unless given.
 
     Examples
     --------
-    Decimal numbers have neither sines nor the like, which a mass on a rail does not need:
+    Decimal numbers have no sines, which a mass on a rail does not need:
 
     >>> from decimal import Decimal
     >>> import mbt
-    >>> def undefined(*args):
-    ...     raise NotImplementedError("a decimal number has none")
-    >>> decimal = mbt.symbolic.ScalarType(
-    ...     "decimal", Decimal(0), Decimal(1), undefined, undefined, Decimal.sqrt, undefined, undefined,
-    ...     undefined, lambda a, b, x, y: x if a < b else y, from_float=Decimal,
-    ... )
+    >>> decimal = mbt.symbolic.ScalarType(Decimal(0), Decimal(1), sqrt=Decimal.sqrt, from_float=Decimal)
     >>> tree = mbt.MultibodyTree()
     >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.point_mass(3.0, [0, 0, 0])))
     >>> rail = tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, ball, None, axis=[0, 0, 1])
@@ -64,29 +74,33 @@ class ScalarType:
     array([Decimal('0.3')], dtype=object)
     """
 
-    name: str
     zero: Any
     one: Any
-    sin: Callable[[Any], Any]
-    cos: Callable[[Any], Any]
-    sqrt: Callable[[Any], Any]
-    tanh: Callable[[Any], Any]
-    atan2: Callable[[Any, Any], Any]
-    floor: Callable[[Any], Any]
-    select_lt: Callable[[Any, Any, Any, Any], Any]
+    sin: Callable[[Any], Any] = None  # type: ignore[assignment]
+    cos: Callable[[Any], Any] = None  # type: ignore[assignment]
+    sqrt: Callable[[Any], Any] = None  # type: ignore[assignment]
+    tanh: Callable[[Any], Any] = None  # type: ignore[assignment]
+    atan2: Callable[[Any, Any], Any] = None  # type: ignore[assignment]
+    floor: Callable[[Any], Any] = None  # type: ignore[assignment]
+    select_lt: Callable[[Any, Any, Any, Any], Any] = None  # type: ignore[assignment]
     from_float: Callable[[float], Any] | None = None
     entries: Callable[[Any], list[Any] | None] | None = None
+    name: str = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Check what can be checked."""
-        if not isinstance(self.name, str) or not self.name:
-            raise ArgumentTypeError(f"ScalarType: name: expected text, got {self.name!r}")
-        for function in _FUNCTIONS:
-            if not callable(getattr(self, function)):
-                got = type(getattr(self, function)).__name__
-                raise ArgumentTypeError(
-                    f"ScalarType {self.name!r}: {function}: expected a function, got {got}"
-                )
+        """Check what can be checked, and fill in what was not given."""
+        name: object = type(self.one).__name__ if self.name is None else self.name
+        if not isinstance(name, str) or not name:
+            raise ArgumentTypeError(f"ScalarType: name: expected text, got {name!r}")
+        # The way to write a field of a frozen dataclass.
+        object.__setattr__(self, "name", name)
+        for field in (*_FUNCTIONS, "from_float", "entries"):
+            function = getattr(self, field)
+            if function is None and field in _FUNCTIONS:
+                object.__setattr__(self, field, _Missing(name, field))
+            elif function is not None and not callable(function):
+                got = type(function).__name__
+                raise ArgumentTypeError(f"ScalarType {name!r}: {field}: expected a function, got {got}")
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
@@ -142,6 +156,10 @@ def get_scalar_type(scalar: object) -> ScalarType:
         When its package is not installed.
     """
     if isinstance(scalar, ScalarType):
+        if scalar.name in ("double", "autodiff") and scalar is not _known.get(scalar.name):
+            raise ArgumentTypeError(
+                f"scalar: the name {scalar.name!r} belongs to a scalar of mbt: choose another"
+            )
         return scalar
     if not isinstance(scalar, str):
         raise ArgumentTypeError(
