@@ -1,7 +1,7 @@
 """Everything that a tree computes, by number, over the fused scalar: how trees of other scalars than double compute.
 
-One entry for all, so that each computation is written once for all scalars. What is easily put together from these
-is: in `mbt.scalars`.
+One entry for all, so that each computation is written once for all scalars. `mbt.scalars` puts the other computations
+together from these.
 """
 
 from mbt._core cimport algorithms, derivative_algorithms

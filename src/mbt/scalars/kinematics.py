@@ -15,7 +15,7 @@ from mbt.context.checks import (
     raise_foreign_cache,
     raise_stale_cache,
 )
-from mbt.scalars.arrays import ScalarArrays
+from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.caches import (
     ScalarAccelerationKinematics,
     ScalarFramePoses,
@@ -39,7 +39,7 @@ class ScalarKinematics(MultibodyTree):
 
     @property
     def _numbers(self) -> ScalarArrays:
-        raise NotImplementedError
+        return arrays_of(vars(self)["_scalar_type"])
 
     def _own(self, context: Any) -> Any:
         """Return the Context, if it is one of this tree."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from mbt.errors import AlreadyFinalizedError
 from mbt.scalars import mobilizers
-from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.context import ScalarContext
 from mbt.scalars.derivatives import ScalarDerivatives
 from mbt.scalars.forces import ScalarForces
@@ -38,10 +37,6 @@ class ScalarTree(ScalarDerivatives):
         """The scalar that this tree computes in."""
         scalar_type: ScalarType = vars(self)["_scalar_type"]
         return scalar_type
-
-    @property
-    def _numbers(self) -> ScalarArrays:
-        return arrays_of(vars(self)["_scalar_type"])
 
     # What elements written in Python are differentiated with: see `mbt.context.tangents`.
 
