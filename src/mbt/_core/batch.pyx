@@ -1,4 +1,4 @@
-"""Operands with leading axes: converted, broadcast, and handed out sample by sample."""
+"""Operands with leading axes: converted, and broadcast."""
 
 cimport numpy as cnp
 
@@ -40,16 +40,13 @@ cdef class Batch:
                 self.arrays[i] = np.ascontiguousarray(np.broadcast_to(self.arrays[i], self.shape + tuple(core)))
                 lead = self.shape
             self.operands[i].data = data(self.arrays[i])
-            self.operands[i].stride = int(np.prod(core)) if lead == self.shape and self.shape else 0
-
-        nans = np.full(cores[0], np.nan)
-        self.arrays.append(nans)
-        self.no_q = data(nans)
+            self.operands[i].size = int(np.prod(core))
+            self.operands[i].stride = self.operands[i].size if lead == self.shape and self.shape else 0
 
     cdef keep_apart_from(self, object out):
         """Copy operands whose memory `out` would overwrite."""
         cdef int i
-        for i in range(len(self.arrays) - 1):
+        for i in range(len(self.arrays)):
             self.arrays[i] = apart(self.arrays[i], out)
             self.operands[i].data = data(self.arrays[i])
 
@@ -62,16 +59,18 @@ cdef class Batch:
         self.keep_apart_from(out)
         return out
 
+    cdef tuple outputs(self, object out, tuple core):
+        """Three arrays with the leading axes of the operands, none of which they share memory with."""
+        from mbt.context.checks import check_outputs
+        arrays = check_outputs((None,)*3 if out is None else out, (self.shape + core,)*3)
+        for array in arrays:
+            self.keep_apart_from(array)
+        return arrays
+
     cdef check_single(self, object tree, CompiledModel compiled):
         """One state without leading axes gets an error where a batch gets NaN."""
         if not self.shape:
             check_positions(tree, compiled, self.operands[0].data)
-
-    cdef check_single_with_forces(self, object tree, CompiledModel compiled):
-        """As `check_single`, and also where the force of an element is undefined."""
-        if not self.shape:
-            check_positions(tree, compiled, self.operands[0].data)
-            check_elements(tree, compiled, self.operands[0].data)
 
 
 cdef check_elements(tree, CompiledModel compiled, const double* q):

@@ -1,21 +1,25 @@
 """The functions of `mbt.functional`: from arrays to arrays, without a Context, over any leading axes.
 
-One state in exact arrays goes straight into the kernel. Anything else is converted, broadcast, and looped over here.
+One state in exact arrays goes straight into the kernel. Anything else is converted and broadcast; batches run in lanes.
 """
 
 cimport numpy as cnp
-from libc.math cimport NAN
 from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
-from mbt._core.batch cimport (
-    Batch, Operand, add_forces_operands, check_elements, sample, sample_q, sample_q_with_forces,
-)
+from mbt._core.batch cimport Batch, add_forces_operands, check_elements
 from mbt._core.context cimport check_positions
 from mbt._core.door cimport adopt, apart, data, is_array1, new1, out1, out2, out3, overlap
 from mbt._core.engine cimport TreeCore
+from mbt._core.lane_engine cimport run_batch
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
+from mbt._core.variants cimport (
+    BODY_POSES, FORWARD_DYNAMICS, FRAME_JACOBIAN, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX,
+    MOTION_FORCES, Quantity,
+)
+
+import numpy as np
 
 from mbt.math.read_only import ReadOnlyArray
 
@@ -130,31 +134,26 @@ cdef inline void inverse_dynamics_of_defaults(
 
 
 cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_forces, out):
-    cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, nv = m.num_velocities
-    cdef int k
-    external_forces = with_user_forces(tree, q, v, external_forces)
-    names, values, cores = ["q", "v", "vdot"], [q, v, vdot], [(m.num_positions,), (nv,), (nv,)]
-    add_forces_operands(tree, external_forces, names, values, cores, m)
-    cdef bint with_forces = external_forces is not None
-    cdef Batch batch = Batch(names, values, cores)
-    batch.check_single_with_forces(tree, compiled)
-    out = batch.output(out, (nv,))
-    cdef double* tau = data(out)
-    cdef double* memory = kernels.get_work(m, nv)
-    cdef double* tau_of_bodies = memory + kernels.work_size(m)
-    cdef const Operand* x = batch.operands
-    cdef const double* q_i
-    with nogil:
-        for i in range(batch.count):
-            q_i = sample_q_with_forces(m, p, &x[0], i, batch.no_q, memory)
-            inverse_dynamics_of_defaults(m, p, q_i, sample(&x[1], i), sample(&x[2], i), memory, tau + nv*i)
-            if with_forces:
-                kernels.stateless_generalized_forces(m, p, q_i, sample(&x[3], i), memory, tau_of_bodies)
-                for k in range(nv):
-                    tau[nv*i + k] -= tau_of_bodies[k] + sample(&x[4], i)[k]
+    cdef Batch batch = batch_with_forces(tree, compiled, q, v, "vdot", vdot, external_forces)
+    if not batch.shape:
+        return calc_single(tree, "calc_inverse_dynamics", batch, out, include_force_elements=True)
+    out = batch.output(out, (compiled.model.num_velocities,))
+    run_batch(batch, compiled, INVERSE_DYNAMICS, -1, len(batch.arrays) == 5, (out,))
     return out
+
+
+cdef Batch batch_with_forces(tree, CompiledModel compiled, q, v, str name, x, external_forces):
+    """Of q, v, another array by velocities, and where any act, forces; those of the user's elements in batches only."""
+    cdef const Model* m = &compiled.model
+    names, values, cores = ["q", "v", name], [q, v, x], [(m.num_positions,), (m.num_velocities,), (m.num_velocities,)]
+    add_forces_operands(tree, external_forces, names, values, cores, m)
+    cdef Batch batch = Batch(names, values, cores)
+    if batch.shape and (<TreeCore>tree)._user_force_elements is not None:
+        from mbt.context.user_forces import add_user_forces
+        names, values, cores = names[:3], values[:3], cores[:3]
+        add_forces_operands(tree, add_user_forces(tree, q, v, external_forces), names, values, cores, m)
+        batch = Batch(names, values, cores)
+    return batch
 
 
 # Forward dynamics -----------------------------------------------------------------------------------------------
@@ -222,53 +221,19 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
 
 
 cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_forces, out):
-    cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, nv = m.num_velocities
-    cdef int k, singular = -1
-    external_forces = with_user_forces(tree, q, v, external_forces)
-    names, values, cores = ["q", "v", "tau"], [q, v, tau], [(m.num_positions,), (nv,), (nv,)]
-    add_forces_operands(tree, external_forces, names, values, cores, m)
-    cdef bint with_forces = external_forces is not None
-    cdef Batch batch = Batch(names, values, cores)
-    batch.check_single_with_forces(tree, compiled)
-    cdef bint is_single = not batch.shape
-    given = out
-    out = batch.output(out, (nv,)) if not is_single else new1(nv)
-    cdef double* vdot = data(out)
-    cdef double* memory = kernels.get_work(m, 3*nv)
-    cdef double* total = memory + kernels.work_size(m) + 2*nv
-    cdef const Operand* x = batch.operands
-    cdef const double* q_i
-    with nogil:
-        for i in range(batch.count):
-            q_i = sample_q_with_forces(m, p, &x[0], i, batch.no_q, memory)
-            if with_forces:
-                kernels.stateless_generalized_forces(m, p, q_i, sample(&x[3], i), memory, total)
-            for k in range(nv):
-                total[k] = sample(&x[2], i)[k] + (total[k] + sample(&x[4], i)[k] if with_forces else 0.0)
-            singular = kernels.forward_dynamics_with_elements(
-                m, p, &compiled.model.switches, q_i, sample(&x[1], i), total, memory, vdot + nv*i
-            )
-            if singular >= 0:
-                for k in range(nv):
-                    vdot[nv*i + k] = NAN
-    if is_single:
-        if singular >= 0:
-            from mbt.context.checks import raise_massless_dof
-            raise_massless_dof(tree, singular)
-        if given is not None:
-            out1(given, "out", nv)[...] = out
-            return given
+    cdef Batch batch = batch_with_forces(tree, compiled, q, v, "tau", tau, external_forces)
+    if not batch.shape:
+        return calc_single(tree, "calc_forward_dynamics", batch, out)
+    out = batch.output(out, (compiled.model.num_velocities,))
+    run_batch(batch, compiled, FORWARD_DYNAMICS, -1, len(batch.arrays) == 5, (out,))
     return out
 
 
-cdef with_user_forces(tree, q, v, external_forces):
-    """The external forces, and those of the elements written by users."""
-    if (<TreeCore>tree)._user_force_elements is None:
-        return external_forces
-    from mbt.context.user_forces import add_user_forces
-    return add_user_forces(tree, q, v, external_forces)
+cdef object calc_single(tree, str method, Batch batch, out, include_force_elements=None):
+    """One state whose arguments are not exact arrays, or with forces."""
+    from mbt.context.single_states import calc_single
+    keywords = {} if include_force_elements is None else {"include_force_elements": include_force_elements}
+    return calc_single(tree, method, batch.arrays, out=out, **keywords)
 
 
 # Functions of q, and of q and v ---------------------------------------------------------------------------------
@@ -278,38 +243,31 @@ ctypedef void (*KernelOfQ)(
 
 
 cdef object of_q(
-    tree, CompiledModel compiled, KernelOfQ kernel, q, out,
+    tree, CompiledModel compiled, KernelOfQ kernel, Quantity quantity, q, out,
     int ndim, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2
 ):
     """Run a kernel of q; its result has `ndim` axes of n0, n1, n2."""
     cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, count
     cdef double* memory
-    cdef double* result
     cdef Batch batch
-    if is_array1(q, m.num_positions):
-        if m.num_checked:
-            check_positions(tree, compiled, data(q))
-        if ndim == 1:
-            out = out1(out, "out", n0)
-        elif ndim == 2:
-            out = out2(out, "out", n0, n1)
-        else:
-            out = out3(out, "out", n0, n1, n2)
-        q = apart(q, out)
-        memory = kernels.get_work(m, m.num_velocities)
-        kernel(m, p, data(q), memory, data(out))
-        return out
-    batch = Batch(["q"], [q], [(m.num_positions,)])
-    batch.check_single(tree, compiled)
-    out = batch.output(out, (n0, n1, n2)[:ndim])
-    result = data(out)
-    count = n0 * (n1 if ndim > 1 else 1) * (n2 if ndim > 2 else 1)
+    if not is_array1(q, m.num_positions):
+        batch = Batch(["q"], [q], [(m.num_positions,)])
+        if batch.shape:
+            out = batch.output(out, (n0, n1, n2)[:ndim])
+            run_batch(batch, compiled, quantity, -1, False, (out,))
+            return out
+        q = batch.arrays[0]
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    if ndim == 1:
+        out = out1(out, "out", n0)
+    elif ndim == 2:
+        out = out2(out, "out", n0, n1)
+    else:
+        out = out3(out, "out", n0, n1, n2)
+    q = apart(q, out)
     memory = kernels.get_work(m, m.num_velocities)
-    with nogil:
-        for i in range(batch.count):
-            kernel(m, p, sample_q(m, &batch.operands[0], i, batch.no_q), memory, result + count*i)
+    kernel(m, &compiled.defaults.parameters, data(q), memory, data(out))
     return out
 
 
@@ -335,7 +293,7 @@ def mass_matrix(tree, q, *, out=None):
         from mbt.scalars import functional
         return functional.mass_matrix(tree, q, out=out)
     cdef const Model* m = &compiled.model
-    return of_q(tree, compiled, kernels.mass_matrix, q, out, 2, m.num_velocities, m.num_velocities, 0)
+    return of_q(tree, compiled, kernels.mass_matrix, MASS_MATRIX, q, out, 2, m.num_velocities, m.num_velocities, 0)
 
 
 def bias_term(tree, q, v, *, out=None):
@@ -362,39 +320,28 @@ def bias_term(tree, q, v, *, out=None):
         from mbt.scalars import functional
         return functional.bias_term(tree, q, v, out=out)
     cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, nv = m.num_velocities
-    cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-    cdef const double* g = no_gravity
+    cdef Py_ssize_t nv = m.num_velocities
     cdef double* memory
     cdef double* zeros
-    cdef double* tau
     cdef Batch batch
-    cdef const Operand* x
-    cdef const double* q_i
-    if is_array1(q, m.num_positions) and is_array1(v, nv):
-        if m.num_checked:
-            check_positions(tree, compiled, data(q))
-        out = out1(out, "out", nv)
-        q = apart(q, out)
-        v = apart(v, out)
-        memory = kernels.get_work(m, nv)
-        zeros = memory + kernels.work_size(m)
-        memset(zeros, 0, nv*sizeof(double))
-        kernels.inverse_dynamics(m, p, g, data(q), data(v), zeros, memory, data(out))
-        return out
-    batch = Batch(["q", "v"], [q, v], [(m.num_positions,), (nv,)])
-    batch.check_single(tree, compiled)
-    out = batch.output(out, (nv,))
-    tau = data(out)
+    if not (is_array1(q, m.num_positions) and is_array1(v, nv)):
+        batch = Batch(["q", "v", "vdot"], [q, v, np.zeros(nv)], [(m.num_positions,), (nv,), (nv,)])
+        if batch.shape:
+            out = batch.output(out, (nv,))
+            run_batch(batch, compiled, MOTION_FORCES, -1, False, (out,))
+            return out
+        q, v, _ = batch.arrays
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    out = out1(out, "out", nv)
+    q = apart(q, out)
+    v = apart(v, out)
     memory = kernels.get_work(m, nv)
     zeros = memory + kernels.work_size(m)
     memset(zeros, 0, nv*sizeof(double))
-    x = batch.operands
-    with nogil:
-        for i in range(batch.count):
-            q_i = sample_q(m, &x[0], i, batch.no_q)
-            kernels.inverse_dynamics(m, p, g, q_i, sample(&x[1], i), zeros, memory, tau + nv*i)
+    kernels.inverse_dynamics(
+        m, &compiled.defaults.parameters, NO_GRAVITY, data(q), data(v), zeros, memory, data(out)
+    )
     return out
 
 
@@ -426,7 +373,9 @@ def gravity_generalized_forces(tree, q, *, out=None):
         from mbt.scalars import functional
         return functional.gravity_generalized_forces(tree, q, out=out)
     cdef const Model* m = &compiled.model
-    return of_q(tree, compiled, gravity_of_defaults, q, out, 1, m.num_velocities, 0, 0)
+    return of_q(
+        tree, compiled, gravity_of_defaults, GRAVITY_GENERALIZED_FORCES, q, out, 1, m.num_velocities, 0, 0
+    )
 
 
 def body_poses(tree, q, *, out=None):
@@ -451,7 +400,7 @@ def body_poses(tree, q, *, out=None):
         from mbt.scalars import functional
         return functional.body_poses(tree, q, out=out)
     cdef const Model* m = &compiled.model
-    return of_q(tree, compiled, kernels.body_poses, q, out, 3, m.num_bodies, 4, 4)
+    return of_q(tree, compiled, kernels.body_poses, BODY_POSES, q, out, 3, m.num_bodies, 4, 4)
 
 
 def frame_jacobian(tree, frame, q, *, out=None):
@@ -478,26 +427,21 @@ def frame_jacobian(tree, frame, q, *, out=None):
         from mbt.scalars import functional
         return functional.frame_jacobian(tree, frame, q, out=out)
     cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, nv = m.num_velocities
+    cdef Py_ssize_t nv = m.num_velocities
     cdef int f = (<TreeCore>tree).frame(frame, "frame")
     cdef double* memory
-    cdef double* J
     cdef Batch batch
-    if is_array1(q, m.num_positions):
-        if m.num_checked:
-            check_positions(tree, compiled, data(q))
-        out = out2(out, "out", 6, nv)
-        q = apart(q, out)
-        memory = kernels.get_work(m, 0)
-        kernels.frame_jacobian(m, p, f, data(q), memory, data(out))
-        return out
-    batch = Batch(["q"], [q], [(m.num_positions,)])
-    batch.check_single(tree, compiled)
-    out = batch.output(out, (6, nv))
-    J = data(out)
+    if not is_array1(q, m.num_positions):
+        batch = Batch(["q"], [q], [(m.num_positions,)])
+        if batch.shape:
+            out = batch.output(out, (6, nv))
+            run_batch(batch, compiled, FRAME_JACOBIAN, f, False, (out,))
+            return out
+        q = batch.arrays[0]
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    out = out2(out, "out", 6, nv)
+    q = apart(q, out)
     memory = kernels.get_work(m, 0)
-    with nogil:
-        for i in range(batch.count):
-            kernels.frame_jacobian(m, p, f, sample_q(m, &batch.operands[0], i, batch.no_q), memory, J + 6*nv*i)
+    kernels.frame_jacobian(m, &compiled.defaults.parameters, f, data(q), memory, data(out))
     return out

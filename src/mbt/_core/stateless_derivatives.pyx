@@ -1,19 +1,17 @@
 """The derivatives of `mbt.functional`: from arrays to arrays, without a Context, over any leading axes."""
 
 cimport numpy as cnp
-from libc.math cimport NAN
-
 from mbt._core cimport derivatives, kernels
-from mbt._core.batch cimport (
-    Batch, Operand, add_forces_operands, check_elements, sample, sample_q_with_forces,
-)
+from mbt._core.batch cimport Batch, add_forces_operands, check_elements
 from mbt._core.context cimport check_positions
 from mbt._core.door cimport adopt, apart, data, is_array1
 from mbt._core.engine cimport TreeCore
+from mbt._core.lane_engine cimport run_batch
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
 from mbt._core.stateless cimport compiled_of
 from mbt._core.tree_derivatives cimport outputs_of
+from mbt._core.variants cimport FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
 
 from mbt.math.read_only import ReadOnlyArray
 
@@ -67,7 +65,7 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, *, external_forces=None, out=
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* memory
     if not is_single(tree, m, q, v, vdot, external_forces):
-        return inverse_dynamics_derivatives_batch(tree, compiled, q, v, vdot, external_forces, out)
+        return derivatives_batch(tree, compiled, q, v, "vdot", vdot, external_forces, False, out)
     check_single(tree, compiled, q)
     dtau_dq, dtau_dv, M = outputs_of(out, nv)
     if out is not None:
@@ -128,7 +126,7 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
     cdef double* matrices
     cdef int singular
     if not is_single(tree, m, q, v, tau, external_forces):
-        return forward_dynamics_derivatives_batch(tree, compiled, q, v, tau, external_forces, out)
+        return derivatives_batch(tree, compiled, q, v, "tau", tau, external_forces, True, out)
     check_single(tree, compiled, q)
     dvdot_dq, dvdot_dv, M_inverse = outputs_of(out, nv)
     singular = derivatives.forward_dynamics_rates(
@@ -165,92 +163,28 @@ cdef object apart_from(x, a, b, c):
 
 # Anything else ----------------------------------------------------------------------------------------------------
 
-cdef tuple batch_outputs(Batch batch, out, Py_ssize_t nv):
-    """Three arrays with the leading axes of the operands, none of which they share memory with."""
-    shape = batch.shape + (nv, nv)
-    from mbt.context.checks import check_outputs
-    arrays = check_outputs((None,)*3 if out is None else out, (shape,)*3)
-    for array in arrays:
-        batch.keep_apart_from(array)
-    return arrays
-
-
-cdef tuple derivatives_of_contexts(tree, Batch batch, bint is_forward, out):
-    """State by state on a Context: user-written force elements run in Python."""
-    from mbt.context.functional_derivatives import differentiate_each
-    return differentiate_each(tree, batch.arrays, batch.shape, is_forward, out)
-
-
-cdef inverse_dynamics_derivatives_batch(tree, CompiledModel compiled, q, v, vdot, external_forces, out):
+cdef derivatives_batch(
+    tree, CompiledModel compiled, q, v, str name, x, external_forces, bint is_forward, out
+):
     cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, nv = m.num_velocities
-    names, values, cores = ["q", "v", "vdot"], [q, v, vdot], [(m.num_positions,), (nv,), (nv,)]
+    cdef Py_ssize_t nv = m.num_velocities
+    names, values, cores = ["q", "v", name], [q, v, x], [(m.num_positions,), (nv,), (nv,)]
     add_forces_operands(tree, external_forces, names, values, cores, m)
-    cdef bint with_forces = external_forces is not None
     cdef Batch batch = Batch(names, values, cores)
-    batch.check_single_with_forces(tree, compiled)
-    arrays = batch_outputs(batch, out, nv)
-    if (<TreeCore>tree)._user_force_elements is not None:
-        return derivatives_of_contexts(tree, batch, False, arrays)
-    cdef double* dtau_dq = data(arrays[0])
-    cdef double* dtau_dv = data(arrays[1])
-    cdef double* M = data(arrays[2])
-    cdef double* memory = kernels.get_work(m, derivatives.inverse_work_size(m))
-    cdef const Operand* x = batch.operands
-    cdef const double* q_i
-    with nogil:
-        for i in range(batch.count):
-            q_i = sample_q_with_forces(m, p, &x[0], i, batch.no_q, memory)
-            derivatives.inverse_dynamics_derivatives(
-                m, p, m.switches.weightless, True, q_i, sample(&x[1], i), sample(&x[2], i),
-                sample(&x[3], i) if with_forces else NULL, memory, dtau_dq + nv*nv*i, dtau_dv + nv*nv*i, M + nv*nv*i
-            )
-    return arrays
-
-
-cdef forward_dynamics_derivatives_batch(tree, CompiledModel compiled, q, v, tau, external_forces, out):
-    cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
-    cdef Py_ssize_t i, k, nv = m.num_velocities
-    cdef int singular = -1
-    names, values, cores = ["q", "v", "tau"], [q, v, tau], [(m.num_positions,), (nv,), (nv,)]
-    add_forces_operands(tree, external_forces, names, values, cores, m)
-    cdef bint with_forces = external_forces is not None
-    cdef Batch batch = Batch(names, values, cores)
-    batch.check_single_with_forces(tree, compiled)
-    arrays = batch_outputs(batch, out, nv)
-    if (<TreeCore>tree)._user_force_elements is not None:
-        return derivatives_of_contexts(tree, batch, True, arrays)
-    cdef bint is_batch = bool(batch.shape)
-    cdef double* dvdot_dq = data(arrays[0])
-    cdef double* dvdot_dv = data(arrays[1])
-    cdef double* M_inverse = data(arrays[2])
-    cdef Py_ssize_t work_size = derivatives.forward_work_size(m)
-    cdef double* memory = kernels.get_work(m, work_size + nv)
-    cdef double* total = memory + work_size
-    cdef double* matrices
-    cdef const Operand* x = batch.operands
-    cdef const double* q_i
-    with nogil:
-        for i in range(batch.count):
-            q_i = sample_q_with_forces(m, p, &x[0], i, batch.no_q, memory)
-            for k in range(nv):
-                total[k] = sample(&x[2], i)[k] + (sample(&x[4], i)[k] if with_forces else 0.0)
-            singular = derivatives.forward_dynamics_rates(
-                m, p, &compiled.model.switches, q_i, sample(&x[1], i), total,
-                sample(&x[3], i) if with_forces else NULL, memory, &matrices
-            )
-            if singular < 0:
-                derivatives.forward_dynamics_derivatives(
-                    m, matrices, dvdot_dq + nv*nv*i, dvdot_dv + nv*nv*i, M_inverse + nv*nv*i
-                )
-            elif is_batch:
-                for k in range(nv*nv):
-                    dvdot_dq[nv*nv*i + k] = NAN
-                    dvdot_dv[nv*nv*i + k] = NAN
-                    M_inverse[nv*nv*i + k] = NAN
-    if singular >= 0 and not is_batch:
-        from mbt.context.checks import raise_massless_dof
-        raise_massless_dof(tree, singular)
+    arrays = batch.outputs(out, (nv, nv))
+    if not batch.shape or (<TreeCore>tree)._user_force_elements is not None:
+        # State by state on a Context: user-written force elements run in Python.
+        from mbt.context.single_states import differentiate_each
+        return differentiate_each(tree, batch.arrays, batch.shape, is_forward, arrays)
+    cdef bint with_forces = len(names) == 5
+    if with_forces:
+        # Generalized forces are constant: they add to tau.
+        operands = batch.arrays[:4]
+        if is_forward:
+            operands[2] = operands[2] + batch.arrays[4]
+        batch = Batch(names[:4], operands, cores[:4])
+    run_batch(
+        batch, compiled, FORWARD_DYNAMICS_DERIVATIVES if is_forward else INVERSE_DYNAMICS_DERIVATIVES,
+        1 if with_forces else -1, False, arrays
+    )
     return arrays

@@ -43,6 +43,7 @@ cpdef enum Quantity:
     MASS_MATRIX_INVERSE                # (nv, nv)
     GRAVITY_GENERALIZED_FORCES         # (nv,)
     BODY_POSES                         # X_WB (nb, 4, 4)
+    FRAME_JACOBIAN                     # of the frame `index`, with respect to v (6, nv)
     # Maps between v and qdot, and steps between positions.
     QDOT                               # v -> N v (nq,)
     VELOCITY                           # qdot (nq,) -> N+ qdot (nv,)
@@ -145,6 +146,8 @@ cdef inline Py_ssize_t count_result(int quantity, const Model* model) noexcept n
         return nq
     if quantity == BODY_POSES:
         return 16*nb
+    if quantity == FRAME_JACOBIAN or quantity == MOMENTUM_MATRIX:
+        return 6*nv
     if quantity == FRAME_POSES:
         return 16*model.num_frames
     if quantity == POSITION_KINEMATICS:
@@ -176,8 +179,6 @@ cdef inline Py_ssize_t count_result(int quantity, const Model* model) noexcept n
         return 3
     if quantity == COMPOSITE_INERTIA:
         return 10
-    if quantity == MOMENTUM_MATRIX:
-        return 6*nv
     if quantity == INVERSE_DYNAMICS_REGRESSOR:
         return 10*nv*(nb - 1)
     if quantity == KINETIC_ENERGY_REGRESSOR or quantity == POTENTIAL_ENERGY_REGRESSOR:
@@ -281,6 +282,8 @@ cdef inline Pivots[T] calc_quantity(
         algorithms.run_gravity_forces(model, p, switches.weightless, q, memory, out)
     elif quantity == BODY_POSES:
         algorithms.run_body_poses(model, p, q, memory, out)
+    elif quantity == FRAME_JACOBIAN:
+        algorithms.run_frame_jacobian(model, p, index, q, memory, out)
     elif quantity >= MOTION_FORCES_DERIVATIVES:
         pivots = calc_derivatives(quantity, index, model, switches, p, q, v, x, memory, out)
     elif quantity <= FRAME_POSES:

@@ -1,4 +1,4 @@
-"""Derivatives of one state after the other, for trees with force elements that users wrote in Python."""
+"""Functions of arrays on a Context, one state after the other: with forces, and with force elements in Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,28 @@ from mbt.math.arrays import FloatArray
 if TYPE_CHECKING:
     from mbt.tree import MultibodyTree
 
-__all__ = ["differentiate_each"]
+__all__ = ["calc_single", "differentiate_each"]
+
+
+def calc_single(
+    tree: MultibodyTree, method: str, operands: Sequence[FloatArray], **keywords: object
+) -> FloatArray:
+    """Return what a method of the tree makes of one state.
+
+    `operands` are q, v, vdot or tau, and, where forces are applied, those on bodies and generalized ones.
+    """
+    context = Context(tree)
+    context.q, context.v = operands[:2]
+    result: FloatArray = getattr(tree, method)(context, operands[2], _forces(tree, operands), **keywords)
+    return result
+
+
+def _forces(tree: MultibodyTree, operands: Sequence[FloatArray]) -> MultibodyForces | None:
+    if len(operands) == 3:
+        return None
+    forces = MultibodyForces(tree)
+    forces.body_forces[:], forces.generalized_forces[:] = operands[3:]
+    return forces
 
 
 def differentiate_each(
@@ -32,17 +53,13 @@ def differentiate_each(
     """
     nv = tree.num_velocities
     cores = [(tree.num_positions,), (nv,), (nv,), (tree.num_bodies, 6), (nv,)]
-    # The last operand of a batch is none of these.
-    arrays = [np.broadcast_to(a, shape + core) for a, core in zip(operands[:-1], cores, strict=False)]
+    arrays = [np.broadcast_to(a, shape + core) for a, core in zip(operands, cores, strict=False)]
     context = Context(tree)
     calc = tree.calc_forward_dynamics_derivatives if is_forward else tree.calc_inverse_dynamics_derivatives
-    forces = MultibodyForces(tree) if len(arrays) > 3 else None
     for i in np.ndindex(shape):
         try:
             context.q, context.v = arrays[0][i], arrays[1][i]
-            if forces is not None:
-                forces.body_forces[:], forces.generalized_forces[:] = arrays[3][i], arrays[4][i]
-            results = calc(context, arrays[2][i], forces)
+            results = calc(context, arrays[2][i], _forces(tree, [array[i] for array in arrays]))
         except SingularityError:
             if not shape:
                 raise

@@ -1,0 +1,9 @@
+"""Batches: what a tree computes, for many states at once."""
+
+from mbt._core.batch cimport Batch
+from mbt._core.model cimport CompiledModel
+
+
+cdef int run_batch(
+    Batch batch, CompiledModel compiled, int quantity, int index, bint with_forces, tuple outputs
+) except -1
