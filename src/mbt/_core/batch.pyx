@@ -15,6 +15,22 @@ cnp.import_array()
 adopt(ReadOnlyArray)
 
 
+cdef bint is_ready(object value, tuple core):
+    """Whether this is an array (..., *core) that needs no conversion."""
+    cdef int i, n = len(core), lead
+    if not (
+        cnp.PyArray_CheckExact(value) and cnp.PyArray_TYPE(value) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(value)
+    ):
+        return False
+    lead = cnp.PyArray_NDIM(value) - n
+    if lead < 0:
+        return False
+    for i in range(n):
+        if cnp.PyArray_DIM(value, lead + i) != <cnp.npy_intp>core[i]:
+            return False
+    return True
+
+
 cdef class Batch:
     """Operands of a function, converted and broadcast over their leading axes."""
 
@@ -23,14 +39,17 @@ cdef class Batch:
         from mbt.math.arrays import as_float_array
         from mbt.errors import ShapeError
         self.arrays = [
-            as_float_array(value, name, (..., *core)) for name, value, core in zip(names, values, cores)
+            value if is_ready(value, core) else as_float_array(value, name, (..., *core))
+            for name, value, core in zip(names, values, cores)
         ]
         leads = [array.shape[:array.ndim - len(core)] for array, core in zip(self.arrays, cores)]
-        try:
-            self.shape = np.broadcast_shapes(*leads)
-        except ValueError:
-            described = ", ".join(f"{name} {lead}" for name, lead in zip(names, leads))
-            raise ShapeError(f"leading axes do not broadcast: {described}") from None
+        self.shape = leads[0]
+        if leads.count(self.shape) != len(leads):
+            try:
+                self.shape = np.broadcast_shapes(*leads)
+            except ValueError:
+                described = ", ".join(f"{name} {lead}" for name, lead in zip(names, leads))
+                raise ShapeError(f"leading axes do not broadcast: {described}") from None
         self.count = 1
         for extent in self.shape:
             self.count *= extent
@@ -40,7 +59,9 @@ cdef class Batch:
                 self.arrays[i] = np.ascontiguousarray(np.broadcast_to(self.arrays[i], self.shape + tuple(core)))
                 lead = self.shape
             self.operands[i].data = data(self.arrays[i])
-            self.operands[i].size = int(np.prod(core))
+            self.operands[i].size = 1
+            for extent in core:
+                self.operands[i].size *= extent
             self.operands[i].stride = self.operands[i].size if lead == self.shape and self.shape else 0
 
     cdef keep_apart_from(self, object out):
