@@ -7,6 +7,7 @@ compute with a `Context`, or with the stateless functions of `mbt.functional`.
 import typing as _typing
 
 from mbt import functional, math
+from mbt.config import get_num_threads, set_num_threads, show_config
 from mbt.context import Context, MultibodyForces
 from mbt.errors import (
     AlreadyFinalizedError,
@@ -160,6 +161,10 @@ __all__ = [
     "functional",
     "math",
     "symbolic",
+    # Configuration
+    "get_num_threads",
+    "set_num_threads",
+    "show_config",
     # Indices
     "AbstractParameterIndex",
     "BodyIndex",

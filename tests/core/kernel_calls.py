@@ -12,11 +12,11 @@ import numpy as np
 
 import mbt
 from core.kernel_scalars import BOUNDED_FUNCTIONS, Bounded, Functions, select
-from mbt._core.evaluation import lane_count
+from mbt._core.lane_engine import lane_count
 from mbt._core.variants import Quantity
 from support.build import build_tree
 from support.description import Array, Model
-from support.engines import evaluate_lanes, evaluate_python, index_of
+from support.engines import evaluate_python, index_of
 from support.random_trees import (
     ALL_KINDS,
     CATALOGUE,
@@ -213,16 +213,6 @@ def call_python(
     """The outputs on Python objects. `arguments` are arrays, or sequences of objects."""
     parameters, q, v, x = (list(a.tolist() if isinstance(a, np.ndarray) else a) for a in arguments)
     return list(evaluate_python(tree, function, parameters, q, v, x, functions, from_float))
-
-
-def call_lanes_in_blocks(tree: mbt.MultibodyTree, function: Quantity, arguments: Arguments) -> Array:
-    """Any number of states, `lane_count()` at a time."""
-    p, q, v, x = arguments
-    blocks = [
-        evaluate_lanes(tree, function, p[i : i + W], q[i : i + W], v[i : i + W], x[i : i + W])
-        for i in range(0, len(p), W)
-    ]
-    return np.concatenate(blocks)
 
 
 def call_with_bounds(

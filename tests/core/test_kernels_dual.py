@@ -26,7 +26,6 @@ from core.kernel_calls import (
     assert_same_to_rounding,
     assert_within,
     call_double,
-    call_lanes_in_blocks,
     call_python,
     call_with_bounds,
     get_tree,
@@ -37,7 +36,7 @@ from core.kernel_scalars import refuse
 from mbt._core.dual_engine import DualEngine
 from mbt._core.variants import Quantity
 from support.description import Array
-from support.engines import evaluate_dual
+from support.engines import evaluate_dual, evaluate_lanes
 from support.quantities import EPS
 
 F = Quantity
@@ -133,7 +132,7 @@ def jacobians_by_differences(
     # (input, fraction, inputs): each input on its own is moved by six fractions of its step.
     moved = inputs + np.einsum("i,f,ij->ifj", steps, fractions, np.eye(inputs.size))
     p, q, v, x = (np.ascontiguousarray(a) for a in split(moved.reshape(-1, inputs.size), arguments))
-    y = call_lanes_in_blocks(tree, function, (p, q, v, x)).reshape(inputs.size, 6, -1)
+    y = evaluate_lanes(tree, function, p, q, v, x).reshape(inputs.size, 6, -1)
     h = steps[:, None]
     D = [(y[:, 2 * j] - y[:, 2 * j + 1]) / (2 * h / 2**j) for j in range(3)]
     once = [(4 * D[1] - D[0]) / 3, (4 * D[2] - D[1]) / 3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mbt
-from mbt._core.evaluation import lane_count
+from mbt._core.lane_engine import lane_count
 from mbt._core.variants import Quantity
 from support.description import Array
 from support.engines import evaluate_dual

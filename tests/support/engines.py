@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 import mbt
+from mbt._core import lane_engine
 from mbt._core.dual_engine import DualEngine
-from mbt._core.evaluation import evaluate_lanes as evaluate_lanes_with
 from mbt._core.object_engine import ObjectEngine
 from mbt._core.variants import Quantity
 from support.description import Array
@@ -72,11 +72,11 @@ def evaluate_lanes(
     v: npt.ArrayLike,
     x: npt.ArrayLike,
 ) -> Array:
-    """Evaluate up to `lane_count()` states, all inputs (states, numbers). Return (states, outputs)."""
+    """Evaluate any number of states, all inputs (states, numbers). Return (states, outputs)."""
 
     def evaluate(quantity: Quantity, third: Array) -> Array:
         index = index_of(tree, quantity)
-        return evaluate_lanes_with(tree, quantity, index, parameters, q, v, third.T).T
+        return lane_engine.evaluate(tree, quantity, index, parameters, q, v, third.T).T
 
     columns = [np.asarray(array).T for array in (parameters, v, x)]
     return evaluate(quantity, third_input(tree, quantity, *columns, evaluate)).T

@@ -1,24 +1,27 @@
 """Batches: what a tree computes, for many states at once, MBT_W of them in the lanes of a register.
 
 A block of MBT_W states goes through a whole computation before the next one begins: its memory stays in the cache.
+What a sample gets depends on nothing else in its batch: no lane reads another, and threads share whole blocks.
 """
 
 cimport numpy as cnp
 from libc.math cimport NAN
-from libc.string cimport memcpy
 
-from mbt._core cimport kernels
-from mbt._core.algorithms cimport run_stateless_generalized_forces
+from mbt._core cimport algorithms, derivative_algorithms, kernels
 from mbt._core.batch cimport Batch, Operand, is_singular
-from mbt._core.door cimport adopt, data, size
-from mbt._core.model cimport CompiledModel, Model
+from mbt._core.door cimport adopt, data, in2, size
+from mbt._core.engine cimport TreeCore
+from mbt._core.model cimport CompiledModel, Model, ParameterLayout
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, store_rows, store_rows_partial,
 )
 from mbt._core.variants cimport (
-    FORWARD_DYNAMICS, calc_quantity, count_derived, count_result, count_work_of, derive_parameters,
+    BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
+    MASS_MATRIX, calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters, pivots_of,
 )
+
+import numpy as np
 
 from mbt.math.read_only import ReadOnlyArray
 
@@ -31,6 +34,18 @@ cdef extern from "aligned.hpp" namespace "MBT_NS" nogil:
 
 cdef extern from "arena.hpp" namespace "MBT_NS" nogil:
     double* arena_doubles(Py_ssize_t count)
+
+cdef extern from "pool.hpp" namespace "MBT_NS" nogil:
+    ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
+    cdef cppclass Pool:
+        int run(PoolTask task, const void* job, int count)
+    Pool* get_pool()
+    double seconds()
+
+cdef extern from "scalars/stream.hpp" namespace "MBT_NS" nogil:
+    double* aligned_like(const double* to, double* memory)
+    void stream_doubles(const double* source, double* to, Py_ssize_t n)
+    void finish_streaming()
 
 
 cdef class LaneParameters:
@@ -57,20 +72,55 @@ cdef LaneParameters defaults_of(CompiledModel compiled):
     return compiled.lane_defaults
 
 
+# Samples are shared among this many threads, at the most.
+cdef int num_threads = 1
+# Less work than this is not worth waking a thread for.
+cdef double SECONDS_PER_THREAD = 50e-6
+# Results that are larger than what caches hold go past them.
+cdef Py_ssize_t STREAMED_BYTES = 16*1024*1024
+
+
+def get_num_threads():
+    return num_threads
+
+
+def set_num_threads(int n):
+    global num_threads
+    num_threads = n
+
+
+def lane_count():
+    """States in a Lanes, and partial derivatives in a Dual."""
+    return MBT_W
+
+
+ctypedef Pivots[Lanes] (*Kernel)(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil
+
+
 # One computation of all samples.
 cdef struct Job:
+    Kernel kernel
     int quantity
     int index
     const Model* model
-    const Parameters[Lanes]* parameters
-    const Parameters[double]* checked_parameters
+    const ParameterLayout* layout
+    const Parameters[Lanes]* parameters          # the same for all samples; NULL where they have rows
+    Operand parameter_rows
+    const Parameters[double]* checked_parameters  # of the force elements that may have no force; NULL: none
     const Operand* operands      # q, v, and the parts of the third input
     int num_operands
     bint with_forces             # the last two are forces on bodies and generalized ones
     double* outputs[3]
     int num_outputs
-    int output_size              # numbers a sample, of each output
+    Py_ssize_t output_size       # numbers a sample, of each output
+    bint streamed
     Py_ssize_t count             # samples
+    # Of the parts for threads:
+    Py_ssize_t shared_from       # samples before are done
+    int num_parts
 
 
 cdef int run_batch(
@@ -78,105 +128,199 @@ cdef int run_batch(
 ) except -1:
     """Evaluate a `Quantity` of all samples with the default parameters.
 
-    The operands of `batch` are q, v and the third input, as far as the quantity has them; `with_forces` says that forces
-    on bodies and generalized forces follow, which act too. `outputs` have the shape of the batch in front.
+    The operands of `batch` are q, v and the third input, as far as the quantity has them; `with_forces` says that
+    forces on bodies and generalized forces follow, which act too. `outputs` have the shape of the batch in front.
     """
-    cdef const Model* m = &compiled.model
     cdef LaneParameters defaults = defaults_of(compiled)
     cdef Job job
-    cdef int i, error
-    if batch.count == 0:
-        return 0
-    job.quantity = quantity
-    job.index = index
-    job.model = m
+    set_up(&job, compiled, quantity, index, batch.count, outputs)
     job.parameters = &defaults.parameters
-    job.checked_parameters = &compiled.defaults.parameters
+    if (
+        compiled.model.num_elements_between and quantity
+        in (INVERSE_DYNAMICS, FORWARD_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES)
+    ):
+        job.checked_parameters = &compiled.defaults.parameters
     job.operands = batch.operands
     job.num_operands = len(batch.arrays)
     job.with_forces = with_forces
+    return run_job(&job)
+
+
+def evaluate(TreeCore tree not None, int quantity, int index, parameters, q, v, x):
+    """Evaluate a `Quantity` of samples that have parameters of their own; returns (samples, outputs).
+
+    All inputs have the samples in their first axis; `x` is the third input.
+    """
+    cdef CompiledModel compiled = tree.ready()
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t count = len(q)
+    cdef Operand[3] operands
+    cdef Job job
+    if not 0 <= quantity <= FORWARD_DYNAMICS_DERIVATIVES:
+        raise ValueError(f"quantity: expected 0 to {<int>FORWARD_DYNAMICS_DERIVATIVES}, got {quantity}")
+    cdef Py_ssize_t num_x = count_input(quantity, index, m)
+    parameters = in2(parameters, "parameters", count, compiled.layout.size)
+    q = in2(q, "q", count, m.num_positions)
+    v = in2(v, "v", count, m.num_velocities)
+    x = in2(x, "x", count, num_x)
+    out = np.empty((count, count_result(quantity, m)))
+    set_up(&job, compiled, quantity, index, count, (out,))
+    job.parameter_rows = Operand(data(parameters), compiled.layout.size, compiled.layout.size)
+    operands[0] = Operand(data(q), m.num_positions, m.num_positions)
+    operands[1] = Operand(data(v), m.num_velocities, m.num_velocities)
+    operands[2] = Operand(data(x), num_x, num_x)
+    job.operands = operands
+    job.num_operands = 3
+    run_job(&job)
+    return out
+
+
+cdef int set_up(
+    Job* job, CompiledModel compiled, int quantity, int index, Py_ssize_t count, tuple outputs
+) except -1:
+    """A job without operands, and with neither parameters nor forces."""
+    cdef const Model* m = &compiled.model
+    cdef int i
+    job.kernel = kernel_of(quantity)
+    job.quantity = quantity
+    job.index = index
+    job.model = m
+    job.layout = &compiled.layout
+    job.parameters = NULL
+    job.parameter_rows = Operand(NULL, 0, 0)
+    job.checked_parameters = NULL
+    job.with_forces = False
     job.num_outputs = len(outputs)
     job.output_size = count_result(quantity, m)//job.num_outputs
-    job.count = batch.count
+    job.count = count
+    job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
     for i in range(job.num_outputs):
-        if size(outputs[i]) != job.output_size*batch.count:
-            raise ValueError(f"outputs[{i}]: expected {job.output_size*batch.count} numbers, got {size(outputs[i])}")
+        if size(outputs[i]) != job.output_size*count:
+            raise ValueError(f"outputs[{i}]: expected {job.output_size*count} numbers, got {size(outputs[i])}")
         job.outputs[i] = data(outputs[i])
+    return 0
+
+
+cdef int run_job(Job* job) except -1:
+    cdef Pool* pool = get_pool() if num_threads > 1 and job.count > 2*MBT_W else NULL
+    cdef int threads = 1 if pool == NULL else num_threads
+    cdef int error
     with nogil:
-        error = run_samples(&job, 0, job.count)
+        error = run_in_threads(job, pool, threads)
     if error:
         raise MemoryError
     return 0
 
 
+cdef int run_in_threads(Job* job, Pool* pool, int threads) noexcept nogil:
+    """The first two blocks here: the second, which finds in the cache what it reads, tells how much there is to do."""
+    cdef double start, duration
+    cdef int error
+    if threads == 1:
+        return run_samples(job, 0, job.count)
+    error = run_samples(job, 0, MBT_W)
+    start = seconds()
+    error |= run_samples(job, MBT_W, 2*MBT_W)
+    job.shared_from = 2*MBT_W
+    duration = (seconds() - start)/MBT_W*(job.count - job.shared_from)
+    job.num_parts = <int>min(<double>threads, duration/SECONDS_PER_THREAD)
+    if job.num_parts < 2:
+        return error | run_samples(job, job.shared_from, job.count)
+    return error | pool.run(run_part, job, job.num_parts)
+
+
+cdef int run_part(const void* shared, int part) noexcept nogil:
+    cdef const Job* job = <const Job*>shared
+    return run_samples(job, begin_of_part(job, part), begin_of_part(job, part + 1))
+
+
+cdef inline Py_ssize_t begin_of_part(const Job* job, int part) noexcept nogil:
+    cdef Py_ssize_t blocks = (job.count - job.shared_from + MBT_W - 1)//MBT_W
+    return min(job.count, job.shared_from + MBT_W*(blocks*part//job.num_parts))
+
+
 cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
     """Samples `first` to `end` - 1. Returns 0, or 1 without memory."""
     cdef const Model* m = job.model
-    cdef Py_ssize_t nq = m.num_positions, nv = m.num_velocities, nb = m.num_bodies
     cdef Py_ssize_t num_input = 0, num_output = job.output_size*job.num_outputs
-    cdef Py_ssize_t num_work = count_work_of(job.quantity, m) + nv
-    cdef Py_ssize_t num_bases = (nb*sizeof(int))//sizeof(double) + 1
-    cdef Py_ssize_t num_rows = 0
-    cdef Py_ssize_t i, k, n, count
+    cdef Py_ssize_t num_work = count_work_of(job.quantity, m) + m.num_velocities
+    cdef Py_ssize_t num_parameters = 0
+    cdef Py_ssize_t num_rows = job.output_size*MBT_W + 8 if job.streamed else 0
+    cdef Py_ssize_t num_checked_work = kernels.work_size(m) if job.checked_parameters != NULL else 0
+    cdef Py_ssize_t num_bases = (m.num_bodies*sizeof(int))//sizeof(double) + 1
+    cdef Py_ssize_t i, count
     cdef int j
     for j in range(job.num_operands):
         num_input += job.operands[j].size
-    if m.num_checked or m.num_elements_between:
-        num_rows = MBT_W*nq + count_checked_work(m)
-    cdef double* arena = arena_doubles((num_input + num_output + num_work)*MBT_W + num_bases + num_rows + 8)
+    if job.parameters == NULL:
+        num_parameters = job.layout.size + count_derived(m)
+    cdef double* arena = arena_doubles(
+        (num_parameters + num_input + num_output + num_work)*MBT_W + num_rows + num_checked_work + num_bases + 8
+    )
     if arena == NULL:
         return 1
     # The next multiple of 64 bytes.
-    cdef Lanes* inputs = <Lanes*>((<size_t>arena + 63) & ~<size_t>63)
+    cdef Lanes* own_parameters = <Lanes*>((<size_t>arena + 63) & ~<size_t>63)
+    cdef Lanes* inputs = own_parameters + num_parameters
     cdef Lanes* out = inputs + num_input
     cdef Lanes* work = out + num_output
     cdef double* rows = <double*>(work + num_work)
-    cdef int* bases = <int*>(rows + num_rows)
-    cdef Lanes* v = inputs + nq
+    cdef double* checked_work = rows + num_rows
+    cdef int* bases = <int*>(checked_work + num_checked_work)
+    cdef Lanes* v = inputs + job.operands[0].size
     cdef Lanes* x = v if job.num_operands < 2 else v + job.operands[1].size
     cdef Lanes* at
-    cdef const double* q_rows
-    cdef Py_ssize_t q_stride
+    cdef Parameters[Lanes] derived
+    cdef const Parameters[Lanes]* parameters = job.parameters
     i = first
     while i < end:
         count = min(<Py_ssize_t>MBT_W, end - i)
+        if job.parameters == NULL:
+            load_samples(&job.parameter_rows, i, count, own_parameters)
+            derive_parameters[Lanes](m, job.layout, own_parameters, own_parameters + job.layout.size, &derived)
+            parameters = &derived
         at = inputs
         for j in range(job.num_operands):
-            n = job.operands[j].size
-            if j == 0 and num_rows:
-                q_stride = job.operands[0].stride
-                q_rows = checked_rows(job, i, count, rows, &q_stride)
-                load_states(q_rows, q_stride, n, count, at)
-            elif i == first or job.operands[j].stride:
-                load_states(job.operands[j].data + job.operands[j].stride*i, job.operands[j].stride, n, count, at)
-            at += n
-        run_block(job, inputs, v, x, work, bases, out)
+            if i == first or job.operands[j].stride or job.with_forces:
+                load_samples(&job.operands[j], i, count, at)
+            at += job.operands[j].size
+        run_block(job, parameters, inputs, v, x, work, bases, out)
         for j in range(job.num_outputs):
-            store_states(
-                out + j*<Py_ssize_t>job.output_size, job.outputs[j] + job.output_size*i, job.output_size, count
-            )
+            store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
+        if m.num_checked or job.checked_parameters != NULL:
+            spoil_singular(job, i, count, checked_work)
         i += count
+    if job.streamed:
+        finish_streaming()
     return 0
 
 
-cdef inline void load_states(
-    const double* rows, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t count, Lanes* out
+cdef inline void load_samples(const Operand* x, Py_ssize_t first, Py_ssize_t count, Lanes* out) noexcept nogil:
+    cdef const double* rows = x.data + x.stride*first
+    if count == MBT_W:
+        load_rows(rows, x.stride, x.size, out)
+    else:
+        load_rows_partial(rows, x.stride, x.size, count, out)
+
+
+cdef inline void store_samples(
+    const Job* job, const Lanes* lanes, double* out, Py_ssize_t count, double* memory
 ) noexcept nogil:
-    if count == MBT_W:
-        load_rows(rows, stride, n, out)
-    else:
-        load_rows_partial(rows, stride, n, count, out)
-
-
-cdef inline void store_states(const Lanes* lanes, double* rows, Py_ssize_t n, Py_ssize_t count) noexcept nogil:
-    if count == MBT_W:
+    cdef Py_ssize_t n = job.output_size
+    cdef double* rows
+    if count < MBT_W:
+        store_rows_partial(lanes, out, n, n, count)
+    elif job.streamed:
+        rows = aligned_like(out, memory)
         store_rows(lanes, rows, n, n)
+        stream_doubles(rows, out, n*MBT_W)
     else:
-        store_rows_partial(lanes, rows, n, n, count)
+        store_rows(lanes, out, n, n)
 
 
 cdef inline void run_block(
-    const Job* job, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases, Lanes* out
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
+    Lanes* out
 ) noexcept nogil:
     cdef const Model* m = job.model
     cdef Py_ssize_t k, nv = m.num_velocities
@@ -185,21 +329,102 @@ cdef inline void run_block(
     cdef Lanes* tau_of_bodies = work + count_work_of(job.quantity, m)
     cdef Pivots[Lanes] pivots
     if job.with_forces:
-        run_stateless_generalized_forces[Lanes](m, job.parameters, q, F_Bo_W, work, tau_of_bodies)
+        algorithms.run_stateless_generalized_forces[Lanes](m, p, q, F_Bo_W, work, tau_of_bodies)
         for k in range(nv):
             tau_of_bodies[k] = tau_of_bodies[k] + tau_applied[k]
         if job.quantity == FORWARD_DYNAMICS:
             for k in range(nv):
                 x[k] = x[k] + tau_of_bodies[k]
-    pivots = calc_quantity[Lanes](
-        job.quantity, job.index, m, &m.switches, job.parameters, q, v, x, work, bases, out
-    )
+    pivots = job.kernel(job, p, q, v, x, work, bases, out)
     if job.with_forces and job.quantity != FORWARD_DYNAMICS:
         for k in range(nv):
             out[k] = out[k] - tau_of_bodies[k]
     if pivots.D != NULL:
         spoil_massless(m, &pivots, job.output_size*job.num_outputs, out)
 
+
+# Kernels --------------------------------------------------------------------------------------------------------
+#
+# What batches are mostly made of has functions of its own: in one that computes everything, GCC stops to inline.
+
+cdef Kernel kernel_of(int quantity) noexcept:
+    if quantity == INVERSE_DYNAMICS:
+        return calc_inverse_dynamics
+    if quantity == FORWARD_DYNAMICS:
+        return calc_forward_dynamics
+    if quantity == MASS_MATRIX:
+        return calc_mass_matrix
+    if quantity == BODY_POSES:
+        return calc_body_poses
+    if quantity == INVERSE_DYNAMICS_DERIVATIVES:
+        return calc_inverse_dynamics_derivatives
+    return calc_any
+
+
+cdef Pivots[Lanes] calc_inverse_dynamics(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    cdef const Model* m = job.model
+    algorithms.run_inverse_dynamics_with_elements[Lanes](m, p, m.switches.weightless, q, v, x, work, out)
+    return no_pivots()
+
+
+cdef Pivots[Lanes] calc_forward_dynamics(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    cdef const Model* m = job.model
+    return pivots_of[Lanes](
+        algorithms.run_forward_dynamics_with_elements[Lanes](m, p, &m.switches, q, v, x, work, out), m.switches.locked
+    )
+
+
+cdef Pivots[Lanes] calc_mass_matrix(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    algorithms.run_mass_matrix[Lanes](job.model, p, q, work, out)
+    return no_pivots()
+
+
+cdef Pivots[Lanes] calc_body_poses(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    algorithms.run_body_poses[Lanes](job.model, p, q, work, out)
+    return no_pivots()
+
+
+cdef Pivots[Lanes] calc_inverse_dynamics_derivatives(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    cdef const Model* m = job.model
+    cdef Py_ssize_t nv = m.num_velocities
+    derivative_algorithms.run_inverse_dynamics_derivatives[Lanes](
+        m, p, m.switches.weightless, True, q, v, x, x + nv if job.index == 1 else <const Lanes*>NULL, work, out,
+        out + nv*nv, out + 2*nv*nv
+    )
+    return no_pivots()
+
+
+cdef Pivots[Lanes] calc_any(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    return calc_quantity[Lanes](
+        job.quantity, job.index, job.model, &job.model.switches, p, q, v, x, work, bases, out
+    )
+
+
+cdef inline Pivots[Lanes] no_pivots() noexcept nogil:
+    cdef Pivots[Lanes] pivots
+    pivots.D = NULL
+    return pivots
+
+
+# Samples without a result ---------------------------------------------------------------------------------------
 
 cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize_t n, Lanes* out) noexcept nogil:
     """NaN in each lane where no mass resists a dof."""
@@ -215,35 +440,19 @@ cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize
         out[k] = out[k] + bad
 
 
-cdef inline Py_ssize_t count_checked_work(const Model* m) noexcept nogil:
-    return kernels.work_size(m) if m.num_elements_between else 0
-
-
-cdef const double* checked_rows(
-    const Job* job, Py_ssize_t first, Py_ssize_t count, double* rows, Py_ssize_t* stride
-) noexcept nogil:
-    """Positions of `count` samples; where a mobilizer has no pose, or an element no force, NaN in a copy of them."""
-    cdef const Model* m = job.model
-    cdef Py_ssize_t nq = m.num_positions
-    cdef const double* q = job.operands[0].data + job.operands[0].stride*first
+cdef void spoil_singular(const Job* job, Py_ssize_t first, Py_ssize_t count, double* memory) noexcept nogil:
+    """NaN in each sample where a mobilizer has no pose, or an element no force."""
     cdef Py_ssize_t i, k
-    cdef bint copied = False
-    for i in range(count):
-        if has_no_result(job, q + stride[0]*i, rows + MBT_W*nq):
-            if not copied:
-                for k in range(count):
-                    memcpy(rows + nq*k, q + stride[0]*k, nq*sizeof(double))
-                copied = True
-            for k in range(nq):
-                rows[nq*i + k] = NAN
-    if not copied:
-        return q
-    stride[0] = nq
-    return rows
+    cdef int j
+    for i in range(first, first + count):
+        if has_no_result(job, job.operands[0].data + job.operands[0].stride*i, memory):
+            for j in range(job.num_outputs):
+                for k in range(job.output_size):
+                    job.outputs[j][job.output_size*i + k] = NAN
 
 
 cdef bint has_no_result(const Job* job, const double* q, double* memory) noexcept nogil:
-    cdef const Model* m = job.model
-    if is_singular(m, q):
-        return True
-    return m.num_elements_between and kernels.find_singular_element_at(m, job.checked_parameters, q, memory) >= 0
+    cdef const Parameters[double]* p = job.checked_parameters
+    return is_singular(job.model, q) or (
+        p != NULL and kernels.find_singular_element_at(job.model, p, q, memory) >= 0
+    )

@@ -1,4 +1,4 @@
-"""Functions of arrays on a Context, one state after the other: with forces, and with force elements in Python."""
+"""Functions of arrays on a Context, one state after the other: with forces and elements in Python."""
 
 from __future__ import annotations
 

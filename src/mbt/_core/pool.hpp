@@ -1,0 +1,130 @@
+// Threads that share the work of one call with the thread that makes it.
+//
+// They are started when first needed, kept, and never joined: they sleep between calls, and end with the process.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <thread>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#include <signal.h>
+#endif
+
+#include "scalars/config.hpp"
+
+namespace MBT_NS {
+
+// Part `part` of a computation. Returns 0, or an error.
+typedef int (*PoolTask)(const void* job, int part);
+
+class Pool {
+ public:
+  // Parts 0 to `count` - 1, as many at a time as there are threads. Returns when all are done: 0, or the error of one.
+  // May be called by several threads at once.
+  int run(PoolTask task, const void* job, int count) {
+    Call call{task, job, count};
+    std::unique_lock<std::mutex> lock(mutex_);
+    // The calling thread counts; with too few others it does more itself.
+    while (num_workers_ < count - 1 && start_worker()) {
+    }
+    *last_ = &call;
+    last_ = &call.next;
+    for (int i = 1; i < count; ++i) waiting_.notify_one();
+    while (call.begun < call.count) run_part(call, lock);
+    call.done.wait(lock, [&] { return call.ended == call.count; });
+    return call.error;
+  }
+
+ private:
+  struct Call {
+    PoolTask task;
+    const void* job;
+    int count;
+    int begun = 0;
+    int ended = 0;
+    int error = 0;
+    Call* next = nullptr;
+    std::condition_variable done;
+
+    Call(PoolTask task, const void* job, int count) : task(task), job(job), count(count) {}
+  };
+
+  void run_part(Call& call, std::unique_lock<std::mutex>& lock) {
+    const int part = call.begun++;
+    if (call.begun == call.count) remove(call);
+    lock.unlock();
+    const int error = call.task(call.job, part);
+    lock.lock();
+    if (error) call.error = error;
+    // Under the lock: `call` is gone as soon as its thread sees the last part end.
+    if (++call.ended == call.count) call.done.notify_one();
+  }
+
+  void remove(Call& call) {
+    Call** at = &first_;
+    while (*at != &call) at = &(*at)->next;
+    *at = call.next;
+    if (last_ == &call.next) last_ = at;
+  }
+
+  [[noreturn]] void work() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (;;) {
+      waiting_.wait(lock, [&] { return first_ != nullptr; });
+      run_part(*first_, lock);
+    }
+  }
+
+  // False when the system gives no more threads.
+  bool start_worker() {
+#if !defined(_WIN32)
+    // Signals are for the threads of Python: one that came here would not wake a sleeping main thread.
+    sigset_t all, previous;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &previous);
+#endif
+    bool started = true;
+    try {
+      std::thread([this] { work(); }).detach();
+      ++num_workers_;
+    } catch (const std::exception&) {
+      started = false;
+    }
+#if !defined(_WIN32)
+    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+#endif
+    return started;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable waiting_;
+  Call* first_ = nullptr;  // calls with parts that nobody has begun
+  Call** last_ = &first_;
+  int num_workers_ = 0;
+};
+
+static Pool* the_pool = nullptr;
+
+// The pool of this process. Call it with the GIL. nullptr when there is no memory left.
+static inline Pool* get_pool() {
+  if (the_pool == nullptr) {
+#if !defined(_WIN32)
+    // A child has none of its parent's threads, and cannot know the state of their mutex: it makes its own.
+    static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool = nullptr; });
+    if (registered != 0) return nullptr;
+#endif
+    the_pool = new (std::nothrow) Pool;
+  }
+  return the_pool;
+}
+
+// By a clock that only goes forward.
+static inline double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace MBT_NS

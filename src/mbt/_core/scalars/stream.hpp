@@ -1,0 +1,44 @@
+// Stores that go past the caches, for results that would only push other things out of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "config.hpp"
+#include "lanes.hpp"
+
+namespace MBT_NS {
+
+// Where a copy of `to` may be put together in `memory`, which has 8 doubles to spare: as far from a cache line's begin.
+static MBT_INLINE double* aligned_like(const double* to, double* memory) {
+  const std::uintptr_t wanted = reinterpret_cast<std::uintptr_t>(to), got = reinterpret_cast<std::uintptr_t>(memory);
+  return memory + ((wanted - got) % 64) / sizeof(double);
+}
+
+// Copy n doubles; `from` is `aligned_like(to)`. Others see them after `finish_streaming`.
+static inline void stream_doubles(const double* from, double* to, std::ptrdiff_t n) {
+  std::ptrdiff_t i = 0;
+#if defined(__x86_64__) && !defined(MBT_PORTABLE)
+  for (; i < n && reinterpret_cast<std::uintptr_t>(to + i) % 64 != 0; ++i) to[i] = from[i];
+  // Whole cache lines: a part of one costs a read of the rest.
+  for (; i + 8 <= n; i += 8) {
+#if defined(__AVX512F__)
+    _mm512_stream_pd(to + i, _mm512_load_pd(from + i));
+#elif defined(__AVX__)
+    _mm256_stream_pd(to + i, _mm256_load_pd(from + i));
+    _mm256_stream_pd(to + i + 4, _mm256_load_pd(from + i + 4));
+#else
+    for (int k = 0; k < 8; k += 2) _mm_stream_pd(to + i + k, _mm_load_pd(from + i + k));
+#endif
+  }
+#endif
+  for (; i < n; ++i) to[i] = from[i];
+}
+
+static inline void finish_streaming() {
+#if defined(__x86_64__) && !defined(MBT_PORTABLE)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace MBT_NS

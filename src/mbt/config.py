@@ -1,0 +1,100 @@
+"""The threads of batches, and what this installation runs on."""
+
+from __future__ import annotations
+
+import operator
+import os
+
+import numpy as np
+
+from mbt import _core
+from mbt._core import lane_engine
+from mbt.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = ["get_num_threads", "set_num_threads", "show_config"]
+
+_MOST_THREADS = 1024
+_WANTED = f"a whole number from 1 to {_MOST_THREADS}"
+
+
+def get_num_threads() -> int:
+    """Return how many threads a batch of `mbt.functional` may use.
+
+    The default is the environment variable ``MBT_NUM_THREADS`` at import, without it ``OMP_NUM_THREADS``
+    (which joblib and dask set in their workers), without that the number of processors that this process
+    may use.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> mbt.get_num_threads() >= 1
+    True
+    """
+    return lane_engine.get_num_threads()
+
+
+def set_num_threads(n: int) -> None:
+    """Let batches of `mbt.functional` use up to `n` threads, the calling one included.
+
+    Results do not depend on it, to the last bit. A batch uses fewer threads when it has less than
+    50 microseconds of work for each.
+
+    Parameters
+    ----------
+    n : int
+        From 1 to 1024; 1 computes everything on the calling thread.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When `n` is not a whole number.
+    ArgumentValueError
+        When it is out of range.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> before = mbt.get_num_threads()
+    >>> mbt.set_num_threads(2)
+    >>> mbt.get_num_threads()
+    2
+    >>> mbt.set_num_threads(before)
+    """
+    if isinstance(n, (bool, np.bool_)):
+        raise ArgumentTypeError(f"n: expected {_WANTED}, got {n}")
+    try:
+        count = operator.index(n)
+    except TypeError:
+        raise ArgumentTypeError(f"n: expected {_WANTED}, got {n!r}") from None
+    if not 1 <= count <= _MOST_THREADS:
+        raise ArgumentValueError(f"n: expected {_WANTED}, got {count}")
+    lane_engine.set_num_threads(count)
+
+
+def show_config() -> None:
+    """Print versions, the instruction set in use, and the number of threads."""
+    from importlib import metadata
+
+    print(f"mbt             {metadata.version('mbt')}")
+    print(f"numpy           {np.__version__}")
+    print(f"instruction set {_core.isa}, {lane_engine.lane_count()} states at a time")
+    print(f"threads         {get_num_threads()}")
+
+
+def _default_num_threads() -> int:
+    name = "MBT_NUM_THREADS"
+    text = os.environ.get(name)
+    if text is not None:
+        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST_THREADS):
+            raise ImportError(f"{name}={text!r}: expected {_WANTED}")
+        return int(text)
+    # Of OpenMP, whose variable may be a list by level of nesting.
+    text = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if text.isascii() and text.isdigit() and int(text) >= 1:
+        return min(int(text), _MOST_THREADS)
+    if hasattr(os, "sched_getaffinity"):
+        return min(len(os.sched_getaffinity(0)), _MOST_THREADS)
+    return min(os.cpu_count() or 1, _MOST_THREADS)
+
+
+lane_engine.set_num_threads(_default_num_threads())
