@@ -201,7 +201,7 @@ def test_any_array_that_holds_the_numbers_will_do() -> None:
 def test_any_number_of_states(function: Quantity, count: int) -> None:
     """Each with parameters of its own; bit for bit what it gets alone."""
     tree = get_tree(RICH)
-    inputs = random_inputs(tree, count)
+    inputs = random_inputs(tree, 2 * W + 3).state(slice(count))
     got = lanes(tree, function, inputs)
     assert len(got) == count
     for i in range(count):

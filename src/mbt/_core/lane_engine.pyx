@@ -109,7 +109,8 @@ cdef struct Job:
     const ParameterLayout* layout
     const Parameters[Lanes]* parameters          # the same for all samples; NULL where they have rows
     Operand parameter_rows
-    const Parameters[double]* checked_parameters  # of the force elements that may have no force; NULL: none
+    bint is_checked              # samples where a mobilizer has no pose are NaN
+    const Parameters[double]* checked_parameters  # and where an element of these has no force; NULL: none
     const Operand* operands      # q, v, and the parts of the third input
     int num_operands
     bint with_forces             # the last two are forces on bodies and generalized ones
@@ -135,6 +136,7 @@ cdef int run_batch(
     cdef Job job
     set_up(&job, compiled, quantity, index, batch.count, outputs)
     job.parameters = &defaults.parameters
+    job.is_checked = compiled.model.num_checked > 0
     if (
         compiled.model.num_elements_between and quantity
         in (INVERSE_DYNAMICS, FORWARD_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES)
@@ -149,7 +151,8 @@ cdef int run_batch(
 def evaluate(TreeCore tree not None, int quantity, int index, parameters, q, v, x):
     """Evaluate a `Quantity` of samples that have parameters of their own; returns (samples, outputs).
 
-    All inputs have the samples in their first axis; `x` is the third input.
+    All inputs have the samples in their first axis; `x` is the third input. Where a mobilizer has no pose or an element
+    no force, a result is what the formulas make of it.
     """
     cdef CompiledModel compiled = tree.ready()
     cdef const Model* m = &compiled.model
@@ -188,6 +191,7 @@ cdef int set_up(
     job.layout = &compiled.layout
     job.parameters = NULL
     job.parameter_rows = Operand(NULL, 0, 0)
+    job.is_checked = False
     job.checked_parameters = NULL
     job.with_forces = False
     job.num_outputs = len(outputs)
@@ -287,7 +291,7 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
         run_block(job, parameters, inputs, v, x, work, bases, out)
         for j in range(job.num_outputs):
             store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
-        if m.num_checked or job.checked_parameters != NULL:
+        if job.is_checked or job.checked_parameters != NULL:
             spoil_singular(job, i, count, checked_work)
         i += count
     if job.streamed:
