@@ -9,6 +9,7 @@ import numpy as np
 
 from mbt.math import arrays, poses
 from mbt.math.arrays import FloatArray, Shape
+from mbt.math.leading_axes import join
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 
@@ -66,17 +67,22 @@ class Numbers:
         """Return one entry of an array as a number of its own."""
         return float(entry)
 
+    def entry(self, vector: Any, i: int) -> float:
+        """Return entry `i` of the last axis as a number of its own, or the array of them all."""
+        return self.scalar(vector[i]) if vector.ndim == 1 else vector[..., i]
+
     def is_less(self, a: Any, b: Any) -> bool:
         """Whether a < b, as far as that is known."""
         return bool(a < b)
 
     def stack(self, numbers: Sequence[Any]) -> FloatArray:
-        """Return one array of several numbers."""
+        """Return one array of several numbers, along its last axis."""
         return np.array(numbers, dtype=np.float64)
 
     def concatenate(self, parts: Sequence[Any]) -> FloatArray:
-        """Return one array of several with one axis."""
-        return np.concatenate(parts)
+        """Return one array of several along the last axis."""
+        joined: FloatArray = join(parts)
+        return joined
 
     def replaced(self, array: Any, part: Any, values: Any) -> FloatArray:
         """Return a copy of an array with other values in a part of its last axis."""

@@ -1,0 +1,57 @@
+"""Vectors and matrices in the last axes of arrays of any scalar, with any axes in front.
+
+Of one state there are none in front, of a batch those of the batch. What is known of the axes of one state,
+such as their sizes, is counted from the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["cut", "entry_of", "flatten", "fold", "join", "rotate", "transpose"]
+
+
+def entry_of(vector: Any, i: int) -> Any:
+    """Return entry `i` of the last axis: a number, or an array of the leading axes."""
+    # An array of objects would give one of no axes, not its object.
+    return vector[i] if vector.ndim == 1 else vector[..., i]
+
+
+def transpose(matrix: Any) -> Any:
+    """Return matrices with their rows and columns exchanged."""
+    return matrix.T if matrix.ndim == 2 else np.swapaxes(matrix, -1, -2)
+
+
+def rotate(matrix: Any, vector: Any) -> Any:
+    """Return ``matrix @ vector`` of matrices (..., m, n) and vectors (..., n)."""
+    return matrix @ vector if vector.ndim == 1 else (matrix @ vector[..., None])[..., 0]
+
+
+def join(parts: Sequence[Any], axis: int = -1) -> Any:
+    """Return one array of several along the last axis, or the last but one; axes in front broadcast."""
+    # Those of one state, or of a batch, most often agree.
+    leads = {part.shape[:axis] for part in parts}
+    if len(leads) > 1:
+        lead = np.broadcast_shapes(*leads)
+        parts = [np.broadcast_to(part, (*lead, *part.shape[axis:])) for part in parts]
+    return np.concatenate(parts, axis)
+
+
+def cut(vector: Any, size: int) -> list[Any]:
+    """Return the parts of this size that the last axis consists of."""
+    return [vector[..., i : i + size] for i in range(0, vector.shape[-1], size)]
+
+
+def fold(vector: Any, *shape: int) -> Any:
+    """Return an array with this shape in place of its last axis."""
+    return vector.reshape(*vector.shape[:-1], *shape)
+
+
+def flatten(array: Any, count: int) -> Any:
+    """Return an array with one axis in place of its last `count` ones, in C order."""
+    lead, shape = array.shape[:-count], array.shape[-count:]
+    return array.reshape(*lead, math.prod(shape))
