@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 
@@ -15,7 +13,7 @@ _MATRIX = [[0, 3, 4], [3, 1, 5], [4, 5, 2]]
 
 
 class ScalarUnitInertia(UnitInertia):
-    """A unit inertia whose components are an array of a scalar, (6,): xx yy zz xy xz yz."""
+    """A unit inertia whose components are an array of a scalar, (..., 6): xx yy zz xy xz yz."""
 
     __slots__ = ()
 
@@ -24,7 +22,7 @@ class ScalarUnitInertia(UnitInertia):
 
     def as_matrix(self) -> Any:
         """Return the symmetric ``(3, 3)`` matrix."""
-        return np.stack([np.stack([self._components[i] for i in row]) for row in _MATRIX])
+        return self._components[..., _MATRIX]
 
 
 class ScalarSpatialInertia(SpatialInertia):

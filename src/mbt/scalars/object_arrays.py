@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import mul, truediv
 from typing import Any
 
 import numpy as np
@@ -182,11 +183,11 @@ class ObjectArrays(ScalarArrays):
 
     def scale(self, array: Any, factor: Any) -> Any:
         """Return the product."""
-        return _map(lambda entry: entry * factor, np.asarray(array, dtype=object))
+        return _map(mul, array, _operand(factor))
 
     def divide(self, array: Any, divisor: Any) -> Any:
         """Return the quotient."""
-        return _map(lambda entry: entry / divisor, np.asarray(array, dtype=object))
+        return _map(truediv, array, _operand(divisor))
 
     def is_zero(self, number: Any) -> bool:
         """Whether a number is the zero of the scalar itself."""
@@ -211,6 +212,15 @@ class ObjectArrays(ScalarArrays):
     ) -> Any:
         """Return a quantity."""
         return engine.evaluate(context, quantity, index, x)
+
+
+def _operand(value: Any) -> Any:
+    """Return an array, of a number too: NumPy would look into an object that is a sequence."""
+    if isinstance(value, np.ndarray):
+        return value
+    array = np.empty((), dtype=object)
+    array[()] = value
+    return array
 
 
 def _map(function: Any, *arrays_: Any) -> Any:

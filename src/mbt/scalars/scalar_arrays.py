@@ -6,14 +6,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mbt._core.context import ContextCore
 from mbt._core.model import CompiledModel
 from mbt._core.variants import Quantity
 from mbt.errors import shape_error
 from mbt.math import arrays
 from mbt.math.arrays import FloatArray, Shape
+from mbt.math.leading_axes import entry_of, fold, join, transpose
 from mbt.math.numbers import Numbers
 from mbt.math.poses import as_pose, as_rotation
 from mbt.scalars.inertia import ScalarSpatialInertia
@@ -47,11 +46,11 @@ class ScalarArrays(Numbers):
 
     @abstractmethod
     def scale(self, array: Any, factor: Any) -> Any:
-        """Return ``array * factor``, with one number."""
+        """Return ``array * factor``, with one number or an array that broadcasts."""
 
     @abstractmethod
     def divide(self, array: Any, divisor: Any) -> Any:
-        """Return ``array / divisor``, with one number."""
+        """Return ``array / divisor``, with one number or an array that broadcasts."""
 
     @abstractmethod
     def is_zero(self, number: Any) -> bool:
@@ -101,19 +100,19 @@ class ScalarArrays(Numbers):
 
     def inverse_pose(self, X: Any) -> Any:
         """Return the inverse of a pose."""
-        R = X[:3, :3].T
-        return np.concatenate([np.concatenate([R, -(R @ X[:3, 3:])], 1), X[3:]], 0)
+        R = transpose(X[..., :3, :3])
+        return join([join([R, -(R @ X[..., :3, 3:])]), X[..., 3:, :]], -2)
 
     def quaternion_to_matrix(self, q: Any) -> Any:
         """Return the rotation of a quaternion, which need not be of unit length."""
-        w, x, y, z = (self.scalar(q[i]) for i in range(4))
+        w, x, y, z = (self.entry(q, i) for i in range(4))
         norm = w * w + x * x + y * y + z * z
         rows = [
             [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
             [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
             [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
         ]
-        return self.stack([entry / norm for row in rows for entry in row]).reshape(3, 3)
+        return fold(self.stack([entry / norm for row in rows for entry in row]), 3, 3)
 
     @property
     @abstractmethod
@@ -123,9 +122,9 @@ class ScalarArrays(Numbers):
     def matrix_to_quaternion(self, R: Any) -> Any:
         """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
         t = self._functions
-        xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
-        wx, wy, wz = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-        xy, yz, zx = R[0, 1] + R[1, 0], R[1, 2] + R[2, 1], R[2, 0] + R[0, 2]
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = _rows(R)
+        wx, wy, wz = zy - yz, xz - zx, yx - xy
+        xy, yz, zx = xy + yx, yz + zy, zx + xz
         # Row i is four times the product of entry i with all: the one of the largest entry is far from zero.
         rows = [
             [1 + xx + yy + zz, wx, wy, wz],
@@ -145,10 +144,9 @@ class ScalarArrays(Numbers):
     def matrix_to_rpy(self, R: Any) -> Any:
         """Return roll, pitch and yaw of a rotation."""
         t = self._functions
-        cos_pitch = t.sqrt(R[0, 0] * R[0, 0] + R[1, 0] * R[1, 0])
-        return self.stack(
-            [t.atan2(R[2, 1], R[2, 2]), t.atan2(-R[2, 0], cos_pitch), t.atan2(R[1, 0], R[0, 0])]
-        )
+        (xx, _, _), (yx, _, _), (zx, zy, zz) = _rows(R)
+        cos_pitch = t.sqrt(xx * xx + yx * yx)
+        return self.stack([t.atan2(zy, zz), t.atan2(-zx, cos_pitch), t.atan2(yx, xx)])
 
     def tanh(self, x: Any) -> Any:
         """Return the hyperbolic tangent."""
@@ -171,12 +169,12 @@ class ScalarArrays(Numbers):
         return self.take_numbers(compiled.default_parameters).copy()
 
     def stack(self, numbers: Sequence[Any]) -> Any:
-        """Return one array of several numbers."""
+        """Return one array of several numbers, along its last axis."""
         return self.as_float_array(list(numbers), "numbers")
 
     def concatenate(self, parts: Sequence[Any]) -> Any:
-        """Return one array of several with one axis."""
-        return np.concatenate(parts)
+        """Return one array of several along the last axis."""
+        return join(parts)
 
     def as_finite_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
         """Return a copy of an array of numbers that are finite, where that is known."""
@@ -235,3 +233,8 @@ class ScalarArrays(Numbers):
         if values is not None:
             check(values, name)
         return matrix.copy()
+
+
+def _rows(matrix: Any) -> list[list[Any]]:
+    """Return the entries of a matrix (..., 3, 3), each a number or an array of the leading axes."""
+    return [[entry_of(matrix[..., i, :], j) for j in range(3)] for i in range(3)]
