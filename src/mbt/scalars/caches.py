@@ -13,6 +13,7 @@ from mbt._core.context import (
 )
 from mbt._core.tree_kinematics import FrameBodyPoseCache
 from mbt._core.variants import Quantity
+from mbt.math.leading_axes import fold, join, transpose
 from mbt.scalars.context import ScalarContext
 
 __all__ = [
@@ -35,10 +36,10 @@ class ScalarPositionKinematics(PositionKinematicsCache):
         flat = context._evaluate(Quantity.POSITION_KINEMATICS)
         names = ("X_FM", "X_PB", "X_WB")
         parts = {
-            name: flat[16 * nb * i : 16 * nb * (i + 1)].reshape(nb, 4, 4) for i, name in enumerate(names)
+            name: fold(flat[..., 16 * nb * i : 16 * nb * (i + 1)], nb, 4, 4) for i, name in enumerate(names)
         }
-        parts["H_FM"] = flat[48 * nb : 48 * nb + 6 * nv].reshape(nv, 6)
-        parts["H_PB_W"] = flat[48 * nb + 6 * nv :].reshape(nv, 6)
+        parts["H_FM"] = fold(flat[..., 48 * nb : 48 * nb + 6 * nv], nv, 6)
+        parts["H_PB_W"] = fold(flat[..., 48 * nb + 6 * nv :], nv, 6)
         self._parts = {name: context._numbers.frozen(part) for name, part in parts.items()}
         self.serials = context._position_serials()
         # What is seldom asked for is computed then, from these, which never change.
@@ -63,7 +64,7 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     @property
     def X_BF(self) -> Any:
         """Pose of each frame in its body, (num_frames, 4, 4)."""
-        return self._later("X_BF", Quantity.FRAME_POSES, slice(None), (4, 4))
+        return self._later("X_BF", Quantity.FRAME_POSES, slice(None), (self._inputs[0].tree.num_frames, 4, 4))
 
     @property
     def H_FM(self) -> Any:
@@ -78,21 +79,23 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     @property
     def com_W(self) -> Any:
         """Position of each body's centre of mass from its origin, in World, (num_bodies, 3) [m]."""
-        return self._later("com_W", Quantity.SPATIAL_INERTIAS, slice(0, 3 * self._num_bodies()), (3,))
+        nb = self._num_bodies()
+        return self._later("com_W", Quantity.SPATIAL_INERTIAS, slice(0, 3 * nb), (nb, 3))
 
     @property
     def M_Bo_W(self) -> Any:
         """Spatial inertia of each body about its origin, in World, (num_bodies, 6, 6)."""
-        return self._later("M_Bo_W", Quantity.SPATIAL_INERTIAS, slice(3 * self._num_bodies(), None), (6, 6))
+        nb = self._num_bodies()
+        return self._later("M_Bo_W", Quantity.SPATIAL_INERTIAS, slice(3 * nb, None), (nb, 6, 6))
 
     def _num_bodies(self) -> int:
-        return len(self.X_WB)
+        return int(self.X_WB.shape[-3])
 
     def _later(self, name: str, quantity: Quantity, part: slice, shape: tuple[int, ...]) -> Any:
         if name not in self._parts:
             context, q, parameters = self._inputs
             flat = context._evaluate_at(quantity, q, parameters)
-            self._parts[name] = context._numbers.frozen(flat[part].reshape(-1, *shape).copy())
+            self._parts[name] = context._numbers.frozen(fold(flat[..., part], *shape).copy())
         return self._parts[name]
 
 
@@ -104,9 +107,10 @@ class ScalarVelocityKinematics(VelocityKinematicsCache):
 
     def _compute(self, context: ScalarContext) -> ScalarVelocityKinematics:
         nb = context.tree.num_bodies
-        flat = context._evaluate(Quantity.VELOCITY_KINEMATICS).reshape(3, nb, 6)
+        parts = fold(context._evaluate(Quantity.VELOCITY_KINEMATICS), 3, nb, 6)
         self._parts = {
-            name: context._numbers.frozen(flat[i].copy()) for i, name in enumerate(("V_PB_W", "V_PB", "V_WB"))
+            name: context._numbers.frozen(parts[..., i, :, :].copy())
+            for i, name in enumerate(("V_PB_W", "V_PB", "V_WB"))
         }
         self.serials = context._velocity_serials()
         self._tree = context.tree
@@ -153,7 +157,8 @@ class ScalarAccelerationKinematics(AccelerationKinematicsCache):
 
     def __repr__(self) -> str:
         """Tell the sizes."""
-        return f"<AccelerationKinematicsCache: {len(self.A_WB)} bodies, {len(self.vdot)} velocities>"
+        bodies, velocities = self.A_WB.shape[-2], self.vdot.shape[-1]
+        return f"<AccelerationKinematicsCache: {bodies} bodies, {velocities} velocities>"
 
 
 class ScalarFramePoses(FrameBodyPoseCache):
@@ -163,13 +168,15 @@ class ScalarFramePoses(FrameBodyPoseCache):
         # Not the base class's: it holds poses of doubles.
         numbers = context._numbers
         tree = context.tree
-        X_BF = context._evaluate(Quantity.FRAME_POSES).reshape(tree.num_frames, 4, 4)
-        R_FB = np.swapaxes(X_BF[:, :3, :3], 1, 2)
-        p_FB = -(R_FB @ X_BF[:, :3, 3:])
+        X_BF = fold(context._evaluate(Quantity.FRAME_POSES), tree.num_frames, 4, 4)
+        R_FB = transpose(X_BF[..., :3, :3])
+        p_FB = -(R_FB @ X_BF[..., :3, 3:])
         self._tree = tree
         self._X_BF = numbers.frozen(X_BF)
-        self._inverse = numbers.frozen(np.concatenate([np.concatenate([R_FB, p_FB], 2), X_BF[:, 3:]], 1))
-        self._is_identity = np.array([numbers.is_identity(X) for X in X_BF], dtype=bool)
+        self._inverse = numbers.frozen(join([join([R_FB, p_FB]), X_BF[..., 3:, :]], -2))
+        self._is_identity = np.array(
+            [numbers.is_identity(X_BF[..., i, :, :]) for i in range(tree.num_frames)], dtype=bool
+        )
 
     def is_of(self, tree: Any) -> bool:
         """Return whether these are poses of the frames of a tree."""

@@ -12,6 +12,7 @@ from mbt._core.variants import Quantity
 from mbt.context.checks import check_forces
 from mbt.context.context import Context
 from mbt.errors import ArgumentValueError, ShapeError
+from mbt.math.leading_axes import entry_of, fold
 from mbt.scalars.arrays import AutoDiffArrays, ScalarArrays
 from mbt.scalars.forces import ScalarForces
 
@@ -144,7 +145,7 @@ class ScalarContext(Context):
     @actuation.setter
     def actuation(self, value: object) -> None:
         self._actuation = self._take(value, "actuation", self._actuation.shape)
-        self._has_actuation = bool(self._actuation.shape[0])
+        self._has_actuation = bool(self._actuation.shape[-1])
         self._note_change("inputs")
 
     @property
@@ -157,7 +158,7 @@ class ScalarContext(Context):
 
     @applied_forces.setter
     def applied_forces(self, value: Any) -> None:
-        check_forces(self.tree, value, "applied_forces", ())
+        check_forces(self.tree, value, "applied_forces", self.batch_shape)
         if value is not self._forces:
             self._forces = self._new_forces()
             self._forces.add_in_forces(value)
@@ -179,7 +180,8 @@ class ScalarContext(Context):
         attribute.__set__(self, attribute.__get__(self) if values is None else values)
 
     def _check_locked(self, v: Any) -> None:
-        for k, entry in enumerate(v):
+        for k in range(self.tree.num_velocities):
+            entry = entry_of(v, k)
             if self._is_locked(k, 1) and not self._scalars.is_zero(entry):
                 raise ArgumentValueError(f"v: velocity {k} is locked, so v[{k}] must be zero, got {entry}")
 
@@ -188,7 +190,7 @@ class ScalarContext(Context):
         super()._set_locked(start, count, locked)
         if locked and count:
             zeros = self._scalars.zeros((count,))
-            v = self._scalars.concatenate([self.v[:start], zeros, self.v[start + count :]])
+            v = self._scalars.concatenate([self.v[..., :start], zeros, self.v[..., start + count :]])
             self._v = self._scalars.frozen(v)
             self._stale.add("v")
 
@@ -196,7 +198,8 @@ class ScalarContext(Context):
 
     def _get_parameter(self, section: str, index: int) -> Any:
         """Copy of the numbers that one element has in a section of the parameters."""
-        return self._parameters[self.tree._compiled.parameter_slice(section, index)].copy()  # type: ignore[union-attr]
+        part = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
+        return self._parameters[..., part].copy()
 
     def _set_parameters(self, index: int, sections: dict[str, Any]) -> None:
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
@@ -257,7 +260,7 @@ class ScalarContext(Context):
         if name:
             x = self._scalars.as_float_array(x, name, (nv,))
         result = self._evaluate(Quantity(quantity), x)
-        return result.reshape(nv, nv) if square else result
+        return fold(result, nv, nv) if square else result
 
     def _push(self) -> None:
         """Give what has changed to the engine."""
@@ -332,7 +335,7 @@ class ScalarContext(Context):
 
     def clone(self) -> ScalarContext:
         """Return an independent Context of the same tree with the same values."""
-        return ScalarContext._of_state(self.tree, self._get_state())
+        return self._of_state(self.tree, self._get_state())
 
     def _get_state(self) -> dict[str, Any]:
         forces = self._forces
@@ -352,7 +355,7 @@ class ScalarContext(Context):
             setattr(self, own, value if name == "_time" else self._scalars.frozen(value.copy()))
         self._stale = {"q", "v", "parameters"}
         self._cached = {}
-        self._has_actuation = bool(self._actuation.shape[0])
+        self._has_actuation = bool(self._actuation.shape[-1])
         self._forces = None
         if state["scalar_forces"] is not None:
             self._forces = self._new_forces()

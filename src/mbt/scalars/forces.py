@@ -83,17 +83,22 @@ class ScalarForces(MultibodyForces):
                 f"addend: expected MultibodyForces of this scalar, got {type(addend).__name__}"
             )
         self._check_fits(addend, "addend")
-        self._body_forces = self._numbers.add(self._body_forces, addend._body_forces)
-        self._generalized_forces = self._numbers.add(self._generalized_forces, addend._generalized_forces)
+        self._add_arrays(addend._body_forces, addend._generalized_forces)
         return self
+
+    def _add_arrays(self, F_Bo_W: Any, tau: Any = None) -> None:
+        """Add forces on all bodies, (..., num_bodies, 6), and on all dofs, (..., num_velocities)."""
+        self._body_forces = self._numbers.add(self._body_forces, F_Bo_W)
+        if tau is not None:
+            self._generalized_forces = self._numbers.add(self._generalized_forces, tau)
 
     def _add_to_body(self, node: int, F_Bo_W: Any) -> None:
         self._make_room([self._body_forces, F_Bo_W])
-        self._numbers.add(self._body_forces[node], F_Bo_W)
+        self._numbers.add(self._body_forces[..., node, :], F_Bo_W)
 
     def _add_to_dofs(self, start: int, tau: Any) -> None:
         self._make_room([self._generalized_forces, tau])
-        self._numbers.add(self._generalized_forces[start : start + tau.shape[0]], tau)
+        self._numbers.add(self._generalized_forces[..., start : start + tau.shape[-1]], tau)
 
     def __isub__(self, other: MultibodyForces) -> Self:
         """Subtract other forces from these."""
