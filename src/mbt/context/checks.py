@@ -217,10 +217,13 @@ def _describe(mobilizer: Mobilizer) -> str:
     return mobilizer.joint._label
 
 
-def as_points(value: object, name: str, numbers: Numbers = DOUBLES) -> FloatArray:
-    """Return points as columns, (3, n), or one point, (3,)."""
+def as_points(
+    value: object, name: str, numbers: Numbers = DOUBLES, batch_shape: tuple[int, ...] = ()
+) -> FloatArray:
+    """Return points as columns, (3, n), or one point, (3,); with the axes of a batch in front or without."""
     points: FloatArray = numbers.as_float_array(value, name)
-    if points.ndim not in (1, 2) or points.shape[0] != 3:
+    lead, extent = points.shape[:-2], points.shape[-2:]
+    if lead not in ((), batch_shape) or extent[:1] != (3,):
         raise ShapeError(f"{name}: expected shape (3, n), one point a column, or (3,), got {points.shape}")
     return points
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbt._core.variants import Quantity
 from mbt.context.checks import check_with_respect_to
+from mbt.math.leading_axes import fold, join
 from mbt.scalars.dynamics import ScalarDynamics
 
 __all__ = ["ScalarJacobians"]
@@ -21,18 +22,23 @@ class ScalarJacobians(ScalarDynamics):
         J = c._evaluate(Quantity.ANGULAR_JACOBIAN, None, b)
         if a != 0:
             J = J - c._evaluate(Quantity.ANGULAR_JACOBIAN, None, a)
-        return J.reshape(3, self.num_velocities)
+        return fold(J, 3, self.num_velocities)
 
     def _translational(self, c: Any, b: int, a: int, p_WoP: Any) -> Any:
         """Of a point of body b measured in body a, with respect to v, in World: (3, nv)."""
         J = c._evaluate(Quantity.TRANSLATIONAL_JACOBIAN, p_WoP, b)
         if a != 0:
             J = J - c._evaluate(Quantity.TRANSLATIONAL_JACOBIAN, p_WoP, a)
-        return J.reshape(3, self.num_velocities)
+        return fold(J, 3, self.num_velocities)
+
+    def _each_in_world(self, c: Any, b: int, points: Any) -> list[Any]:
+        """Points given in frame b, (3,) or (..., 3, n), one by one in World."""
+        p_WoBi = self._points_in_world(c, b, points)
+        return [p_WoBi] if points.ndim == 1 else [p_WoBi[..., i] for i in range(points.shape[-1])]
 
     def _finish(self, c: Any, by_qdot: bool, e: int, J: Any, out: Any) -> Any:
         """Express a Jacobian in a frame, and let it be one with respect to qdot if that is wanted."""
-        J = self._express(c, e, J)
+        J = self._express_columns(c, e, J)
         if by_qdot:
             J = J @ self.make_qdot_to_velocity_map(c)
         return self._numbers.write(out, J, "out")
@@ -52,9 +58,9 @@ class ScalarJacobians(ScalarDynamics):
         by_qdot = check_with_respect_to(with_respect_to)
         b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
         e = self._frame(frame_E, "frame_E")
-        p = self._in_world(c, b, self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,)))
+        p = self._point_in_world(c, b, self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,)))
         nodes = self._node_of(b), self._node_of(a)
-        J = np.concatenate([self._angular(c, *nodes), self._translational(c, *nodes, p)])
+        J = join([self._angular(c, *nodes), self._translational(c, *nodes, p)], -2)
         return self._finish(c, by_qdot, e, J, out)
 
     def calc_jacobian_angular_velocity(
@@ -80,12 +86,11 @@ class ScalarJacobians(ScalarDynamics):
         c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         b = self._frame(frame_B, "frame_B")
-        points = self._points(p_BoBi_B, "p_BoBi_B")
+        points = self._points(c, p_BoBi_B, "p_BoBi_B")
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
-        p_WoBi = self._in_world(c, b, points).reshape(3, -1)
         nodes = self._node_of(b), self._node_of(a)
-        blocks = [self._translational(c, *nodes, p_WoBi[:, i]) for i in range(p_WoBi.shape[1])]
-        J = np.concatenate(blocks) if blocks else self._numbers.zeros((0, self.num_velocities))
+        blocks = [self._translational(c, *nodes, p) for p in self._each_in_world(c, b, points)]
+        J = join(blocks, -2) if blocks else self._numbers.zeros((*c.batch_shape, 0, self.num_velocities))
         return self._finish(c, by_qdot, e if blocks else 0, J, out)
 
     def calc_jacobian_position_vector(
@@ -103,7 +108,7 @@ class ScalarJacobians(ScalarDynamics):
             vdot = c._evaluate(Quantity.STEADY_ACCELERATION)
         else:
             vdot = self._numbers.zeros((self.num_velocities,))
-        return c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot).reshape(self.num_bodies, 6)
+        return fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.num_bodies, 6)
 
     def _bias(self, c: Any, by_qdot: bool, b: int, a: int, e: int, p_WoP: Any) -> Any:
         A_WB = self._bias_accelerations(c, by_qdot)
@@ -125,7 +130,7 @@ class ScalarJacobians(ScalarDynamics):
         b = self._frame(frame_B, "frame_B")
         p = self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,))
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
-        bias = self._bias(c, by_qdot, b, a, e, self._in_world(c, b, p))
+        bias = self._bias(c, by_qdot, b, a, e, self._point_in_world(c, b, p))
         return self._numbers.write(out, bias, "out")
 
     def calc_bias_angular_acceleration(
@@ -135,7 +140,7 @@ class ScalarJacobians(ScalarDynamics):
         by_qdot = check_with_respect_to(with_respect_to)
         b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
         e = self._frame(frame_E, "frame_E")
-        bias = self._bias(c, by_qdot, b, a, e, self._p_WoFo(c, b))[:3]
+        bias = self._bias(c, by_qdot, b, a, e, self._p_WoFo(c, b))[..., :3]
         return self._numbers.write(out, bias, "out")
 
     def calc_bias_translational_acceleration(
@@ -152,9 +157,10 @@ class ScalarJacobians(ScalarDynamics):
         c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         b = self._frame(frame_B, "frame_B")
-        points = self._points(p_BoBi_B, "p_BoBi_B")
+        points = self._points(c, p_BoBi_B, "p_BoBi_B")
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
-        p_WoBi = self._in_world(c, b, points).reshape(3, -1)
-        columns = [self._bias(c, by_qdot, b, a, e, p_WoBi[:, i])[3:] for i in range(p_WoBi.shape[1])]
-        bias = np.stack(columns, 1) if columns else self._numbers.zeros((3, 0))
-        return self._numbers.write(out, bias.reshape(points.shape), "out")
+        columns = [self._bias(c, by_qdot, b, a, e, p)[..., 3:] for p in self._each_in_world(c, b, points)]
+        if points.ndim == 1:
+            return self._numbers.write(out, columns[0], "out")
+        bias = np.stack(columns, -1) if columns else self._numbers.zeros((*c.batch_shape, 3, 0))
+        return self._numbers.write(out, bias, "out")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mbt.context.checks import (
     raise_foreign_cache,
     raise_stale_cache,
 )
+from mbt.math.leading_axes import cut, fold, join, rotate, transpose
 from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.caches import (
     ScalarAccelerationKinematics,
@@ -37,6 +38,8 @@ __all__ = [
 class ScalarKinematics(MultibodyTree):
     """How bodies and frames move; each method is that of `MultibodyTree` in arrays of the scalar."""
 
+    _context_type: ClassVar[Any]
+
     @property
     def _numbers(self) -> ScalarArrays:
         return arrays_of(vars(self)["_scalar_type"])
@@ -53,18 +56,18 @@ class ScalarKinematics(MultibodyTree):
     def _node_of(self, frame: int) -> int:
         return self.frames[frame].body.node_index
 
-    def _points(self, value: object, name: str) -> Any:
-        return as_points(value, name, self._numbers)
+    def _points(self, c: Any, value: object, name: str) -> Any:
+        return as_points(value, name, self._numbers, c.batch_shape)
 
     # Contexts and caches.
 
     def create_default_context(self) -> Any:
         self._compile_copy()
-        return ScalarContext(self)  # type: ignore[arg-type]
+        return self._context_type(self)
 
     def set_default_context(self, context: Any) -> None:
         c = self._own(context)
-        fresh = ScalarContext(self)  # type: ignore[arg-type]
+        fresh = self.create_default_context()
         super().set_default_context(c)
         c._set_state(fresh._get_state())
 
@@ -110,10 +113,10 @@ class ScalarKinematics(MultibodyTree):
         raise_stale_cache("vc", vc, "VelocityKinematicsCache")
 
     def eval_body_pose_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_position_kinematics(context).X_WB[body_node_index(self, body)]
+        return self.eval_position_kinematics(context).X_WB[..., body_node_index(self, body), :, :]
 
     def eval_body_spatial_velocity_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_velocity_kinematics(context).V_WB[body_node_index(self, body)]
+        return self.eval_velocity_kinematics(context).V_WB[..., body_node_index(self, body), :]
 
     def eval_frame_body_poses(self, context: Any) -> Any:
         c = self._own(context)
@@ -123,29 +126,45 @@ class ScalarKinematics(MultibodyTree):
 
     def _X_WF(self, c: Any, frame: int) -> Any:
         """Pose of a frame in World."""
-        X_WB = self.eval_position_kinematics(c).X_WB[self._node_of(frame)]
+        X_WB = self.eval_position_kinematics(c).X_WB[..., self._node_of(frame), :, :]
         if self.frames[frame].is_body_frame:
             return X_WB
-        return X_WB @ self.eval_frame_body_poses(c).X_BF[frame]
+        return X_WB @ self.eval_frame_body_poses(c).X_BF[..., frame, :, :]
 
-    def _in_world(self, c: Any, frame: int, points: Any) -> Any:
-        """Points given in a frame, (3,) or (3, n), in World."""
+    def _point_in_world(self, c: Any, frame: int, point: Any) -> Any:
+        """One point given in a frame, (..., 3), in World."""
+        if frame == 0:
+            return point
+        X_WF = self._X_WF(c, frame)
+        return rotate(X_WF[..., :3, :3], point) + X_WF[..., :3, 3]
+
+    def _points_in_world(self, c: Any, frame: int, points: Any) -> Any:
+        """Points given in a frame, (3,) or (..., 3, n), in World."""
+        if points.ndim == 1:
+            return self._point_in_world(c, frame, points)
         if frame == 0:
             return points
         X_WF = self._X_WF(c, frame)
-        origin = X_WF[:3, 3]
-        return X_WF[:3, :3] @ points + (origin if points.ndim == 1 else origin[:, None])
+        return X_WF[..., :3, :3] @ points + X_WF[..., :3, 3:]
 
     def _p_WoFo(self, c: Any, frame: int) -> Any:
-        return self._X_WF(c, frame)[:3, 3]
+        return self._X_WF(c, frame)[..., :3, 3]
 
-    def _express(self, c: Any, frame_E: int, columns: Any) -> Any:
-        """Vectors in World, stacked by threes along the first axis, expressed in a frame."""
+    def _express(self, c: Any, frame_E: int, vectors: Any) -> Any:
+        """Vectors in World, one after the other along the last axis, expressed in a frame."""
+        if frame_E == 0:
+            return vectors
+        R_EW = transpose(self._X_WF(c, frame_E)[..., :3, :3])
+        parts = [rotate(R_EW, part) for part in cut(vectors, 3)]
+        return parts[0] if len(parts) == 1 else join(parts)
+
+    def _express_columns(self, c: Any, frame_E: int, columns: Any) -> Any:
+        """Columns of such vectors, (..., 3 k, n), expressed in a frame."""
         if frame_E == 0:
             return columns
-        R_EW = self._X_WF(c, frame_E)[:3, :3].T
-        parts = [R_EW @ columns[i : i + 3] for i in range(0, len(columns), 3)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        R_EW = transpose(self._X_WF(c, frame_E)[..., :3, :3])
+        parts = [R_EW @ columns[..., i : i + 3, :] for i in range(0, columns.shape[-2], 3)]
+        return parts[0] if len(parts) == 1 else join(parts, -2)
 
     def calc_relative_transform(self, context: Any, frame_A: Any, frame_B: Any, *, out: Any = None) -> Any:
         c = self._own(context)
@@ -159,8 +178,8 @@ class ScalarKinematics(MultibodyTree):
     ) -> Any:
         c = self._own(context)
         a, b = self._frame(frame_A, "frame_A"), self._frame(frame_B, "frame_B")
-        R_WB = self._X_WF(c, b)[:3, :3]
-        R_AB = R_WB.copy() if a == 0 else self._X_WF(c, a)[:3, :3].T @ R_WB
+        R_WB = self._X_WF(c, b)[..., :3, :3]
+        R_AB = R_WB.copy() if a == 0 else transpose(self._X_WF(c, a)[..., :3, :3]) @ R_WB
         return self._numbers.write(out, R_AB, "out")
 
     def calc_points_positions(
@@ -169,11 +188,16 @@ class ScalarKinematics(MultibodyTree):
         c = self._own(context)
         b = self._frame(frame_B, "frame_B")
         a = self._frame(frame_A, "frame_A")
-        points = self._in_world(c, b, self._points(p_BQi, "p_BQi"))
+        points = self._points(c, p_BQi, "p_BQi")
+        is_one = points.ndim == 1
+        points = self._points_in_world(c, b, points)
         if a != 0:
             X_WA = self._X_WF(c, a)
-            origin = X_WA[:3, 3]
-            points = X_WA[:3, :3].T @ (points - (origin if points.ndim == 1 else origin[:, None]))
+            R_AW = transpose(X_WA[..., :3, :3])
+            if is_one:
+                points = rotate(R_AW, points - X_WA[..., :3, 3])
+            else:
+                points = R_AW @ (points - X_WA[..., :3, 3:])
         return self._numbers.write(out, points, "out")
 
     def _calc_frame_velocity(
@@ -208,11 +232,11 @@ class ScalarKinematics(MultibodyTree):
 
     def make_velocity_to_qdot_map(self, context: Any, *, out: Any = None) -> Any:
         N = self._own(context)._evaluate(Quantity.N_MATRIX)
-        return self._numbers.write(out, N.reshape(self.num_positions, self.num_velocities), "out")
+        return self._numbers.write(out, fold(N, self.num_positions, self.num_velocities), "out")
 
     def make_qdot_to_velocity_map(self, context: Any, *, out: Any = None) -> Any:
         N = self._own(context)._evaluate(Quantity.NPLUS_MATRIX)
-        return self._numbers.write(out, N.reshape(self.num_velocities, self.num_positions), "out")
+        return self._numbers.write(out, fold(N, self.num_velocities, self.num_positions), "out")
 
     # Accelerations that go with given vdot.
 
@@ -240,7 +264,7 @@ class ScalarKinematics(MultibodyTree):
         if vc is not None:
             self._velocity_of(c, vc)
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
-        A_WB = c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot).reshape(self.num_bodies, 6)
+        A_WB = fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.num_bodies, 6)
         return self._numbers.write(out, A_WB, "out")
 
     # Configurations.
@@ -252,7 +276,7 @@ class ScalarKinematics(MultibodyTree):
 
     def integrate_positions(self, q: Any, v: Any, dt: Any, *, out: Any = None) -> Any:
         step = self._numbers.as_float_array(v, "v", (self.num_velocities,))
-        time = self._numbers.as_float_array(dt, "dt", ()).reshape(1)
+        time = self._numbers.as_float_array(dt, "dt", ())[..., None]
         x = self._numbers.concatenate([step, time])
         return self._configuration(Quantity.INTEGRATED_POSITIONS, q, "q", x, out)
 
@@ -265,18 +289,18 @@ class ScalarKinematics(MultibodyTree):
 
 
 def velocity_of_point(pc: Any, vc: Any, node: int, p_WoP: Any) -> Any:
-    """Return the velocity of a point of a body, (6,)."""
-    V = vc.V_WB[node]
-    p = p_WoP - pc.X_WB[node, :3, 3]
-    return np.concatenate([V[:3], V[3:] + np.cross(V[:3], p)])
+    """Return the velocity of a point of a body, (..., 6)."""
+    w, v = cut(vc.V_WB[..., node, :], 3)
+    p = p_WoP - pc.X_WB[..., node, :3, 3]
+    return join([w, v + np.cross(w, p)])
 
 
 def acceleration_of_point(pc: Any, vc: Any, A_WB: Any, node: int, p_WoP: Any) -> Any:
-    """Return the acceleration of a point of a body, (6,)."""
-    A, w = A_WB[node], vc.V_WB[node, :3]
-    p = p_WoP - pc.X_WB[node, :3, 3]
-    a = A[3:] + np.cross(A[:3], p) + np.cross(w, np.cross(w, p))
-    return np.concatenate([A[:3], a])
+    """Return the acceleration of a point of a body, (..., 6)."""
+    alpha, a = cut(A_WB[..., node, :], 3)
+    w = vc.V_WB[..., node, :3]
+    p = p_WoP - pc.X_WB[..., node, :3, 3]
+    return join([alpha, a + np.cross(alpha, p) + np.cross(w, np.cross(w, p))])
 
 
 def relative_velocity(pc: Any, vc: Any, node: int, p_WoP: Any, V_WP: Any) -> Any:
@@ -288,8 +312,8 @@ def relative_acceleration(pc: Any, vc: Any, A_WB: Any, node: int, p_WoP: Any, V_
     """Return the acceleration of a point as measured in a body, expressed in World."""
     if node == 0:
         return A_WP
-    w = vc.V_WB[node, :3]
-    V = relative_velocity(pc, vc, node, p_WoP, V_WP)
+    w = vc.V_WB[..., node, :3]
+    w_BP, v_BP = cut(relative_velocity(pc, vc, node, p_WoP, V_WP), 3)
     A = A_WP - acceleration_of_point(pc, vc, A_WB, node, p_WoP)
-    coriolis = np.cross(w, V[3:])
-    return A - np.concatenate([np.cross(w, V[:3]), coriolis + coriolis])
+    coriolis = np.cross(w, v_BP)
+    return A - join([np.cross(w, w_BP), coriolis + coriolis])
