@@ -8,6 +8,7 @@ from mbt._core.variants import Quantity
 from mbt.context.checks import forces_of
 from mbt.context.user_forces import differentiate_user_forces
 from mbt.errors import ArgumentTypeError, ShapeError
+from mbt.math.leading_axes import flatten, fold
 from mbt.scalars.identification import ScalarIdentification
 
 __all__ = ["ScalarDerivatives"]
@@ -67,9 +68,9 @@ class ScalarDerivatives(ScalarIdentification):
     def _derivatives(self, c: Any, quantity: Quantity, x: Any, F: Any) -> tuple[Any, Any, Any]:
         nv = self.num_velocities
         if F is not None:
-            x = self._numbers.concatenate([x, F.reshape(-1)])
-        matrices = c._evaluate(quantity, x, -1 if F is None else 1).reshape(3, nv, nv)
-        return matrices[0], matrices[1], matrices[2]
+            x = self._numbers.concatenate([x, flatten(F, 2)])
+        matrices = fold(c._evaluate(quantity, x, -1 if F is None else 1), 3, nv, nv)
+        return matrices[..., 0, :, :], matrices[..., 1, :, :], matrices[..., 2, :, :]
 
     def _calc_user_generalized_forces(self, context: Any, elements: Any = None) -> Any:
         c = self._own(context)

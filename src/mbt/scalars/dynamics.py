@@ -8,8 +8,8 @@ import numpy as np
 
 from mbt._core.variants import Quantity
 from mbt.context.checks import body_node_index, forces_of
+from mbt.math.leading_axes import cut, entry_of, flatten, fold, join
 from mbt.scalars.caches import ScalarAccelerationKinematics
-from mbt.scalars.forces import ScalarForces
 from mbt.scalars.hints import hinting_at_functions
 from mbt.scalars.kinematics import (
     ScalarKinematics,
@@ -57,7 +57,7 @@ class ScalarDynamics(ScalarKinematics):
 
     def _generalized(self, c: Any, F: Any, tau: Any) -> Any:
         """``tau + sum of J' F``."""
-        return tau + c._evaluate(Quantity.GENERALIZED_FORCES, F.reshape(-1))
+        return tau + c._evaluate(Quantity.GENERALIZED_FORCES, flatten(F, 2))
 
     def calc_inverse_dynamics(
         self,
@@ -100,7 +100,7 @@ class ScalarDynamics(ScalarKinematics):
             tau = tau - self._generalized(c, F, tau_applied)
         A_WB = F_BMo_W = None
         if A_WB_array is not None:
-            A_WB = c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot).reshape(self.num_bodies, 6)
+            A_WB = fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.num_bodies, 6)
         if F_BMo_W_array is not None:
             if with_elements:
                 F_elements, _ = self._element_forces(c)
@@ -112,14 +112,17 @@ class ScalarDynamics(ScalarKinematics):
     def _forces_through_mobilizers(self, c: Any, vdot: Any, F: Any) -> Any:
         if F is None:
             F = self._numbers.zeros((self.num_bodies, 6))
-        x = self._numbers.concatenate([vdot, F.reshape(-1)])
-        return c._evaluate(Quantity.REACTION_FORCES, x).reshape(self.num_bodies, 6)
+        x = self._numbers.concatenate([vdot, flatten(F, 2)])
+        return fold(c._evaluate(Quantity.REACTION_FORCES, x), self.num_bodies, 6)
 
     def _element_forces(self, c: Any) -> tuple[Any, Any]:
         """Return the forces of gravity, damping and all elements of the compiled core."""
-        flat = c._evaluate(Quantity.ELEMENT_FORCES)
+        return self._split_forces(c._evaluate(Quantity.ELEMENT_FORCES))
+
+    def _split_forces(self, flat: Any) -> tuple[Any, Any]:
+        """Body forces and generalized forces out of one array."""
         split = 6 * self.num_bodies
-        return flat[:split].reshape(self.num_bodies, 6), flat[split:]
+        return fold(flat[..., :split], self.num_bodies, 6), flat[..., split:]
 
     def calc_bias_term(self, context: Any, *, out: Any = None) -> Any:
         c = self._own(context)
@@ -150,7 +153,7 @@ class ScalarDynamics(ScalarKinematics):
         if nv == 0:
             return self._numbers.write(out, self._numbers.zeros((0, 0), *c._count_like()), "out")
         columns = [c._evaluate(Quantity.MOTION_FORCES, self._numbers.take_numbers(row)) for row in np.eye(nv)]
-        return self._numbers.write(out, np.stack(columns, 1), "out")
+        return self._numbers.write(out, np.stack(columns, -1), "out")
 
     def calc_forward_dynamics(
         self, context: Any, tau_applied: Any = None, external_forces: Any = None, *, out: Any = None
@@ -205,7 +208,7 @@ class ScalarDynamics(ScalarKinematics):
         return compute() if c._has_applied_forces else c._cache("acceleration", c._serials, compute)
 
     def eval_body_spatial_acceleration_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_acceleration_kinematics(context).A_WB[body_node_index(self, body)]
+        return self.eval_acceleration_kinematics(context).A_WB[..., body_node_index(self, body), :]
 
     def _calc_frame_acceleration(
         self, context: Any, frame_F: Any, frame_M: Any, frame_E: Any, name_M: str, name_E: str
@@ -232,7 +235,7 @@ class ScalarDynamics(ScalarKinematics):
             pairs.append(forces_of(self, c.applied_forces, "context.applied_forces"))
         F_BMo_W = self._forces_through_mobilizers(c, vdot, self._sum_of_forces(pairs)[0])
         rows = [self._reaction(c, joint, F_BMo_W) for joint in self.joints]
-        reactions = np.stack(rows) if rows else self._numbers.zeros((0, 6))
+        reactions = np.stack(rows, -2) if rows else self._numbers.zeros((0, 6))
         return self._numbers.write(out, reactions, "out")
 
     def _reaction(self, c: Any, joint: Any, F_BMo_W: Any) -> Any:
@@ -240,10 +243,9 @@ class ScalarDynamics(ScalarKinematics):
         frame = joint.frame_on_child
         mobilizer = joint.mobilizer
         node = mobilizer.outboard_body.node_index
-        F = F_BMo_W[node]
+        torque, force = cut(F_BMo_W[..., node, :], 3)
         p_JcMo = self._p_WoFo(c, mobilizer.outboard_frame.index) - self._p_WoFo(c, frame.index)
-        F = np.concatenate([F[:3] + np.cross(p_JcMo, F[3:]), F[3:]])
-        F_Jc = self._express(c, frame.index, F)
+        F_Jc = self._express(c, frame.index, join([torque + np.cross(p_JcMo, force), force]))
         return F_Jc if frame.body.node_index == node else -F_Jc
 
     # One force element, for the methods of elements.
@@ -253,34 +255,28 @@ class ScalarDynamics(ScalarKinematics):
         self._position_of(c, pc)
         if what != "potential_energy":
             self._velocity_of(c, vc)
-        return c._evaluate(_ELEMENT[what], None, index)[0]
+        return entry_of(c._evaluate(_ELEMENT[what], None, index), 0)
 
     def _add_force_element(self, context: Any, index: int, pc: Any, vc: Any, forces: Any) -> None:
         c = self._own(context)
         self._position_of(c, pc)
         self._velocity_of(c, vc)
         forces_of(self, forces, "forces")
-        flat = c._evaluate(Quantity.ELEMENT_FORCE, None, index)
-        split = 6 * self.num_bodies
-        own = ScalarForces(self)  # type: ignore[arg-type]
-        own.body_forces, own.generalized_forces = flat[:split].reshape(self.num_bodies, 6), flat[split:]
-        forces.add_in_forces(own)
+        forces._add_arrays(*self._split_forces(c._evaluate(Quantity.ELEMENT_FORCE, None, index)))
 
     def _add_gravity(self, context: Any, pc: Any, forces: Any) -> None:
         c = self._own(context)
         self._position_of(c, pc)
         forces_of(self, forces, "forces")
-        own = ScalarForces(self)  # type: ignore[arg-type]
-        own.body_forces = c._evaluate(Quantity.GRAVITY_FORCES).reshape(self.num_bodies, 6)
-        forces.add_in_forces(own)
+        forces._add_arrays(fold(c._evaluate(Quantity.GRAVITY_FORCES), self.num_bodies, 6))
 
     def _calc_gravity(self, context: Any, what: str, pc: Any = None, vc: Any = None) -> Any:
         c = self._own(context)
         self._position_of(c, pc)
         if what == "potential_energy":
-            return c._evaluate(Quantity.GRAVITY_POTENTIAL_ENERGY)[0]
+            return entry_of(c._evaluate(Quantity.GRAVITY_POTENTIAL_ENERGY), 0)
         self._velocity_of(c, vc)
-        return c._evaluate(Quantity.GRAVITY_POWER)[0]
+        return entry_of(c._evaluate(Quantity.GRAVITY_POWER), 0)
 
 
 _ELEMENT = {

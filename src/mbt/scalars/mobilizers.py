@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mbt._core.variants import Quantity
+from mbt.math.leading_axes import fold, rotate, transpose
 from mbt.tree.mobilizer import Mobilizer
 
 __all__: list[str] = []
@@ -19,13 +18,13 @@ def _mobilizer(c: Any, node: int) -> Mobilizer:
 
 def across_transform(c: Any, node: int) -> Any:
     """Return the pose of the outboard in the inboard frame, (4, 4)."""
-    return c.tree.eval_position_kinematics(c).X_FM[node].copy()
+    return c.tree.eval_position_kinematics(c).X_FM[..., node, :, :].copy()
 
 
 def across_H(c: Any, node: int) -> Any:
     """H, (6, nv), with spatial velocity = H v."""
     m = _mobilizer(c, node)
-    return c.tree.eval_position_kinematics(c).H_FM[_dofs(m)].T.copy()
+    return transpose(c.tree.eval_position_kinematics(c).H_FM[..., _dofs(m), :]).copy()
 
 
 def across_velocity(c: Any, node: int, v: Any) -> Any:
@@ -38,7 +37,7 @@ def across_acceleration(c: Any, node: int, vdot: Any) -> Any:
     """H vdot + Hdot v, (6,), with the v of the Context."""
     m = _mobilizer(c, node)
     x = c._numbers.as_float_array(vdot, "vdot", (m.num_velocities,))
-    bias = c._evaluate(Quantity.HINGE_BIAS).reshape(-1, 6)[node]
+    bias = fold(c._evaluate(Quantity.HINGE_BIAS), c.tree.num_bodies, 6)[..., node, :]
     return _product(c, across_H(c, node), x, 6) + bias
 
 
@@ -46,7 +45,7 @@ def project_force(c: Any, node: int, F: Any, out: Any) -> Any:
     """H' F, (nv,)."""
     m = _mobilizer(c, node)
     F = c._numbers.as_float_array(F, "F_Mo_F", (6,))
-    return c._numbers.write(out, _product(c, across_H(c, node).T, F, m.num_velocities), "out")
+    return c._numbers.write(out, _product(c, transpose(across_H(c, node)), F, m.num_velocities), "out")
 
 
 def velocity_to_qdot(c: Any, node: int, v: Any, out: Any) -> Any:
@@ -108,16 +107,18 @@ def _block(c: Any, node: int, quantity: Quantity) -> Any:
     m = _mobilizer(c, node)
     matrix = c._evaluate(quantity, None, node)
     if quantity in (Quantity.N_MATRIX, Quantity.NDOT_MATRIX):
-        return matrix.reshape(c.tree.num_positions, c.tree.num_velocities)[_positions(m), _dofs(m)].copy()
-    return matrix.reshape(c.tree.num_velocities, c.tree.num_positions)[_dofs(m), _positions(m)].copy()
+        matrix = fold(matrix, c.tree.num_positions, c.tree.num_velocities)
+        return matrix[..., _positions(m), _dofs(m)].copy()
+    matrix = fold(matrix, c.tree.num_velocities, c.tree.num_positions)
+    return matrix[..., _dofs(m), _positions(m)].copy()
 
 
 def _mapped(c: Any, node: int, matrix: Any, x: Any, name: str, out: Any) -> Any:
-    rows, columns = matrix.shape
+    rows, columns = matrix.shape[-2:]
     x = c._numbers.as_float_array(x, name, (columns,))
     return c._numbers.write(out, _product(c, matrix, x, rows), "out")
 
 
 def _product(c: Any, matrix: Any, x: Any, rows: int) -> Any:
     """``matrix @ x``, where there may be no columns."""
-    return matrix @ x if np.shape(x)[0] else c._numbers.zeros((rows,), matrix)
+    return rotate(matrix, x) if x.shape[-1] else c._numbers.zeros((*c.batch_shape, rows), matrix)
