@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
 from mbt.errors import ArgumentTypeError
+from mbt.math.leading_axes import cut, fold
 from mbt.scalars.mass import ScalarMass
 
 __all__ = ["ScalarIdentification"]
@@ -21,7 +20,7 @@ class ScalarIdentification(ScalarMass):
         c = self._own(context)
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
         Y = c._evaluate(Quantity.INVERSE_DYNAMICS_REGRESSOR, vdot)
-        return self._numbers.write(out, Y.reshape(self.num_velocities, 10 * (self.num_bodies - 1)), "out")
+        return self._numbers.write(out, fold(Y, self.num_velocities, 10 * (self.num_bodies - 1)), "out")
 
     def calc_kinetic_energy_regressor(self, context: Any, *, out: Any = None) -> Any:
         y = self._own(context)._evaluate(Quantity.KINETIC_ENERGY_REGRESSOR)
@@ -39,9 +38,8 @@ class ScalarIdentification(ScalarMass):
         for node in range(1, self.num_bodies):
             m, com, G = (c._get_parameter(section, node) for section in ("mass", "com", "unit_inertia"))
             # G is xx yy zz xy xz yz.
-            ordered = np.stack([G[i] for i in (0, 3, 1, 4, 5, 2)])
-            mass = self._numbers.scalar(m[0])
-            parts += [m, self._numbers.scale(com, mass), self._numbers.scale(ordered, mass)]
+            moments = G[..., [0, 3, 1, 4, 5, 2]]
+            parts += [m, self._numbers.scale(com, m), self._numbers.scale(moments, m)]
         return self._numbers.concatenate(parts)
 
     def set_inertial_parameters(self, context: Any, pi: Any, *, skip_validity_check: bool = False) -> None:
@@ -57,12 +55,12 @@ class ScalarIdentification(ScalarMass):
                 twin.create_default_context(), values.copy(), skip_validity_check=skip_validity_check
             )
         parts: dict[str, list[Any]] = {"mass": [], "com": [], "unit_inertia": []}
-        for x in array.reshape(-1, 10):
-            mass = numbers.scalar(x[0])
-            parts["mass"].append(x[:1])
-            for section, entries in (("com", (1, 2, 3)), ("unit_inertia", (4, 6, 9, 5, 7, 8))):
-                moments = np.stack([x[i] for i in entries])
-                is_zero = numbers.is_zero(mass)
+        for x in cut(array, 10):
+            mass = x[..., :1]
+            parts["mass"].append(mass)
+            is_zero = numbers.is_zero(numbers.entry(mass, 0))
+            for section, entries in (("com", [1, 2, 3]), ("unit_inertia", [4, 6, 9, 5, 7, 8])):
+                moments = x[..., entries]
                 parts[section].append(
                     numbers.zeros(moments.shape) if is_zero else numbers.divide(moments, mass)
                 )

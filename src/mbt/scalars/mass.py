@@ -9,6 +9,7 @@ import numpy as np
 from mbt._core.variants import Quantity
 from mbt.context.body_selection import mask_of_bodies, mask_of_instances, raise_no_mass
 from mbt.context.checks import check_with_respect_to
+from mbt.math.leading_axes import cut, entry_of, flatten, fold, join
 from mbt.scalars.hints import hinting_at_functions
 from mbt.scalars.inertia import ScalarSpatialInertia
 from mbt.scalars.jacobians import ScalarJacobians
@@ -24,27 +25,28 @@ class ScalarMass(ScalarJacobians):
         """Masses of the bodies that count, (num_bodies,); zero for all others."""
         assert self._compiled is not None
         start = self._compiled.parameter_slice("mass", 0).start
-        masses = c._parameters[start : start + self.num_bodies]
+        masses = c._parameters[..., start : start + self.num_bodies]
         if mask is None:
             return masses
         masses = masses.copy()
         for node in np.flatnonzero(mask == 0.0):
-            masses[node] = 0.0
+            masses[..., node] = 0.0
         return masses
 
     def _selected(self, c: Any, model_instances: Any) -> Any:
         return self._masses(c, None if model_instances is None else mask_of_instances(self, model_instances))
 
     def _center(self, c: Any, masses: Any, model_instances: Any) -> tuple[Any, Any]:
-        """Return the total mass and the centre of mass; an error where there is no mass."""
+        """Return the total mass, (..., 1), and the centre of mass; an error where there is no mass."""
         moment = c._evaluate(Quantity.MASS_MOMENT, masses)
-        if self._numbers.is_zero(moment[0]):
+        if self._numbers.is_zero(entry_of(moment, 0)):
             raise_no_mass(self, model_instances)
-        return moment[0], self._numbers.divide(moment[1:], moment[0])
+        mass = moment[..., :1]
+        return mass, self._numbers.divide(moment[..., 1:], mass)
 
     def calc_total_mass(self, context: Any, model_instances: Any = None) -> Any:
         c = self._own(context)
-        return c._evaluate(Quantity.MASS_MOMENT, self._selected(c, model_instances))[0]
+        return entry_of(c._evaluate(Quantity.MASS_MOMENT, self._selected(c, model_instances)), 0)
 
     def calc_center_of_mass_position_in_world(
         self, context: Any, model_instances: Any = None, *, out: Any = None
@@ -62,10 +64,10 @@ class ScalarMass(ScalarJacobians):
         return self._numbers.write(out, self._velocity_of_center(c, masses, mass), "out")
 
     def _velocity_of_center(self, c: Any, masses: Any, mass: Any) -> Any:
-        return self._numbers.divide(c._evaluate(Quantity.MOMENTUM, masses)[3:], mass)
+        return self._numbers.divide(c._evaluate(Quantity.MOMENTUM, masses)[..., 3:], mass)
 
     def _acceleration_of_center(self, c: Any, masses: Any, mass: Any, A_WB: Any) -> Any:
-        x = self._numbers.concatenate([masses, A_WB.reshape(-1)])
+        x = self._numbers.concatenate([masses, flatten(A_WB, 2)])
         return self._numbers.divide(c._evaluate(Quantity.MASS_ACCELERATION, x), mass)
 
     def calc_center_of_mass_translational_acceleration_in_world(
@@ -96,7 +98,7 @@ class ScalarMass(ScalarJacobians):
         node = self._node_of(a)
         if node != 0:
             J = J - c._evaluate(Quantity.TRANSLATIONAL_JACOBIAN, p, node)
-        return self._finish(c, by_qdot, e, J.reshape(3, self.num_velocities), out)
+        return self._finish(c, by_qdot, e, fold(J, 3, self.num_velocities), out)
 
     def calc_bias_center_of_mass_translational_acceleration(
         self,
@@ -115,10 +117,10 @@ class ScalarMass(ScalarJacobians):
         mass, p = self._center(c, masses, model_instances)
         A_WB = self._bias_accelerations(c, by_qdot)
         zeros = self._numbers.zeros((3,))
-        V = np.concatenate([zeros, self._velocity_of_center(c, masses, mass)])
-        A = np.concatenate([zeros, self._acceleration_of_center(c, masses, mass, A_WB)])
+        V = join([zeros, self._velocity_of_center(c, masses, mass)])
+        A = join([zeros, self._acceleration_of_center(c, masses, mass, A_WB)])
         pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
-        bias = self._express(c, e, relative_acceleration(pc, vc, A_WB, self._node_of(a), p, V, A)[3:])
+        bias = self._express(c, e, relative_acceleration(pc, vc, A_WB, self._node_of(a), p, V, A)[..., 3:])
         return self._numbers.write(out, bias, "out")
 
     def calc_spatial_momentum_in_world_about_point(
@@ -126,35 +128,35 @@ class ScalarMass(ScalarJacobians):
     ) -> Any:
         c = self._own(context)
         p = self._numbers.as_float_array(p_WoP_W, "p_WoP_W", (3,))
-        L = c._evaluate(Quantity.MOMENTUM, self._selected(c, model_instances))
-        L = np.concatenate([L[:3] - np.cross(p, L[3:]), L[3:]])
-        return self._numbers.write(out, L, "out")
+        angular, linear = cut(c._evaluate(Quantity.MOMENTUM, self._selected(c, model_instances)), 3)
+        return self._numbers.write(out, join([angular - np.cross(p, linear), linear]), "out")
 
     def calc_centroidal_momentum_matrix(self, context: Any, *, out: Any = None) -> Any:
         c = self._own(context)
         masses = self._masses(c)
         _, p = self._center(c, masses, None)
         A_G = c._evaluate(Quantity.MOMENTUM_MATRIX, self._numbers.concatenate([masses, p]))
-        return self._numbers.write(out, A_G.reshape(6, self.num_velocities), "out")
+        return self._numbers.write(out, fold(A_G, 6, self.num_velocities), "out")
 
     def calc_spatial_inertia(self, context: Any, frame_F: Any, body_indexes: Any) -> Any:
         c = self._own(context)
         f = self._frame(frame_F, "frame_F")
         masses = self._masses(c, mask_of_bodies(self, body_indexes))
         X_FW = self.calc_relative_transform(c, self.frames[f], self.world_frame)
-        x = self._numbers.concatenate([masses, X_FW.reshape(-1)])
+        x = self._numbers.concatenate([masses, flatten(X_FW, 2)])
         composite = c._evaluate(Quantity.COMPOSITE_INERTIA, x)
-        mass = composite[0]
+        mass = entry_of(composite, 0)
         if self._numbers.is_zero(mass):
             return ScalarSpatialInertia(mass, self._numbers.zeros((3,)), self._numbers.zeros((6,)))
-        moments = self._numbers.divide(composite[4:], mass)
-        components = np.stack([moments[i] for i in (0, 3, 5, 1, 2, 4)])
-        return ScalarSpatialInertia(mass, self._numbers.divide(composite[1:4], mass), components)
+        com = self._numbers.divide(composite[..., 1:4], composite[..., :1])
+        # The moments are xx xy xz yy yz zz.
+        moments = self._numbers.divide(composite[..., 4:], composite[..., :1])
+        return ScalarSpatialInertia(mass, com, moments[..., [0, 3, 5, 1, 2, 4]])
 
     # Energy and power.
 
     def _sum_with_users(self, c: Any, quantity: Quantity, method: str) -> Any:
-        total = c._evaluate(quantity)[0]
+        total = entry_of(c._evaluate(quantity), 0)
         with hinting_at_functions(self.scalar_type):
             for element in self._user_force_elements or ():
                 total = total + getattr(element, method)(c)
@@ -164,7 +166,7 @@ class ScalarMass(ScalarJacobians):
         return self._sum_with_users(self._own(context), Quantity.POTENTIAL_ENERGY, "calc_potential_energy")
 
     def calc_kinetic_energy(self, context: Any) -> Any:
-        return self._own(context)._evaluate(Quantity.KINETIC_ENERGY)[0]
+        return entry_of(self._own(context)._evaluate(Quantity.KINETIC_ENERGY), 0)
 
     def calc_conservative_power(self, context: Any) -> Any:
         return self._sum_with_users(
