@@ -14,6 +14,7 @@ from mbt.errors import (
     NotFinalizedError,
 )
 from mbt.math.arrays import FloatArray
+from mbt.math.leading_axes import cut, join, rotate
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 from mbt.tree.body_motion import BodyMotion
@@ -361,8 +362,9 @@ class RigidBody(BodyMotion):
         R_WE = self.parent_tree.calc_relative_transform(context, self.parent_tree.world_frame, frame_E)[
             ..., :3, :3
         ]
-        torque_E = F_E[:3] + np.cross(p_BoBp_E, F_E[3:])
-        forces._add_to_body(self.node_index, np.concatenate([R_WE @ torque_E, R_WE @ F_E[3:]], -1))
+        torque_E, force_E = cut(F_E, 3)
+        torque_E = torque_E + np.cross(p_BoBp_E, force_E)
+        forces._add_to_body(self.node_index, join([rotate(R_WE, torque_E), rotate(R_WE, force_E)]))
 
     def __copy__(self) -> Self:
         """Return another body like this one, which no tree owns, with a body frame of its own."""

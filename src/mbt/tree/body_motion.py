@@ -9,6 +9,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, shape_error
 from mbt.math.arrays import FloatArray
+from mbt.math.leading_axes import cut, rotate
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import BodyNodeIndex
 
@@ -35,12 +36,12 @@ class BodyMotion(MultibodyElement):
 
     def eval_pose_in_world(self, context: ContextCore) -> FloatArray:
         """Return the pose X_WB of this body, shape (4, 4)."""
-        X_WB: FloatArray = self.parent_tree.eval_position_kinematics(context).X_WB[self.node_index]
+        X_WB: FloatArray = self.parent_tree.eval_position_kinematics(context).X_WB[..., self.node_index, :, :]
         return X_WB
 
     def eval_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity V_WB of this body in World [rad/s, m/s], shape (6,)."""
-        V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[self.node_index]
+        V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[..., self.node_index, :]
         return V_WB
 
     def eval_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
@@ -48,7 +49,9 @@ class BodyMotion(MultibodyElement):
 
         ``tree.eval_acceleration_kinematics(context)`` tells what acts.
         """
-        A_WB: FloatArray = self.parent_tree.eval_acceleration_kinematics(context).A_WB[self.node_index]
+        A_WB: FloatArray = self.parent_tree.eval_acceleration_kinematics(context).A_WB[
+            ..., self.node_index, :
+        ]
         return A_WB
 
     def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:
@@ -84,23 +87,23 @@ class BodyMotion(MultibodyElement):
 
     def get_angular_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the angular velocity w_WB [rad/s], shape (3,), read-only."""
-        return self.eval_spatial_velocity_in_world(context)[:3]
+        return self.eval_spatial_velocity_in_world(context)[..., :3]
 
     def get_origin_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity v_WBo of the body origin [m/s], shape (3,), read-only."""
-        return self.eval_spatial_velocity_in_world(context)[3:]
+        return self.eval_spatial_velocity_in_world(context)[..., 3:]
 
     def get_angular_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the angular acceleration alpha_WB [rad/s^2], shape (3,), read-only."""
-        return self.eval_spatial_acceleration_in_world(context)[:3]
+        return self.eval_spatial_acceleration_in_world(context)[..., :3]
 
     def get_origin_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the acceleration a_WBo of the body origin [m/s^2], shape (3,), read-only."""
-        return self.eval_spatial_acceleration_in_world(context)[3:]
+        return self.eval_spatial_acceleration_in_world(context)[..., 3:]
 
     def calc_center_of_mass_translational_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity v_WBcm of the mass centre [m/s], shape (3,)."""
-        w_WB, v_WBo = np.split(self.eval_spatial_velocity_in_world(context), 2)
+        w_WB, v_WBo = cut(self.eval_spatial_velocity_in_world(context), 3)
         # v_WBcm = v_WBo + w_WB × p_BoBcm_W
         v_WBcm: FloatArray = v_WBo + np.cross(w_WB, self._p_BoBcm_W(context))
         return v_WBcm
@@ -108,13 +111,13 @@ class BodyMotion(MultibodyElement):
     def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
         """Return the acceleration a_WBcm of the mass centre [m/s^2], shape (3,)."""
         w_WB, p_BoBcm_W = self.get_angular_velocity_in_world(context), self._p_BoBcm_W(context)
-        alpha_WB, a_WBo = np.split(self.eval_spatial_acceleration_in_world(context), 2)
+        alpha_WB, a_WBo = cut(self.eval_spatial_acceleration_in_world(context), 3)
         # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
         a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
         a_WBcm: FloatArray = a_WBo + a_BoBcm
         return a_WBcm
 
     def _p_BoBcm_W(self, context: ContextCore) -> FloatArray:
-        R_WB = self.eval_pose_in_world(context)[:3, :3]
-        p_BoBcm_W: FloatArray = R_WB @ self.calc_center_of_mass_in_body_frame(context)
+        R_WB = self.eval_pose_in_world(context)[..., :3, :3]
+        p_BoBcm_W: FloatArray = rotate(R_WB, self.calc_center_of_mass_in_body_frame(context))
         return p_BoBcm_W

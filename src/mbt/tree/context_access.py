@@ -121,7 +121,7 @@ def get_parameter(element: MultibodyElement, context: ContextCore, section: str,
 
 def get_scalar_parameter(element: MultibodyElement, context: ContextCore, section: str, index: int) -> float:
     """Return the one number that an element has in a section of the parameters."""
-    number: float = numbers_of(element, context).scalar(get_parameter(element, context, section, index)[0])
+    number: float = numbers_of(element, context).entry(get_parameter(element, context, section, index), 0)
     return number
 
 

@@ -311,7 +311,7 @@ class NamedCoordinates(InstanceState):
             if len(indices) > 1:
                 result[key] = part
             else:
-                result[key] = self._numbers.scalar(part[0]) if part.ndim == 1 else part[..., 0]
+                result[key] = self._numbers.entry(part, 0)
         return result
 
     def _make_key_lookup(self, method: str) -> Callable[[object], Mobilizer]:

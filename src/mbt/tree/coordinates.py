@@ -58,7 +58,7 @@ class CoordinateOwner(MultibodyElement):
         """Return the positions, shape (num_positions,), as read-only view of those of the Context."""
         check_context(self, context)
         start = self.position_start
-        return context.q[start : start + self.num_positions]
+        return context.q[..., start : start + self.num_positions]
 
     def set_positions(self, context: ContextCore, q: object) -> Self:
         """Set the positions, shape (num_positions,)."""
@@ -68,7 +68,7 @@ class CoordinateOwner(MultibodyElement):
         """Return the velocities, shape (num_velocities,), as read-only view of those of the Context."""
         check_context(self, context)
         start = self.velocity_start
-        return context.v[start : start + self.num_velocities]
+        return context.v[..., start : start + self.num_velocities]
 
     def set_velocities(self, context: ContextCore, v: object) -> Self:
         """Set the velocities, shape (num_velocities,)."""
@@ -131,23 +131,23 @@ class CoordinateOwner(MultibodyElement):
     # The coordinate of a joint that has only one.
 
     def _get_position(self, context: ContextCore) -> float:
-        position: float = numbers_of(self, context).scalar(self.get_positions(context)[0])
+        position: float = numbers_of(self, context).entry(self.get_positions(context), 0)
         return position
 
     def _set_position(self, context: ContextCore, value: object, argument: str) -> Self:
-        check_context(self, context)
+        numbers = numbers_of(self, context)
         return self.set_positions(
-            context, [numbers_of(self, context).as_float(value, f"{self._label}: {argument}")]
+            context, numbers.stack([numbers.as_float(value, f"{self._label}: {argument}")])
         )
 
     def _get_velocity(self, context: ContextCore) -> float:
-        velocity: float = numbers_of(self, context).scalar(self.get_velocities(context)[0])
+        velocity: float = numbers_of(self, context).entry(self.get_velocities(context), 0)
         return velocity
 
     def _set_velocity(self, context: ContextCore, value: object, argument: str) -> Self:
-        check_context(self, context)
+        numbers = numbers_of(self, context)
         return self.set_velocities(
-            context, [numbers_of(self, context).as_float(value, f"{self._label}: {argument}")]
+            context, numbers.stack([numbers.as_float(value, f"{self._label}: {argument}")])
         )
 
     # A part of the coordinates, counted from the first one of this element.

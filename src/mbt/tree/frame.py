@@ -10,6 +10,7 @@ import numpy as np
 from mbt._core.tree_kinematics import FrameBodyPoseCache
 from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError
 from mbt.math.arrays import FloatArray
+from mbt.math.leading_axes import fold
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
@@ -163,7 +164,7 @@ class Frame(FrameAcceleration):
             return numbers_of(self, context).as_rotation(
                 R_BF, self._what("do_calc_rotation_matrix_in_body_frame")
             )
-        return self.calc_pose_in_body_frame(context)[:3, :3]
+        return self.calc_pose_in_body_frame(context)[..., :3, :3]
 
     def calc_offset_pose_in_body(self, context: ContextCore, X_FQ: object) -> FloatArray:
         """Return the pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
@@ -192,12 +193,12 @@ class Frame(FrameAcceleration):
 
     def get_X_BF(self, frame_body_poses: FrameBodyPoseCache) -> FloatArray:
         """Return the pose X_BF of this frame F in its body frame B, shape (4, 4), read-only."""
-        X_BF: FloatArray = self._checked_poses(frame_body_poses).X_BF[self._index]
+        X_BF: FloatArray = self._checked_poses(frame_body_poses).X_BF[..., self._index, :, :]
         return X_BF
 
     def get_X_FB(self, frame_body_poses: FrameBodyPoseCache) -> FloatArray:
         """Return the pose X_FB of the body frame B in this frame F, shape (4, 4), read-only."""
-        X_FB: FloatArray = self._checked_poses(frame_body_poses).X_FB[self._index]
+        X_FB: FloatArray = self._checked_poses(frame_body_poses).X_FB[..., self._index, :, :]
         return X_FB
 
     def is_X_BF_identity(self, frame_body_poses: FrameBodyPoseCache) -> bool:
@@ -355,7 +356,8 @@ class Frame(FrameAcceleration):
 
     def _pose_of_base(self, context: ContextCore) -> FloatArray:
         """Return the pose X_BF of a frame without an offset."""
-        return context._get_parameter("frame_pose", self._index).reshape(4, 4)
+        X_BF: FloatArray = fold(context._get_parameter("frame_pose", self._index), 4, 4)
+        return X_BF
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
@@ -478,7 +480,8 @@ class FixedOffsetFrame(Frame):
 
     def get_pose_in_parent_frame(self, context: ContextCore) -> FloatArray:
         """Return the pose X_PF that `context` has, shape (4, 4)."""
-        return get_parameter(self, context, "frame_pose", self.index).reshape(4, 4)
+        X_PF: FloatArray = fold(get_parameter(self, context, "frame_pose", self.index), 4, 4)
+        return X_PF
 
     def set_pose_in_parent_frame(self, context: ContextCore, X_PF: object) -> Self:
         """Set the pose X_PF in `context`, shape (4, 4).

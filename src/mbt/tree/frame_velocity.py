@@ -26,7 +26,7 @@ class FrameVelocity(MultibodyElement):
 
     def eval_angular_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the angular velocity w_WF of this frame F in World [rad/s], shape (3,), read-only."""
-        return self._body.eval_spatial_velocity_in_world(context)[:3]
+        return self._body.eval_spatial_velocity_in_world(context)[..., :3]
 
     def calc_angular_velocity(
         self, context: ContextCore, measured_in_frame: Frame, expressed_in_frame: Frame
@@ -35,7 +35,7 @@ class FrameVelocity(MultibodyElement):
         V_MF_E = self._velocity(
             context, measured_in_frame, expressed_in_frame, "measured_in_frame", "expressed_in_frame"
         )
-        return V_MF_E[:3].copy()
+        return V_MF_E[..., :3].copy()
 
     def calc_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the spatial velocity V_WF of this frame F in World, shape (6,)."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, NotFinalizedError, TopologyError
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_index
+from mbt.math.leading_axes import cut, join, rotate, transpose
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import matrix_to_quaternion
 from mbt.tree.context_access import (
@@ -164,7 +165,7 @@ class Joint(CoordinateOwner):
     def get_pose_pair(self, context: ContextCore) -> tuple[FloatArray, FloatArray]:
         """Return the pose X_FM as quaternion ``(w, x, y, z)``, shape (4,), and p_FoMo_F [m], shape (3,)."""
         X_FM = self.get_pose(context)
-        return context._numbers.matrix_to_quaternion(X_FM[:3, :3]), X_FM[:3, 3].copy()
+        return context._numbers.matrix_to_quaternion(X_FM[..., :3, :3]), X_FM[..., :3, 3].copy()
 
     def get_spatial_velocity(self, context: ContextCore) -> FloatArray:
         """Return the spatial velocity ``V_FM = [w_FM_F; v_FMo_F]`` [rad/s, m/s], shape (6,)."""
@@ -174,8 +175,11 @@ class Joint(CoordinateOwner):
             return V
         # V is that of F in M: w_FM = -w_MF, v_FMo = w_MF × p_MoFo - v_MFo, turned into F.
         X_MF = mobilizer.calc_across_mobilizer_transform(context)
-        R_FM = X_MF[:3, :3].T
-        return np.concatenate([-R_FM @ V[:3], R_FM @ (np.cross(V[:3], X_MF[:3, 3]) - V[3:])])
+        R_FM = transpose(X_MF[..., :3, :3])
+        w_MF, v_MFo = cut(V, 3)
+        v_FMo = rotate(R_FM, np.cross(w_MF, X_MF[..., :3, 3]) - v_MFo)
+        V_FM: FloatArray = join([rotate(-R_FM, w_MF), v_FMo])
+        return V_FM
 
     # Default positions.
 

@@ -150,7 +150,8 @@ class DoorHinge(JointForceElement):
     def get_config(self, context: ContextCore) -> DoorHingeConfig:
         """Return the constants that `context` has, in numbers of its scalar."""
         numbers = numbers_of(self, context)
-        return DoorHingeConfig(*(numbers.scalar(number) for number in self._get_numbers(context)))
+        constants = self._get_numbers(context)
+        return DoorHingeConfig(*(numbers.entry(constants, i) for i in range(constants.shape[-1])))
 
     def set_config(self, context: ContextCore, config: DoorHingeConfig) -> Self:
         """Set the constants in `context`.

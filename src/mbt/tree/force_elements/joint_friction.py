@@ -114,19 +114,19 @@ class JointFriction(JointForceElement):
 
     def get_coulomb_friction(self, context: ContextCore) -> float:
         """Return the friction in motion that `context` has [N m, N]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[0])
+        return numbers_of(self, context).entry(self._get_numbers(context), 0)
 
     def get_breakaway_friction(self, context: ContextCore) -> float:
         """Return the friction at the onset of motion that `context` has [N m, N]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[1])
+        return numbers_of(self, context).entry(self._get_numbers(context), 1)
 
     def get_stribeck_velocity(self, context: ContextCore) -> float:
         """Return the Stribeck velocity that `context` has [rad/s, m/s]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[2])
+        return numbers_of(self, context).entry(self._get_numbers(context), 2)
 
     def get_transition_velocity(self, context: ContextCore) -> float:
         """Return the transition velocity that `context` has [rad/s, m/s]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[3])
+        return numbers_of(self, context).entry(self._get_numbers(context), 3)
 
     def set_friction(
         self, context: ContextCore, coulomb_friction: object, breakaway_friction: object = None
@@ -180,7 +180,7 @@ class JointFriction(JointForceElement):
         """
         numbers = self._numbers_in(context)
         constants = self._defaults if context is None else self._get_numbers(context)
-        Fc, Fs, vs, vt = (numbers.scalar(number) for number in constants)
+        Fc, Fs, vs, vt = (numbers.entry(constants, i) for i in range(4))
 
         def friction(v: Any) -> Any:
             x = v / vs

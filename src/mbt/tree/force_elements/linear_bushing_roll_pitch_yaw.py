@@ -9,6 +9,7 @@ import numpy as np
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.math.arrays import FloatArray, as_nonnegative_array
+from mbt.math.leading_axes import cut, join, rotate, transpose
 from mbt.tree.body import RigidBody
 from mbt.tree.context_access import check_context, numbers_of
 from mbt.tree.element import MultibodyElement
@@ -160,19 +161,19 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
 
     def get_torque_stiffness_constants(self, context: ContextCore) -> FloatArray:
         """Return the stiffness for roll, pitch and yaw that `context` has [N m/rad], shape (3,)."""
-        return self._get_numbers(context)[0:3]
+        return self._get_numbers(context)[..., 0:3]
 
     def get_torque_damping_constants(self, context: ContextCore) -> FloatArray:
         """Return the damping for roll, pitch and yaw that `context` has [N m s/rad], shape (3,)."""
-        return self._get_numbers(context)[3:6]
+        return self._get_numbers(context)[..., 3:6]
 
     def get_force_stiffness_constants(self, context: ContextCore) -> FloatArray:
         """Return the stiffness along the axes of B that `context` has [N/m], shape (3,)."""
-        return self._get_numbers(context)[6:9]
+        return self._get_numbers(context)[..., 6:9]
 
     def get_force_damping_constants(self, context: ContextCore) -> FloatArray:
         """Return the damping along the axes of B that `context` has [N s/m], shape (3,)."""
-        return self._get_numbers(context)[9:12]
+        return self._get_numbers(context)[..., 9:12]
 
     def set_torque_stiffness_constants(
         self, context: ContextCore, torque_stiffness_constants: object
@@ -206,12 +207,13 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
         check_context(self, context)
         forces = context._new_forces()
         self.calc_and_add_force_contribution(context, None, None, forces)
-        F_Bo_W = forces.body_forces[frame.body.node_index]
+        torque, force = cut(forces.body_forces[..., frame.body.node_index, :], 3)
         X_WF = frame.calc_pose_in_world(context)
-        p_BoFo_W = X_WF[:3, 3] - frame.body.eval_pose_in_world(context)[:3, 3]
+        p_BoFo_W = X_WF[..., :3, 3] - frame.body.eval_pose_in_world(context)[..., :3, 3]
         # F_Fo = [t - p_BoFo × f; f]
-        torque = F_Bo_W[:3] - np.cross(p_BoFo_W, F_Bo_W[3:])
-        return np.concatenate([X_WF[:3, :3].T @ torque, X_WF[:3, :3].T @ F_Bo_W[3:]])
+        R_FW = transpose(X_WF[..., :3, :3])
+        F_Fo: FloatArray = join([rotate(R_FW, torque - np.cross(p_BoFo_W, force)), rotate(R_FW, force)])
+        return F_Fo
 
     def _set_constants(self, context: ContextCore, first: int, values: object, name: str) -> Self:
         self._set_numbers(

@@ -142,7 +142,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     def get_free_length(self, context: ContextCore) -> float:
         """Return the length without force that `context` has [m]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[0])
+        return numbers_of(self, context).entry(self._get_numbers(context), 0)
 
     def set_free_length(self, context: ContextCore, free_length: object) -> Self:
         """Set the length without force in `context` [m], greater than zero."""
@@ -153,7 +153,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N/m]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[1])
+        return numbers_of(self, context).entry(self._get_numbers(context), 1)
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N/m], not negative."""
@@ -164,7 +164,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     def get_damping(self, context: ContextCore) -> float:
         """Return the damping that `context` has [N s/m]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[2])
+        return numbers_of(self, context).entry(self._get_numbers(context), 2)
 
     def set_damping(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context` [N s/m], not negative."""
@@ -175,7 +175,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     def get_p_AP(self, context: ContextCore) -> FloatArray:
         """Return the position of P in A that `context` has [m], shape (3,)."""
-        return self._get_numbers(context)[3:6]
+        return self._get_numbers(context)[..., 3:6]
 
     def set_p_AP(self, context: ContextCore, p_AP: object) -> Self:
         """Set the position of P in A in `context` [m], shape (3,)."""
@@ -186,7 +186,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     def get_p_BQ(self, context: ContextCore) -> FloatArray:
         """Return the position of Q in B that `context` has [m], shape (3,)."""
-        return self._get_numbers(context)[6:9]
+        return self._get_numbers(context)[..., 6:9]
 
     def set_p_BQ(self, context: ContextCore, p_BQ: object) -> Self:
         """Set the position of Q in B in `context` [m], shape (3,)."""

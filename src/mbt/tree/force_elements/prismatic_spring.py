@@ -97,7 +97,7 @@ class PrismaticSpring(JointForceElement):
 
     def get_nominal_position(self, context: ContextCore) -> float:
         """Return the translation without force that `context` has [m]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[0])
+        return numbers_of(self, context).entry(self._get_numbers(context), 0)
 
     def set_nominal_position(self, context: ContextCore, nominal_position: object) -> Self:
         """Set the translation without force in `context` [m]."""
@@ -110,7 +110,7 @@ class PrismaticSpring(JointForceElement):
 
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N/m]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[1])
+        return numbers_of(self, context).entry(self._get_numbers(context), 1)
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N/m], not negative."""

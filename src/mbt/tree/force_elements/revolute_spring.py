@@ -98,7 +98,7 @@ class RevoluteSpring(JointForceElement):
 
     def get_nominal_angle(self, context: ContextCore) -> float:
         """Return the angle without torque that `context` has [rad]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[0])
+        return numbers_of(self, context).entry(self._get_numbers(context), 0)
 
     def set_nominal_angle(self, context: ContextCore, nominal_angle: object) -> Self:
         """Set the angle without torque in `context` [rad]."""
@@ -109,7 +109,7 @@ class RevoluteSpring(JointForceElement):
 
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N m/rad]."""
-        return numbers_of(self, context).scalar(self._get_numbers(context)[1])
+        return numbers_of(self, context).entry(self._get_numbers(context), 1)
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N m/rad], not negative."""

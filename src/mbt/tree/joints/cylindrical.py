@@ -25,39 +25,43 @@ class _CylindricalMotion(CoordinateOwner):
 
     def get_angle(self, context: ContextCore) -> float:
         """Return the angle [rad]."""
-        return numbers_of(self, context).scalar(self.get_positions(context)[0])
+        return numbers_of(self, context).entry(self.get_positions(context), 0)
 
     def set_angle(self, context: ContextCore, angle: object) -> Self:
         """Set the angle [rad]."""
-        value = numbers_of(self, context).as_float(angle, f"{self._label}: angle")
-        return self._set_position_part(context, slice(0, 1), [value], "angle")
+        numbers = numbers_of(self, context)
+        value = numbers.stack([numbers.as_float(angle, f"{self._label}: angle")])
+        return self._set_position_part(context, slice(0, 1), value, "angle")
 
     def get_translation(self, context: ContextCore) -> float:
         """Return the translation along the axis [m]."""
-        return numbers_of(self, context).scalar(self.get_positions(context)[1])
+        return numbers_of(self, context).entry(self.get_positions(context), 1)
 
     def set_translation(self, context: ContextCore, translation: object) -> Self:
         """Set the translation along the axis [m]."""
-        value = numbers_of(self, context).as_float(translation, f"{self._label}: translation")
-        return self._set_position_part(context, slice(1, 2), [value], "translation")
+        numbers = numbers_of(self, context)
+        value = numbers.stack([numbers.as_float(translation, f"{self._label}: translation")])
+        return self._set_position_part(context, slice(1, 2), value, "translation")
 
     def get_angular_rate(self, context: ContextCore) -> float:
         """Return the rate of the angle [rad/s]."""
-        return numbers_of(self, context).scalar(self.get_velocities(context)[0])
+        return numbers_of(self, context).entry(self.get_velocities(context), 0)
 
     def set_angular_rate(self, context: ContextCore, theta_dot: object) -> Self:
         """Set the rate of the angle [rad/s]."""
-        value = numbers_of(self, context).as_float(theta_dot, f"{self._label}: theta_dot")
-        return self._set_velocity_part(context, slice(0, 1), [value], "theta_dot")
+        numbers = numbers_of(self, context)
+        value = numbers.stack([numbers.as_float(theta_dot, f"{self._label}: theta_dot")])
+        return self._set_velocity_part(context, slice(0, 1), value, "theta_dot")
 
     def get_translation_rate(self, context: ContextCore) -> float:
         """Return the rate of the translation [m/s]."""
-        return numbers_of(self, context).scalar(self.get_velocities(context)[1])
+        return numbers_of(self, context).entry(self.get_velocities(context), 1)
 
     def set_translation_rate(self, context: ContextCore, translation_dot: object) -> Self:
         """Set the rate of the translation [m/s]."""
-        value = numbers_of(self, context).as_float(translation_dot, f"{self._label}: translation_dot")
-        return self._set_velocity_part(context, slice(1, 2), [value], "translation_dot")
+        numbers = numbers_of(self, context)
+        value = numbers.stack([numbers.as_float(translation_dot, f"{self._label}: translation_dot")])
+        return self._set_velocity_part(context, slice(1, 2), value, "translation_dot")
 
 
 class CylindricalMobilizer(_CylindricalMotion, AxisMobilizer):

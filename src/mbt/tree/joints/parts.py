@@ -40,7 +40,7 @@ class AngularVelocity(CoordinateOwner):
 
     def get_angular_velocity(self, context: ContextCore) -> FloatArray:
         """Return the angular velocity w_FM_F [rad/s], shape (3,)."""
-        return self.get_velocities(context)[:3]
+        return self.get_velocities(context)[..., :3]
 
     def set_angular_velocity(self, context: ContextCore, w_FM: object) -> Self:
         """Set the angular velocity w_FM_F [rad/s], shape (3,)."""
@@ -79,7 +79,7 @@ class RpyOrientation(Orientation):
 
     def get_angles(self, context: ContextCore) -> FloatArray:
         """Return roll, pitch and yaw [rad], shape (3,): ``R_FM = Rz(yaw) Ry(pitch) Rx(roll)``."""
-        return self.get_positions(context)[:3]
+        return self.get_positions(context)[..., :3]
 
     def set_angles(self, context: ContextCore, angles: object) -> Self:
         """Set roll, pitch and yaw [rad], shape (3,): ``R_FM = Rz(yaw) Ry(pitch) Rx(roll)``."""
@@ -98,7 +98,7 @@ class QuaternionOrientation(Orientation):
 
     def get_quaternion(self, context: ContextCore) -> FloatArray:
         """Return the quaternion ``(w, x, y, z)`` of R_FM as it was set, shape (4,)."""
-        return self.get_positions(context)[:4]
+        return self.get_positions(context)[..., :4]
 
     def set_quaternion(self, context: ContextCore, q_FM: object) -> Self:
         """Set the quaternion ``(w, x, y, z)`` of R_FM, shape (4,). It need not be of unit length."""
@@ -110,7 +110,7 @@ class FreeMotion(Orientation):
 
     def get_translation(self, context: ContextCore) -> FloatArray:
         """Return the position p_FoMo_F [m], shape (3,)."""
-        return self.get_positions(context)[self._rotation_size :]
+        return self.get_positions(context)[..., self._rotation_size :]
 
     def set_translation(self, context: ContextCore, p_FM: object) -> Self:
         """Set the position p_FoMo_F [m], shape (3,)."""
@@ -119,7 +119,7 @@ class FreeMotion(Orientation):
 
     def get_translational_velocity(self, context: ContextCore) -> FloatArray:
         """Return the velocity v_FMo_F [m/s], shape (3,)."""
-        return self.get_velocities(context)[3:]
+        return self.get_velocities(context)[..., 3:]
 
     def set_translational_velocity(self, context: ContextCore, v_FM: object) -> Self:
         """Set the velocity v_FMo_F [m/s], shape (3,)."""
@@ -140,8 +140,8 @@ class FreeMotion(Orientation):
 
     def _positions_of_pose(self, X_FM: object, numbers: Numbers) -> FloatArray:
         X = numbers.as_pose(X_FM, f"{self._label}: X_FM")
-        rotation = self._positions_of_rotation(X[:3, :3], numbers)
-        positions: FloatArray = numbers.concatenate([rotation, X[:3, 3]])
+        rotation = self._positions_of_rotation(X[..., :3, :3], numbers)
+        positions: FloatArray = numbers.concatenate([rotation, X[..., :3, 3]])
         return positions
 
     def _positions_of_pair(self, q_FM: object, p_FM: object, numbers: Numbers) -> FloatArray:
@@ -202,12 +202,13 @@ class UniformDamping(Joint):
 
     def get_damping(self, context: ContextCore) -> float:
         """Return the damping that `context` has [N m s/rad, N s/m]: that of the first velocity."""
-        return numbers_of(self, context).scalar(self.get_damping_vector(context)[0])
+        return numbers_of(self, context).entry(self.get_damping_vector(context), 0)
 
     def set_damping(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context` [N m s/rad, N s/m], of every velocity."""
-        value = numbers_of(self, context).as_float(damping, f"{self._label}: damping")
-        return self.set_damping_vector(context, [value] * self.num_velocities)
+        numbers = numbers_of(self, context)
+        value = numbers.as_float(damping, f"{self._label}: damping")
+        return self.set_damping_vector(context, numbers.stack([value] * self.num_velocities))
 
 
 class FreeJoint(FreeMotion, Joint):

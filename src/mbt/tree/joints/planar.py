@@ -26,7 +26,7 @@ class _PlanarMotion(CoordinateOwner):
 
     def get_translation(self, context: ContextCore) -> FloatArray:
         """Return the x and y coordinates of Mo in F [m], shape (2,)."""
-        return self.get_positions(context)[:2]
+        return self.get_positions(context)[..., :2]
 
     def set_translation(self, context: ContextCore, p_FM: object) -> Self:
         """Set the x and y coordinates of Mo in F [m], shape (2,)."""
@@ -34,16 +34,12 @@ class _PlanarMotion(CoordinateOwner):
 
     def get_rotation(self, context: ContextCore) -> float:
         """Return the angle about Fz [rad]."""
-        return numbers_of(self, context).scalar(self.get_positions(context)[2])
+        return numbers_of(self, context).entry(self.get_positions(context), 2)
 
     def set_rotation(self, context: ContextCore, theta: object) -> Self:
         """Set the angle about Fz [rad]."""
-        return self._set_position_part(
-            context,
-            slice(2, 3),
-            [numbers_of(self, context).as_float(theta, f"{self._label}: theta")],
-            "theta",
-        )
+        angle = self._angle(theta, numbers_of(self, context))
+        return self._set_position_part(context, slice(2, 3), angle, "theta")
 
     def set_pose(self, context: ContextCore, p_FM: object, theta: object) -> Self:
         """Set the x and y coordinates of Mo in F [m], shape (2,), and the angle about Fz [rad]."""
@@ -51,7 +47,7 @@ class _PlanarMotion(CoordinateOwner):
 
     def get_translational_velocity(self, context: ContextCore) -> FloatArray:
         """Return the x and y components of v_FMo_F [m/s], shape (2,)."""
-        return self.get_velocities(context)[:2]
+        return self.get_velocities(context)[..., :2]
 
     def set_translational_velocity(self, context: ContextCore, v_FM: object) -> Self:
         """Set the x and y components of v_FMo_F [m/s], shape (2,)."""
@@ -59,18 +55,21 @@ class _PlanarMotion(CoordinateOwner):
 
     def get_angular_velocity(self, context: ContextCore) -> float:
         """Return the rate of the angle [rad/s]."""
-        return numbers_of(self, context).scalar(self.get_velocities(context)[2])
+        return numbers_of(self, context).entry(self.get_velocities(context), 2)
 
     def set_angular_velocity(self, context: ContextCore, theta_dot: object) -> Self:
         """Set the rate of the angle [rad/s]."""
-        rate = numbers_of(self, context).as_float(theta_dot, f"{self._label}: theta_dot")
-        return self._set_velocity_part(context, slice(2, 3), [rate], "theta_dot")
+        numbers = numbers_of(self, context)
+        rate = numbers.stack([numbers.as_float(theta_dot, f"{self._label}: theta_dot")])
+        return self._set_velocity_part(context, slice(2, 3), rate, "theta_dot")
 
     def _planar_positions(self, p_FM: object, theta: object, numbers: Numbers = DOUBLES) -> FloatArray:
         p = numbers.as_finite_array(p_FM, f"{self._label}: p_FM", (2,))
-        angle = numbers.stack([numbers.as_float(theta, f"{self._label}: theta")])
-        positions: FloatArray = numbers.concatenate([p, angle])
+        positions: FloatArray = numbers.concatenate([p, self._angle(theta, numbers)])
         return positions
+
+    def _angle(self, theta: object, numbers: Numbers) -> FloatArray:
+        return numbers.stack([numbers.as_float(theta, f"{self._label}: theta")])
 
 
 class PlanarMobilizer(_PlanarMotion, Mobilizer):
