@@ -100,7 +100,7 @@ class AutoDiffArrays(ScalarArrays):
         """Return a new array with addends at some indices."""
         spread: AutoDiffArray = self.zeros(array.shape, addends)
         for i, index in enumerate(indices):
-            spread[index] = spread[index] + addends[i]
+            spread[..., index] = spread[..., index] + addends[..., i]
         return array + spread
 
     def scale(self, array: Any, factor: Any) -> Any:

@@ -314,7 +314,7 @@ class ScalarContext(Context):
 
     def _new_forces(self) -> ScalarForces:
         """Return forces of the scalar of this Context, zero."""
-        forces = ScalarForces(self.tree)
+        forces = self.tree._forces_type(self.tree, self.batch_shape)
         forces._make_room(self._count_like())
         return forces
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from mbt._core.variants import Quantity
-from mbt.context.checks import forces_of
 from mbt.context.user_forces import differentiate_user_forces
 from mbt.errors import ArgumentTypeError, ShapeError
 from mbt.math.leading_axes import flatten, fold
@@ -30,7 +29,7 @@ class ScalarDerivatives(ScalarIdentification):
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
         F = None
         if external_forces is not None:
-            F, _ = forces_of(self, external_forces, "external_forces")
+            F, _ = self._forces_of(c, external_forces, "external_forces")
         if include_force_elements:
             results = self._derivatives(c, Quantity.INVERSE_DYNAMICS_DERIVATIVES, vdot, F)
             if self._user_force_elements:
@@ -48,9 +47,9 @@ class ScalarDerivatives(ScalarIdentification):
         tau = numbers.zeros((self.num_velocities,))
         if tau_applied is not None:
             tau = numbers.as_float_array(tau_applied, "tau_applied", (self.num_velocities,))
-        pairs = [] if external_forces is None else [forces_of(self, external_forces, "external_forces")]
+        pairs = [] if external_forces is None else [self._forces_of(c, external_forces, "external_forces")]
         if c._has_applied_forces:
-            pairs.append(forces_of(self, c.applied_forces, "context.applied_forces"))
+            pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
         F, tau_forces = self._sum_of_forces(pairs)
         if F is not None:
             tau = tau + tau_forces

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbt._core.variants import Quantity
-from mbt.context.checks import body_node_index, forces_of
+from mbt.context.checks import body_node_index, check_forces
 from mbt.math.leading_axes import cut, entry_of, flatten, fold, join
 from mbt.scalars.caches import ScalarAccelerationKinematics
 from mbt.scalars.hints import hinting_at_functions
@@ -45,6 +45,11 @@ class ScalarDynamics(ScalarKinematics):
             for element in elements:
                 element.calc_and_add_force_contribution(c, pc, vc, forces)
         return [(forces.body_forces, forces.generalized_forces)]
+
+    def _forces_of(self, c: Any, forces: Any, name: str) -> tuple[Any, Any]:
+        """Return both arrays of forces on this tree, with the leading axes of a Context."""
+        check_forces(self, forces, name, c.batch_shape)
+        return forces.body_forces, forces.generalized_forces
 
     def _sum_of_forces(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         """Return the sum of body forces and of generalized forces, both None where there are none."""
@@ -91,7 +96,7 @@ class ScalarDynamics(ScalarKinematics):
             self._velocity_of(c, vc)
         vdot = numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
         with_elements = bool(include_force_elements)
-        pairs = [] if external_forces is None else [forces_of(self, external_forces, "external_forces")]
+        pairs = [] if external_forces is None else [self._forces_of(c, external_forces, "external_forces")]
         if with_elements:
             pairs += self._user_forces(c)
         tau = c._evaluate(Quantity.INVERSE_DYNAMICS if with_elements else Quantity.MOTION_FORCES, vdot)
@@ -171,9 +176,9 @@ class ScalarDynamics(ScalarKinematics):
             tau = numbers.zeros((nv,))
         else:
             tau = numbers.as_float_array(tau_applied, "tau_applied", (nv,))
-        pairs = [] if external_forces is None else [forces_of(self, external_forces, "external_forces")]
+        pairs = [] if external_forces is None else [self._forces_of(c, external_forces, "external_forces")]
         if c._has_applied_forces:
-            pairs.append(forces_of(self, c.applied_forces, "context.applied_forces"))
+            pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
         F, tau_forces = self._sum_of_forces(pairs + self._user_forces(c))
         if F is not None:
             tau = tau + self._generalized(c, F, tau_forces)
@@ -186,7 +191,7 @@ class ScalarDynamics(ScalarKinematics):
         self, context: Any, forces: Any, *, pc: Any = None, vc: Any = None
     ) -> Any:
         c = self._own(context)
-        forces_of(self, forces, "forces")
+        self._forces_of(c, forces, "forces")
         if pc is not None:
             self._position_of(c, pc)
         if vc is not None:
@@ -232,7 +237,7 @@ class ScalarDynamics(ScalarKinematics):
         vdot = self.eval_acceleration_kinematics(c).vdot
         pairs = [self._element_forces(c), *self._user_forces(c)]
         if c._has_applied_forces:
-            pairs.append(forces_of(self, c.applied_forces, "context.applied_forces"))
+            pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
         F_BMo_W = self._forces_through_mobilizers(c, vdot, self._sum_of_forces(pairs)[0])
         rows = [self._reaction(c, joint, F_BMo_W) for joint in self.joints]
         reactions = np.stack(rows, -2) if rows else self._numbers.zeros((0, 6))
@@ -261,13 +266,13 @@ class ScalarDynamics(ScalarKinematics):
         c = self._own(context)
         self._position_of(c, pc)
         self._velocity_of(c, vc)
-        forces_of(self, forces, "forces")
+        self._forces_of(c, forces, "forces")
         forces._add_arrays(*self._split_forces(c._evaluate(Quantity.ELEMENT_FORCE, None, index)))
 
     def _add_gravity(self, context: Any, pc: Any, forces: Any) -> None:
         c = self._own(context)
         self._position_of(c, pc)
-        forces_of(self, forces, "forces")
+        self._forces_of(c, forces, "forces")
         forces._add_arrays(fold(c._evaluate(Quantity.GRAVITY_FORCES), self.num_bodies, 6))
 
     def _calc_gravity(self, context: Any, what: str, pc: Any = None, vc: Any = None) -> Any:

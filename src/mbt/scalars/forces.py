@@ -32,10 +32,13 @@ class ScalarForces(MultibodyForces):
                 f"batch_shape: expected (), got {batch_shape}: a tree of {tree.scalar_type.name!r} "
                 "computes one state at a time"
             )
+        self._begin(tree, ())
+
+    def _begin(self, tree: ScalarTree, batch_shape: tuple[int, ...]) -> None:
         self._numbers = tree._numbers
         self._tree = tree
-        self._generalized_forces = self._numbers.zeros((tree.num_velocities,))
-        self._body_forces = self._numbers.zeros((tree.num_bodies, 6))
+        self._generalized_forces = self._numbers.zeros((*batch_shape, tree.num_velocities))
+        self._body_forces = self._numbers.zeros((*batch_shape, tree.num_bodies, 6))
 
     def _make_room(self, like: list[Any]) -> None:
         """Let both arrays hold as many derivatives as others; only where they hold none themselves."""
@@ -52,13 +55,8 @@ class ScalarForces(MultibodyForces):
         )
 
     @property
-    def batch_shape(self) -> tuple[int, ...]:
-        """No axes: one state at a time."""
-        return ()
-
-    @property
     def body_forces(self) -> Any:
-        """Force on each body at its origin, in World: [torque; force], (num_bodies, 6) [N m, N]."""
+        """Force on each body at its origin, in World: [torque; force], (..., num_bodies, 6) [N m, N]."""
         return self._numbers.writable(self._body_forces)
 
     @body_forces.setter
@@ -68,7 +66,7 @@ class ScalarForces(MultibodyForces):
 
     @property
     def generalized_forces(self) -> Any:
-        """Force along each velocity, (num_velocities,) [N m or N]."""
+        """Force along each velocity, (..., num_velocities) [N m or N]."""
         return self._numbers.writable(self._generalized_forces)
 
     @generalized_forces.setter
@@ -142,7 +140,7 @@ class ScalarForces(MultibodyForces):
 
     def clone(self) -> ScalarForces:
         """Return independent forces for the same tree with the same values."""
-        other = ScalarForces(self._tree)  # type: ignore[arg-type]
+        other = type(self)(self._tree, self.batch_shape)  # type: ignore[arg-type]
         other._body_forces = self._body_forces.copy()
         other._generalized_forces = self._generalized_forces.copy()
         return other

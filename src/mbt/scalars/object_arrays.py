@@ -178,7 +178,7 @@ class ObjectArrays(ScalarArrays):
         """Return a new array with addends at some indices."""
         result = array.copy()
         for i, index in enumerate(indices):
-            result[index] = _map(self._sum, result[index], addends[i])[()]
+            result[..., index] = _map(self._sum, result[..., index], addends[..., i])
         return result
 
     def scale(self, array: Any, factor: Any) -> Any:

@@ -42,7 +42,7 @@ class ScalarArrays(Numbers):
 
     @abstractmethod
     def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
-        """Return a new array with addends at some indices of its first axis."""
+        """Return a new array with addends at some indices of its last axis."""
 
     @abstractmethod
     def scale(self, array: Any, factor: Any) -> Any:
