@@ -184,7 +184,12 @@ def run(scalar: str, i: int, name: str, q: Any, v: Any) -> list[Any]:
 def call(scalar: str, i: int, name: str, context: Any) -> list[Any]:
     tree = tree_of(scalar)
     element = elements(tree)[i]
-    given = arguments(name, element, tree, context)
+    return call_with(element, name, arguments(name, element, tree, context), context)
+
+
+def call_with(element: Any, name: str, given: dict[str, Any], context: Any) -> list[Any]:
+    """Call a method, and return its results, and all that it may have changed."""
+    tree = element.parent_tree
     result = getattr(element, name)(**given)
     results = parts(result)
     if "forces" in given:

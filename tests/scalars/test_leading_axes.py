@@ -1,0 +1,235 @@
+"""Methods of scalar trees and of elements on a batch of states: what each state gives by itself."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+import scalars.test_every_method as every
+from scalars.stacks import BATCH, stack, stacked_clone
+from support.calls import METHODS, SCALARS
+from support.force_element_types import make_everything
+from support.joint_types import random_state
+
+
+@cache
+def trees(user_written: bool) -> tuple[Any, Any]:
+    single = every.tree_of("double") if user_written else make_everything(user_written=False)
+    return single, stacked_clone(single)
+
+
+@cache
+def states(user_written: bool) -> tuple[Any, Any]:
+    """Contexts of one state each, in C order, and one Context of them all."""
+    single, stacked = trees(user_written)
+    rng = np.random.default_rng(5)
+    contexts = [random_state(single, rng) for _ in range(int(np.prod(BATCH)))]
+    for context in contexts:
+        context.actuation = rng.normal(size=context.actuation.shape)
+    together = stacked.create_default_context()
+    for name in ("q", "v", "actuation"):
+        setattr(together, name, stack([getattr(context, name) for context in contexts]))
+    return contexts, together
+
+
+def check(got: Any, singles: list[Any], name: str) -> None:
+    """Compare a result with those of single states."""
+    if isinstance(singles[0], (bool, np.bool_)):
+        assert {bool(got)} == {bool(x) for x in singles}
+        return
+    wanted = stack(singles)
+    scale = max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
+    # What is the same for all states has no axes in front.
+    if np.ndim(got) < wanted.ndim:
+        got = np.broadcast_to(got, wanted.shape)
+    assert np.shape(got) == wanted.shape, name
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-10 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("name", [*METHODS, *SCALARS])
+def test_methods_of_the_tree(name: str) -> None:
+    call = {**METHODS, **SCALARS}[name]
+    # What users write is differentiated in numbers with derivatives, of which there are none over these.
+    user_written = not name.endswith("_derivatives")
+    single, stacked = trees(user_written)
+    contexts, together = states(user_written)
+    # As many arguments as there are states.
+    values = [call.values(single, seed) for seed in range(len(contexts))]
+    singles = [call.run(single, c, *x) for c, x in zip(contexts, values, strict=True)]
+    got = call.run(stacked, together, *(stack(entries) for entries in zip(*values, strict=True)))
+    for g, entries in zip(every.parts(got), zip(*map(every.parts, singles), strict=True), strict=True):
+        assert np.shape(g)[: len(BATCH)] == BATCH
+        check(g, list(entries), name)
+
+
+# Arguments that may be others for each state. What setters of parameters take is one for all.
+OF_EACH_STATE = {
+    "A_WB_array", "F_Bo_W", "F_Bp_E", "F_Mo_F", "R_FM", "R_FQ", "V_FM", "X_FM", "X_FQ", "angle", "angles",
+    "angular_rate", "distance", "joint_tau", "p_BP_E", "p_FM", "q", "q_FM", "q_array", "qddot", "qdot",
+    "tau_array", "theta", "theta_dot", "translation", "translation_dot", "v", "v_FM", "v_array", "vdot",
+    "vdot_array", "w_FM",
+}  # fmt: skip
+
+
+def vary(argument: str, value: Any, k: int) -> Any:
+    """The argument of state number k."""
+    if argument in ("X_FM", "X_FQ"):
+        return value @ mbt.math.make_pose([0.1 * k, 0, 0], rpy=[0.1 * k, 0, 0])
+    if argument in ("R_FM", "R_FQ"):
+        return value @ mbt.math.rpy_to_matrix([0.1 * k, 0, 0])
+    return np.multiply(value, 1.0 + 0.1 * k)
+
+
+@pytest.mark.parametrize("case", every.METHODS, ids=every.names)
+def test_methods_of_elements(case: tuple[int, str]) -> None:
+    i, name = case
+    single, stacked = trees(True)
+    contexts, together = states(True)
+    of_single, of_stacked = every.elements(single)[i], every.elements(stacked)[i]
+    contexts, together = [context.clone() for context in contexts], together.clone()
+    given = every.arguments(name, of_stacked, stacked, together)
+    givens = []
+    for k, context in enumerate(contexts):
+        givens.append(every.arguments(name, of_single, single, context))
+        for argument in OF_EACH_STATE & set(givens[-1]):
+            givens[-1][argument] = vary(argument, givens[-1][argument], k)
+    for argument in OF_EACH_STATE & set(given):
+        given[argument] = stack([one[argument] for one in givens])
+    singles = [
+        every.call_with(of_single, name, one, context) for one, context in zip(givens, contexts, strict=True)
+    ]
+    got = every.call_with(of_stacked, name, given, together)
+    for g, entries in zip(got, zip(*singles, strict=True), strict=True):
+        check(g, list(entries), name)
+
+
+def random_forces(contexts: Any, together: Any) -> tuple[list[Any], Any]:
+    """Forces for each state, and for them all."""
+    rng = np.random.default_rng(6)
+    singles = [mbt.MultibodyForces(context.tree) for context in contexts]
+    for forces in singles:
+        forces.body_forces = rng.normal(size=forces.body_forces.shape)
+        forces.generalized_forces = rng.normal(size=forces.generalized_forces.shape)
+    stacked: Any = mbt.MultibodyForces(together.tree)
+    stacked.body_forces = stack([forces.body_forces for forces in singles])
+    stacked.generalized_forces = stack([forces.generalized_forces for forces in singles])
+    return singles, stacked
+
+
+METHODS_WITH_FORCES = (
+    "calc_inverse_dynamics",
+    "calc_forward_dynamics",
+    "calc_inverse_dynamics_derivatives",
+    "calc_forward_dynamics_derivatives",
+)
+
+
+@pytest.mark.parametrize("name", METHODS_WITH_FORCES)
+def test_external_forces(name: str) -> None:
+    single, stacked = trees(False)
+    contexts, together = states(False)
+    singles, forces = random_forces(contexts, together)
+    x = np.linspace(-1.0, 1.0, single.num_velocities)
+    wanted = [getattr(single, name)(c, x, f) for c, f in zip(contexts, singles, strict=True)]
+    got = getattr(stacked, name)(together, x, forces)
+    for g, entries in zip(every.parts(got), zip(*map(every.parts, wanted), strict=True), strict=True):
+        check(g, list(entries), name)
+
+
+def test_applied_forces() -> None:
+    single, stacked = trees(True)
+    contexts, together = states(True)
+    contexts, together = [context.clone() for context in contexts], together.clone()
+    singles, forces = random_forces(contexts, together)
+    for context, own in zip(contexts, singles, strict=True):
+        context.applied_forces = own
+    together.applied_forces = forces
+    for name in ("calc_forward_dynamics", "calc_reaction_forces"):
+        check(getattr(stacked, name)(together), [getattr(single, name)(c) for c in contexts], name)
+
+
+@pytest.mark.parametrize("is_body", [True, False])
+@pytest.mark.parametrize("shape", [(3,), (3, 0), (3, 1), (3, 4)])
+def test_points_are_the_same_for_all_states(shape: tuple[int, ...], is_body: bool) -> None:
+    single, stacked = trees(True)
+    contexts, together = states(True)
+    p = np.random.default_rng(7).normal(size=shape)
+
+    def calc(tree: Any, c: Any) -> list[Any]:
+        B = (tree.bodies if is_body else tree.frames)[-1]
+        A, E, W = tree.frames[3], tree.frames[5], tree.world_frame
+        return [
+            tree.calc_points_positions(c, B, p, A),
+            tree.calc_points_positions(c, B, p, W),
+            tree.calc_jacobian_translational_velocity(c, "v", B, p, A, E),
+            tree.calc_jacobian_translational_velocity(c, "qdot", B, p, W, W),
+            tree.calc_bias_translational_acceleration(c, "v", B, p, A, E),
+            tree.calc_bias_translational_acceleration(c, "qdot", B, p, W, W),
+        ]
+
+    singles = [calc(single, c) for c in contexts]
+    for k, (g, entries) in enumerate(zip(calc(stacked, together), zip(*singles, strict=True), strict=True)):
+        check(g, list(entries), str(k))
+        assert np.shape(g)[: len(BATCH)] == BATCH
+
+
+def test_caches() -> None:
+    single, stacked = trees(True)
+    contexts, together = states(True)
+    caches = {
+        "eval_position_kinematics": ("X_WB", "X_PB", "X_FM", "X_BF", "H_FM", "H_PB_W", "com_W", "M_Bo_W"),
+        "eval_velocity_kinematics": ("V_WB", "V_PB", "V_PB_W"),
+        "eval_acceleration_kinematics": ("A_WB", "vdot"),
+        "eval_frame_body_poses": ("X_BF", "X_FB"),
+    }
+    for method, names in caches.items():
+        got = getattr(stacked, method)(together)
+        singles = [getattr(single, method)(c) for c in contexts]
+        for name in names:
+            check(getattr(got, name), [getattr(one, name) for one in singles], name)
+    row = single.bodies[4]
+    for method in ("pose", "spatial_velocity", "spatial_acceleration"):
+        name = f"eval_body_{method}_in_world"
+        got = getattr(stacked, name)(together, stacked.bodies[4])
+        check(got, [getattr(single, name)(c, row) for c in contexts], name)
+
+
+def test_mass_of_some_bodies() -> None:
+    single, stacked = trees(True)
+    contexts, together = states(True)
+
+    def calc(tree: Any, c: Any) -> list[Any]:
+        indices = [tree.bodies[2].index, tree.bodies[5].index]
+        M = tree.calc_spatial_inertia(c, tree.frames[4], indices)
+        return [M.mass, M.com, M.unit_inertia.as_matrix(), tree.get_inertial_parameters(c)]
+
+    singles = [calc(single, c) for c in contexts]
+    for k, (g, entries) in enumerate(zip(calc(stacked, together), zip(*singles, strict=True), strict=True)):
+        check(g, list(entries), str(k))
+
+
+def test_locked_joints_are_at_rest() -> None:
+    _, stacked = trees(True)
+    together = states(True)[1].clone()
+    joint = stacked.joints[1]
+    joint.lock(together)
+    np.testing.assert_array_equal(joint.get_velocities(together), np.zeros((*BATCH, joint.num_velocities)))
+    with pytest.raises(mbt.ArgumentValueError, match="locked"):
+        together.v = np.ones((*BATCH, stacked.num_velocities))
+
+
+def test_configurations() -> None:
+    single, stacked = trees(True)
+    contexts, together = states(True)
+    step = [single.integrate_positions(c.q, c.v, 0.1 * k) for k, c in enumerate(contexts)]
+    times = np.array([0.1 * k for k in range(len(contexts))]).reshape(BATCH)
+    moved = stacked.integrate_positions(together.q, together.v, times)
+    check(moved, step, "integrate_positions")
+    differences = [single.difference_positions(c.q, q) for c, q in zip(contexts, step, strict=True)]
+    check(stacked.difference_positions(together.q, moved), differences, "difference_positions")
+    scaled = [single.normalize_positions(1.5 * c.q) for c in contexts]
+    check(stacked.normalize_positions(1.5 * together.q), scaled, "normalize_positions")
