@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -207,16 +208,18 @@ class ScalarContext(Context):
 
     def _set_frame_poses(self, poses: dict[FrameIndex, Any]) -> None:
         """Write the poses of some frames, all or none; the caller has checked them."""
-        self._write_parameters([("frame_pose", index, X_BF) for index, X_BF in poses.items()])
+        self._write_parameters(
+            [("frame_pose", index, self._as_row("frame_pose", index, X)) for index, X in poses.items()]
+        )
 
     def _write_parameters(self, parts: list[tuple[str, int, Any]]) -> None:
-        """Write numbers at sections and indices of elements."""
+        """Write numbers, (..., n), at sections and indices of elements."""
         scalars = self._scalars
         compiled = self.tree._compiled
         assert compiled is not None
-        arrays = [scalars.as_float_array(values, name).reshape(-1) for name, _, values in parts]
+        arrays = [scalars.as_float_array(values, name) for name, _, values in parts]
         places = [
-            np.arange(array.shape[0]) + compiled.parameter_slice(name, index).start
+            np.arange(array.shape[-1]) + compiled.parameter_slice(name, index).start
             for (name, index, _), array in zip(parts, arrays, strict=True)
         ]
         # First of all what may fail: all parameters have the same number of derivatives.
@@ -231,11 +234,18 @@ class ScalarContext(Context):
 
     def _set_parameter(self, section: str, index: int, values: Any) -> None:
         """Write the numbers of one element; the caller has checked them."""
+        self._set_parameters(index, {section: self._as_row(section, index, values)})
+
+    def _as_row(self, section: str, index: int, values: Any) -> Any:
+        """Return the numbers of one element, whatever their shape is, along the last axis."""
         part = self.tree._compiled.parameter_slice(section, index)  # type: ignore[union-attr]
-        array = self._scalars.as_float_array(values, section).reshape(-1)
-        if array.shape != (part.stop - part.start,):
-            raise ShapeError(f"{section}: expected {part.stop - part.start} numbers, got {array.size}")
-        self._set_parameters(index, {section: array})
+        size = part.stop - part.start
+        array = self._scalars.as_float_array(values, section)
+        # One for all states, or one for each.
+        shape = (size,) if array.size == size else (*self.batch_shape, size)
+        if array.size != math.prod(shape):
+            raise ShapeError(f"{section}: expected {size} numbers, got {array.size}")
+        return array.reshape(shape)
 
     # Computing.
 
@@ -327,7 +337,7 @@ class ScalarContext(Context):
         array = convert(value, what)
         if size == 1 and array.ndim == 0:
             array = array.reshape(1)
-        if array.shape != (size,):
+        if array.shape not in ((size,), (*self.batch_shape, size)):
             raise ShapeError(f"{what}: expected shape ({size},), got {array.shape}")
         return self._scalars.frozen(array.copy())
 

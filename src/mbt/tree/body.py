@@ -252,12 +252,12 @@ class RigidBody(BodyMotion):
                 f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia, got {type(M_BBo_B).__name__}"
             )
         self._check_valid(M_BBo_B)
+        numbers = numbers_of(self, context)
         parts = {
-            "mass": M_BBo_B.mass,
+            "mass": numbers.stack([M_BBo_B.mass]),
             "com": M_BBo_B.com,
             "unit_inertia": M_BBo_B.unit_inertia.components,
         }
-        numbers = numbers_of(self, context)
         context._set_parameters(
             self.node_index, {name: numbers.as_float_array(part, name) for name, part in parts.items()}
         )

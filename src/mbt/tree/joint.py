@@ -322,8 +322,10 @@ class Joint(CoordinateOwner):
     def set_damping_vector(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context`, shape (num_velocities,) [N m s/rad, N s/m]."""
         check_context(self, context)
-        for dof, value in enumerate(self._checked_damping(damping, context._numbers), self.velocity_start):
-            set_parameter(self, context, "damping", dof, value)
+        numbers, start = context._numbers, self.velocity_start
+        vector = self._checked_damping(damping, numbers)
+        for i in range(self.num_velocities):
+            set_parameter(self, context, "damping", start + i, numbers.entry(vector, i))
         return self
 
     def _checked_damping(self, damping: object, numbers: Numbers = DOUBLES) -> FloatArray:

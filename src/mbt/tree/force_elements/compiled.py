@@ -110,11 +110,14 @@ class CompiledForceElement(ForceElement):
         check_context(self, context)
         return get_parameter(self, context, "force_element", self._placed())
 
-    def _set_numbers(self, context: ContextCore, first: int, values: FloatArray | float) -> None:
+    def _set_number(self, context: ContextCore, index: int, value: float) -> None:
+        """Write one of the numbers; it was checked before."""
+        self._set_numbers(context, index, numbers_of(self, context).stack([value]))
+
+    def _set_numbers(self, context: ContextCore, first: int, values: FloatArray) -> None:
         """Write some of the numbers, from entry `first` on; they were checked before."""
-        numbers = numbers_of(self, context)
-        new = numbers.as_float_array(values, "values").reshape(-1)
-        changed = numbers.replaced(self._get_numbers(context), slice(first, first + len(new)), new)
+        part = slice(first, first + values.shape[-1])
+        changed = numbers_of(self, context).replaced(self._get_numbers(context), part, values)
         set_parameter(self, context, "force_element", self._placed(), changed)
 
     def _placed(self) -> int:

@@ -138,21 +138,20 @@ class JointFriction(JointForceElement):
         ArgumentValueError
             Unless ``0 <= coulomb_friction <= breakaway_friction``.
         """
-        _, _, stribeck_velocity, transition_velocity = self._get_numbers(context)
-        numbers = _checked_constants(
+        constants = _checked_constants(
             self._label,
             coulomb_friction,
             breakaway_friction,
-            stribeck_velocity,
-            transition_velocity,
+            self.get_stribeck_velocity(context),
+            self.get_transition_velocity(context),
             numbers_of(self, context),
         )
-        self._set_numbers(context, 0, numbers)
+        self._set_numbers(context, 0, constants)
         return self
 
     def set_stribeck_velocity(self, context: ContextCore, stribeck_velocity: object) -> Self:
         """Set the Stribeck velocity in `context` [rad/s, m/s], greater than zero."""
-        self._set_numbers(
+        self._set_number(
             context,
             2,
             numbers_of(self, context).as_positive(stribeck_velocity, f"{self._label}: stribeck_velocity"),
@@ -161,7 +160,7 @@ class JointFriction(JointForceElement):
 
     def set_transition_velocity(self, context: ContextCore, transition_velocity: object) -> Self:
         """Set the transition velocity in `context` [rad/s, m/s], greater than zero."""
-        self._set_numbers(
+        self._set_number(
             context,
             3,
             numbers_of(self, context).as_positive(transition_velocity, f"{self._label}: transition_velocity"),

@@ -146,7 +146,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     def set_free_length(self, context: ContextCore, free_length: object) -> Self:
         """Set the length without force in `context` [m], greater than zero."""
-        self._set_numbers(
+        self._set_number(
             context, 0, numbers_of(self, context).as_positive(free_length, f"{self._label}: free_length")
         )
         return self
@@ -157,7 +157,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N/m], not negative."""
-        self._set_numbers(
+        self._set_number(
             context, 1, numbers_of(self, context).as_nonnegative(stiffness, f"{self._label}: stiffness")
         )
         return self
@@ -168,7 +168,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     def set_damping(self, context: ContextCore, damping: object) -> Self:
         """Set the damping in `context` [N s/m], not negative."""
-        self._set_numbers(
+        self._set_number(
             context, 2, numbers_of(self, context).as_nonnegative(damping, f"{self._label}: damping")
         )
         return self

@@ -101,7 +101,7 @@ class PrismaticSpring(JointForceElement):
 
     def set_nominal_position(self, context: ContextCore, nominal_position: object) -> Self:
         """Set the translation without force in `context` [m]."""
-        self._set_numbers(
+        self._set_number(
             context,
             0,
             numbers_of(self, context).as_finite(nominal_position, f"{self._label}: nominal_position"),
@@ -114,7 +114,7 @@ class PrismaticSpring(JointForceElement):
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N/m], not negative."""
-        self._set_numbers(
+        self._set_number(
             context, 1, numbers_of(self, context).as_nonnegative(stiffness, f"{self._label}: stiffness")
         )
         return self

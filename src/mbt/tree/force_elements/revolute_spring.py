@@ -102,7 +102,7 @@ class RevoluteSpring(JointForceElement):
 
     def set_nominal_angle(self, context: ContextCore, nominal_angle: object) -> Self:
         """Set the angle without torque in `context` [rad]."""
-        self._set_numbers(
+        self._set_number(
             context, 0, numbers_of(self, context).as_finite(nominal_angle, f"{self._label}: nominal_angle")
         )
         return self
@@ -113,7 +113,7 @@ class RevoluteSpring(JointForceElement):
 
     def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
         """Set the stiffness in `context` [N m/rad], not negative."""
-        self._set_numbers(
+        self._set_number(
             context, 1, numbers_of(self, context).as_nonnegative(stiffness, f"{self._label}: stiffness")
         )
         return self
