@@ -10,6 +10,7 @@ import pytest
 
 import mbt
 import scalars.test_every_method as every
+from scalars.scalar_trees import SECTIONS, count
 from scalars.stacks import BATCH, stack, stacked_clone
 from support.calls import METHODS, SCALARS
 from support.force_element_types import make_everything
@@ -24,7 +25,7 @@ def trees(user_written: bool) -> tuple[Any, Any]:
 
 @cache
 def states(user_written: bool) -> tuple[Any, Any]:
-    """Contexts of one state each, in C order, and one Context of them all."""
+    """Contexts of one state each, in C order, and one Context of them all. Parameters differ, too."""
     single, stacked = trees(user_written)
     rng = np.random.default_rng(5)
     contexts = [random_state(single, rng) for _ in range(int(np.prod(BATCH)))]
@@ -33,6 +34,19 @@ def states(user_written: bool) -> tuple[Any, Any]:
     together = stacked.create_default_context()
     for name in ("q", "v", "actuation"):
         setattr(together, name, stack([getattr(context, name) for context in contexts]))
+    for section in SECTIONS:
+        for i in range(count(single, section)):
+            if section == "frame_pose" and single.frames[i].is_body_frame:
+                continue
+            for k, context in enumerate(contexts):
+                value = context._get_parameter(section, i)
+                if section == "frame_pose":
+                    value = vary("X_PF", value.reshape(4, 4), k).ravel()
+                else:
+                    # What remains of the inertia about the mass centre is positive.
+                    value = vary(section, value, -k if section == "com" else k)
+                context._set_parameter(section, i, value)
+            together._set_parameter(section, i, stack([c._get_parameter(section, i) for c in contexts]))
     return contexts, together
 
 
@@ -66,20 +80,20 @@ def test_methods_of_the_tree(name: str) -> None:
         check(g, list(entries), name)
 
 
-# Arguments that may be others for each state. What setters of parameters take is one for all.
-OF_EACH_STATE = {
-    "A_WB_array", "F_Bo_W", "F_Bp_E", "F_Mo_F", "R_FM", "R_FQ", "V_FM", "X_FM", "X_FQ", "angle", "angles",
-    "angular_rate", "distance", "joint_tau", "p_BP_E", "p_FM", "q", "q_FM", "q_array", "qddot", "qdot",
-    "tau_array", "theta", "theta_dot", "translation", "translation_dot", "v", "v_FM", "v_array", "vdot",
-    "vdot_array", "w_FM",
-}  # fmt: skip
+# Arguments that are the same for all states.
+OF_ALL_STATES = {"joint_dof", "model_instance", "is_enabled", "u", "u_actuator"}
 
 
 def vary(argument: str, value: Any, k: int) -> Any:
     """The argument of state number k."""
-    if argument in ("X_FM", "X_FQ"):
+    if argument in OF_ALL_STATES or not isinstance(value, (float, np.ndarray)):
+        return value
+    if argument == "velocity":
+        # One for each state, where the constants are.
+        value = 0.5
+    if argument.startswith("X_"):
         return value @ mbt.math.make_pose([0.1 * k, 0, 0], rpy=[0.1 * k, 0, 0])
-    if argument in ("R_FM", "R_FQ"):
+    if argument.startswith("R_"):
         return value @ mbt.math.rpy_to_matrix([0.1 * k, 0, 0])
     return np.multiply(value, 1.0 + 0.1 * k)
 
@@ -94,11 +108,11 @@ def test_methods_of_elements(case: tuple[int, str]) -> None:
     given = every.arguments(name, of_stacked, stacked, together)
     givens = []
     for k, context in enumerate(contexts):
-        givens.append(every.arguments(name, of_single, single, context))
-        for argument in OF_EACH_STATE & set(givens[-1]):
-            givens[-1][argument] = vary(argument, givens[-1][argument], k)
-    for argument in OF_EACH_STATE & set(given):
-        given[argument] = stack([one[argument] for one in givens])
+        own = every.arguments(name, of_single, single, context)
+        givens.append({argument: vary(argument, value, k) for argument, value in own.items()})
+    for argument, value in givens[0].items():
+        if argument not in OF_ALL_STATES and isinstance(value, (float, np.ndarray)):
+            given[argument] = stack([one[argument] for one in givens])
     singles = [
         every.call_with(of_single, name, one, context) for one, context in zip(givens, contexts, strict=True)
     ]

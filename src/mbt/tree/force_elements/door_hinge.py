@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from operator import add, mul
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -78,6 +79,14 @@ class DoorHingeConfig:
             # The way to write a field of a frozen dataclass.
             object.__setattr__(self, field.name, self._checked(field.name, DOUBLES, type(self).__name__))
 
+    @classmethod
+    def _of_context(cls, constants: Sequence[Any]) -> DoorHingeConfig:
+        """Return the constants that a Context has, in order; they were checked when it took them."""
+        config = object.__new__(cls)
+        for field, value in zip(fields(cls), constants, strict=True):
+            object.__setattr__(config, field.name, value)
+        return config
+
     def _checked(self, name: str, numbers: Numbers, what: str) -> Any:
         """Return a constant as a number of the scalar of a Context."""
         check = numbers.as_finite if name == "spring_zero_angle_rad" else numbers.as_nonnegative
@@ -151,7 +160,7 @@ class DoorHinge(JointForceElement):
         """Return the constants that `context` has, in numbers of its scalar."""
         numbers = numbers_of(self, context)
         constants = self._get_numbers(context)
-        return DoorHingeConfig(*(numbers.entry(constants, i) for i in range(constants.shape[-1])))
+        return DoorHingeConfig._of_context([numbers.entry(constants, i) for i in range(constants.shape[-1])])
 
     def set_config(self, context: ContextCore, config: DoorHingeConfig) -> Self:
         """Set the constants in `context`.
