@@ -247,3 +247,19 @@ def test_configurations() -> None:
     check(stacked.difference_positions(together.q, moved), differences, "difference_positions")
     scaled = [single.normalize_positions(1.5 * c.q) for c in contexts]
     check(stacked.normalize_positions(1.5 * together.q), scaled, "normalize_positions")
+
+
+def test_state_of_a_model_instance() -> None:
+    single, stacked = trees(True)
+    contexts, together = states(True)
+    contexts, together = [context.clone() for context in contexts], together.clone()
+    instance = mbt.default_model_instance()
+    for getter in ("get_positions", "get_velocities", "get_positions_and_velocities", "get_actuation"):
+        values = [getattr(single, getter)(c, instance) for c in contexts]
+        check(getattr(stacked, getter)(together, instance), values, getter)
+        setter = "set" + getter[3:]
+        for c, value in zip(contexts, values, strict=True):
+            getattr(single, setter)(c, instance, 1.25 * value)
+        getattr(stacked, setter)(together, instance, 1.25 * stack(values))
+        for name in ("q", "v", "actuation"):
+            check(getattr(together, name), [getattr(c, name) for c in contexts], f"{setter}: {name}")
