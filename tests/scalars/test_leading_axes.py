@@ -134,6 +134,17 @@ def random_forces(contexts: Any, together: Any) -> tuple[list[Any], Any]:
     return singles, stacked
 
 
+def test_arithmetic_of_forces() -> None:
+    contexts, together = states(True)
+    singles, forces = random_forces(contexts, together)
+    factors = np.linspace(0.5, 2.0, len(contexts))
+    singles = [(f - (f * x) / 4.0) / x for f, x in zip(singles, factors, strict=True)]
+    x = factors.reshape(BATCH)
+    got = (forces - (forces * x) / 4.0) / x
+    check(got.body_forces, [f.body_forces for f in singles], "body_forces")
+    check(got.generalized_forces, [f.generalized_forces for f in singles], "generalized_forces")
+
+
 METHODS_WITH_FORCES = (
     "calc_inverse_dynamics",
     "calc_forward_dynamics",

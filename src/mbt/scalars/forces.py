@@ -98,6 +98,11 @@ class ScalarForces(MultibodyForces):
         self._make_room([self._generalized_forces, tau])
         self._numbers.add(self._generalized_forces[..., start : start + tau.shape[-1]], tau)
 
+    def _over(self, number: Any, axes: int) -> Any:
+        """Return one number, or one for each state, that broadcasts over so many axes of a state."""
+        is_array = isinstance(number, self._numbers.array_type) and number.ndim
+        return number[(..., *(None,) * axes)] if is_array else number
+
     def __isub__(self, other: MultibodyForces) -> Self:
         """Subtract other forces from these."""
         if not isinstance(other, ScalarForces):
@@ -109,8 +114,8 @@ class ScalarForces(MultibodyForces):
         if isinstance(factor, MultibodyForces):
             return NotImplemented
         s = self._numbers.as_float(factor, "factor")
-        self._body_forces = self._numbers.scale(self._body_forces, s)
-        self._generalized_forces = self._numbers.scale(self._generalized_forces, s)
+        self._body_forces = self._numbers.scale(self._body_forces, self._over(s, 2))
+        self._generalized_forces = self._numbers.scale(self._generalized_forces, self._over(s, 1))
         return self
 
     def __itruediv__(self, divisor: Any) -> Self:  # type: ignore[misc]
@@ -120,8 +125,8 @@ class ScalarForces(MultibodyForces):
         s = self._numbers.as_float(divisor, "divisor")
         if self._numbers.is_zero(s):
             raise ArgumentValueError("divisor: forces cannot be divided by zero")
-        self._body_forces = self._numbers.divide(self._body_forces, s)
-        self._generalized_forces = self._numbers.divide(self._generalized_forces, s)
+        self._body_forces = self._numbers.divide(self._body_forces, self._over(s, 2))
+        self._generalized_forces = self._numbers.divide(self._generalized_forces, self._over(s, 1))
         return self
 
     def __eq__(self, other: object) -> bool:
