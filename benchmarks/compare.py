@@ -1,6 +1,7 @@
 """Single calls from Python, mbt beside other libraries on the same URDF text.
 
-    python benchmarks/compare.py [FILE.urdf ...] [--floating FILE.urdf ...] [--functions NAME ...]
+    python benchmarks/compare.py [FILE.urdf ...] [--floating FILE.urdf ...] [--models NAME ...]
+                                 [--functions NAME ...] [--contenders NAME ...]
 
 Microseconds per call over 16 changing states, in CPU time of the thread, the empty loop subtracted: minimum,
 and in brackets the median, of interleaved rounds. What a call returns is compared with mbt before the clock
@@ -25,7 +26,7 @@ import numpy as np
 import mbt
 from contenders import FUNCTIONS, GRAVITY, Call, Contender, Functional, State, WithContext
 from mbt.models import model_names, model_path
-from models import Array, BenchmarkModel, chain, humanoid, read_lumped, seven_joint_arm
+from models import Array, BenchmarkModel, chain, humanoid, make_model, read_lumped, seven_joint_arm
 from peers import Drake, Dynibo, MuJoCo, Pinocchio
 
 CONTENDERS: tuple[type[Contender], ...] = (Functional, WithContext, Pinocchio, Dynibo, MuJoCo, Drake)
@@ -66,6 +67,12 @@ def make_states(tree: Any, floating: bool) -> list[State]:
         for state in states:
             state.q[:4] /= np.linalg.norm(state.q[:4])
     return states
+
+
+def make_batch(states: list[State], size: int) -> State:
+    """Return states, again and again, as one state with a leading axis."""
+    columns = zip(*((state.q, state.v, state.x) for state in states), strict=True)
+    return State(*(np.resize(column, (size, len(column[0]))) for column in columns))
 
 
 # Agreement ----------------------------------------------------------------------------------------------
@@ -148,13 +155,19 @@ def compare(
         )
 
 
-def run(model: BenchmarkModel, functions: Sequence[str], rounds: int, notes: list[str]) -> Iterator[Result]:
-    """Compare everybody who can read the model."""
+def run(
+    model: BenchmarkModel,
+    functions: Sequence[str],
+    candidates: Sequence[type[Contender]],
+    rounds: int,
+    notes: list[str],
+) -> Iterator[Result]:
+    """Compare all candidates who can read the model."""
     tree = mbt.load_model(
         model.urdf, base="floating" if model.floating else "fixed", gravity=(0, 0, -GRAVITY)
     )
     contenders = []
-    for contender in CONTENDERS:
+    for contender in candidates:
         try:
             contenders.append(contender(model, tree))
         except ImportError as error:
@@ -256,9 +269,21 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="FILE.urdf",
         help="models with a floating base",
     )
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        type=make_model,
+        default=[],
+        metavar="NAME",
+        help="models made here: arm7, humanoid, chain and its number of joints",
+    )
     names = [function.replace(" ", "-") for function in FUNCTIONS]
     parser.add_argument(
         "--functions", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names)
+    )
+    names = [contender.name for contender in CONTENDERS]
+    parser.add_argument(
+        "--contenders", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names)
     )
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--calls", action="store_true", help="print the statements behind the figures")
@@ -269,13 +294,14 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     options = parse_arguments(arguments)
     functions = [function for function in FUNCTIONS if function.replace(" ", "-") in options.functions]
-    models = [read_lumped(path) for path in options.files]
+    candidates = [contender for contender in CONTENDERS if contender.name in options.contenders]
+    models = [*options.models, *(read_lumped(path) for path in options.files)]
     models += [read_lumped(path, floating=True) for path in options.floating]
     notes: list[str] = []
     results: list[Result] = []
     for model in models or default_models():
         print(f"{model.name} ...", file=sys.stderr)
-        results += run(model, functions, options.rounds, notes)
+        results += run(model, functions, candidates, options.rounds, notes)
     print_table(results)
     print_summary(results)
     if options.calls:

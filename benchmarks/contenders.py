@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,6 +26,7 @@ GRAVITY = 9.80665  # one of the contenders has it built in
 INVERSE_DYNAMICS = "inverse dynamics"
 MASS_MATRIX = "mass matrix"
 FORWARD_DYNAMICS = "forward dynamics"
+BIAS_TERM = "bias term"
 BODY_POSES = "body poses"
 INVERSE_DYNAMICS_DERIVATIVES = "inverse dynamics derivatives"
 FORWARD_DYNAMICS_DERIVATIVES = "forward dynamics derivatives"
@@ -34,7 +35,7 @@ DERIVATIVES = (INVERSE_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES)
 INVERSE_DYNAMICS_GRADIENT = "inverse dynamics gradient"
 FORWARD_DYNAMICS_GRADIENT = "forward dynamics gradient"
 GRADIENTS = (INVERSE_DYNAMICS_GRADIENT, FORWARD_DYNAMICS_GRADIENT)
-PLAIN_FUNCTIONS = (INVERSE_DYNAMICS, MASS_MATRIX, FORWARD_DYNAMICS, BODY_POSES, *DERIVATIVES)
+PLAIN_FUNCTIONS = (INVERSE_DYNAMICS, MASS_MATRIX, FORWARD_DYNAMICS, BIAS_TERM, BODY_POSES, *DERIVATIVES)
 FUNCTIONS = (*PLAIN_FUNCTIONS, *GRADIENTS)
 
 
@@ -84,6 +85,14 @@ class Contender:
     def statement(self, call: Call) -> str:
         """Return the statement of a call on this model."""
         return call.statement
+
+    def as_function(self, function: str, state: State) -> Callable[[], None]:
+        """Return the first statement of a function, on one state, as a Python function."""
+        values = dict(zip(self.variables.split(", "), self.arguments(function, state), strict=True))
+        namespace = self.namespace | values
+        exec(f"def call():\n    {self.statement(self.calls[function][0])}", namespace)
+        result: Callable[[], None] = namespace["call"]
+        return result
 
     # Conventions ----------------------------------------------------------------------------------------
 
@@ -147,6 +156,9 @@ class Contender:
             return T.T @ result @ T
         if function == FORWARD_DYNAMICS:
             return np.linalg.solve(T, result - self.Tdot_v(state))
+        if function == BIAS_TERM:
+            M = mbt.functional.mass_matrix(self.tree, state.q)
+            return T.T @ result + M @ np.linalg.solve(T, self.Tdot_v(state))
         if function in DERIVATIVES:
             return np.array(self.derivatives(function, state, *map(np.array, result)))
         return self.poses(result)
@@ -184,10 +196,13 @@ class Functional(Contender):
 
     name = "mbt"
     module = "mbt"
+    #: Shape of a batch of states, in front of that of one state.
+    batch: tuple[int, ...] = ()
     calls: ClassVar = {
         INVERSE_DYNAMICS: (Call("inverse_dynamics(tree, q, v, x, out=tau)", "tau"),),
         MASS_MATRIX: (Call("mass_matrix(tree, q, out=M)", "M"),),
         FORWARD_DYNAMICS: (Call("forward_dynamics(tree, q, v, x, out=vdot)", "vdot"),),
+        BIAS_TERM: (Call("bias_term(tree, q, v, out=Cv)", "Cv"),),
         BODY_POSES: (Call("body_poses(tree, q, out=X_WB)", "X_WB"),),
         INVERSE_DYNAMICS_DERIVATIVES: (
             Call("inverse_dynamics_derivatives(tree, q, v, x, out=three)", "three"),
@@ -202,18 +217,31 @@ class Functional(Contender):
         functions = (function.replace(" ", "_") for function in PLAIN_FUNCTIONS)
         self.namespace = {name: getattr(mbt.functional, name) for name in functions} | {
             "tree": self.tree,
-            "tau": np.empty(nv),
-            "vdot": np.empty(nv),
-            "M": np.empty((nv, nv)),
-            "X_WB": np.empty((nb, 4, 4)),
-            "three": tuple(np.empty((3, nv, nv))),
+            "tau": np.empty((*self.batch, nv)),
+            "vdot": np.empty((*self.batch, nv)),
+            "Cv": np.empty((*self.batch, nv)),
+            "M": np.empty((*self.batch, nv, nv)),
+            "X_WB": np.empty((*self.batch, nb, 4, 4)),
+            "three": tuple(np.empty((3, *self.batch, nv, nv))),
         }
+
+    def arguments(self, function: str, state: State) -> tuple[Any, ...]:
+        return state.q, state.v, state.x
 
     def velocity_columns(self) -> Array:
         return np.array([joint.velocity_start for joint in self.joints])
 
     def poses(self, result: Any) -> Array:
         return np.array([result[self.tree.get_body_by_name(name).node_index] for name in self.links])
+
+
+class InBatches(Functional):
+    """The functions of `mbt.functional` on many states at a time."""
+
+    def __init__(self, model: BenchmarkModel, tree: Any, size: int) -> None:
+        self.name = f"mbt, {size} states"
+        self.batch = (size,)
+        super().__init__(model, tree)
 
 
 class WithContext(Functional):
@@ -232,6 +260,7 @@ class WithContext(Functional):
         FORWARD_DYNAMICS: (
             Call("context.q = q; context.v = v; forward_dynamics(context, x, out=vdot)", "vdot"),
         ),
+        BIAS_TERM: (Call("context.q = q; context.v = v; bias_term(context, out=Cv)", "Cv"),),
         # A result that is kept keeps its cache: the next one is computed into new memory.
         BODY_POSES: (
             Call("context.q = q; X_WB = eval_position_kinematics(context).X_WB", "X_WB"),
@@ -276,6 +305,7 @@ class WithContext(Functional):
             "inverse_dynamics": self.tree.calc_inverse_dynamics,
             "mass_matrix": self.tree.calc_mass_matrix,
             "forward_dynamics": self.tree.calc_forward_dynamics,
+            "bias_term": self.tree.calc_bias_term,
             "inverse_dynamics_derivatives": self.tree.calc_inverse_dynamics_derivatives,
             "forward_dynamics_derivatives": self.tree.calc_forward_dynamics_derivatives,
             "eval_position_kinematics": self.tree.eval_position_kinematics,

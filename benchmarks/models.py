@@ -67,6 +67,15 @@ class Joint:
 # Made here ----------------------------------------------------------------------------------------------
 
 
+def make_model(name: str) -> BenchmarkModel:
+    """Return a model made here: ``arm7``, ``humanoid``, or ``chain`` and its number of joints."""
+    if name == "arm7":
+        return seven_joint_arm()
+    if name == "humanoid":
+        return humanoid()
+    return chain(int(name.removeprefix("chain")))
+
+
 def cylinder(mass: float, radius: float, length: float) -> Inertia:
     """Return the inertia of a solid cylinder that stands on the origin along z."""
     across = mass * (3 * radius**2 + length**2) / 12

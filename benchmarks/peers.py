@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from contenders import (
+    BIAS_TERM,
     BODY_POSES,
     FORWARD_DYNAMICS,
     FORWARD_DYNAMICS_DERIVATIVES,
@@ -48,6 +49,7 @@ class Pinocchio(Contender):
             Call("vdot = aba(model, data, q, v, x, LOCAL)", "vdot"),
             Call("vdot = aba(model, data, q, v, x, WORLD)", "vdot"),
         ),
+        BIAS_TERM: (Call("Cv = bias_term(weightless, data, q, v)", "Cv"),),
         BODY_POSES: (
             Call("forward_kinematics(model, data, q); X = array([X.homogeneous for X in poses()])", "X"),
             Call("forward_kinematics(model, data, q); stack(rotations, out=R); stack(places, out=p)", "R, p"),
@@ -65,10 +67,13 @@ class Pinocchio(Contender):
         root = [pin.JointModelFreeFlyer()] if self.floating else []
         self.pin_model = model = pin.buildModelFromXML(self.model.urdf, *root)
         model.gravity.linear = np.array([0, 0, -GRAVITY])
-        data = model.createData()
+        weightless, data = model.copy(), model.createData()
+        weightless.gravity.linear = np.zeros(3)
         self.namespace = {
             "rnea": pin.rnea,
             "crba": pin.crba,
+            "bias_term": pin.nonLinearEffects,
+            "weightless": weightless,
             "aba": pin.aba,
             "rnea_derivatives": pin.computeRNEADerivatives,
             "aba_derivatives": pin.computeABADerivatives,
@@ -317,6 +322,7 @@ class Drake(Contender):
                 "vdot",
             ),
         ),
+        BIAS_TERM: (Call("set_state(context, state); Cv = bias_term(context)", "Cv"),),
         BODY_POSES: (
             Call(
                 "set_positions(context, q); "
@@ -364,6 +370,7 @@ class Drake(Contender):
             "inverse_dynamics": plant.CalcInverseDynamics,
             "mass_matrix": plant.CalcMassMatrix,
             "mass_matrix_via_inverse_dynamics": plant.CalcMassMatrixViaInverseDynamics,
+            "bias_term": plant.CalcBiasTerm,
             "applied": force_port.FixValue(context, np.zeros(self.nv)),
             "accelerations": plant.get_generalized_acceleration_output_port().Eval,
             "pose": plant.EvalBodyPoseInWorld,
