@@ -1,0 +1,274 @@
+"""Instructions of the hot calls, counted by callgrind, beside the recorded ones and the time of `pin`.
+
+    python benchmarks/instruction_counts.py [--record] [--limit 0.03]
+
+Of each call: the instructions that one call executes when everything is warm, of x86-64-v3, those of an empty
+Python function subtracted. Counts repeat where times do not, but they do not see stalls: hence, beside them,
+the time of the call over that of pin, where pin is installed. Recorded counts are those of one compiler and
+one Python version; of others nothing is known, and nothing fails, until `--record` adds them. Exits with 1
+when a count is above the recorded one by more than the limit. The last line printed is the summary.
+Needs valgrind with its headers, and a C compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib.util
+import json
+import os
+import platform
+import re
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+RECORDS = HERE / "instruction_counts.json"
+ISA = "v3"  # what valgrind can run
+MODELS = ("chain2", "arm7", "chain30", "humanoid")
+BATCH = 64
+WARM_UP = 64  # calls, after which the interpreter has specialised their code
+REPEATS = 3  # the least counts
+
+# By call, by model.
+Counts = dict[str, dict[str, int]]
+
+
+# In the process under callgrind -------------------------------------------------------------------------
+
+
+def calls() -> Iterator[tuple[str, str, Callable[[], None]]]:
+    """Yield the model, the name and the function of each call."""
+    import mbt
+    from compare import make_batch, make_states
+    from contenders import DERIVATIVES, PLAIN_FUNCTIONS, Functional, InBatches, WithContext
+    from models import make_model
+
+    for model in map(make_model, MODELS):
+        tree = mbt.load_model(model.urdf, base="floating" if model.floating else "fixed")
+        states = make_states(tree, model.floating)
+        for contender in (Functional(model, tree), WithContext(model, tree)):
+            for function in contender.calls:
+                yield model.name, f"{contender.name}: {function}", contender.as_function(function, states[0])
+        batches = InBatches(model, tree, BATCH)
+        batch = make_batch(states, BATCH)
+        for function in PLAIN_FUNCTIONS:
+            if function not in DERIVATIVES:
+                yield model.name, f"{batches.name}: {function}", batches.as_function(function, batch)
+
+
+def put_in_order(function: Callable[[], None]) -> None:
+    """Move the arrays of a call, inputs first, to aligned places in one block.
+
+    Wherever arrays lie by chance, to see that they do not overlap takes more or fewer instructions: 2 % of a
+    small call.
+    """
+    import numpy as np
+
+    alignment = 64 // np.dtype(float).itemsize
+    variables = function.__globals__
+    arrays = [value for value in variables.values() if type(value) is np.ndarray]
+    arrays += [array for value in variables.values() if type(value) is tuple for array in value]
+    block = np.empty(sum(array.size + alignment for array in arrays) + alignment)
+    place = -block.ctypes.data // block.itemsize % alignment
+
+    def move(value: Any) -> Any:
+        nonlocal place
+        if type(value) is tuple:
+            return tuple(map(move, value))
+        if type(value) is not np.ndarray:
+            return value
+        moved = block[place : place + value.size].reshape(value.shape)
+        moved[...] = value
+        place += -(-value.size // alignment) * alignment
+        return moved
+
+    for name in sorted(variables, key=lambda name: (name not in ("q", "v", "x"), name)):
+        variables[name] = move(variables[name])
+
+
+def compiler_of(library: Path) -> str:
+    """Return name and major version of the compiler that a library says it was made with."""
+    content = library.read_bytes()
+    # Objects of the C library, made by GCC, are in all of them.
+    for name, pattern in (("clang", rb"clang version (\d+)\."), ("gcc", rb"GCC: \([^)]*\) (\d+)\.")):
+        if versions := re.findall(pattern, content):
+            return f"{name} {max(map(int, versions))}"
+    return "unknown compiler"
+
+
+def count_all(control_library: str) -> None:
+    """Count every call; print what ran, and the label of each call in the order of the dumps."""
+    import numpy as np
+
+    from mbt._core import kernels
+
+    spec = importlib.util.spec_from_file_location("callgrind_control", control_library)
+    assert spec is not None
+    assert spec.loader is not None
+    control: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(control)
+
+    everything: list[tuple[str, str, Callable[[], None]]] = [("", "", lambda: None), *calls()]
+    for _, _, function in everything[1:]:
+        put_in_order(function)
+    for _, _, function in everything:
+        for _ in range(WARM_UP):
+            function()
+    gc.collect()
+    gc.disable()
+    control.start()
+    for i, (_, _, function) in enumerate(everything):
+        function()
+        for _ in range(REPEATS):
+            control.count(function, str(i))
+    python = ".".join(platform.python_version_tuple()[:2])
+    key = f"{compiler_of(Path(kernels.__file__))}, Python {python}"
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}"
+    print(json.dumps({"key": key, "with": versions, "labels": [label[:2] for label in everything]}))
+
+
+# Around it ----------------------------------------------------------------------------------------------
+
+
+def environment() -> dict[str, str]:
+    """Return an environment in which runs repeat."""
+    fixed = {"MBT_ISA": ISA, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return {**os.environ, **fixed}
+
+
+def compile_control(directory: Path) -> Path:
+    """Compile the library that talks to callgrind."""
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    source, library = HERE / "callgrind_control.c", directory / "callgrind_control.so"
+    flags = ["-O1", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}"]
+    subprocess.run([*compiler, *flags, str(source), "-o", str(library)], check=True)
+    return library
+
+
+def measure_counts() -> tuple[str, dict[str, Any]]:
+    """Return compiler and Python version, and a record: the counts, and what else they were made with."""
+    with tempfile.TemporaryDirectory() as name:
+        library, dump = compile_control(Path(name)), Path(name, "dump")
+        valgrind = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no"]
+        child = [sys.executable, __file__, "--count-with", str(library)]
+        command = [*valgrind, f"--callgrind-out-file={dump}", *child]
+        run = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, text=True, check=True)
+        made = json.loads(run.stdout)
+        least: dict[int, int] = {}
+        for path in Path(name).glob("dump.*"):
+            if label := re.search(r"^desc: Trigger: Client Request: (\d+)$", text := path.read_text(), re.M):
+                cost = re.search(r"^totals: (\d+)$", text, re.M)
+                assert cost is not None
+                i, instructions = int(label[1]), int(cost[1])
+                least[i] = min(instructions, least.get(i, instructions))
+    counts: Counts = {}
+    for i, (model, call) in enumerate(made["labels"][1:], start=1):
+        counts.setdefault(call, {})[model] = least[i] - least[0]
+    return made["key"], {"with": made["with"], "counts": counts}
+
+
+def measure_times() -> dict[tuple[str, str], float]:
+    """Return the times of calls over those of pin, by call and model; nothing where pin is not installed."""
+    if importlib.util.find_spec("pinocchio") is None:
+        return {}
+    with tempfile.TemporaryDirectory() as name:
+        output = Path(name, "times.json")
+        options = ["--models", *MODELS, "--contenders", "mbt", "mbt Context", "pin", "--rounds", "10"]
+        command = [sys.executable, str(HERE / "compare.py"), *options, "--json", str(output)]
+        subprocess.run(command, env=environment(), check=True, capture_output=True)
+        results: list[dict[str, Any]] = json.loads(output.read_text())
+    times = {(row["contender"], row["function"], row["model"]): row["minimum"] for row in results}
+    return {
+        (f"{contender}: {function}", model): time / times["pin", function, model]
+        for (contender, function, model), time in times.items()
+        if ("pin", function, model) in times
+    }
+
+
+# Report -------------------------------------------------------------------------------------------------
+
+
+def print_table(counts: Counts, recorded: Counts, ratios: dict[tuple[str, str], float]) -> None:
+    """One row per call and model."""
+    width = max(map(len, counts))
+    head = f"{'call':<{width}}  {'model':<9}{'recorded':>10}{'now':>10}{'change':>9}{'time / pin':>12}"
+    print(f"instructions per call, x86-64-{ISA}\n\n{head}\n{'-' * len(head)}")
+    for call, by_model in counts.items():
+        for model, count in by_model.items():
+            before = recorded.get(call, {}).get(model)
+            change = f"{count / before - 1:+.2%}" if before else ""
+            ratio = ratios.get((call, model))
+            print(
+                f"{call:<{width}}  {model:<9}{before or '-':>10}{count:>10}{change:>9}"
+                + (f"{ratio:>12.2f}" if ratio else "")
+            )
+
+
+def changes(counts: Counts, recorded: Counts) -> Iterator[tuple[float, str, str, int, int]]:
+    """Yield the change, call, model, count before and count after of what both have."""
+    for call, by_model in counts.items():
+        for model, after in by_model.items():
+            if before := recorded.get(call, {}).get(model):
+                yield after / before - 1, call, model, before, after
+
+
+def report(key: str, record: dict[str, Any], recorded: dict[str, Any] | None, limit: float) -> int:
+    """Print what is beyond the limit, and the summary; return the status to exit with."""
+    if recorded is None:
+        print(f"NOT COMPARED: instruction counts, of which none are recorded for {key}; --record adds them")
+        return 0
+    counts: Counts = record["counts"]
+    everything = list(changes(counts, recorded["counts"]))
+    more = [change for change in everything if change[0] > limit]
+    less = [change for change in everything if change[0] < -limit]
+    total = sum(len(by_model) for by_model in counts.values())
+    if record["with"] != recorded["with"]:
+        print(f"recorded with {recorded['with']}, now {record['with']}")
+    for title, some in (("MORE INSTRUCTIONS", more), ("fewer instructions: record them", less)):
+        if some:
+            print(f"{title} (the limit is {limit:.0%}):")
+            for change, call, model, before, after in sorted(some, key=lambda x: -abs(x[0])):
+                print(f"  {call} of {model}: before {before}, after {after}, {change:+.1%}")
+    news = f", {len(less)} below it: record them" if less else ""
+    news += f", {total - len(everything)} not recorded" if total > len(everything) else ""
+    within = len(everything) - len(more) - len(less)
+    print(
+        f"instruction counts of {key}: {len(more)} more than {limit:.0%} above the recorded ones, "
+        f"{within} within{news}"
+    )
+    return 1 if more else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", action="store_true", help="keep these counts as those to compare with")
+    parser.add_argument("--limit", type=float, default=0.03, help="how much more is an error")
+    parser.add_argument("--count-with", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.count_with:
+        count_all(options.count_with)
+        return 0
+    key, record = measure_counts()
+    records: dict[str, dict[str, Any]] = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
+    recorded = records.get(key)
+    print_table(record["counts"], recorded["counts"] if recorded else {}, measure_times())
+    print()
+    if options.record:
+        records[key] = record
+        RECORDS.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n")
+        print(f"recorded for {key}")
+        return 0
+    return report(key, record, recorded, options.limit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
