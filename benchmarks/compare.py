@@ -205,8 +205,24 @@ def print_table(results: list[Result]) -> None:
 
 
 def _cell(row: Result) -> str:
-    digits = 3 if row.minimum < 10 else 2 if row.minimum < 100 else 1
+    digits = _digits(row.minimum)
     return f"{'' if row.agrees else '!'}{row.minimum:.{digits}f} ({row.median:.{digits}f})"
+
+
+def _digits(time: float) -> int:
+    return 3 if time < 10 else 2 if time < 100 else 1
+
+
+def print_markdown(results: list[Result]) -> None:
+    """Print the minima as a table for docs/benchmarks.md."""
+    names = list(dict.fromkeys(result.contender for result in results))
+    print(f"| function | model | {' | '.join(names)} | fastest peer / mbt |")
+    print("|---|---|" + "--:|" * (len(names) + 1))
+    for rows in sorted(_by_row(results), key=lambda rows: FUNCTIONS.index(rows[0].function)):
+        times = {row.contender: f"{row.minimum:.{_digits(row.minimum)}f}" for row in rows if row.agrees}
+        ratio = _ratio(rows, "mbt", None) or _ratio(rows, "mbt Context", None)
+        cells = [rows[0].function, rows[0].model, *(times.get(name, "") for name in names)]
+        print(f"| {' | '.join(cells)} | {f'{ratio:.1f}' if ratio else ''} |")
 
 
 def _by_row(results: list[Result]) -> Iterator[list[Result]]:
@@ -287,6 +303,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--calls", action="store_true", help="print the statements behind the figures")
+    parser.add_argument("--markdown", action="store_true", help="print the minima as a table in Markdown too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
     return parser.parse_args(arguments)
 
@@ -304,6 +321,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         results += run(model, functions, candidates, options.rounds, notes)
     print_table(results)
     print_summary(results)
+    if options.markdown:
+        print_markdown(results)
     if options.calls:
         print_calls(results)
     for note in dict.fromkeys(notes):
