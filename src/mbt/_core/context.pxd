@@ -43,6 +43,8 @@ cdef class AccelerationKinematicsCache:
 
 cdef class ContextCore:
     cdef readonly object tree
+    # Methods of the tree for this Context; None: the compiled ones, of one state of doubles.
+    cdef public object _methods
     cdef CompiledModel compiled
     cdef Memory _q, _v, _actuation
     cdef double* q_data                      # what _q and _v hold

@@ -55,6 +55,7 @@ class AccelerationKinematicsCache:
 @disjoint_base
 class ContextCore:
     def __new__(cls, tree: MultibodyTree) -> Self: ...
+    _methods: Any
     @property
     def tree(self) -> MultibodyTree: ...
     @property

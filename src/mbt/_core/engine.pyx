@@ -21,6 +21,8 @@ cdef class TreeCore(TreeDerivatives):
         Gravity has none with every centre of mass at the World origin; each element says where its own is zero.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_potential_energy(c)
         cdef Derived derived = c.derived()
         cdef PositionKinematicsCache pc = c.position()
         cdef double energy
@@ -36,6 +38,8 @@ cdef class TreeCore(TreeDerivatives):
     def calc_kinetic_energy(self, context):
         """Return the kinetic energy [J], that of the rotors included."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_kinetic_energy(c)
         cdef Derived derived = c.derived()
         cdef double energy
         kernels.kinetic_energy(
@@ -46,6 +50,8 @@ cdef class TreeCore(TreeDerivatives):
     def calc_conservative_power(self, context):
         """Return the power [W] of conservative forces: minus the rate of the potential energy."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_conservative_power(c)
         cdef Derived derived = c.derived()
         cdef PositionKinematicsCache pc = c.position()
         cdef VelocityKinematicsCache vc = c.velocity()
@@ -63,6 +69,8 @@ cdef class TreeCore(TreeDerivatives):
     def calc_non_conservative_power(self, context):
         """Return the power [W] of all other forces: joint damping, and what force elements generate or dissipate."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_non_conservative_power(c)
         cdef Derived derived = c.derived()
         cdef PositionKinematicsCache pc = c.position()
         cdef VelocityKinematicsCache vc = c.velocity()
@@ -98,6 +106,8 @@ cdef class TreeCore(TreeDerivatives):
     def _calc_force_element(self, context, int index, str what, pc=None, vc=None):
         """Return "potential_energy" [J], "conservative_power" or "non_conservative_power" [W] of one element."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._calc_force_element(c, index, what, pc, vc)
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache position = self.position_of(c, pc)
         cdef VelocityKinematicsCache velocity = None if what == "potential_energy" else self.velocity_of(c, vc)
@@ -113,6 +123,8 @@ cdef class TreeCore(TreeDerivatives):
     def _add_force_element(self, context, int index, pc, vc, forces):
         """Add the force of one element to `forces`."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._add_force_element(c, index, pc, vc, forces)
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache position = self.position_of(c, pc)
         cdef VelocityKinematicsCache velocity = self.velocity_of(c, vc)
@@ -127,6 +139,8 @@ cdef class TreeCore(TreeDerivatives):
     def _add_gravity(self, context, pc, forces):
         """Add the force of gravity on each body to `forces`."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._add_gravity(c, pc, forces)
         cdef PositionKinematicsCache position = self.position_of(c, pc)
         cdef Derived derived = c.derived()
         body_forces, _ = self.arrays_of(&c.compiled.model, forces, "forces")
@@ -137,6 +151,8 @@ cdef class TreeCore(TreeDerivatives):
     def _calc_gravity(self, context, str what, pc=None, vc=None):
         """Return "potential_energy" [J] or "conservative_power" [W] of gravity."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._calc_gravity(c, what, pc, vc)
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache position = self.position_of(c, pc)
         cdef VelocityKinematicsCache velocity

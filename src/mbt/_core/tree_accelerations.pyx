@@ -64,7 +64,10 @@ cdef class TreeAccelerations(TreeJacobians):
         SingularityError
             When no mass resists a degree of freedom.
         """
-        return self.accelerations(self.own(context))
+        cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.eval_acceleration_kinematics(c)
+        return self.accelerations(c)
 
     cdef AccelerationKinematicsCache accelerations(self, ContextCore c):
         cdef ForwardAccelerations entry
@@ -98,12 +101,16 @@ cdef class TreeAccelerations(TreeJacobians):
         Cached and read-only; see `eval_acceleration_kinematics`.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.eval_body_spatial_acceleration_in_world(c, body)
         from mbt.context.checks import body_node_index
         return self.accelerations(c).A_WB[body_node_index(self, body)]
 
     def _calc_frame_acceleration(self, context, frame_F, frame_M, frame_E, str name_M, str name_E):
         """A_MF_E, (6,), by forward dynamics. The names are those of the arguments in messages."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._calc_frame_acceleration(c, frame_F, frame_M, frame_E, name_M, name_E)
         cdef const Model* m = &c.compiled.model
         cdef int f = self.frame(frame_F, "frame_F")
         cdef int a = self.frame(frame_M, name_M)
@@ -158,6 +165,8 @@ cdef class TreeAccelerations(TreeJacobians):
         array([[ 0.,  0.,  0.,  0.,  0., 20.]])
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_reaction_forces(c, out=out)
         cdef const Model* m = &c.compiled.model
         ends = self.joint_ends()
         cdef const int* end = <const int*>cnp.PyArray_DATA(ends)

@@ -69,10 +69,16 @@ cdef class TreeCaches:
 
     def _position_of(self, context, pc=None):
         """The cache given, if it belongs to the present state; that of the Context by default."""
-        return self.position_of(self.own(context), pc)
+        cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._position_of(c, pc)
+        return self.position_of(c, pc)
 
     def _velocity_of(self, context, vc=None):
-        return self.velocity_of(self.own(context), vc)
+        cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._velocity_of(c, vc)
+        return self.velocity_of(c, vc)
 
     cdef int frame(self, object frame, str name) except -1:
         """FrameIndex of a frame of this tree."""
@@ -188,6 +194,8 @@ cdef class TreeCaches:
             It is stale, and refused, once q or a parameter of the Context has changed.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_position_kinematics_cache(c, pc)
         cdef PositionKinematicsCache cache
         if pc is None:
             cache = PositionKinematicsCache(c.compiled)
@@ -217,6 +225,8 @@ cdef class TreeCaches:
             When `pc` is not of the present state.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_velocity_kinematics_cache(c, pc, vc)
         cdef PositionKinematicsCache position = self.position_of(c, pc)
         cdef VelocityKinematicsCache cache
         if vc is None:
@@ -231,20 +241,30 @@ cdef class TreeCaches:
 
     def eval_position_kinematics(self, context):
         """Return the position kinematics of a Context, cached; see `calc_position_kinematics_cache`."""
-        return self.own(context).position()
+        cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.eval_position_kinematics(c)
+        return c.position()
 
     def eval_velocity_kinematics(self, context):
         """Return the velocity kinematics of a Context, cached; see `calc_velocity_kinematics_cache`."""
-        return self.own(context).velocity()
+        cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.eval_velocity_kinematics(c)
+        return c.velocity()
 
     def eval_body_pose_in_world(self, context, body):
         """Return the pose X_WB of a body, (4, 4), cached and read-only."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.eval_body_pose_in_world(c, body)
         from mbt.context.checks import body_node_index
         return c.position().X_WB[body_node_index(self, body)]
 
     def eval_body_spatial_velocity_in_world(self, context, body):
         """Return the spatial velocity V_WB of a body, (6,) [rad/s, m/s], cached and read-only."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.eval_body_spatial_velocity_in_world(c, body)
         from mbt.context.checks import body_node_index
         return c.velocity().V_WB[body_node_index(self, body)]

@@ -78,6 +78,10 @@ cdef class TreeDerivatives(TreeIdentification):
         (array([[10.]]), array([[0.1]]), array([[0.6]]))
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_inverse_dynamics_derivatives(
+                c, known_vdot, external_forces, include_force_elements=include_force_elements, out=out
+            )
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef bint with_elements = include_force_elements
@@ -145,6 +149,8 @@ cdef class TreeDerivatives(TreeIdentification):
             When no mass resists a degree of freedom, or the force of an element is undefined.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_forward_dynamics_derivatives(c, tau_applied, external_forces, out=out)
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t i, nb = m.num_bodies, nv = m.num_velocities
         cdef int singular
@@ -199,8 +205,10 @@ cdef class TreeDerivatives(TreeIdentification):
 
     def _calc_user_generalized_forces(self, context, elements=None):
         """Return J' F + tau of the force elements written by users, all or some, (num_velocities,)."""
-        from mbt.context.user_forces import calc_user_forces
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._calc_user_generalized_forces(c, elements)
+        from mbt.context.user_forces import calc_user_forces
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache pc = c.position()
         cdef VelocityKinematicsCache vc = c.velocity()

@@ -74,6 +74,12 @@ cdef class TreeDynamics(TreeKinematics):
         array([0.6])
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_inverse_dynamics(
+                c, known_vdot, external_forces, pc=pc, vc=vc,
+                include_force_elements=include_force_elements, A_WB_array=A_WB_array,
+                F_BMo_W_array=F_BMo_W_array, out=out
+            )
         cdef const Model* m = &c.compiled.model
         cdef Derived derived
         cdef double* memory
@@ -196,6 +202,8 @@ cdef class TreeDynamics(TreeKinematics):
             Generalized forces [N m or N].
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_bias_term(c, out=out)
         cdef const Model* m = &c.compiled.model
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
         tau = out1(out, "out", m.num_velocities)
@@ -224,6 +232,8 @@ cdef class TreeDynamics(TreeKinematics):
             Generalized forces [N m or N]; zero without a gravity field.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_gravity_generalized_forces(c, out=out)
         cdef const Model* m = &c.compiled.model
         tau = out1(out, "out", m.num_velocities)
         cdef Derived derived = c.derived()
@@ -249,6 +259,8 @@ cdef class TreeDynamics(TreeKinematics):
             Mass matrix [kg m^2, kg m, kg], by composite rigid bodies.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_mass_matrix(c, out=out)
         cdef const Model* m = &c.compiled.model
         M = out2(out, "out", m.num_velocities, m.num_velocities)
         cdef Derived derived = c.derived()
@@ -269,6 +281,8 @@ cdef class TreeDynamics(TreeKinematics):
             Written in place and returned. Left untouched when an argument is rejected.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_mass_matrix_via_inverse_dynamics(c, out=out)
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
@@ -300,6 +314,8 @@ cdef class TreeDynamics(TreeKinematics):
             Written in place and returned. Left untouched when an argument is rejected.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_coriolis_matrix(c, out=out)
         cdef const Model* m = &c.compiled.model
         C = out2(out, "out", m.num_velocities, m.num_velocities)
         cdef Derived derived = c.derived()
@@ -340,6 +356,8 @@ cdef class TreeDynamics(TreeKinematics):
             When no mass resists a degree of freedom.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_forward_dynamics(c, tau_applied, external_forces, out=out)
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nb = m.num_bodies
         cdef Py_ssize_t nv = m.num_velocities
@@ -412,6 +430,8 @@ cdef class TreeDynamics(TreeKinematics):
             When `pc` or `vc` is not of the present state.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_force_elements_contribution(c, forces, pc=pc, vc=vc)
         cdef const Model* m = &c.compiled.model
         body_forces, generalized_forces = self.arrays_of(m, forces, "forces")
         cdef PositionKinematicsCache position = self.position_of(c, pc)

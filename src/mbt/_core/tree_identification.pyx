@@ -62,6 +62,8 @@ cdef class TreeIdentification(TreeMass):
         array([0.6])
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_inverse_dynamics_regressor(c, known_vdot, out=out)
         cdef const Model* m = &c.compiled.model
         vdot = in1(known_vdot, "known_vdot", m.num_velocities)
         Y = out2(out, "out", m.num_velocities, 10*(m.num_bodies - 1))
@@ -97,6 +99,8 @@ cdef class TreeIdentification(TreeMass):
             In the order of `get_inertial_parameters`.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_kinetic_energy_regressor(c, out=out)
         cdef const Model* m = &c.compiled.model
         y = out1(out, "out", 10*(m.num_bodies - 1))
         cdef PositionKinematicsCache pc = c.position()
@@ -122,6 +126,8 @@ cdef class TreeIdentification(TreeMass):
             In the order of `get_inertial_parameters`; zero without a gravity field, and for bodies that it spares.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_potential_energy_regressor(c, out=out)
         cdef const Model* m = &c.compiled.model
         y = out1(out, "out", 10*(m.num_bodies - 1))
         cdef PositionKinematicsCache pc = c.position()
@@ -152,7 +158,10 @@ cdef class TreeIdentification(TreeMass):
         --------
         set_inertial_parameters : The inverse.
         """
-        cdef Derived derived = self.ready().defaults if context is None else self.own(context).derived()
+        cdef ContextCore c = None if context is None else self.own(context)
+        if c is not None and c._methods is not None:
+            return c._methods.get_inertial_parameters(c)
+        cdef Derived derived = self.ready().defaults if c is None else c.derived()
         cdef int num_bodies = self.ready().model.num_bodies
         pi = new1(10*(num_bodies - 1))
         cdef double* x = data(pi)

@@ -62,6 +62,10 @@ cdef class TreeJacobians(TreeDynamics):
             Angular rows first.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_jacobian_spatial_velocity(
+                c, with_respect_to, frame_B, p_BoBp_B, frame_A, frame_E, out=out
+            )
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef bint by_qdot = wants_qdot(with_respect_to)
@@ -107,6 +111,8 @@ cdef class TreeJacobians(TreeDynamics):
         ndarray, shape (3, num_velocities) or (3, num_positions)
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_jacobian_angular_velocity(c, with_respect_to, frame_B, frame_A, frame_E, out=out)
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef bint by_qdot = wants_qdot(with_respect_to)
@@ -153,6 +159,10 @@ cdef class TreeJacobians(TreeDynamics):
             Three rows a point: those of the first point come first.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_jacobian_translational_velocity(
+                c, with_respect_to, frame_B, p_BoBi_B, frame_A, frame_E, out=out
+            )
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int b = self.frame(frame_B, "frame_B")
         points = self.points(p_BoBi_B, "p_BoBi_B")
@@ -187,6 +197,8 @@ cdef class TreeJacobians(TreeDynamics):
             Three rows a point: those of the first point come first.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_jacobian_position_vector(c, frame_B, p_BoBi_B, frame_A, frame_E, out=out)
         cdef int b = self.frame(frame_B, "frame_B")
         points = self.points(p_BoBi_B, "p_BoBi_B")
         cdef int a = self.frame(frame_A, "frame_A")
@@ -263,6 +275,10 @@ cdef class TreeJacobians(TreeDynamics):
             ``[alpha; a]`` [rad/s^2, m/s^2].
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_bias_spatial_acceleration(
+                c, with_respect_to, frame_B, p_BoBp_B, frame_A, frame_E, out=out
+            )
         cdef const Model* m = &c.compiled.model
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int b = self.frame(frame_B, "frame_B")
@@ -310,6 +326,8 @@ cdef class TreeJacobians(TreeDynamics):
             [rad/s^2].
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_bias_angular_acceleration(c, with_respect_to, frame_B, frame_A, frame_E, out=out)
         cdef const Model* m = &c.compiled.model
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int b = self.frame(frame_B, "frame_B")
@@ -365,6 +383,10 @@ cdef class TreeJacobians(TreeDynamics):
             [m/s^2], one point a column.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_bias_translational_acceleration(
+                c, with_respect_to, frame_B, p_BoBi_B, frame_A, frame_E, out=out
+            )
         cdef const Model* m = &c.compiled.model
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int b = self.frame(frame_B, "frame_B")

@@ -78,6 +78,8 @@ cdef class TreeKinematics(TreeCaches):
             Written in place and returned. Left untouched when an argument is rejected.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_relative_transform(c, frame_A, frame_B, out=out)
         cdef int a = self.frame(frame_A, "frame_A")
         cdef int b = self.frame(frame_B, "frame_B")
         cdef double[16] X_WA
@@ -104,6 +106,8 @@ cdef class TreeKinematics(TreeCaches):
             Written in place and returned. Left untouched when an argument is rejected.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_relative_rotation_matrix(c, frame_A, frame_B, out=out)
         cdef int a = self.frame(frame_A, "frame_A")
         cdef int b = self.frame(frame_B, "frame_B")
         cdef double[16] X_WA
@@ -142,6 +146,8 @@ cdef class TreeKinematics(TreeCaches):
             Positions [m].
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_points_positions(c, frame_B, p_BQi, frame_A, out=out)
         cdef int b = self.frame(frame_B, "frame_B")
         cdef int a = self.frame(frame_A, "frame_A")
         cdef double[16] X_WA
@@ -170,6 +176,8 @@ cdef class TreeKinematics(TreeCaches):
     def _calc_frame_velocity(self, context, frame_F, frame_M, frame_E, str name_M, str name_E):
         """V_MF_E, (6,). The names are those of the arguments in messages."""
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods._calc_frame_velocity(c, frame_F, frame_M, frame_E, name_M, name_E)
         cdef const Model* m = &c.compiled.model
         cdef int f = self.frame(frame_F, "frame_F")
         cdef int a = self.frame(frame_M, name_M)
@@ -199,6 +207,8 @@ cdef class TreeKinematics(TreeCaches):
         FrameBodyPoseCache
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.eval_frame_body_poses(c)
         cdef Derived derived = c.derived()
         if c._frame_body_poses is None or (<FrameBodyPoseCache>c._frame_body_poses).derived is not derived:
             c._frame_body_poses = FrameBodyPoseCache(c.compiled, derived)
@@ -254,6 +264,8 @@ cdef class TreeKinematics(TreeCaches):
             At gimbal lock, |cos(pitch)| < 1e-3 of a joint with roll-pitch-yaw angles, where N is undefined.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.map_velocity_to_qdot(c, v, out=out)
         v = in1(v, "v", c.compiled.model.num_velocities)
         qdot = out1(out, "out", c.compiled.model.num_positions)
         check_maps(self, c.compiled, c.q_data)
@@ -274,6 +286,8 @@ cdef class TreeKinematics(TreeCaches):
             Written in place and returned. Left untouched when an argument is rejected.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.map_qdot_to_velocity(c, qdot, out=out)
         qdot = in1(qdot, "qdot", c.compiled.model.num_positions)
         v = out1(out, "out", c.compiled.model.num_velocities)
         qdot = apart(qdot, v)
@@ -308,6 +322,8 @@ cdef class TreeKinematics(TreeCaches):
             At gimbal lock.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.map_acceleration_to_qddot(c, vdot, out=out)
         vdot = in1(vdot, "vdot", c.compiled.model.num_velocities)
         qddot = out1(out, "out", c.compiled.model.num_positions)
         check_maps(self, c.compiled, c.q_data)
@@ -335,6 +351,8 @@ cdef class TreeKinematics(TreeCaches):
             At gimbal lock.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.map_qddot_to_acceleration(c, qddot, out=out)
         qddot = in1(qddot, "qddot", c.compiled.model.num_positions)
         vdot = out1(out, "out", c.compiled.model.num_velocities)
         check_maps(self, c.compiled, c.q_data)
@@ -363,6 +381,8 @@ cdef class TreeKinematics(TreeCaches):
             At gimbal lock.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.make_velocity_to_qdot_map(c, out=out)
         cdef const Model* m = &c.compiled.model
         N = out2(out, "out", m.num_positions, m.num_velocities)
         check_maps(self, c.compiled, c.q_data)
@@ -385,6 +405,8 @@ cdef class TreeKinematics(TreeCaches):
             Block diagonal, one block a mobilizer.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.make_qdot_to_velocity_map(c, out=out)
         cdef const Model* m = &c.compiled.model
         Nplus = out2(out, "out", m.num_velocities, m.num_positions)
         kernels.Nplus_matrix(m, c.q_data, data(Nplus))
@@ -410,6 +432,8 @@ cdef class TreeKinematics(TreeCaches):
             With `A_WB` and `vdot`.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_acceleration_kinematics_cache(c, known_vdot, pc=pc, vc=vc, ac=ac)
         cdef AccelerationKinematicsCache cache
         if ac is not None and (
             not isinstance(ac, AccelerationKinematicsCache) or (<AccelerationKinematicsCache>ac).is_of_context
@@ -445,6 +469,8 @@ cdef class TreeKinematics(TreeCaches):
             ``[alpha; a]`` in BodyNodeIndex order, `a` the classical acceleration of Bo [rad/s^2, m/s^2].
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_spatial_accelerations_from_vdot(c, known_vdot, pc=pc, vc=vc, out=out)
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache position = self.position_of(c, pc)
         cdef VelocityKinematicsCache velocity = self.velocity_of(c, vc)

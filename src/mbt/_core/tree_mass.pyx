@@ -38,6 +38,8 @@ cdef class TreeMass(TreeAccelerations):
             Zero when there is no body.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_total_mass(c, model_instances)
         cdef double[4] mass_and_moment
         self.mass_and_moment(c, self.selected_masses(c.derived(), model_instances), mass_and_moment)
         return mass_and_moment[0]
@@ -65,6 +67,8 @@ cdef class TreeMass(TreeAccelerations):
             When there is no mass.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_center_of_mass_position_in_world(c, model_instances, out=out)
         com = out1(out, "out", 3)
         cdef double[3] p_WScm
         self.positive_mass(c, self.selected_masses(c.derived(), model_instances), model_instances, p_WScm)
@@ -95,6 +99,8 @@ cdef class TreeMass(TreeAccelerations):
             When there is no mass.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_center_of_mass_translational_velocity_in_world(c, model_instances, out=out)
         velocity = out1(out, "out", 3)
         cdef double[3] p_WScm
         cdef double[6] L
@@ -130,6 +136,8 @@ cdef class TreeMass(TreeAccelerations):
             When there is no mass, or when no mass resists a degree of freedom.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_center_of_mass_translational_acceleration_in_world(c, model_instances, out=out)
         acceleration = out1(out, "out", 3)
         cdef double[3] p_WScm
         masses = self.selected_masses(c.derived(), model_instances)
@@ -170,6 +178,10 @@ cdef class TreeMass(TreeAccelerations):
             When there is no mass.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_jacobian_center_of_mass_translational_velocity(
+                c, with_respect_to, frame_A, frame_E, model_instances, out=out
+            )
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef bint by_qdot = wants_qdot(with_respect_to)
@@ -228,6 +240,10 @@ cdef class TreeMass(TreeAccelerations):
             When there is no mass.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_bias_center_of_mass_translational_acceleration(
+                c, with_respect_to, frame_A, frame_E, model_instances, out=out
+            )
         cdef const Model* m = &c.compiled.model
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int a = self.frame(frame_A, "frame_A")
@@ -279,6 +295,8 @@ cdef class TreeMass(TreeAccelerations):
             ``[angular; linear]`` momentum [kg m^2/s, kg m/s].
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_spatial_momentum_in_world_about_point(c, p_WoP_W, model_instances, out=out)
         p_WoP = in1(p_WoP_W, "p_WoP_W", 3)
         L_WP = out1(out, "out", 6)
         masses = self.selected_masses(c.derived(), model_instances)
@@ -313,6 +331,8 @@ cdef class TreeMass(TreeAccelerations):
             When the tree has no mass.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_centroidal_momentum_matrix(c, out=out)
         cdef const Model* m = &c.compiled.model
         A_G = out2(out, "out", 6, m.num_velocities)
         cdef double[3] p_WScm
@@ -351,6 +371,8 @@ cdef class TreeMass(TreeAccelerations):
             When a body belongs to another tree.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_spatial_inertia(c, frame_F, body_indexes)
         cdef const Model* m = &c.compiled.model
         cdef int f = self.frame(frame_F, "frame_F")
         from mbt.context.body_selection import mask_of_bodies
@@ -397,6 +419,8 @@ cdef class TreeMass(TreeAccelerations):
             When no mass resists a degree of freedom.
         """
         cdef ContextCore c = self.own(context)
+        if c._methods is not None:
+            return c._methods.calc_mass_matrix_inverse(c, out=out)
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef Derived derived = c.derived()

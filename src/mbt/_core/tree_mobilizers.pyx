@@ -69,6 +69,8 @@ def declared_pose(int type, constants, q):
 
 def across_transform(ContextCore c not None, int node):
     """The pose of the outboard in the inboard frame, (4, 4)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.across_transform(c, node)
     cdef Here x = here(c, node)
     cdef double[9] R
     cdef double[3] p
@@ -80,6 +82,8 @@ def across_transform(ContextCore c not None, int node):
 
 def across_H(ContextCore c not None, int node):
     """H, (6, nv), with spatial velocity = H v."""
+    if c._methods is not None:
+        return c._methods.mobilizers.across_H(c, node)
     cdef Here x = here(c, node)
     cdef double[36] rows
     cdef int i, k
@@ -93,6 +97,8 @@ def across_H(ContextCore c not None, int node):
 
 def across_velocity(ContextCore c not None, int node, v):
     """H v, (6,)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.across_velocity(c, node, v)
     cdef Here x = here(c, node)
     cdef double[36] rows
     v = in1(v, "v", x.nv)
@@ -104,6 +110,8 @@ def across_velocity(ContextCore c not None, int node, v):
 
 def across_acceleration(ContextCore c not None, int node, vdot):
     """H vdot + Hdot v, (6,), with the v of the Context."""
+    if c._methods is not None:
+        return c._methods.mobilizers.across_acceleration(c, node, vdot)
     cdef Here x = here(c, node)
     cdef double[36] rows
     cdef double[6] bias
@@ -136,6 +144,8 @@ cdef void multiply(const double* rows, const double* v, int nv, double* V) noexc
 
 def project_force(ContextCore c not None, int node, F, out):
     """H' F, (nv,)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.project_force(c, node, F, out)
     cdef Here x = here(c, node)
     cdef double[36] rows
     cdef int k
@@ -150,6 +160,8 @@ def project_force(ContextCore c not None, int node, F, out):
 
 def velocity_to_qdot(ContextCore c not None, int node, v, out):
     """N v, (nq,)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.velocity_to_qdot(c, node, v, out)
     cdef Here x = here(c, node)
     v = in1(v, "v", x.nv)
     qdot = out1(out, "out", x.nq)
@@ -161,6 +173,8 @@ def velocity_to_qdot(ContextCore c not None, int node, v, out):
 
 def qdot_to_velocity(ContextCore c not None, int node, qdot, out):
     """N+ qdot, (nv,)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.qdot_to_velocity(c, node, qdot, out)
     cdef Here x = here(c, node)
     qdot = in1(qdot, "qdot", x.nq)
     v = out1(out, "out", x.nv)
@@ -171,6 +185,8 @@ def qdot_to_velocity(ContextCore c not None, int node, qdot, out):
 
 def acceleration_to_qddot(ContextCore c not None, int node, vdot, out):
     """N vdot + Ndot v, (nq,)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.acceleration_to_qddot(c, node, vdot, out)
     cdef Here x = here(c, node)
     cdef double[7] bias
     cdef int i
@@ -187,6 +203,8 @@ def acceleration_to_qddot(ContextCore c not None, int node, vdot, out):
 
 def qddot_to_acceleration(ContextCore c not None, int node, qddot, out):
     """N+ qddot + N+dot qdot, (nv,), with qdot = N v."""
+    if c._methods is not None:
+        return c._methods.mobilizers.qddot_to_acceleration(c, node, qddot, out)
     cdef Here x = here(c, node)
     cdef double[7] qdot
     cdef double[6] bias
@@ -205,6 +223,8 @@ def qddot_to_acceleration(ContextCore c not None, int node, qddot, out):
 
 def N_matrix(ContextCore c not None, int node):
     """N, (nq, nv)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.N_matrix(c, node)
     cdef Here x = here(c, node)
     need_map(c, node)
     return matrix(&x, 0, x.nq, x.nv)
@@ -212,12 +232,16 @@ def N_matrix(ContextCore c not None, int node):
 
 def Nplus_matrix(ContextCore c not None, int node):
     """N+, (nv, nq)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.Nplus_matrix(c, node)
     cdef Here x = here(c, node)
     return matrix(&x, 1, x.nv, x.nq)
 
 
 def Ndot_matrix(ContextCore c not None, int node):
     """The rate of N, (nq, nv)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.Ndot_matrix(c, node)
     cdef Here x = here(c, node)
     need_map(c, node)
     return matrix(&x, 2, x.nq, x.nv)
@@ -225,6 +249,8 @@ def Ndot_matrix(ContextCore c not None, int node):
 
 def Nplusdot_matrix(ContextCore c not None, int node):
     """The rate of N+, (nv, nq)."""
+    if c._methods is not None:
+        return c._methods.mobilizers.Nplusdot_matrix(c, node)
     cdef Here x = here(c, node)
     need_map(c, node)
     return matrix(&x, 3, x.nv, x.nq)

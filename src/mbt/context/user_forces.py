@@ -112,7 +112,7 @@ def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[An
             if own is not None:
                 forces.add_in_forces(own)
                 others.remove(element)
-        tau = moving.tree._generalized(moving, forces.body_forces, forces.generalized_forces)
+        tau = moving._methods._generalized(moving, forces.body_forces, forces.generalized_forces)
         columns = moving.tree._derivatives_of(tau, 2 * nv)
     if others:
         columns = columns + _difference_user_forces(tree, context, N, others)

@@ -63,6 +63,7 @@ class ScalarContext(Context):
     def _begin(self, tree: ScalarTree) -> None:
         """Take the defaults of all but what elements declare."""
         numbers = tree._numbers
+        self._methods = tree._make_methods()
         compiled = tree._compiled
         assert compiled is not None
         self._scalars: ScalarArrays = numbers
@@ -303,6 +304,12 @@ class ScalarContext(Context):
     def _velocity_serials(self) -> tuple[Any, ...]:
         _, q, v, parameters, _, _ = self._serials
         return (q, v, parameters)
+
+    def _reset_declared(self, reset: Callable[[Context], None]) -> None:
+        """Reset this Context, and what elements declared."""
+        fresh = type(self)(self.tree)
+        super()._reset_declared(reset)
+        self._set_state(fresh._get_state())
 
     # For force elements written in Python.
 

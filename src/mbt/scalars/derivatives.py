@@ -16,6 +16,8 @@ __all__ = ["ScalarDerivatives"]
 class ScalarDerivatives(ScalarIdentification):
     """Each method is that of `MultibodyTree` in arrays of the scalar: with derivatives, second ones."""
 
+    __slots__ = ()
+
     def calc_inverse_dynamics_derivatives(
         self,
         context: Any,
@@ -26,14 +28,14 @@ class ScalarDerivatives(ScalarIdentification):
         out: Any = None,
     ) -> Any:
         c = self._own(context)
-        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
+        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
         F = None
         if external_forces is not None:
             F, _ = self._forces_of(c, external_forces, "external_forces")
         if include_force_elements:
             results = self._derivatives(c, Quantity.INVERSE_DYNAMICS_DERIVATIVES, vdot, F)
-            if self._user_force_elements:
-                by_q, by_v = differentiate_user_forces(self, c)
+            if self.tree._user_force_elements:
+                by_q, by_v = differentiate_user_forces(self.tree, c)
                 results = (results[0] - by_q, results[1] - by_v, results[2])
         else:
             results = self._derivatives(c, Quantity.MOTION_FORCES_DERIVATIVES, vdot, F)
@@ -44,9 +46,9 @@ class ScalarDerivatives(ScalarIdentification):
     ) -> Any:
         c = self._own(context)
         numbers = self._numbers
-        tau = numbers.zeros((self.num_velocities,))
+        tau = numbers.zeros((self.tree.num_velocities,))
         if tau_applied is not None:
-            tau = numbers.as_float_array(tau_applied, "tau_applied", (self.num_velocities,))
+            tau = numbers.as_float_array(tau_applied, "tau_applied", (self.tree.num_velocities,))
         pairs = [] if external_forces is None else [self._forces_of(c, external_forces, "external_forces")]
         if c._has_applied_forces:
             pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
@@ -54,18 +56,18 @@ class ScalarDerivatives(ScalarIdentification):
         if F is not None:
             tau = tau + tau_forces
         if c._has_actuation:
-            dofs = [actuator.joint.velocity_start for actuator in self.joint_actuators]
+            dofs = [actuator.joint.velocity_start for actuator in self.tree.joint_actuators]
             tau = numbers.add_at(tau, dofs, c.actuation)
-        if not self._user_force_elements:
+        if not self.tree._user_force_elements:
             return self._write_all(out, self._derivatives(c, Quantity.FORWARD_DYNAMICS_DERIVATIVES, tau, F))
         # They act as forces on dofs that change with q and v: dvdot += M^-1 dtau.
-        by_q, by_v = differentiate_user_forces(self, c)
+        by_q, by_v = differentiate_user_forces(self.tree, c)
         tau = tau + self._calc_user_generalized_forces(c)
         dq, dv, M_inverse = self._derivatives(c, Quantity.FORWARD_DYNAMICS_DERIVATIVES, tau, F)
         return self._write_all(out, (dq + M_inverse @ by_q, dv + M_inverse @ by_v, M_inverse))
 
     def _derivatives(self, c: Any, quantity: Quantity, x: Any, F: Any) -> tuple[Any, Any, Any]:
-        nv = self.num_velocities
+        nv = self.tree.num_velocities
         if F is not None:
             x = self._numbers.concatenate([x, flatten(F, 2)])
         matrices = fold(c._evaluate(quantity, x, -1 if F is None else 1), 3, nv, nv)

@@ -33,22 +33,24 @@ _GRAVITY_GENERALIZED_FORCES = int(Quantity.GRAVITY_GENERALIZED_FORCES)
 class ScalarDynamics(ScalarKinematics):
     """What moves the bodies; each method is that of `MultibodyTree` in arrays of the scalar."""
 
+    __slots__ = ()
+
     def _user_forces(self, c: Any, elements: Any = None) -> list[tuple[Any, Any]]:
         """Return the forces of the elements written by users, all or some: none or one pair of arrays."""
         if elements is None:
-            elements = self._user_force_elements
+            elements = self.tree._user_force_elements
         if not elements:
             return []
         pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
         forces = c._new_forces()
-        with hinting_at_functions(self.scalar_type):
+        with hinting_at_functions(self.tree.scalar_type):
             for element in elements:
                 element.calc_and_add_force_contribution(c, pc, vc, forces)
         return [(forces.body_forces, forces.generalized_forces)]
 
     def _forces_of(self, c: Any, forces: Any, name: str) -> tuple[Any, Any]:
         """Return both arrays of forces on this tree, with the leading axes of a Context."""
-        check_forces(self, forces, name, c.batch_shape)
+        check_forces(self.tree, forces, name, c.batch_shape)
         return forces.body_forces, forces.generalized_forces
 
     def _sum_of_forces(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
@@ -84,7 +86,7 @@ class ScalarDynamics(ScalarKinematics):
             and F_BMo_W_array is None
             and pc is None
             and vc is None
-            and not (include_force_elements and self._user_force_elements)
+            and not (include_force_elements and self.tree._user_force_elements)
         ):
             quantity = _INVERSE_DYNAMICS if include_force_elements else _MOTION_FORCES
             tau = c._run(quantity, known_vdot, "known_vdot")
@@ -94,7 +96,7 @@ class ScalarDynamics(ScalarKinematics):
             self._position_of(c, pc)
         if vc is not None:
             self._velocity_of(c, vc)
-        vdot = numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
+        vdot = numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
         with_elements = bool(include_force_elements)
         pairs = [] if external_forces is None else [self._forces_of(c, external_forces, "external_forces")]
         if with_elements:
@@ -105,7 +107,7 @@ class ScalarDynamics(ScalarKinematics):
             tau = tau - self._generalized(c, F, tau_applied)
         A_WB = F_BMo_W = None
         if A_WB_array is not None:
-            A_WB = fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.num_bodies, 6)
+            A_WB = fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.tree.num_bodies, 6)
         if F_BMo_W_array is not None:
             if with_elements:
                 F_elements, _ = self._element_forces(c)
@@ -116,9 +118,9 @@ class ScalarDynamics(ScalarKinematics):
 
     def _forces_through_mobilizers(self, c: Any, vdot: Any, F: Any) -> Any:
         if F is None:
-            F = self._numbers.zeros((self.num_bodies, 6))
+            F = self._numbers.zeros((self.tree.num_bodies, 6))
         x = self._numbers.concatenate([vdot, flatten(F, 2)])
-        return fold(c._evaluate(Quantity.REACTION_FORCES, x), self.num_bodies, 6)
+        return fold(c._evaluate(Quantity.REACTION_FORCES, x), self.tree.num_bodies, 6)
 
     def _element_forces(self, c: Any) -> tuple[Any, Any]:
         """Return the forces of gravity, damping and all elements of the compiled core."""
@@ -126,12 +128,12 @@ class ScalarDynamics(ScalarKinematics):
 
     def _split_forces(self, flat: Any) -> tuple[Any, Any]:
         """Body forces and generalized forces out of one array."""
-        split = 6 * self.num_bodies
-        return fold(flat[..., :split], self.num_bodies, 6), flat[..., split:]
+        split = 6 * self.tree.num_bodies
+        return fold(flat[..., :split], self.tree.num_bodies, 6), flat[..., split:]
 
     def calc_bias_term(self, context: Any, *, out: Any = None) -> Any:
         c = self._own(context)
-        zeros = np.zeros(self.num_velocities)
+        zeros = np.zeros(self.tree.num_velocities)
         return self._numbers.write(out, c._run(_MOTION_FORCES, zeros, "zeros"), "out")
 
     def calc_gravity_generalized_forces(self, context: Any, *, out: Any = None) -> Any:
@@ -153,7 +155,7 @@ class ScalarDynamics(ScalarKinematics):
 
     def calc_mass_matrix_via_inverse_dynamics(self, context: Any, *, out: Any = None) -> Any:
         c = self._own(context).clone()
-        nv = self.num_velocities
+        nv = self.tree.num_velocities
         c.v = self._numbers.zeros((nv,))
         if nv == 0:
             return self._numbers.write(out, self._numbers.zeros((0, 0), *c._count_like()), "out")
@@ -165,12 +167,12 @@ class ScalarDynamics(ScalarKinematics):
     ) -> Any:
         c = self._own(context)
         if external_forces is None and not (
-            c._has_actuation or c._has_applied_forces or self._user_force_elements
+            c._has_actuation or c._has_applied_forces or self.tree._user_force_elements
         ):
-            tau = np.zeros(self.num_velocities) if tau_applied is None else tau_applied
+            tau = np.zeros(self.tree.num_velocities) if tau_applied is None else tau_applied
             vdot = c._run(_FORWARD_DYNAMICS, tau, "tau_applied")
             return vdot if out is None else self._numbers.write(out, vdot, "out")
-        nv = self.num_velocities
+        nv = self.tree.num_velocities
         numbers = self._numbers
         if tau_applied is None:
             tau = numbers.zeros((nv,))
@@ -183,7 +185,7 @@ class ScalarDynamics(ScalarKinematics):
         if F is not None:
             tau = tau + self._generalized(c, F, tau_forces)
         if c._has_actuation:
-            dofs = [actuator.joint.velocity_start for actuator in self.joint_actuators]
+            dofs = [actuator.joint.velocity_start for actuator in self.tree.joint_actuators]
             tau = numbers.add_at(tau, dofs, c.actuation)
         return numbers.write(out, c._evaluate(Quantity.FORWARD_DYNAMICS, tau), "out")
 
@@ -213,7 +215,7 @@ class ScalarDynamics(ScalarKinematics):
         return compute() if c._has_applied_forces else c._cache("acceleration", c._serials, compute)
 
     def eval_body_spatial_acceleration_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_acceleration_kinematics(context).A_WB[..., body_node_index(self, body), :]
+        return self.eval_acceleration_kinematics(context).A_WB[..., body_node_index(self.tree, body), :]
 
     def _calc_frame_acceleration(
         self, context: Any, frame_F: Any, frame_M: Any, frame_E: Any, name_M: str, name_E: str
@@ -239,7 +241,7 @@ class ScalarDynamics(ScalarKinematics):
         if c._has_applied_forces:
             pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
         F_BMo_W = self._forces_through_mobilizers(c, vdot, self._sum_of_forces(pairs)[0])
-        rows = [self._reaction(c, joint, F_BMo_W) for joint in self.joints]
+        rows = [self._reaction(c, joint, F_BMo_W) for joint in self.tree.joints]
         reactions = np.stack(rows, -2) if rows else self._numbers.zeros((0, 6))
         return self._numbers.write(out, reactions, "out")
 
@@ -273,7 +275,7 @@ class ScalarDynamics(ScalarKinematics):
         c = self._own(context)
         self._position_of(c, pc)
         self._forces_of(c, forces, "forces")
-        forces._add_arrays(fold(c._evaluate(Quantity.GRAVITY_FORCES), self.num_bodies, 6))
+        forces._add_arrays(fold(c._evaluate(Quantity.GRAVITY_FORCES), self.tree.num_bodies, 6))
 
     def _calc_gravity(self, context: Any, what: str, pc: Any = None, vc: Any = None) -> Any:
         c = self._own(context)

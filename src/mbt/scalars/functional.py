@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.context.checks import frame_index
 from mbt.errors import ShapeError, SingularityError
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def body_poses(tree: ScalarTree, q: Any, *, out: Any = None) -> Any:
 
 def frame_jacobian(tree: ScalarTree, frame: Any, q: Any, *, out: Any = None) -> Any:
     """See `mbt.functional.frame_jacobian`."""
-    f, W = tree.frames[tree._frame(frame, "frame")], tree.world_frame
+    f, W = tree.frames[frame_index(tree, frame, "frame")], tree.world_frame
 
     def calc(c: ScalarContext) -> Any:
         return tree.calc_jacobian_spatial_velocity(c, "v", f, np.zeros(3), W, W)
@@ -150,4 +151,4 @@ def _calc_each(
 
 def _three(tree: ScalarTree, out: Any, matrices: Any) -> Any:
     """Return three matrices of one array with an axis for them, or write them into three arrays."""
-    return tree._write_all(out, tuple(matrices[..., i, :, :].copy() for i in range(3)))
+    return tree._make_methods()._write_all(out, tuple(matrices[..., i, :, :].copy() for i in range(3)))

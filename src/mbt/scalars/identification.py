@@ -16,11 +16,15 @@ __all__ = ["ScalarIdentification"]
 class ScalarIdentification(ScalarMass):
     """Each method is that of `MultibodyTree` in arrays of the scalar."""
 
+    __slots__ = ()
+
     def calc_inverse_dynamics_regressor(self, context: Any, known_vdot: Any, *, out: Any = None) -> Any:
         c = self._own(context)
-        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
+        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
         Y = c._evaluate(Quantity.INVERSE_DYNAMICS_REGRESSOR, vdot)
-        return self._numbers.write(out, fold(Y, self.num_velocities, 10 * (self.num_bodies - 1)), "out")
+        return self._numbers.write(
+            out, fold(Y, self.tree.num_velocities, 10 * (self.tree.num_bodies - 1)), "out"
+        )
 
     def calc_kinetic_energy_regressor(self, context: Any, *, out: Any = None) -> Any:
         y = self._own(context)._evaluate(Quantity.KINETIC_ENERGY_REGRESSOR)
@@ -30,12 +34,12 @@ class ScalarIdentification(ScalarMass):
         y = self._own(context)._evaluate(Quantity.POTENTIAL_ENERGY_REGRESSOR)
         return self._numbers.write(out, y, "out")
 
-    def get_inertial_parameters(self, context: Any = None) -> Any:
-        c = self.create_default_context() if context is None else self._own(context)
-        if self.num_bodies == 1:
+    def get_inertial_parameters(self, context: Any) -> Any:
+        c = self._own(context)
+        if self.tree.num_bodies == 1:
             return self._numbers.zeros((0,))
         parts = []
-        for node in range(1, self.num_bodies):
+        for node in range(1, self.tree.num_bodies):
             m, com, G = (c._get_parameter(section, node) for section in ("mass", "com", "unit_inertia"))
             # G is xx yy zz xy xz yz.
             moments = G[..., [0, 3, 1, 4, 5, 2]]
@@ -45,12 +49,12 @@ class ScalarIdentification(ScalarMass):
     def set_inertial_parameters(self, context: Any, pi: Any, *, skip_validity_check: bool = False) -> None:
         c = self._own(context)
         numbers = self._numbers
-        bodies = self._moving_bodies()
+        bodies = self.tree._moving_bodies()
         array = numbers.as_float_array(pi, "pi", (10 * len(bodies),))
         values = numbers.values(array)
         if values is not None:
             # Refuses what trees of doubles refuse.
-            twin = self.clone_to_scalar("double")
+            twin = self.tree.clone_to_scalar("double")
             twin.set_inertial_parameters(
                 twin.create_default_context(), values.copy(), skip_validity_check=skip_validity_check
             )
@@ -67,18 +71,16 @@ class ScalarIdentification(ScalarMass):
         if bodies:
             c._set_parameters(1, {section: numbers.concatenate(rows) for section, rows in parts.items()})
 
-    def calc_base_parameters(self, context: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def calc_base_parameters(self, context: Any, **options: Any) -> Any:
         """Return the base parameters of the values; see `MultibodyTree`. A rank is one of doubles."""
-        tree = self.clone_to_scalar("double")
-        if context is None:
-            return tree.calc_base_parameters(None, *args, **kwargs)
+        tree = self.tree.clone_to_scalar("double")
         c = self._own(context)
         if self._numbers.values(c.q) is None:
             raise ArgumentTypeError(
-                f"context: base parameters follow from a rank, unknown to {self.scalar_type.name!r}: "
+                f"context: base parameters follow from a rank, unknown to {self.tree.scalar_type.name!r}: "
                 "use a Context of clone_to_scalar('double')"
             )
         own = tree.create_default_context()
         state = {**own._get_state(), **ContextCore._get_state(c), "applied_forces": None}
         own._set_state(state)
-        return tree.calc_base_parameters(own, *args, **kwargs)
+        return tree.calc_base_parameters(own, **options)

@@ -17,19 +17,21 @@ __all__ = ["ScalarJacobians"]
 class ScalarJacobians(ScalarDynamics):
     """Each method is that of `MultibodyTree` in arrays of the scalar."""
 
+    __slots__ = ()
+
     def _angular(self, c: Any, b: int, a: int) -> Any:
         """Of body b measured in body a, with respect to v, in World: (3, nv)."""
         J = c._evaluate(Quantity.ANGULAR_JACOBIAN, None, b)
         if a != 0:
             J = J - c._evaluate(Quantity.ANGULAR_JACOBIAN, None, a)
-        return fold(J, 3, self.num_velocities)
+        return fold(J, 3, self.tree.num_velocities)
 
     def _translational(self, c: Any, b: int, a: int, p_WoP: Any) -> Any:
         """Of a point of body b measured in body a, with respect to v, in World: (3, nv)."""
         J = c._evaluate(Quantity.TRANSLATIONAL_JACOBIAN, p_WoP, b)
         if a != 0:
             J = J - c._evaluate(Quantity.TRANSLATIONAL_JACOBIAN, p_WoP, a)
-        return fold(J, 3, self.num_velocities)
+        return fold(J, 3, self.tree.num_velocities)
 
     def _each_in_world(self, c: Any, b: int, points: Any) -> list[Any]:
         """Points given in frame b, (3,) or (..., 3, n), one by one in World."""
@@ -90,7 +92,7 @@ class ScalarJacobians(ScalarDynamics):
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
         nodes = self._node_of(b), self._node_of(a)
         blocks = [self._translational(c, *nodes, p) for p in self._each_in_world(c, b, points)]
-        J = join(blocks, -2) if blocks else self._numbers.zeros((*c.batch_shape, 0, self.num_velocities))
+        J = join(blocks, -2) if blocks else self._numbers.zeros((*c.batch_shape, 0, self.tree.num_velocities))
         return self._finish(c, by_qdot, e if blocks else 0, J, out)
 
     def calc_jacobian_position_vector(
@@ -107,8 +109,8 @@ class ScalarJacobians(ScalarDynamics):
         if by_qdot:
             vdot = c._evaluate(Quantity.STEADY_ACCELERATION)
         else:
-            vdot = self._numbers.zeros((self.num_velocities,))
-        return fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.num_bodies, 6)
+            vdot = self._numbers.zeros((self.tree.num_velocities,))
+        return fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.tree.num_bodies, 6)
 
     def _bias(self, c: Any, by_qdot: bool, b: int, a: int, e: int, p_WoP: Any) -> Any:
         A_WB = self._bias_accelerations(c, by_qdot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mbt.context.checks import (
     raise_stale_cache,
 )
 from mbt.math.leading_axes import cut, fold, join, rotate, transpose
-from mbt.scalars.arrays import ScalarArrays, arrays_of
+from mbt.scalars.arrays import ScalarArrays
 from mbt.scalars.caches import (
     ScalarAccelerationKinematics,
     ScalarFramePoses,
@@ -24,7 +24,9 @@ from mbt.scalars.caches import (
     ScalarVelocityKinematics,
 )
 from mbt.scalars.context import ScalarContext
-from mbt.tree import MultibodyTree
+
+if TYPE_CHECKING:
+    from mbt.tree import MultibodyTree
 
 __all__ = [
     "ScalarKinematics",
@@ -35,47 +37,37 @@ __all__ = [
 ]
 
 
-class ScalarKinematics(MultibodyTree):
+class ScalarKinematics:
     """How bodies and frames move; each method is that of `MultibodyTree` in arrays of the scalar."""
 
-    _context_type: ClassVar[Any]
+    __slots__ = ("_numbers", "tree")
 
-    @property
-    def _numbers(self) -> ScalarArrays:
-        return arrays_of(vars(self)["_scalar_type"])
+    def __init__(self, tree: MultibodyTree, numbers: ScalarArrays) -> None:
+        self.tree = tree
+        self._numbers = numbers
 
     def _own(self, context: Any) -> Any:
         """Return the Context, if it is one of this tree."""
-        if not isinstance(context, ScalarContext) or context.tree is not self:
-            raise_context_mismatch(self, context)
+        if not isinstance(context, ScalarContext) or context.tree is not self.tree:
+            raise_context_mismatch(self.tree, context)
         return context
 
     def _frame(self, frame: Any, name: str) -> int:
-        return frame_index(self, frame, name)
+        return frame_index(self.tree, frame, name)
 
     def _node_of(self, frame: int) -> int:
-        return self.frames[frame].body.node_index
+        return self.tree.frames[frame].body.node_index
 
     def _points(self, c: Any, value: object, name: str) -> Any:
         return as_points(value, name, self._numbers, c.batch_shape)
 
-    # Contexts and caches.
-
-    def create_default_context(self) -> Any:
-        self._compile_copy()
-        return self._context_type(self)
-
-    def set_default_context(self, context: Any) -> None:
-        c = self._own(context)
-        fresh = self.create_default_context()
-        super().set_default_context(c)
-        c._set_state(fresh._get_state())
+    # Caches.
 
     def calc_position_kinematics_cache(self, context: Any, pc: Any = None) -> Any:
         c = self._own(context)
         if pc is None:
-            pc = ScalarPositionKinematics(self._compiled)  # type: ignore[arg-type]
-        elif not isinstance(pc, ScalarPositionKinematics) or pc._inputs[0].tree is not self:
+            pc = ScalarPositionKinematics(self.tree._compiled)  # type: ignore[arg-type]
+        elif not isinstance(pc, ScalarPositionKinematics) or pc._inputs[0].tree is not self.tree:
             raise_foreign_cache("pc", pc, "PositionKinematicsCache")
         return pc._compute(c)
 
@@ -83,8 +75,8 @@ class ScalarKinematics(MultibodyTree):
         c = self._own(context)
         self._position_of(c, pc)
         if vc is None:
-            vc = ScalarVelocityKinematics(self._compiled)  # type: ignore[arg-type]
-        elif not isinstance(vc, ScalarVelocityKinematics) or vc._tree is not self:
+            vc = ScalarVelocityKinematics(self.tree._compiled)  # type: ignore[arg-type]
+        elif not isinstance(vc, ScalarVelocityKinematics) or vc._tree is not self.tree:
             raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
         return vc._compute(c)
 
@@ -113,10 +105,10 @@ class ScalarKinematics(MultibodyTree):
         raise_stale_cache("vc", vc, "VelocityKinematicsCache")
 
     def eval_body_pose_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_position_kinematics(context).X_WB[..., body_node_index(self, body), :, :]
+        return self.eval_position_kinematics(context).X_WB[..., body_node_index(self.tree, body), :, :]
 
     def eval_body_spatial_velocity_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_velocity_kinematics(context).V_WB[..., body_node_index(self, body), :]
+        return self.eval_velocity_kinematics(context).V_WB[..., body_node_index(self.tree, body), :]
 
     def eval_frame_body_poses(self, context: Any) -> Any:
         c = self._own(context)
@@ -127,7 +119,7 @@ class ScalarKinematics(MultibodyTree):
     def _X_WF(self, c: Any, frame: int) -> Any:
         """Pose of a frame in World."""
         X_WB = self.eval_position_kinematics(c).X_WB[..., self._node_of(frame), :, :]
-        if self.frames[frame].is_body_frame:
+        if self.tree.frames[frame].is_body_frame:
             return X_WB
         return X_WB @ self.eval_frame_body_poses(c).X_BF[..., frame, :, :]
 
@@ -219,24 +211,24 @@ class ScalarKinematics(MultibodyTree):
         return self._numbers.write(out, c._evaluate(quantity, x), "out")
 
     def map_velocity_to_qdot(self, context: Any, v: Any, *, out: Any = None) -> Any:
-        return self._map(context, Quantity.QDOT, v, "v", self.num_velocities, out)
+        return self._map(context, Quantity.QDOT, v, "v", self.tree.num_velocities, out)
 
     def map_qdot_to_velocity(self, context: Any, qdot: Any, *, out: Any = None) -> Any:
-        return self._map(context, Quantity.VELOCITY, qdot, "qdot", self.num_positions, out)
+        return self._map(context, Quantity.VELOCITY, qdot, "qdot", self.tree.num_positions, out)
 
     def map_acceleration_to_qddot(self, context: Any, vdot: Any, *, out: Any = None) -> Any:
-        return self._map(context, Quantity.QDDOT, vdot, "vdot", self.num_velocities, out)
+        return self._map(context, Quantity.QDDOT, vdot, "vdot", self.tree.num_velocities, out)
 
     def map_qddot_to_acceleration(self, context: Any, qddot: Any, *, out: Any = None) -> Any:
-        return self._map(context, Quantity.ACCELERATION, qddot, "qddot", self.num_positions, out)
+        return self._map(context, Quantity.ACCELERATION, qddot, "qddot", self.tree.num_positions, out)
 
     def make_velocity_to_qdot_map(self, context: Any, *, out: Any = None) -> Any:
         N = self._own(context)._evaluate(Quantity.N_MATRIX)
-        return self._numbers.write(out, fold(N, self.num_positions, self.num_velocities), "out")
+        return self._numbers.write(out, fold(N, self.tree.num_positions, self.tree.num_velocities), "out")
 
     def make_qdot_to_velocity_map(self, context: Any, *, out: Any = None) -> Any:
         N = self._own(context)._evaluate(Quantity.NPLUS_MATRIX)
-        return self._numbers.write(out, fold(N, self.num_velocities, self.num_positions), "out")
+        return self._numbers.write(out, fold(N, self.tree.num_velocities, self.tree.num_positions), "out")
 
     # Accelerations that go with given vdot.
 
@@ -246,11 +238,11 @@ class ScalarKinematics(MultibodyTree):
         c = self._own(context)
         if ac is not None and (
             not isinstance(ac, ScalarAccelerationKinematics)
-            or ac.tree is not self
+            or ac.tree is not self.tree
             or any(ac is kept for _, kept in c._cached.values())
         ):
             raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
-        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,)).copy()
+        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,)).copy()
         A_WB = self.calc_spatial_accelerations_from_vdot(c, vdot, pc=pc, vc=vc)
         fresh = ScalarAccelerationKinematics(c, A_WB, vdot)
         return fresh if ac is None else ac._take(fresh)
@@ -263,29 +255,9 @@ class ScalarKinematics(MultibodyTree):
             self._position_of(c, pc)
         if vc is not None:
             self._velocity_of(c, vc)
-        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.num_velocities,))
-        A_WB = fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.num_bodies, 6)
+        vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
+        A_WB = fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.tree.num_bodies, 6)
         return self._numbers.write(out, A_WB, "out")
-
-    # Configurations.
-
-    def _configuration(self, quantity: Quantity, q: Any, name: str, x: Any, out: Any) -> Any:
-        context = self.create_default_context()
-        context.q = self._numbers.as_float_array(q, name, (self.num_positions,))
-        return self._numbers.write(out, context._evaluate(quantity, x), "out")
-
-    def integrate_positions(self, q: Any, v: Any, dt: Any, *, out: Any = None) -> Any:
-        step = self._numbers.as_float_array(v, "v", (self.num_velocities,))
-        time = self._numbers.as_float_array(dt, "dt", ())[..., None]
-        x = self._numbers.concatenate([step, time])
-        return self._configuration(Quantity.INTEGRATED_POSITIONS, q, "q", x, out)
-
-    def difference_positions(self, q0: Any, q1: Any, *, out: Any = None) -> Any:
-        x = self._numbers.as_float_array(q1, "q1", (self.num_positions,))
-        return self._configuration(Quantity.POSITION_DIFFERENCE, q0, "q0", x, out)
-
-    def normalize_positions(self, q: Any, *, out: Any = None) -> Any:
-        return self._configuration(Quantity.NORMALIZED_POSITIONS, q, "q", None, out)
 
 
 def velocity_of_point(pc: Any, vc: Any, node: int, p_WoP: Any) -> Any:

@@ -21,11 +21,13 @@ __all__ = ["ScalarMass"]
 class ScalarMass(ScalarJacobians):
     """Each method is that of `MultibodyTree` in arrays of the scalar."""
 
+    __slots__ = ()
+
     def _masses(self, c: Any, mask: Any = None) -> Any:
         """Masses of the bodies that count, (num_bodies,); zero for all others."""
-        assert self._compiled is not None
-        start = self._compiled.parameter_slice("mass", 0).start
-        masses = c._parameters[..., start : start + self.num_bodies]
+        assert self.tree._compiled is not None
+        start = self.tree._compiled.parameter_slice("mass", 0).start
+        masses = c._parameters[..., start : start + self.tree.num_bodies]
         if mask is None:
             return masses
         masses = masses.copy()
@@ -34,13 +36,15 @@ class ScalarMass(ScalarJacobians):
         return masses
 
     def _selected(self, c: Any, model_instances: Any) -> Any:
-        return self._masses(c, None if model_instances is None else mask_of_instances(self, model_instances))
+        return self._masses(
+            c, None if model_instances is None else mask_of_instances(self.tree, model_instances)
+        )
 
     def _center(self, c: Any, masses: Any, model_instances: Any) -> tuple[Any, Any]:
         """Return the total mass, (..., 1), and the centre of mass; an error where there is no mass."""
         moment = c._evaluate(Quantity.MASS_MOMENT, masses)
         if self._numbers.is_zero(entry_of(moment, 0)):
-            raise_no_mass(self, model_instances)
+            raise_no_mass(self.tree, model_instances)
         mass = moment[..., :1]
         return mass, self._numbers.divide(moment[..., 1:], mass)
 
@@ -98,7 +102,7 @@ class ScalarMass(ScalarJacobians):
         node = self._node_of(a)
         if node != 0:
             J = J - c._evaluate(Quantity.TRANSLATIONAL_JACOBIAN, p, node)
-        return self._finish(c, by_qdot, e, fold(J, 3, self.num_velocities), out)
+        return self._finish(c, by_qdot, e, fold(J, 3, self.tree.num_velocities), out)
 
     def calc_bias_center_of_mass_translational_acceleration(
         self,
@@ -136,13 +140,13 @@ class ScalarMass(ScalarJacobians):
         masses = self._masses(c)
         _, p = self._center(c, masses, None)
         A_G = c._evaluate(Quantity.MOMENTUM_MATRIX, self._numbers.concatenate([masses, p]))
-        return self._numbers.write(out, fold(A_G, 6, self.num_velocities), "out")
+        return self._numbers.write(out, fold(A_G, 6, self.tree.num_velocities), "out")
 
     def calc_spatial_inertia(self, context: Any, frame_F: Any, body_indexes: Any) -> Any:
         c = self._own(context)
         f = self._frame(frame_F, "frame_F")
-        masses = self._masses(c, mask_of_bodies(self, body_indexes))
-        X_FW = self.calc_relative_transform(c, self.frames[f], self.world_frame)
+        masses = self._masses(c, mask_of_bodies(self.tree, body_indexes))
+        X_FW = self.calc_relative_transform(c, self.tree.frames[f], self.tree.world_frame)
         x = self._numbers.concatenate([masses, flatten(X_FW, 2)])
         composite = c._evaluate(Quantity.COMPOSITE_INERTIA, x)
         mass = entry_of(composite, 0)
@@ -157,8 +161,8 @@ class ScalarMass(ScalarJacobians):
 
     def _sum_with_users(self, c: Any, quantity: Quantity, method: str) -> Any:
         total = entry_of(c._evaluate(quantity), 0)
-        with hinting_at_functions(self.scalar_type):
-            for element in self._user_force_elements or ():
+        with hinting_at_functions(self.tree.scalar_type):
+            for element in self.tree._user_force_elements or ():
                 total = total + getattr(element, method)(c)
         return total
 
@@ -176,8 +180,3 @@ class ScalarMass(ScalarJacobians):
     def calc_non_conservative_power(self, context: Any) -> Any:
         quantity = Quantity.NON_CONSERVATIVE_POWER
         return self._sum_with_users(self._own(context), quantity, "calc_non_conservative_power")
-
-    def calc_energy_report(self, context: Any) -> Any:
-        from mbt.context.energy_report import calc_energy_report
-
-        return calc_energy_report(self, self._own(context))

@@ -5,24 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from mbt.errors import AlreadyFinalizedError
-from mbt.scalars import mobilizers
+from mbt._core.variants import Quantity
+from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.context import ScalarContext
-from mbt.scalars.derivatives import ScalarDerivatives
 from mbt.scalars.forces import ScalarForces
+from mbt.scalars.methods import ScalarMethods
 from mbt.scalars.tangents import derivatives_of, make_context_along
 from mbt.symbolic import ScalarType
+from mbt.tree import MultibodyTree
 
 __all__ = ["ScalarTree"]
 
 
-class ScalarTree(ScalarDerivatives):
+class ScalarTree(MultibodyTree):
     """A clone of a `MultibodyTree` in another scalar; ``tree.clone_to_scalar(...)`` makes it.
 
     Its methods are those of the original. What they return, and what its Contexts hold, are arrays of the
     scalar: `AutoDiffArray`, or arrays of objects. They compute one state at a time.
     """
 
-    _mobilizer_motion = mobilizers
     _forces_type = ScalarForces
     _context_type = ScalarContext
 
@@ -37,6 +38,42 @@ class ScalarTree(ScalarDerivatives):
         """The scalar that this tree computes in."""
         scalar_type: ScalarType = vars(self)["_scalar_type"]
         return scalar_type
+
+    @property
+    def _numbers(self) -> ScalarArrays:
+        return arrays_of(self.scalar_type)
+
+    def _make_methods(self) -> ScalarMethods:
+        """Return the methods for a Context of this tree."""
+        return ScalarMethods(self, self._numbers)
+
+    # What needs no Context.
+
+    def get_inertial_parameters(self, context: Any = None) -> Any:
+        return super().get_inertial_parameters(self.create_default_context() if context is None else context)
+
+    def calc_base_parameters(self, context: Any = None, **options: Any) -> Any:
+        if context is None:
+            return self.clone_to_scalar("double").calc_base_parameters(**options)
+        return super().calc_base_parameters(context, **options)
+
+    def integrate_positions(self, q: Any, v: Any, dt: Any, *, out: Any = None) -> Any:
+        step = self._numbers.as_float_array(v, "v", (self.num_velocities,))
+        time = self._numbers.as_float_array(dt, "dt", ())[..., None]
+        x = self._numbers.concatenate([step, time])
+        return self._evaluate_at(Quantity.INTEGRATED_POSITIONS, q, "q", x, out)
+
+    def difference_positions(self, q0: Any, q1: Any, *, out: Any = None) -> Any:
+        x = self._numbers.as_float_array(q1, "q1", (self.num_positions,))
+        return self._evaluate_at(Quantity.POSITION_DIFFERENCE, q0, "q0", x, out)
+
+    def normalize_positions(self, q: Any, *, out: Any = None) -> Any:
+        return self._evaluate_at(Quantity.NORMALIZED_POSITIONS, q, "q", None, out)
+
+    def _evaluate_at(self, quantity: Quantity, q: Any, name: str, x: Any, out: Any) -> Any:
+        context: Any = self.create_default_context()
+        context.q = self._numbers.as_float_array(q, name, (self.num_positions,))
+        return self._numbers.write(out, context._evaluate(quantity, x), "out")
 
     # What elements written in Python are differentiated with: see `mbt.context.tangents`.
 

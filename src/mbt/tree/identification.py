@@ -84,6 +84,9 @@ class Identification(NamedCoordinates, TreeCore):
         2.0
         """
         _check_context(self, context)
+        if context._methods is not None:
+            context._methods.set_inertial_parameters(context, pi, skip_validity_check=skip_validity_check)
+            return
         bodies = self._moving_bodies()
         parameters = as_finite_array(pi, "pi", (10 * len(bodies),)).reshape(-1, 10)
         inertias = []
@@ -173,6 +176,10 @@ class Identification(NamedCoordinates, TreeCore):
             own = self.create_default_context()
         else:
             _check_context(self, context)
+            if context._methods is not None:
+                options = {"num_states": count, "seed": seed, "tolerance": limit}
+                base: BaseParameters = context._methods.calc_base_parameters(context, **options)
+                return base
             own = cast("Any", context).clone()
         return find_base_parameters(
             self._stack_regressors(own, count, rng), self.inertial_parameter_names, limit

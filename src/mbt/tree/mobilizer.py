@@ -216,14 +216,12 @@ class Mobilizer(CoordinateOwner):
         F is the inboard and M the outboard frame here and in the methods that follow. Where the joint is
         reversed, its own F and M are the other way round.
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.across_transform(
-            context, self._checked_node(context)
-        )
+        result: FloatArray = tree_mobilizers.across_transform(context, self._checked_node(context))
         return result
 
     def calc_hinge_matrix(self, context: ContextCore) -> FloatArray:
         """Return H_FM with ``V_FM = H_FM v``, shape (6, num_velocities), expressed in F."""
-        result: FloatArray = self.parent_tree._mobilizer_motion.across_H(context, self._checked_node(context))
+        result: FloatArray = tree_mobilizers.across_H(context, self._checked_node(context))
         return result
 
     def calc_across_mobilizer_spatial_velocity(self, context: ContextCore, v: npt.ArrayLike) -> FloatArray:
@@ -236,9 +234,7 @@ class Mobilizer(CoordinateOwner):
         v : array_like, shape (num_velocities,)
             Velocities of this mobilizer [rad/s, m/s].
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.across_velocity(
-            context, self._checked_node(context), v
-        )
+        result: FloatArray = tree_mobilizers.across_velocity(context, self._checked_node(context), v)
         return result
 
     def calc_across_mobilizer_spatial_acceleration(
@@ -253,9 +249,7 @@ class Mobilizer(CoordinateOwner):
         vdot : array_like, shape (num_velocities,)
             Accelerations of this mobilizer [rad/s^2, m/s^2].
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.across_acceleration(
-            context, self._checked_node(context), vdot
-        )
+        result: FloatArray = tree_mobilizers.across_acceleration(context, self._checked_node(context), vdot)
         return result
 
     def project_spatial_force(
@@ -277,9 +271,7 @@ class Mobilizer(CoordinateOwner):
         ndarray, shape (num_velocities,)
             Generalized forces [N m, N].
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.project_force(
-            context, self._checked_node(context), F_Mo_F, out
-        )
+        result: FloatArray = tree_mobilizers.project_force(context, self._checked_node(context), F_Mo_F, out)
         return result
 
     # Between v and qdot.
@@ -303,9 +295,7 @@ class Mobilizer(CoordinateOwner):
         SingularityError
             At gimbal lock, |cos(pitch)| < 1e-3 of roll-pitch-yaw angles, where N is undefined.
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.velocity_to_qdot(
-            context, self._checked_node(context), v, out
-        )
+        result: FloatArray = tree_mobilizers.velocity_to_qdot(context, self._checked_node(context), v, out)
         return result
 
     def map_qdot_to_velocity(
@@ -322,9 +312,7 @@ class Mobilizer(CoordinateOwner):
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.qdot_to_velocity(
-            context, self._checked_node(context), qdot, out
-        )
+        result: FloatArray = tree_mobilizers.qdot_to_velocity(context, self._checked_node(context), qdot, out)
         return result
 
     def map_acceleration_to_qddot(
@@ -334,7 +322,7 @@ class Mobilizer(CoordinateOwner):
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.acceleration_to_qddot(
+        result: FloatArray = tree_mobilizers.acceleration_to_qddot(
             context, self._checked_node(context), vdot, out
         )
         return result
@@ -346,7 +334,7 @@ class Mobilizer(CoordinateOwner):
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.qddot_to_acceleration(
+        result: FloatArray = tree_mobilizers.qddot_to_acceleration(
             context, self._checked_node(context), qddot, out
         )
         return result
@@ -356,14 +344,12 @@ class Mobilizer(CoordinateOwner):
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.N_matrix(context, self._checked_node(context))
+        result: FloatArray = tree_mobilizers.N_matrix(context, self._checked_node(context))
         return result
 
     def calc_nplus_matrix(self, context: ContextCore) -> FloatArray:
         """Return N+(q) with ``v = N+ qdot``, shape (num_velocities, num_positions); ``N+ N = 1``."""
-        result: FloatArray = self.parent_tree._mobilizer_motion.Nplus_matrix(
-            context, self._checked_node(context)
-        )
+        result: FloatArray = tree_mobilizers.Nplus_matrix(context, self._checked_node(context))
         return result
 
     def calc_n_dot_matrix(self, context: ContextCore) -> FloatArray:
@@ -371,9 +357,7 @@ class Mobilizer(CoordinateOwner):
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.Ndot_matrix(
-            context, self._checked_node(context)
-        )
+        result: FloatArray = tree_mobilizers.Ndot_matrix(context, self._checked_node(context))
         return result
 
     def calc_nplus_dot_matrix(self, context: ContextCore) -> FloatArray:
@@ -381,9 +365,7 @@ class Mobilizer(CoordinateOwner):
 
         Raises SingularityError at gimbal lock, as `map_velocity_to_qdot`.
         """
-        result: FloatArray = self.parent_tree._mobilizer_motion.Nplusdot_matrix(
-            context, self._checked_node(context)
-        )
+        result: FloatArray = tree_mobilizers.Nplusdot_matrix(context, self._checked_node(context))
         return result
 
     def set_zero_configuration(self, context: ContextCore) -> Self:

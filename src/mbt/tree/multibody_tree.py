@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
-from mbt._core import tree_mobilizers
 from mbt._core.context import ContextCore
 from mbt._core.engine import TreeCore
 from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError
@@ -78,8 +77,6 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
     <MultibodyTree: 2 bodies, 1 joint, 1 position, 1 velocity>
     """
 
-    # What computes the motion of one mobilizer; trees of other scalars have their own.
-    _mobilizer_motion = tree_mobilizers
     # A clone in numbers with derivatives, and what it was made of; see `mbt.context.tangents`.
     _tangent: tuple[MultibodyTree, list[Any]] | None = None
 
