@@ -155,7 +155,7 @@ def arguments(name: str, element: Any, tree: mbt.MultibodyTree, context: Any) ->
         if parameter.name == "context":
             result["context"] = context
         elif parameter.name == "forces":
-            result["forces"] = mbt.MultibodyForces(tree)
+            result["forces"] = mbt.MultibodyForces(tree, context.batch_shape)
         elif parameter.name in ("pc", "vc"):
             result[parameter.name] = None
         elif parameter.name == "frame_body_poses":

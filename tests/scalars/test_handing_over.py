@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,7 +84,7 @@ def test_every_compiled_method_hands_over(cls: type, name: str) -> None:
     ((called, received),) = recorder.calls
     assert called == name
     del received["self"]
-    assert received.pop("context") is context
+    assert received.pop("c") is context
     assert received == arguments
 
 
@@ -98,10 +99,10 @@ def test_signatures_are_those_of_doubles() -> None:
             continue
         own = list(inspect.signature(getattr(ScalarMethods, name)).parameters.values())
         original = list(inspect.signature(getattr(cls, name)).parameters.values())
-        assert [p.name for p in own] == [p.name for p in original], name
+        assert ["context" if p.name == "c" else p.name for p in own] == [p.name for p in original], name
         for parameter, other in zip(own, original, strict=True):
             # A Context that may be left out is that of the tree, which knows which one.
-            if parameter.name != "context":
+            if parameter.name != "c":
                 assert (parameter.kind, parameter.default) == (other.kind, other.default), (name, parameter)
 
 
@@ -125,12 +126,8 @@ def test_every_function_of_mobilizers_hands_over() -> None:
         assert callable(getattr(mobilizers, name)), name
         calls: list[Any] = []
 
-        class Methods:
-            class mobilizers:
-                pass
-
-        setattr(Methods.mobilizers, name, lambda *args, calls=calls: calls.append(args))
-        context._methods = Methods
+        functions = SimpleNamespace(**{name: lambda *args, calls=calls: calls.append(args)})
+        context._methods = SimpleNamespace(mobilizers=functions)
         arguments = [
             Argument() for _ in list(inspect.signature(getattr(tree_mobilizers, name)).parameters)[2:]
         ]

@@ -76,8 +76,17 @@ def evaluate_lanes(
 
     def evaluate(quantity: Quantity, third: Array) -> Array:
         index = index_of(tree, quantity)
-        return lane_engine.evaluate(tree, quantity, index, parameters, q, v, third.T).T
+        x = np.ascontiguousarray(third.T)
+        out = np.empty((len(x), lane_engine.count_outputs(compiled, quantity)))
+        lane_engine.evaluate(
+            context, quantity, index, len(x), defaults, np.arange(rows.shape[1]), rows, *state, x, (out,)
+        )
+        return out.T
 
+    compiled, context = tree._compiled, tree.create_default_context()
+    assert compiled is not None
+    defaults = lane_engine.LaneParameters(compiled, compiled.default_parameters)
+    rows, *state = (np.ascontiguousarray(array) for array in (parameters, q, v))
     columns = [np.asarray(array).T for array in (parameters, v, x)]
     return evaluate(quantity, third_input(tree, quantity, *columns, evaluate)).T
 

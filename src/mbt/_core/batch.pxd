@@ -1,6 +1,6 @@
 """Operands with leading axes: converted, and broadcast."""
 
-from mbt._core.mobilizers cimport position_is_singular
+from mbt._core.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model cimport CompiledModel, Model
 
 
@@ -26,6 +26,16 @@ cdef check_elements(tree, CompiledModel compiled, const double* q)
 
 
 cdef add_forces_operands(tree, external_forces, list names, list values, list cores, const Model* m)
+
+
+cdef inline bint has_singular_map(const Model* m, const double* q) noexcept nogil:
+    """Whether qdot = N(q) v is undefined at these positions, of some mobilizer."""
+    cdef int k, b
+    for k in range(m.num_map_checked):
+        b = m.map_checked[k]
+        if map_is_singular(m.type[b], q + m.q_start[b]):
+            return True
+    return False
 
 
 cdef inline bint is_singular(const Model* m, const double* q) noexcept nogil:

@@ -378,6 +378,12 @@ cdef class ContextCore:
         """Whether there are dofs, and all of them are locked."""
         return count > 0 and self._locked is not None and bool(self._locked[start:start + count].all())
 
+    def _locked_dofs(self):
+        """Which dofs are locked, (num_velocities,) of bool."""
+        if self._locked is None:
+            return np.zeros(self.compiled.model.num_velocities, dtype=bool)
+        return self._locked != 0
+
     def _set_weightless(self, nodes, bint weightless):
         """Let gravity spare bodies, or not, given by BodyNodeIndex."""
         flags = self._weightless_flags()

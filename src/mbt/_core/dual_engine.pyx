@@ -14,9 +14,8 @@ from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
 from mbt._core.variants cimport (
-    ACCELERATION, ELEMENT_FORCES, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS, INVERSE_DYNAMICS,
-    INVERSE_DYNAMICS_DERIVATIVES, N_MATRIX, NDOT_MATRIX, NON_CONSERVATIVE_POWER, NPLUSDOT_MATRIX, POTENTIAL_ENERGY,
-    QDDOT, QDOT, calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters,
+    FORWARD_DYNAMICS, INVERSE_DYNAMICS, calc_quantity, count_derived, count_input, count_result, count_work_of,
+    derive_parameters, needs_element_forces, needs_rates,
 )
 
 from mbt.math.read_only import ReadOnlyArray
@@ -425,11 +424,7 @@ cdef class DualEngine:
         cdef int singular
         if context.compiled is not self.compiled:
             raise ValueError("context: expected one of the tree of this engine")
-        if m.num_elements_between and (
-            quantity == INVERSE_DYNAMICS or quantity == FORWARD_DYNAMICS or quantity >= INVERSE_DYNAMICS_DERIVATIVES
-            or POTENTIAL_ENERGY <= quantity <= NON_CONSERVATIVE_POWER or quantity == ELEMENT_FORCES
-            or ELEMENT_FORCES < quantity <= ELEMENT_NON_CONSERVATIVE_POWER and index >= 0
-        ):
+        if m.num_elements_between and needs_element_forces(quantity, index):
             singular = kernels.find_singular_element_at(
                 m, &context.derived().parameters, context.q_data,
                 kernels.get_work(m, 16*m.num_bodies)
@@ -437,10 +432,7 @@ cdef class DualEngine:
             if singular >= 0:
                 from mbt.context.checks import raise_singular_element
                 raise_singular_element(context.tree, singular)
-        if m.num_map_checked and (
-            quantity == QDOT or quantity == QDDOT or ACCELERATION <= quantity <= N_MATRIX
-            or quantity == NDOT_MATRIX or quantity == NPLUSDOT_MATRIX
-        ):
+        if m.num_map_checked and needs_rates(quantity):
             if index < 0:
                 check_maps(context.tree, self.compiled, context.q_data)
             elif map_is_singular(m.type[index], context.q_data + m.q_start[index]):

@@ -1,17 +1,28 @@
 import numpy.typing as npt
+from typing_extensions import Self, disjoint_base
 
-from mbt._core.engine import TreeCore
+from mbt._core.context import ContextCore
+from mbt._core.model import CompiledModel
 from mbt.math.arrays import FloatArray
+
+@disjoint_base
+class LaneParameters:
+    def __new__(cls, compiled: CompiledModel, vector: npt.ArrayLike) -> Self: ...
 
 def get_num_threads() -> int: ...
 def set_num_threads(n: int) -> None: ...
 def lane_count() -> int: ...
+def count_outputs(compiled: CompiledModel, quantity: int) -> int: ...
 def evaluate(
-    tree: TreeCore,
+    context: ContextCore,
     quantity: int,
     index: int,
-    parameters: npt.ArrayLike,
-    q: npt.ArrayLike,
-    v: npt.ArrayLike,
-    x: npt.ArrayLike,
-) -> FloatArray: ...
+    count: int,
+    parameters: LaneParameters,
+    columns: npt.ArrayLike | None,
+    rows: FloatArray | None,
+    q: FloatArray,
+    v: FloatArray,
+    x: FloatArray,
+    outputs: tuple[FloatArray, ...],
+) -> None: ...

@@ -6,19 +6,21 @@ What a sample gets depends on nothing else in its batch: no lane reads another, 
 
 cimport numpy as cnp
 from libc.math cimport NAN
+from libc.string cimport memcpy
 
 from mbt._core cimport algorithms, derivative_algorithms, kernels
-from mbt._core.batch cimport Batch, Operand, is_singular
-from mbt._core.door cimport adopt, data, in2, size
-from mbt._core.engine cimport TreeCore
-from mbt._core.model cimport CompiledModel, Model, ParameterLayout
+from mbt._core.batch cimport Batch, Operand, has_singular_map, is_singular
+from mbt._core.context cimport ContextCore
+from mbt._core.door cimport adopt, data, in1, size
+from mbt._core.model cimport CompiledModel, Derived, Model, ParameterLayout, Switches
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, store_rows, store_rows_partial,
 )
 from mbt._core.variants cimport (
     BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
-    MASS_MATRIX, calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters, pivots_of,
+    MASS_MATRIX, calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters, needs_element_forces,
+    needs_rates, needs_velocities, pivots_of,
 )
 
 import numpy as np
@@ -49,12 +51,18 @@ cdef extern from "scalars/stream.hpp" namespace "MBT_NS" nogil:
 
 
 cdef class LaneParameters:
-    """What kernels read, the same in every lane."""
+    """What kernels read, the same in every lane, and in one state of doubles."""
+    cdef CompiledModel compiled
+    cdef object vector           # (layout.size,)
+    cdef Derived derived
     cdef Parameters[Lanes] parameters
     cdef Lanes* memory
 
     def __cinit__(self, CompiledModel compiled not None, vector):
         cdef Py_ssize_t i, n = compiled.layout.size
+        self.compiled = compiled
+        self.vector = vector = in1(vector, "vector", n)
+        self.derived = compiled.defaults if vector is compiled.default_parameters else Derived(compiled, vector)
         self.memory = <Lanes*>allocate_aligned((n + count_derived(&compiled.model) + 1)*sizeof(Lanes))
         if self.memory == NULL:
             raise MemoryError
@@ -94,6 +102,11 @@ def lane_count():
     return MBT_W
 
 
+def count_outputs(CompiledModel compiled not None, int quantity):
+    """Numbers of a `Quantity`, of one sample."""
+    return count_result(quantity, &compiled.model)
+
+
 ctypedef Pivots[Lanes] (*Kernel)(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
     Lanes* out
@@ -107,9 +120,14 @@ cdef struct Job:
     int index
     const Model* model
     const ParameterLayout* layout
-    const Parameters[Lanes]* parameters          # the same for all samples; NULL where they have rows
-    Operand parameter_rows
+    const Switches* switches
+    const Parameters[Lanes]* parameters          # the same for all samples, unless there are columns
+    const double* common         # parameters, of which samples have their own in some columns
+    Operand parameter_rows       # these
+    const Py_ssize_t* columns
+    Py_ssize_t num_columns
     bint is_checked              # samples where a mobilizer has no pose are NaN
+    bint has_rates               # and where qdot = N(q) v is undefined
     const Parameters[double]* checked_parameters  # and where an element of these has no force; NULL: none
     const Operand* operands      # q, v, and the parts of the third input
     int num_operands
@@ -148,34 +166,58 @@ cdef int run_batch(
     return run_job(&job)
 
 
-def evaluate(TreeCore tree not None, int quantity, int index, parameters, q, v, x):
-    """Evaluate a `Quantity` of samples that have parameters of their own; returns (samples, outputs).
+def evaluate(
+    ContextCore context not None, int quantity, int index, Py_ssize_t count, LaneParameters parameters not None,
+    columns, rows, q, v, x, tuple outputs not None
+):
+    """Evaluate a `Quantity` of `count` samples into `outputs`, arrays that are equal parts of the result.
 
-    All inputs have the samples in their first axis; `x` is the third input. Where a mobilizer has no pose or an element
-    no force, a result is what the formulas make of it.
+    `context` tells which dofs are locked, and which bodies weigh nothing. `rows` are the parameters in `columns` of
+    each sample; None where none differ. `x` is the third input. It and q, v and the rows have one row for each
+    sample, or one for all. Samples without a result are NaN.
     """
-    cdef CompiledModel compiled = tree.ready()
+    cdef CompiledModel compiled = context.compiled
     cdef const Model* m = &compiled.model
-    cdef Py_ssize_t count = len(q)
     cdef Operand[3] operands
     cdef Job job
+    if parameters.compiled is not compiled:
+        raise ValueError("parameters: expected those of the tree of the context")
     if not 0 <= quantity <= FORWARD_DYNAMICS_DERIVATIVES:
         raise ValueError(f"quantity: expected 0 to {<int>FORWARD_DYNAMICS_DERIVATIVES}, got {quantity}")
-    cdef Py_ssize_t num_x = count_input(quantity, index, m)
-    parameters = in2(parameters, "parameters", count, compiled.layout.size)
-    q = in2(q, "q", count, m.num_positions)
-    v = in2(v, "v", count, m.num_velocities)
-    x = in2(x, "x", count, num_x)
-    out = np.empty((count, count_result(quantity, m)))
-    set_up(&job, compiled, quantity, index, count, (out,))
-    job.parameter_rows = Operand(data(parameters), compiled.layout.size, compiled.layout.size)
-    operands[0] = Operand(data(q), m.num_positions, m.num_positions)
-    operands[1] = Operand(data(v), m.num_velocities, m.num_velocities)
-    operands[2] = Operand(data(x), num_x, num_x)
+    set_up(&job, compiled, quantity, index, count, outputs)
+    job.switches = &context.switches
+    job.parameters = &parameters.parameters
+    if rows is not None:
+        columns = np.ascontiguousarray(columns, dtype=np.intp)
+        if len(columns) and not 0 <= columns.min() <= columns.max() < compiled.layout.size:
+            raise ValueError(f"columns: expected 0 to {compiled.layout.size - 1}, got {columns}")
+        job.common = data(parameters.vector)
+        job.columns = <const Py_ssize_t*>cnp.PyArray_DATA(columns)
+        job.num_columns = len(columns)
+        job.parameter_rows = operand(rows, "rows", count, job.num_columns)
+    operands[0] = operand(q, "q", count, m.num_positions)
+    operands[1] = operand(v, "v", count, m.num_velocities)
+    operands[2] = operand(x, "x", count, count_input(quantity, index, m))
+    if not needs_velocities(quantity):
+        operands[1].stride = 0
     job.operands = operands
     job.num_operands = 3
+    job.is_checked = m.num_checked > 0
+    job.has_rates = m.num_map_checked > 0 and needs_rates(quantity)
+    if m.num_elements_between and needs_element_forces(quantity, index):
+        job.checked_parameters = &parameters.derived.parameters
     run_job(&job)
-    return out
+
+
+cdef Operand operand(object array, str name, Py_ssize_t count, Py_ssize_t num) except *:
+    """One row of `num` doubles for each sample, or one for all."""
+    if not (cnp.PyArray_Check(array) and cnp.PyArray_TYPE(array) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(array)):
+        raise TypeError(f"{name}: expected a float64, C-contiguous array")
+    if size(array) == num:
+        return Operand(data(array), 0, num)
+    if size(array) != num*count:
+        raise ValueError(f"{name}: expected {num} or {num*count} numbers, got {size(array)}")
+    return Operand(data(array), num, num)
 
 
 cdef int set_up(
@@ -189,9 +231,14 @@ cdef int set_up(
     job.index = index
     job.model = m
     job.layout = &compiled.layout
+    job.switches = &m.switches
     job.parameters = NULL
+    job.common = NULL
     job.parameter_rows = Operand(NULL, 0, 0)
+    job.columns = NULL
+    job.num_columns = 0
     job.is_checked = False
+    job.has_rates = False
     job.checked_parameters = NULL
     job.with_forces = False
     job.num_outputs = len(outputs)
@@ -251,21 +298,24 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
     cdef Py_ssize_t num_parameters = 0
     cdef Py_ssize_t num_rows = job.output_size*MBT_W + 8 if job.streamed else 0
     cdef Py_ssize_t num_checked_work = kernels.work_size(m) if job.checked_parameters != NULL else 0
+    if job.num_columns:
+        num_parameters = job.layout.size + count_derived(m)
+        num_checked_work += num_parameters
     cdef Py_ssize_t num_bases = (m.num_bodies*sizeof(int))//sizeof(double) + 1
-    cdef Py_ssize_t i, count
+    cdef Py_ssize_t i, k, count
     cdef int j
     for j in range(job.num_operands):
         num_input += job.operands[j].size
-    if job.parameters == NULL:
-        num_parameters = job.layout.size + count_derived(m)
     cdef double* arena = arena_doubles(
-        (num_parameters + num_input + num_output + num_work)*MBT_W + num_rows + num_checked_work + num_bases + 8
+        (num_parameters + job.num_columns + num_input + num_output + num_work)*MBT_W + num_rows + num_checked_work
+        + num_bases + 8
     )
     if arena == NULL:
         return 1
     # The next multiple of 64 bytes.
     cdef Lanes* own_parameters = <Lanes*>((<size_t>arena + 63) & ~<size_t>63)
-    cdef Lanes* inputs = own_parameters + num_parameters
+    cdef Lanes* varying = own_parameters + num_parameters
+    cdef Lanes* inputs = varying + job.num_columns
     cdef Lanes* out = inputs + num_input
     cdef Lanes* work = out + num_output
     cdef double* rows = <double*>(work + num_work)
@@ -276,13 +326,18 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
     cdef Lanes* at
     cdef Parameters[Lanes] derived
     cdef const Parameters[Lanes]* parameters = job.parameters
+    if job.num_columns:
+        for i in range(job.layout.size):
+            own_parameters[i] = <Lanes>job.common[i]
+        parameters = &derived
     i = first
     while i < end:
         count = min(<Py_ssize_t>MBT_W, end - i)
-        if job.parameters == NULL:
-            load_samples(&job.parameter_rows, i, count, own_parameters)
+        if job.num_columns:
+            load_samples(&job.parameter_rows, i, count, varying)
+            for k in range(job.num_columns):
+                own_parameters[job.columns[k]] = varying[k]
             derive_parameters[Lanes](m, job.layout, own_parameters, own_parameters + job.layout.size, &derived)
-            parameters = &derived
         at = inputs
         for j in range(job.num_operands):
             if i == first or job.operands[j].stride or job.with_forces:
@@ -291,7 +346,7 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
         run_block(job, parameters, inputs, v, x, work, bases, out)
         for j in range(job.num_outputs):
             store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
-        if job.is_checked or job.checked_parameters != NULL:
+        if job.is_checked or job.has_rates or job.checked_parameters != NULL:
             spoil_singular(job, i, count, checked_work)
         i += count
     if job.streamed:
@@ -370,7 +425,7 @@ cdef Pivots[Lanes] calc_inverse_dynamics(
     Lanes* out
 ) noexcept nogil:
     cdef const Model* m = job.model
-    algorithms.run_inverse_dynamics_with_elements[Lanes](m, p, m.switches.weightless, q, v, x, work, out)
+    algorithms.run_inverse_dynamics_with_elements[Lanes](m, p, job.switches.weightless, q, v, x, work, out)
     return no_pivots()
 
 
@@ -380,7 +435,8 @@ cdef Pivots[Lanes] calc_forward_dynamics(
 ) noexcept nogil:
     cdef const Model* m = job.model
     return pivots_of[Lanes](
-        algorithms.run_forward_dynamics_with_elements[Lanes](m, p, &m.switches, q, v, x, work, out), m.switches.locked
+        algorithms.run_forward_dynamics_with_elements[Lanes](m, p, job.switches, q, v, x, work, out),
+        job.switches.locked
     )
 
 
@@ -407,7 +463,7 @@ cdef Pivots[Lanes] calc_inverse_dynamics_derivatives(
     cdef const Model* m = job.model
     cdef Py_ssize_t nv = m.num_velocities
     derivative_algorithms.run_inverse_dynamics_derivatives[Lanes](
-        m, p, m.switches.weightless, True, q, v, x, x + nv if job.index == 1 else <const Lanes*>NULL, work, out,
+        m, p, job.switches.weightless, True, q, v, x, x + nv if job.index == 1 else <const Lanes*>NULL, work, out,
         out + nv*nv, out + 2*nv*nv
     )
     return no_pivots()
@@ -418,7 +474,7 @@ cdef Pivots[Lanes] calc_any(
     Lanes* out
 ) noexcept nogil:
     return calc_quantity[Lanes](
-        job.quantity, job.index, job.model, &job.model.switches, p, q, v, x, work, bases, out
+        job.quantity, job.index, job.model, job.switches, p, q, v, x, work, bases, out
     )
 
 
@@ -445,18 +501,33 @@ cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize
 
 
 cdef void spoil_singular(const Job* job, Py_ssize_t first, Py_ssize_t count, double* memory) noexcept nogil:
-    """NaN in each sample where a mobilizer has no pose, or an element no force."""
+    """NaN in each sample where a mobilizer has no pose or no rates, or an element no force."""
     cdef Py_ssize_t i, k
     cdef int j
     for i in range(first, first + count):
-        if has_no_result(job, job.operands[0].data + job.operands[0].stride*i, memory):
+        if has_no_result(job, i, memory):
             for j in range(job.num_outputs):
                 for k in range(job.output_size):
                     job.outputs[j][job.output_size*i + k] = NAN
 
 
-cdef bint has_no_result(const Job* job, const double* q, double* memory) noexcept nogil:
+cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept nogil:
+    cdef const double* q = job.operands[0].data + job.operands[0].stride*i
+    cdef Parameters[double] derived
     cdef const Parameters[double]* p = job.checked_parameters
-    return is_singular(job.model, q) or (
-        p != NULL and kernels.find_singular_element_at(job.model, p, q, memory) >= 0
-    )
+    cdef const double* row
+    cdef double* own
+    cdef Py_ssize_t k
+    if is_singular(job.model, q) or (job.has_rates and has_singular_map(job.model, q)):
+        return True
+    if p == NULL:
+        return False
+    if job.num_columns:
+        own = memory + kernels.work_size(job.model)
+        row = job.parameter_rows.data + job.parameter_rows.stride*i
+        memcpy(own, job.common, job.layout.size*sizeof(double))
+        for k in range(job.num_columns):
+            own[job.columns[k]] = row[k]
+        derive_parameters[double](job.model, job.layout, own, own + job.layout.size, &derived)
+        p = &derived
+    return kernels.find_singular_element_at(job.model, p, q, memory) >= 0

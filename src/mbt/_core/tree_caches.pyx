@@ -162,15 +162,40 @@ cdef class TreeCaches:
         from mbt.symbolic import get_scalar_type
         return get_scalar_type("double")
 
-    def create_default_context(self):
+    def create_default_context(self, batch_shape=()):
         """Return a new Context: default positions, zero velocities, default parameters.
+
+        Parameters
+        ----------
+        batch_shape : int or tuple of int, optional
+            Leading axes of every array of the Context, of what is set in it and of what is computed from it: so many
+            states, each with its own inputs and parameters, computed together. See ``docs/batches.md``.
 
         Raises
         ------
         NotFinalizedError
             Before ``finalize()``.
+        ArgumentTypeError, ElementIndexError
+            When `batch_shape` is no tuple of int, or one is negative.
+        ShapeError
+            When there is a batch, and the tree computes in another scalar than double.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
+        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> tree.finalize()
+        >>> context = tree.create_default_context(batch_shape=3)
+        >>> rod.set_mass(context, [1.0, 2.0, 3.0])
+        >>> tree.calc_mass_matrix(context).ravel()
+        array([0.25, 0.5 , 0.75])
         """
         self.ready()
+        if batch_shape != ():
+            from mbt.scalars import make_batch_context
+            return make_batch_context(self, batch_shape)
         from mbt.context import Context
         return Context(self)
 

@@ -186,6 +186,32 @@ cdef inline Py_ssize_t count_result(int quantity, const Model* model) noexcept n
     return nv
 
 
+cdef inline bint needs_element_forces(int quantity, int index) noexcept nogil:
+    """Whether a quantity is undefined where the force of an element between two bodies is."""
+    return (
+        quantity == INVERSE_DYNAMICS or quantity == FORWARD_DYNAMICS or quantity >= INVERSE_DYNAMICS_DERIVATIVES
+        or POTENTIAL_ENERGY <= quantity <= NON_CONSERVATIVE_POWER or quantity == ELEMENT_FORCES
+        or ELEMENT_FORCES < quantity <= ELEMENT_NON_CONSERVATIVE_POWER and index >= 0
+    )
+
+
+cdef inline bint needs_rates(int quantity) noexcept nogil:
+    """Whether a quantity is undefined where qdot = N(q) v is: at gimbal lock."""
+    return (
+        quantity == QDOT or quantity == QDDOT or ACCELERATION <= quantity <= N_MATRIX or quantity == NDOT_MATRIX
+        or quantity == NPLUSDOT_MATRIX
+    )
+
+
+cdef inline bint needs_velocities(int quantity) noexcept nogil:
+    """Whether a quantity depends on v."""
+    return not (
+        MASS_MATRIX <= quantity <= VELOCITY or quantity == N_MATRIX or quantity == NPLUS_MATRIX
+        or INTEGRATED_POSITIONS <= quantity <= SPATIAL_INERTIAS or quantity == POTENTIAL_ENERGY
+        or quantity == ANGULAR_JACOBIAN or quantity == TRANSLATIONAL_JACOBIAN or quantity == MASS_MOMENT
+    )
+
+
 cdef inline Py_ssize_t count_derived(const Model* model) noexcept nogil:
     """Scalars that `derive_parameters` makes."""
     return (

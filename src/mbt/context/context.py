@@ -227,6 +227,13 @@ class Context(ContextCore):
         super()._set_state(state)
         self._declared = declared
 
+    @classmethod
+    def _of_state(cls, tree: MultibodyTree, state: dict[str, Any]) -> Context:
+        """Return a Context with all that `_get_state` told."""
+        context: Context = cls(tree)
+        context._set_state(state)
+        return context
+
     def _move_to(self, tree: MultibodyTree) -> None:
         """Become a Context of a copy of its tree."""
         self._declared.follow(self.tree, tree)
@@ -302,9 +309,8 @@ def restore_context(
             "unpickling a Context: its tree is not complete yet. An element cannot keep a Context of its own "
             "tree in a pickle: leave it out with __getstate__."
         )
-    context = context_type(tree)
     try:
-        context._set_state(state)
+        context = context_type._of_state(tree, state)
     except (KeyError, TypeError) as error:
         raise ArgumentValueError(f"unpickling a Context: it is truncated: {error!r}") from error
     return context

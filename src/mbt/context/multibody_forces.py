@@ -60,7 +60,7 @@ class MultibodyForces:
     def __init__(self, tree: MultibodyTree, batch_shape: int | Sequence[int] = ()) -> None:
         if not isinstance(tree, MultibodyTree):
             raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
-        shape = _as_batch_shape(batch_shape)
+        shape = as_batch_shape(batch_shape)
         # num_velocities refuses a tree that is not finalized.
         self._generalized_forces: FloatArray = np.zeros((*shape, tree.num_velocities))
         self._body_forces: FloatArray = np.zeros((*shape, tree.num_bodies, 6))
@@ -131,6 +131,12 @@ class MultibodyForces:
         self._body_forces += addend._body_forces
         self._generalized_forces += addend._generalized_forces
         return self
+
+    def _add_arrays(self, F_Bo_W: Any, tau: Any = None) -> None:
+        """Add forces on all bodies, (..., num_bodies, 6), and on all dofs, (..., num_velocities)."""
+        self._body_forces += F_Bo_W
+        if tau is not None:
+            self._generalized_forces += tau
 
     def _add_to_body(self, node: int, F_Bo_W: FloatArray) -> None:
         """Add a force on one body, (..., 6)."""
@@ -323,7 +329,8 @@ def restore_forces(
     return forces
 
 
-def _as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
+def as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
+    """Return leading axes as a tuple of int that are not negative."""
     if isinstance(batch_shape, str):
         raise ArgumentTypeError(f"batch_shape: expected a tuple of int, got {batch_shape!r}")
     axes: tuple[object, ...]

@@ -275,6 +275,21 @@ def normalize_axis(value: object, name: str) -> FloatArray:
     return unit
 
 
+def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
+    """Return the leading indices of what may be no pose, (..., 4, 4), or no rotation, (..., 3, 3).
+
+    `as_pose` and `as_rotation` decide on them, one by one.
+    """
+    R = matrices[..., :3, :3]
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max((-2, -1))
+        is_good = (errors <= _ORTHONORMALITY_TOLERANCE / 2) & (np.linalg.det(R) > 0.0)
+    is_good &= np.isfinite(matrices).all((-2, -1))
+    if matrices.shape[-1] == 4:
+        is_good &= (matrices[..., 3, :] == (0.0, 0.0, 0.0, 1.0)).all(-1)
+    return [tuple(int(k) for k in i) for i in np.argwhere(~is_good)]
+
+
 def _check_rotation(R: FloatArray, expectation: str) -> None:
     if R.shape != (3, 3):
         raise shape_error("R", (3, 3), R.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from mbt._core.context import (
 from mbt._core.tree_kinematics import FrameBodyPoseCache
 from mbt._core.variants import Quantity
 from mbt.math.leading_axes import fold, join, transpose
-from mbt.scalars.context import ScalarContext
+
+if TYPE_CHECKING:
+    from mbt.scalars.context import ScalarContext
 
 __all__ = [
     "ScalarAccelerationKinematics",
@@ -32,19 +34,35 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     _inputs: tuple[Any, ...]
 
     def _compute(self, context: ScalarContext) -> ScalarPositionKinematics:
+        nb = context.tree.num_bodies
+        if context.batch_shape:
+            # The other parts are five times as much memory.
+            X_WB = fold(context._evaluate(Quantity.BODY_POSES), nb, 4, 4)
+            self._parts = {"X_WB": context._numbers.frozen(X_WB)}
+        else:
+            self._parts = {}
+            self._take_parts(context, context._evaluate(Quantity.POSITION_KINEMATICS))
+        self.serials = context._position_serials()
+        # What is seldom asked for is computed then, from these, which never change.
+        self._inputs = (context, context.q, context._parameters)
+        return self
+
+    def _take_parts(self, context: ScalarContext, flat: Any) -> None:
         nb, nv = context.tree.num_bodies, context.tree.num_velocities
-        flat = context._evaluate(Quantity.POSITION_KINEMATICS)
         names = ("X_FM", "X_PB", "X_WB")
         parts = {
             name: fold(flat[..., 16 * nb * i : 16 * nb * (i + 1)], nb, 4, 4) for i, name in enumerate(names)
         }
         parts["H_FM"] = fold(flat[..., 48 * nb : 48 * nb + 6 * nv], nv, 6)
         parts["H_PB_W"] = fold(flat[..., 48 * nb + 6 * nv :], nv, 6)
-        self._parts = {name: context._numbers.frozen(part) for name, part in parts.items()}
-        self.serials = context._position_serials()
-        # What is seldom asked for is computed then, from these, which never change.
-        self._inputs = (context, context.q, context._parameters)
-        return self
+        for name, part in parts.items():
+            self._parts.setdefault(name, context._numbers.frozen(part))
+
+    def _part(self, name: str) -> Any:
+        if name not in self._parts:
+            context, q, parameters = self._inputs
+            self._take_parts(context, context._evaluate_at(Quantity.POSITION_KINEMATICS, q, parameters))
+        return self._parts[name]
 
     @property
     def X_WB(self) -> Any:
@@ -54,12 +72,12 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     @property
     def X_PB(self) -> Any:
         """Pose of each body in its parent body, (num_bodies, 4, 4)."""
-        return self._parts["X_PB"]
+        return self._part("X_PB")
 
     @property
     def X_FM(self) -> Any:
         """Pose of each body's outboard frame in its inboard frame, (num_bodies, 4, 4)."""
-        return self._parts["X_FM"]
+        return self._part("X_FM")
 
     @property
     def X_BF(self) -> Any:
@@ -69,12 +87,12 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     @property
     def H_FM(self) -> Any:
         """Motion axes, of M in F, (num_velocities, 6)."""
-        return self._parts["H_FM"]
+        return self._part("H_FM")
 
     @property
     def H_PB_W(self) -> Any:
         """Motion axes, of B in P, in World, (num_velocities, 6)."""
-        return self._parts["H_PB_W"]
+        return self._part("H_PB_W")
 
     @property
     def com_W(self) -> Any:

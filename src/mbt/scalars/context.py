@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +12,12 @@ from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
 from mbt.context.checks import check_forces
 from mbt.context.context import Context
+from mbt.context.user_forces import differentiate_user_forces
 from mbt.errors import ArgumentValueError, ShapeError
-from mbt.math.leading_axes import entry_of, fold
+from mbt.math.leading_axes import entry_of
 from mbt.scalars.arrays import AutoDiffArrays, ScalarArrays
 from mbt.scalars.forces import ScalarForces
+from mbt.scalars.methods import ScalarMethods
 
 if TYPE_CHECKING:
     from mbt.scalars.tree import ScalarTree
@@ -53,7 +55,7 @@ class ScalarContext(Context):
         super().__init__(tree)
 
     @classmethod
-    def _of_state(cls, tree: ScalarTree, state: dict[str, Any]) -> ScalarContext:
+    def _of_state(cls, tree: Any, state: dict[str, Any]) -> ScalarContext:
         """Return a Context with all that `_get_state` tells."""
         context: ScalarContext = cls.__new__(cls, tree)
         context._begin(tree)
@@ -62,11 +64,10 @@ class ScalarContext(Context):
 
     def _begin(self, tree: ScalarTree) -> None:
         """Take the defaults of all but what elements declare."""
-        numbers = tree._numbers
-        self._methods = tree._make_methods()
+        numbers = self._scalars = self._make_numbers()
+        self._methods = self._make_methods()
         compiled = tree._compiled
         assert compiled is not None
-        self._scalars: ScalarArrays = numbers
         self._engine = numbers.make_engine(compiled)
         # Engines with derivatives take q and v by themselves; they are shown as arrays when somebody asks.
         self._is_dual = isinstance(numbers, AutoDiffArrays)
@@ -81,6 +82,12 @@ class ScalarContext(Context):
         # Until somebody sets them, inputs are zero and cost nothing.
         self._has_actuation = False
         self._forces: ScalarForces | None = None
+
+    def _make_numbers(self) -> ScalarArrays:
+        return self.tree._numbers
+
+    def _make_methods(self) -> ScalarMethods:
+        return ScalarMethods(self.tree, self._scalars)
 
     # State and inputs.
 
@@ -135,7 +142,7 @@ class ScalarContext(Context):
 
     @time.setter
     def time(self, value: object) -> None:
-        self._time = self._scalars.as_float(value, "time")
+        self._time = self._take_time(value)
         # Not the time of this Context, but it makes stale what depends on that.
         ContextCore.time.__set__(self, 0.0)  # type: ignore[attr-defined]
 
@@ -146,7 +153,7 @@ class ScalarContext(Context):
 
     @actuation.setter
     def actuation(self, value: object) -> None:
-        self._actuation = self._take(value, "actuation", self._actuation.shape)
+        self._actuation = self._take(value, "actuation", (len(self.tree.joint_actuators),))
         self._has_actuation = bool(self._actuation.shape[-1])
         self._note_change("inputs")
 
@@ -155,7 +162,7 @@ class ScalarContext(Context):
         """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
         if self._forces is None:
             self._forces = self._new_forces()
-        self._forces._make_room(self._count_like())
+        self._make_room(self._forces)
         return self._forces
 
     @applied_forces.setter
@@ -174,6 +181,9 @@ class ScalarContext(Context):
         """Return a copy of an argument, read-only."""
         return self._scalars.frozen(self._scalars.as_float_array(value, name, shape).copy())
 
+    def _take_time(self, value: object) -> Any:
+        return self._scalars.as_float(value, "time")
+
     def _set_core(self, name: str, array: Any) -> None:
         """Let the compiled base class check values, where there are any, and keep them for other checks."""
         attribute: Any = getattr(ContextCore, name)
@@ -182,9 +192,9 @@ class ScalarContext(Context):
         attribute.__set__(self, attribute.__get__(self) if values is None else values)
 
     def _check_locked(self, v: Any) -> None:
-        for k in range(self.tree.num_velocities):
-            entry = entry_of(v, k)
-            if self._is_locked(k, 1) and not self._scalars.is_zero(entry):
+        for k in np.flatnonzero(self._locked_dofs()):
+            entry = entry_of(v, int(k))
+            if not self._scalars.is_zero(entry):
                 raise ArgumentValueError(f"v: velocity {k} is locked, so v[{k}] must be zero, got {entry}")
 
     def _set_locked(self, start: int, count: int, locked: bool) -> None:
@@ -256,8 +266,26 @@ class ScalarContext(Context):
             self._push()
         return self._scalars.evaluate(self._engine, self, quantity, index, x)
 
-    def _run(self, quantity: int, x: Any = None, name: str = "", square: bool = False) -> Any:
-        """Return a quantity of the argument `x` of this name, (n,) or, `square`, (nv, nv); the fast way.
+    def _result(
+        self, out: Any, shape: tuple[int, ...], quantity: Quantity, x: Any = None, index: int = -1
+    ) -> Any:
+        """Return a quantity in its shape, written into `out` if there is one."""
+        if self._stale:
+            self._push()
+        return self._scalars.evaluate_into(out, shape, self._engine, self, quantity, index, x)
+
+    def _parts(
+        self, outs: Sequence[Any], shape: tuple[int, ...], quantity: Quantity, x: Any = None, index: int = -1
+    ) -> tuple[Any, ...]:
+        """Return the equal parts of a quantity, written into those of `outs` that are not None."""
+        if self._stale:
+            self._push()
+        return self._scalars.evaluate_parts(outs, shape, self._engine, self, quantity, index, x)
+
+    def _run(
+        self, quantity: int, x: Any = None, name: str = "", square: bool = False, out: Any = None
+    ) -> Any:
+        """Return a quantity of the argument `x` of this name, (nv,) or, `square`, (nv, nv); the fast way.
 
         A quantity without an argument has no name for it.
         """
@@ -266,12 +294,11 @@ class ScalarContext(Context):
                 self._push()
             result = self._engine.run(self, quantity, x, square)
             if result is not None:
-                return result
+                return result if out is None else self._scalars.write(out, result, "out")
         nv = self.tree.num_velocities
         if name:
             x = self._scalars.as_float_array(x, name, (nv,))
-        result = self._evaluate(Quantity(quantity), x)
-        return fold(result, nv, nv) if square else result
+        return self._result(out, (nv, nv) if square else (nv,), Quantity(quantity), x)
 
     def _push(self) -> None:
         """Give what has changed to the engine."""
@@ -305,9 +332,13 @@ class ScalarContext(Context):
         _, q, v, parameters, _, _ = self._serials
         return (q, v, parameters)
 
+    def _fresh(self) -> ScalarContext:
+        """Return a Context like a new one."""
+        return type(self)(self.tree)
+
     def _reset_declared(self, reset: Callable[[Context], None]) -> None:
         """Reset this Context, and what elements declared."""
-        fresh = type(self)(self.tree)
+        fresh = self._fresh()
         super()._reset_declared(reset)
         self._set_state(fresh._get_state())
 
@@ -331,9 +362,17 @@ class ScalarContext(Context):
 
     def _new_forces(self) -> ScalarForces:
         """Return forces of the scalar of this Context, zero."""
-        forces = self.tree._forces_type(self.tree, self.batch_shape)
-        forces._make_room(self._count_like())
+        forces = self.tree._forces_type(self.tree)
+        self._make_room(forces)
         return forces
+
+    def _make_room(self, forces: Any) -> None:
+        """Let forces hold as many derivatives as anything here has."""
+        forces._make_room(self._count_like())
+
+    def _differentiate_user_forces(self) -> tuple[Any, Any]:
+        """Return the derivatives of the forces of elements written in Python."""
+        return differentiate_user_forces(self.tree, self)
 
     def _as_number(self, value: object, what: str) -> Any:
         return self._scalars.as_float(value, what)
@@ -377,6 +416,11 @@ class ScalarContext(Context):
         if state["scalar_forces"] is not None:
             self._forces = self._new_forces()
             self._forces.body_forces, self._forces.generalized_forces = state["scalar_forces"]
+
+    def _move_to(self, tree: Any) -> None:
+        """Become a Context of a copy of its tree."""
+        super()._move_to(tree)
+        self._methods = self._make_methods()
 
     def validate(self) -> None:
         """Check that values are finite, where there are any."""

@@ -68,7 +68,7 @@ class ScalarDynamics(ScalarKinematics):
 
     def calc_inverse_dynamics(
         self,
-        context: Any,
+        c: Any,
         known_vdot: Any,
         external_forces: Any = None,
         *,
@@ -79,7 +79,6 @@ class ScalarDynamics(ScalarKinematics):
         F_BMo_W_array: Any = None,
         out: Any = None,
     ) -> Any:
-        c = self._own(context)
         if (
             external_forces is None
             and A_WB_array is None
@@ -89,8 +88,7 @@ class ScalarDynamics(ScalarKinematics):
             and not (include_force_elements and self.tree._user_force_elements)
         ):
             quantity = _INVERSE_DYNAMICS if include_force_elements else _MOTION_FORCES
-            tau = c._run(quantity, known_vdot, "known_vdot")
-            return tau if out is None else self._numbers.write(out, tau, "out")
+            return c._run(quantity, known_vdot, "known_vdot", out=out)
         numbers = self._numbers
         if pc is not None:
             self._position_of(c, pc)
@@ -131,30 +129,24 @@ class ScalarDynamics(ScalarKinematics):
         split = 6 * self.tree.num_bodies
         return fold(flat[..., :split], self.tree.num_bodies, 6), flat[..., split:]
 
-    def calc_bias_term(self, context: Any, *, out: Any = None) -> Any:
-        c = self._own(context)
+    def calc_bias_term(self, c: Any, *, out: Any = None) -> Any:
         zeros = np.zeros(self.tree.num_velocities)
-        return self._numbers.write(out, c._run(_MOTION_FORCES, zeros, "zeros"), "out")
+        return c._run(_MOTION_FORCES, zeros, "zeros", out=out)
 
-    def calc_gravity_generalized_forces(self, context: Any, *, out: Any = None) -> Any:
-        c = self._own(context)
-        return self._numbers.write(out, c._run(_GRAVITY_GENERALIZED_FORCES), "out")
+    def calc_gravity_generalized_forces(self, c: Any, *, out: Any = None) -> Any:
+        return c._run(_GRAVITY_GENERALIZED_FORCES, out=out)
 
-    def _square(self, context: Any, quantity: int, out: Any) -> Any:
-        matrix = self._own(context)._run(quantity, square=True)
-        return matrix if out is None else self._numbers.write(out, matrix, "out")
+    def calc_mass_matrix(self, c: Any, *, out: Any = None) -> Any:
+        return c._run(_MASS_MATRIX, square=True, out=out)
 
-    def calc_mass_matrix(self, context: Any, *, out: Any = None) -> Any:
-        return self._square(context, _MASS_MATRIX, out)
+    def calc_mass_matrix_inverse(self, c: Any, *, out: Any = None) -> Any:
+        return c._run(_MASS_MATRIX_INVERSE, square=True, out=out)
 
-    def calc_mass_matrix_inverse(self, context: Any, *, out: Any = None) -> Any:
-        return self._square(context, _MASS_MATRIX_INVERSE, out)
+    def calc_coriolis_matrix(self, c: Any, *, out: Any = None) -> Any:
+        return c._run(_CORIOLIS_MATRIX, square=True, out=out)
 
-    def calc_coriolis_matrix(self, context: Any, *, out: Any = None) -> Any:
-        return self._square(context, _CORIOLIS_MATRIX, out)
-
-    def calc_mass_matrix_via_inverse_dynamics(self, context: Any, *, out: Any = None) -> Any:
-        c = self._own(context).clone()
+    def calc_mass_matrix_via_inverse_dynamics(self, c: Any, *, out: Any = None) -> Any:
+        c = c.clone()
         nv = self.tree.num_velocities
         c.v = self._numbers.zeros((nv,))
         if nv == 0:
@@ -163,15 +155,13 @@ class ScalarDynamics(ScalarKinematics):
         return self._numbers.write(out, np.stack(columns, -1), "out")
 
     def calc_forward_dynamics(
-        self, context: Any, tau_applied: Any = None, external_forces: Any = None, *, out: Any = None
+        self, c: Any, tau_applied: Any = None, external_forces: Any = None, *, out: Any = None
     ) -> Any:
-        c = self._own(context)
         if external_forces is None and not (
             c._has_actuation or c._has_applied_forces or self.tree._user_force_elements
         ):
             tau = np.zeros(self.tree.num_velocities) if tau_applied is None else tau_applied
-            vdot = c._run(_FORWARD_DYNAMICS, tau, "tau_applied")
-            return vdot if out is None else self._numbers.write(out, vdot, "out")
+            return c._run(_FORWARD_DYNAMICS, tau, "tau_applied", out=out)
         nv = self.tree.num_velocities
         numbers = self._numbers
         if tau_applied is None:
@@ -187,12 +177,9 @@ class ScalarDynamics(ScalarKinematics):
         if c._has_actuation:
             dofs = [actuator.joint.velocity_start for actuator in self.tree.joint_actuators]
             tau = numbers.add_at(tau, dofs, c.actuation)
-        return numbers.write(out, c._evaluate(Quantity.FORWARD_DYNAMICS, tau), "out")
+        return c._result(out, (nv,), Quantity.FORWARD_DYNAMICS, tau)
 
-    def calc_force_elements_contribution(
-        self, context: Any, forces: Any, *, pc: Any = None, vc: Any = None
-    ) -> Any:
-        c = self._own(context)
+    def calc_force_elements_contribution(self, c: Any, forces: Any, *, pc: Any = None, vc: Any = None) -> Any:
         self._forces_of(c, forces, "forces")
         if pc is not None:
             self._position_of(c, pc)
@@ -204,8 +191,7 @@ class ScalarDynamics(ScalarKinematics):
 
     # Accelerations by forward dynamics.
 
-    def eval_acceleration_kinematics(self, context: Any) -> Any:
-        c = self._own(context)
+    def eval_acceleration_kinematics(self, c: Any) -> Any:
 
         def compute() -> ScalarAccelerationKinematics:
             vdot = self.calc_forward_dynamics(c)
@@ -214,13 +200,12 @@ class ScalarDynamics(ScalarKinematics):
         # The arrays of the applied forces may be written in place.
         return compute() if c._has_applied_forces else c._cache("acceleration", c._serials, compute)
 
-    def eval_body_spatial_acceleration_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_acceleration_kinematics(context).A_WB[..., body_node_index(self.tree, body), :]
+    def eval_body_spatial_acceleration_in_world(self, c: Any, body: Any) -> Any:
+        return self.eval_acceleration_kinematics(c).A_WB[..., body_node_index(self.tree, body), :]
 
     def _calc_frame_acceleration(
-        self, context: Any, frame_F: Any, frame_M: Any, frame_E: Any, name_M: str, name_E: str
+        self, c: Any, frame_F: Any, frame_M: Any, frame_E: Any, name_M: str, name_E: str
     ) -> Any:
-        c = self._own(context)
         f = self._frame(frame_F, "frame_F")
         a, e = self._frame(frame_M, name_M), self._frame(frame_E, name_E)
         A_WB = self.eval_acceleration_kinematics(c).A_WB
@@ -234,8 +219,7 @@ class ScalarDynamics(ScalarKinematics):
         A_WP = acceleration_of_point(pc, vc, A_WB, node, p_WoP)
         return relative_acceleration(pc, vc, A_WB, measured_in, p_WoP, V_WP, A_WP)
 
-    def calc_reaction_forces(self, context: Any, *, out: Any = None) -> Any:
-        c = self._own(context)
+    def calc_reaction_forces(self, c: Any, *, out: Any = None) -> Any:
         vdot = self.eval_acceleration_kinematics(c).vdot
         pairs = [self._element_forces(c), *self._user_forces(c)]
         if c._has_applied_forces:
@@ -257,28 +241,24 @@ class ScalarDynamics(ScalarKinematics):
 
     # One force element, for the methods of elements.
 
-    def _calc_force_element(self, context: Any, index: int, what: str, pc: Any = None, vc: Any = None) -> Any:
-        c = self._own(context)
+    def _calc_force_element(self, c: Any, index: int, what: str, pc: Any = None, vc: Any = None) -> Any:
         self._position_of(c, pc)
         if what != "potential_energy":
             self._velocity_of(c, vc)
         return entry_of(c._evaluate(_ELEMENT[what], None, index), 0)
 
-    def _add_force_element(self, context: Any, index: int, pc: Any, vc: Any, forces: Any) -> None:
-        c = self._own(context)
+    def _add_force_element(self, c: Any, index: int, pc: Any, vc: Any, forces: Any) -> None:
         self._position_of(c, pc)
         self._velocity_of(c, vc)
         self._forces_of(c, forces, "forces")
         forces._add_arrays(*self._split_forces(c._evaluate(Quantity.ELEMENT_FORCE, None, index)))
 
-    def _add_gravity(self, context: Any, pc: Any, forces: Any) -> None:
-        c = self._own(context)
+    def _add_gravity(self, c: Any, pc: Any, forces: Any) -> None:
         self._position_of(c, pc)
         self._forces_of(c, forces, "forces")
         forces._add_arrays(fold(c._evaluate(Quantity.GRAVITY_FORCES), self.tree.num_bodies, 6))
 
-    def _calc_gravity(self, context: Any, what: str, pc: Any = None, vc: Any = None) -> Any:
-        c = self._own(context)
+    def _calc_gravity(self, c: Any, what: str, pc: Any = None, vc: Any = None) -> Any:
         self._position_of(c, pc)
         if what == "potential_energy":
             return entry_of(c._evaluate(Quantity.GRAVITY_POTENTIAL_ENERGY), 0)

@@ -32,13 +32,10 @@ class ScalarForces(MultibodyForces):
                 f"batch_shape: expected (), got {batch_shape}: a tree of {tree.scalar_type.name!r} "
                 "computes one state at a time"
             )
-        self._begin(tree, ())
-
-    def _begin(self, tree: ScalarTree, batch_shape: tuple[int, ...]) -> None:
         self._numbers = tree._numbers
         self._tree = tree
-        self._generalized_forces = self._numbers.zeros((*batch_shape, tree.num_velocities))
-        self._body_forces = self._numbers.zeros((*batch_shape, tree.num_bodies, 6))
+        self._generalized_forces = self._numbers.zeros((tree.num_velocities,))
+        self._body_forces = self._numbers.zeros((tree.num_bodies, 6))
 
     def _make_room(self, like: list[Any]) -> None:
         """Let both arrays hold as many derivatives as others; only where they hold none themselves."""

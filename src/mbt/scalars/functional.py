@@ -9,6 +9,7 @@ import numpy as np
 
 from mbt.context.checks import frame_index
 from mbt.errors import ShapeError, SingularityError
+from mbt.scalars.methods import ScalarMethods
 
 if TYPE_CHECKING:
     from mbt.scalars.context import ScalarContext
@@ -151,4 +152,6 @@ def _calc_each(
 
 def _three(tree: ScalarTree, out: Any, matrices: Any) -> Any:
     """Return three matrices of one array with an axis for them, or write them into three arrays."""
-    return tree._make_methods()._write_all(out, tuple(matrices[..., i, :, :].copy() for i in range(3)))
+    return ScalarMethods(tree, tree._numbers)._write_all(
+        out, tuple(matrices[..., i, :, :].copy() for i in range(3))
+    )

@@ -18,7 +18,7 @@ def hinting_at_functions(scalar: ScalarType) -> Iterator[None]:
     except TypeError as error:
         add_note = getattr(error, "add_note", None)
         # Numbers with derivatives tell themselves what to write.
-        if add_note is not None and scalar.name != "autodiff":
+        if add_note is not None and scalar.name not in ("autodiff", "double"):
             add_note(
                 f"Functions that take one object of the scalar {scalar.name!r} are those of "
                 "context.tree.scalar_type: sin, cos, sqrt, tanh, atan2, floor, select_lt."

@@ -7,7 +7,7 @@ from typing import Any
 from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
 from mbt.errors import ArgumentTypeError
-from mbt.math.leading_axes import cut, fold
+from mbt.math.leading_axes import cut
 from mbt.scalars.mass import ScalarMass
 
 __all__ = ["ScalarIdentification"]
@@ -18,24 +18,18 @@ class ScalarIdentification(ScalarMass):
 
     __slots__ = ()
 
-    def calc_inverse_dynamics_regressor(self, context: Any, known_vdot: Any, *, out: Any = None) -> Any:
-        c = self._own(context)
+    def calc_inverse_dynamics_regressor(self, c: Any, known_vdot: Any, *, out: Any = None) -> Any:
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
-        Y = c._evaluate(Quantity.INVERSE_DYNAMICS_REGRESSOR, vdot)
-        return self._numbers.write(
-            out, fold(Y, self.tree.num_velocities, 10 * (self.tree.num_bodies - 1)), "out"
-        )
+        shape = (self.tree.num_velocities, 10 * (self.tree.num_bodies - 1))
+        return c._result(out, shape, Quantity.INVERSE_DYNAMICS_REGRESSOR, vdot)
 
-    def calc_kinetic_energy_regressor(self, context: Any, *, out: Any = None) -> Any:
-        y = self._own(context)._evaluate(Quantity.KINETIC_ENERGY_REGRESSOR)
-        return self._numbers.write(out, y, "out")
+    def calc_kinetic_energy_regressor(self, c: Any, *, out: Any = None) -> Any:
+        return c._result(out, (10 * (self.tree.num_bodies - 1),), Quantity.KINETIC_ENERGY_REGRESSOR)
 
-    def calc_potential_energy_regressor(self, context: Any, *, out: Any = None) -> Any:
-        y = self._own(context)._evaluate(Quantity.POTENTIAL_ENERGY_REGRESSOR)
-        return self._numbers.write(out, y, "out")
+    def calc_potential_energy_regressor(self, c: Any, *, out: Any = None) -> Any:
+        return c._result(out, (10 * (self.tree.num_bodies - 1),), Quantity.POTENTIAL_ENERGY_REGRESSOR)
 
-    def get_inertial_parameters(self, context: Any) -> Any:
-        c = self._own(context)
+    def get_inertial_parameters(self, c: Any) -> Any:
         if self.tree.num_bodies == 1:
             return self._numbers.zeros((0,))
         parts = []
@@ -46,8 +40,7 @@ class ScalarIdentification(ScalarMass):
             parts += [m, self._numbers.scale(com, m), self._numbers.scale(moments, m)]
         return self._numbers.concatenate(parts)
 
-    def set_inertial_parameters(self, context: Any, pi: Any, *, skip_validity_check: bool = False) -> None:
-        c = self._own(context)
+    def set_inertial_parameters(self, c: Any, pi: Any, *, skip_validity_check: bool = False) -> None:
         numbers = self._numbers
         bodies = self.tree._moving_bodies()
         array = numbers.as_float_array(pi, "pi", (10 * len(bodies),))
@@ -71,10 +64,9 @@ class ScalarIdentification(ScalarMass):
         if bodies:
             c._set_parameters(1, {section: numbers.concatenate(rows) for section, rows in parts.items()})
 
-    def calc_base_parameters(self, context: Any, **options: Any) -> Any:
+    def calc_base_parameters(self, c: Any, **options: Any) -> Any:
         """Return the base parameters of the values; see `MultibodyTree`. A rank is one of doubles."""
         tree = self.tree.clone_to_scalar("double")
-        c = self._own(context)
         if self._numbers.values(c.q) is None:
             raise ArgumentTypeError(
                 f"context: base parameters follow from a rank, unknown to {self.tree.scalar_type.name!r}: "

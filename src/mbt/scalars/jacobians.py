@@ -47,7 +47,7 @@ class ScalarJacobians(ScalarDynamics):
 
     def calc_jacobian_spatial_velocity(
         self,
-        context: Any,
+        c: Any,
         with_respect_to: Any,
         frame_B: Any,
         p_BoBp_B: Any,
@@ -56,7 +56,6 @@ class ScalarJacobians(ScalarDynamics):
         *,
         out: Any = None,
     ) -> Any:
-        c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
         e = self._frame(frame_E, "frame_E")
@@ -66,9 +65,8 @@ class ScalarJacobians(ScalarDynamics):
         return self._finish(c, by_qdot, e, J, out)
 
     def calc_jacobian_angular_velocity(
-        self, context: Any, with_respect_to: Any, frame_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
+        self, c: Any, with_respect_to: Any, frame_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
     ) -> Any:
-        c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
         e = self._frame(frame_E, "frame_E")
@@ -76,7 +74,7 @@ class ScalarJacobians(ScalarDynamics):
 
     def calc_jacobian_translational_velocity(
         self,
-        context: Any,
+        c: Any,
         with_respect_to: Any,
         frame_B: Any,
         p_BoBi_B: Any,
@@ -85,7 +83,6 @@ class ScalarJacobians(ScalarDynamics):
         *,
         out: Any = None,
     ) -> Any:
-        c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         b = self._frame(frame_B, "frame_B")
         points = self._points(c, p_BoBi_B, "p_BoBi_B")
@@ -96,10 +93,10 @@ class ScalarJacobians(ScalarDynamics):
         return self._finish(c, by_qdot, e if blocks else 0, J, out)
 
     def calc_jacobian_position_vector(
-        self, context: Any, frame_B: Any, p_BoBi_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
+        self, c: Any, frame_B: Any, p_BoBi_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
     ) -> Any:
         return self.calc_jacobian_translational_velocity(
-            context, "qdot", frame_B, p_BoBi_B, frame_A, frame_E, out=out
+            c, "qdot", frame_B, p_BoBi_B, frame_A, frame_E, out=out
         )
 
     # Bias accelerations.
@@ -118,7 +115,7 @@ class ScalarJacobians(ScalarDynamics):
 
     def calc_bias_spatial_acceleration(
         self,
-        context: Any,
+        c: Any,
         with_respect_to: Any,
         frame_B: Any,
         p_BoBp_B: Any,
@@ -127,7 +124,6 @@ class ScalarJacobians(ScalarDynamics):
         *,
         out: Any = None,
     ) -> Any:
-        c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         b = self._frame(frame_B, "frame_B")
         p = self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,))
@@ -136,9 +132,8 @@ class ScalarJacobians(ScalarDynamics):
         return self._numbers.write(out, bias, "out")
 
     def calc_bias_angular_acceleration(
-        self, context: Any, with_respect_to: Any, frame_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
+        self, c: Any, with_respect_to: Any, frame_B: Any, frame_A: Any, frame_E: Any, *, out: Any = None
     ) -> Any:
-        c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
         e = self._frame(frame_E, "frame_E")
@@ -147,7 +142,7 @@ class ScalarJacobians(ScalarDynamics):
 
     def calc_bias_translational_acceleration(
         self,
-        context: Any,
+        c: Any,
         with_respect_to: Any,
         frame_B: Any,
         p_BoBi_B: Any,
@@ -156,7 +151,6 @@ class ScalarJacobians(ScalarDynamics):
         *,
         out: Any = None,
     ) -> Any:
-        c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         b = self._frame(frame_B, "frame_B")
         points = self._points(c, p_BoBi_B, "p_BoBi_B")

@@ -11,11 +11,10 @@ from mbt.context.checks import (
     as_points,
     body_node_index,
     frame_index,
-    raise_context_mismatch,
     raise_foreign_cache,
     raise_stale_cache,
 )
-from mbt.math.leading_axes import cut, fold, join, rotate, transpose
+from mbt.math.leading_axes import cut, join, rotate, transpose
 from mbt.scalars.arrays import ScalarArrays
 from mbt.scalars.caches import (
     ScalarAccelerationKinematics,
@@ -23,7 +22,6 @@ from mbt.scalars.caches import (
     ScalarPositionKinematics,
     ScalarVelocityKinematics,
 )
-from mbt.scalars.context import ScalarContext
 
 if TYPE_CHECKING:
     from mbt.tree import MultibodyTree
@@ -46,12 +44,6 @@ class ScalarKinematics:
         self.tree = tree
         self._numbers = numbers
 
-    def _own(self, context: Any) -> Any:
-        """Return the Context, if it is one of this tree."""
-        if not isinstance(context, ScalarContext) or context.tree is not self.tree:
-            raise_context_mismatch(self.tree, context)
-        return context
-
     def _frame(self, frame: Any, name: str) -> int:
         return frame_index(self.tree, frame, name)
 
@@ -63,16 +55,14 @@ class ScalarKinematics:
 
     # Caches.
 
-    def calc_position_kinematics_cache(self, context: Any, pc: Any = None) -> Any:
-        c = self._own(context)
+    def calc_position_kinematics_cache(self, c: Any, pc: Any = None) -> Any:
         if pc is None:
             pc = ScalarPositionKinematics(self.tree._compiled)  # type: ignore[arg-type]
         elif not isinstance(pc, ScalarPositionKinematics) or pc._inputs[0].tree is not self.tree:
             raise_foreign_cache("pc", pc, "PositionKinematicsCache")
         return pc._compute(c)
 
-    def calc_velocity_kinematics_cache(self, context: Any, pc: Any = None, vc: Any = None) -> Any:
-        c = self._own(context)
+    def calc_velocity_kinematics_cache(self, c: Any, pc: Any = None, vc: Any = None) -> Any:
         self._position_of(c, pc)
         if vc is None:
             vc = ScalarVelocityKinematics(self.tree._compiled)  # type: ignore[arg-type]
@@ -80,38 +70,33 @@ class ScalarKinematics:
             raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
         return vc._compute(c)
 
-    def eval_position_kinematics(self, context: Any) -> Any:
-        c = self._own(context)
+    def eval_position_kinematics(self, c: Any) -> Any:
         return c._cache("position", c._position_serials(), lambda: self.calc_position_kinematics_cache(c))
 
-    def eval_velocity_kinematics(self, context: Any) -> Any:
-        c = self._own(context)
+    def eval_velocity_kinematics(self, c: Any) -> Any:
         return c._cache("velocity", c._velocity_serials(), lambda: self.calc_velocity_kinematics_cache(c))
 
-    def _position_of(self, context: Any, pc: Any = None) -> Any:
-        c = self._own(context)
+    def _position_of(self, c: Any, pc: Any = None) -> Any:
         if pc is None:
             return self.eval_position_kinematics(c)
         if isinstance(pc, ScalarPositionKinematics) and pc.serials == c._position_serials():
             return pc
         raise_stale_cache("pc", pc, "PositionKinematicsCache")
 
-    def _velocity_of(self, context: Any, vc: Any = None) -> Any:
-        c = self._own(context)
+    def _velocity_of(self, c: Any, vc: Any = None) -> Any:
         if vc is None:
             return self.eval_velocity_kinematics(c)
         if isinstance(vc, ScalarVelocityKinematics) and vc.serials == c._velocity_serials():
             return vc
         raise_stale_cache("vc", vc, "VelocityKinematicsCache")
 
-    def eval_body_pose_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_position_kinematics(context).X_WB[..., body_node_index(self.tree, body), :, :]
+    def eval_body_pose_in_world(self, c: Any, body: Any) -> Any:
+        return self.eval_position_kinematics(c).X_WB[..., body_node_index(self.tree, body), :, :]
 
-    def eval_body_spatial_velocity_in_world(self, context: Any, body: Any) -> Any:
-        return self.eval_velocity_kinematics(context).V_WB[..., body_node_index(self.tree, body), :]
+    def eval_body_spatial_velocity_in_world(self, c: Any, body: Any) -> Any:
+        return self.eval_velocity_kinematics(c).V_WB[..., body_node_index(self.tree, body), :]
 
-    def eval_frame_body_poses(self, context: Any) -> Any:
-        c = self._own(context)
+    def eval_frame_body_poses(self, c: Any) -> Any:
         return c._cache("frames", c._position_serials()[1:], lambda: ScalarFramePoses(c))
 
     # Frames and points.
@@ -158,26 +143,21 @@ class ScalarKinematics:
         parts = [R_EW @ columns[..., i : i + 3, :] for i in range(0, columns.shape[-2], 3)]
         return parts[0] if len(parts) == 1 else join(parts, -2)
 
-    def calc_relative_transform(self, context: Any, frame_A: Any, frame_B: Any, *, out: Any = None) -> Any:
-        c = self._own(context)
+    def calc_relative_transform(self, c: Any, frame_A: Any, frame_B: Any, *, out: Any = None) -> Any:
         a, b = self._frame(frame_A, "frame_A"), self._frame(frame_B, "frame_B")
         X_WB = self._X_WF(c, b)
         X_AB = X_WB.copy() if a == 0 else self._numbers.inverse_pose(self._X_WF(c, a)) @ X_WB
         return self._numbers.write(out, X_AB, "out")
 
-    def calc_relative_rotation_matrix(
-        self, context: Any, frame_A: Any, frame_B: Any, *, out: Any = None
-    ) -> Any:
-        c = self._own(context)
+    def calc_relative_rotation_matrix(self, c: Any, frame_A: Any, frame_B: Any, *, out: Any = None) -> Any:
         a, b = self._frame(frame_A, "frame_A"), self._frame(frame_B, "frame_B")
         R_WB = self._X_WF(c, b)[..., :3, :3]
         R_AB = R_WB.copy() if a == 0 else transpose(self._X_WF(c, a)[..., :3, :3]) @ R_WB
         return self._numbers.write(out, R_AB, "out")
 
     def calc_points_positions(
-        self, context: Any, frame_B: Any, p_BQi: Any, frame_A: Any, *, out: Any = None
+        self, c: Any, frame_B: Any, p_BQi: Any, frame_A: Any, *, out: Any = None
     ) -> Any:
-        c = self._own(context)
         b = self._frame(frame_B, "frame_B")
         a = self._frame(frame_A, "frame_A")
         points = self._points(c, p_BQi, "p_BQi")
@@ -193,9 +173,8 @@ class ScalarKinematics:
         return self._numbers.write(out, points, "out")
 
     def _calc_frame_velocity(
-        self, context: Any, frame_F: Any, frame_M: Any, frame_E: Any, name_M: str, name_E: str
+        self, c: Any, frame_F: Any, frame_M: Any, frame_E: Any, name_M: str, name_E: str
     ) -> Any:
-        c = self._own(context)
         f = self._frame(frame_F, "frame_F")
         a, e = self._frame(frame_M, name_M), self._frame(frame_E, name_E)
         pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
@@ -205,37 +184,36 @@ class ScalarKinematics:
 
     # Maps between v and qdot.
 
-    def _map(self, context: Any, quantity: Quantity, value: Any, name: str, size: int, out: Any) -> Any:
-        c = self._own(context)
-        x = self._numbers.as_float_array(value, name, (size,))
-        return self._numbers.write(out, c._evaluate(quantity, x), "out")
+    def _map(self, c: Any, quantity: Quantity, value: Any, name: str, out: Any) -> Any:
+        """One of the maps between vectors along v and along q."""
+        sizes = self.tree.num_positions, self.tree.num_velocities
+        num_x, num_out = sizes if name in ("qdot", "qddot") else sizes[::-1]
+        x = self._numbers.as_float_array(value, name, (num_x,))
+        return c._result(out, (num_out,), quantity, x)
 
-    def map_velocity_to_qdot(self, context: Any, v: Any, *, out: Any = None) -> Any:
-        return self._map(context, Quantity.QDOT, v, "v", self.tree.num_velocities, out)
+    def map_velocity_to_qdot(self, c: Any, v: Any, *, out: Any = None) -> Any:
+        return self._map(c, Quantity.QDOT, v, "v", out)
 
-    def map_qdot_to_velocity(self, context: Any, qdot: Any, *, out: Any = None) -> Any:
-        return self._map(context, Quantity.VELOCITY, qdot, "qdot", self.tree.num_positions, out)
+    def map_qdot_to_velocity(self, c: Any, qdot: Any, *, out: Any = None) -> Any:
+        return self._map(c, Quantity.VELOCITY, qdot, "qdot", out)
 
-    def map_acceleration_to_qddot(self, context: Any, vdot: Any, *, out: Any = None) -> Any:
-        return self._map(context, Quantity.QDDOT, vdot, "vdot", self.tree.num_velocities, out)
+    def map_acceleration_to_qddot(self, c: Any, vdot: Any, *, out: Any = None) -> Any:
+        return self._map(c, Quantity.QDDOT, vdot, "vdot", out)
 
-    def map_qddot_to_acceleration(self, context: Any, qddot: Any, *, out: Any = None) -> Any:
-        return self._map(context, Quantity.ACCELERATION, qddot, "qddot", self.tree.num_positions, out)
+    def map_qddot_to_acceleration(self, c: Any, qddot: Any, *, out: Any = None) -> Any:
+        return self._map(c, Quantity.ACCELERATION, qddot, "qddot", out)
 
-    def make_velocity_to_qdot_map(self, context: Any, *, out: Any = None) -> Any:
-        N = self._own(context)._evaluate(Quantity.N_MATRIX)
-        return self._numbers.write(out, fold(N, self.tree.num_positions, self.tree.num_velocities), "out")
+    def make_velocity_to_qdot_map(self, c: Any, *, out: Any = None) -> Any:
+        return c._result(out, (self.tree.num_positions, self.tree.num_velocities), Quantity.N_MATRIX)
 
-    def make_qdot_to_velocity_map(self, context: Any, *, out: Any = None) -> Any:
-        N = self._own(context)._evaluate(Quantity.NPLUS_MATRIX)
-        return self._numbers.write(out, fold(N, self.tree.num_velocities, self.tree.num_positions), "out")
+    def make_qdot_to_velocity_map(self, c: Any, *, out: Any = None) -> Any:
+        return c._result(out, (self.tree.num_velocities, self.tree.num_positions), Quantity.NPLUS_MATRIX)
 
     # Accelerations that go with given vdot.
 
     def calc_acceleration_kinematics_cache(
-        self, context: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None, ac: Any = None
+        self, c: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None, ac: Any = None
     ) -> Any:
-        c = self._own(context)
         if ac is not None and (
             not isinstance(ac, ScalarAccelerationKinematics)
             or ac.tree is not self.tree
@@ -248,16 +226,14 @@ class ScalarKinematics:
         return fresh if ac is None else ac._take(fresh)
 
     def calc_spatial_accelerations_from_vdot(
-        self, context: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None, out: Any = None
+        self, c: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None, out: Any = None
     ) -> Any:
-        c = self._own(context)
         if pc is not None:
             self._position_of(c, pc)
         if vc is not None:
             self._velocity_of(c, vc)
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
-        A_WB = fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.tree.num_bodies, 6)
-        return self._numbers.write(out, A_WB, "out")
+        return c._result(out, (self.tree.num_bodies, 6), Quantity.ACCELERATION_KINEMATICS, vdot)
 
 
 def velocity_of_point(pc: Any, vc: Any, node: int, p_WoP: Any) -> Any:

@@ -48,21 +48,18 @@ class ScalarMass(ScalarJacobians):
         mass = moment[..., :1]
         return mass, self._numbers.divide(moment[..., 1:], mass)
 
-    def calc_total_mass(self, context: Any, model_instances: Any = None) -> Any:
-        c = self._own(context)
+    def calc_total_mass(self, c: Any, model_instances: Any = None) -> Any:
         return entry_of(c._evaluate(Quantity.MASS_MOMENT, self._selected(c, model_instances)), 0)
 
     def calc_center_of_mass_position_in_world(
-        self, context: Any, model_instances: Any = None, *, out: Any = None
+        self, c: Any, model_instances: Any = None, *, out: Any = None
     ) -> Any:
-        c = self._own(context)
         com = self._center(c, self._selected(c, model_instances), model_instances)[1]
         return self._numbers.write(out, com, "out")
 
     def calc_center_of_mass_translational_velocity_in_world(
-        self, context: Any, model_instances: Any = None, *, out: Any = None
+        self, c: Any, model_instances: Any = None, *, out: Any = None
     ) -> Any:
-        c = self._own(context)
         masses = self._selected(c, model_instances)
         mass, _ = self._center(c, masses, model_instances)
         return self._numbers.write(out, self._velocity_of_center(c, masses, mass), "out")
@@ -75,9 +72,8 @@ class ScalarMass(ScalarJacobians):
         return self._numbers.divide(c._evaluate(Quantity.MASS_ACCELERATION, x), mass)
 
     def calc_center_of_mass_translational_acceleration_in_world(
-        self, context: Any, model_instances: Any = None, *, out: Any = None
+        self, c: Any, model_instances: Any = None, *, out: Any = None
     ) -> Any:
-        c = self._own(context)
         masses = self._selected(c, model_instances)
         mass, _ = self._center(c, masses, model_instances)
         A_WB = self.eval_acceleration_kinematics(c).A_WB
@@ -85,7 +81,7 @@ class ScalarMass(ScalarJacobians):
 
     def calc_jacobian_center_of_mass_translational_velocity(
         self,
-        context: Any,
+        c: Any,
         with_respect_to: Any,
         frame_A: Any,
         frame_E: Any,
@@ -93,7 +89,6 @@ class ScalarMass(ScalarJacobians):
         *,
         out: Any = None,
     ) -> Any:
-        c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
         masses = self._selected(c, model_instances)
@@ -106,7 +101,7 @@ class ScalarMass(ScalarJacobians):
 
     def calc_bias_center_of_mass_translational_acceleration(
         self,
-        context: Any,
+        c: Any,
         with_respect_to: Any,
         frame_A: Any,
         frame_E: Any,
@@ -114,7 +109,6 @@ class ScalarMass(ScalarJacobians):
         *,
         out: Any = None,
     ) -> Any:
-        c = self._own(context)
         by_qdot = check_with_respect_to(with_respect_to)
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
         masses = self._selected(c, model_instances)
@@ -128,22 +122,19 @@ class ScalarMass(ScalarJacobians):
         return self._numbers.write(out, bias, "out")
 
     def calc_spatial_momentum_in_world_about_point(
-        self, context: Any, p_WoP_W: Any, model_instances: Any = None, *, out: Any = None
+        self, c: Any, p_WoP_W: Any, model_instances: Any = None, *, out: Any = None
     ) -> Any:
-        c = self._own(context)
         p = self._numbers.as_float_array(p_WoP_W, "p_WoP_W", (3,))
         angular, linear = cut(c._evaluate(Quantity.MOMENTUM, self._selected(c, model_instances)), 3)
         return self._numbers.write(out, join([angular - np.cross(p, linear), linear]), "out")
 
-    def calc_centroidal_momentum_matrix(self, context: Any, *, out: Any = None) -> Any:
-        c = self._own(context)
+    def calc_centroidal_momentum_matrix(self, c: Any, *, out: Any = None) -> Any:
         masses = self._masses(c)
         _, p = self._center(c, masses, None)
         A_G = c._evaluate(Quantity.MOMENTUM_MATRIX, self._numbers.concatenate([masses, p]))
         return self._numbers.write(out, fold(A_G, 6, self.tree.num_velocities), "out")
 
-    def calc_spatial_inertia(self, context: Any, frame_F: Any, body_indexes: Any) -> Any:
-        c = self._own(context)
+    def calc_spatial_inertia(self, c: Any, frame_F: Any, body_indexes: Any) -> Any:
         f = self._frame(frame_F, "frame_F")
         masses = self._masses(c, mask_of_bodies(self.tree, body_indexes))
         X_FW = self.calc_relative_transform(c, self.tree.frames[f], self.tree.world_frame)
@@ -166,17 +157,15 @@ class ScalarMass(ScalarJacobians):
                 total = total + getattr(element, method)(c)
         return total
 
-    def calc_potential_energy(self, context: Any) -> Any:
-        return self._sum_with_users(self._own(context), Quantity.POTENTIAL_ENERGY, "calc_potential_energy")
+    def calc_potential_energy(self, c: Any) -> Any:
+        return self._sum_with_users(c, Quantity.POTENTIAL_ENERGY, "calc_potential_energy")
 
-    def calc_kinetic_energy(self, context: Any) -> Any:
-        return entry_of(self._own(context)._evaluate(Quantity.KINETIC_ENERGY), 0)
+    def calc_kinetic_energy(self, c: Any) -> Any:
+        return entry_of(c._evaluate(Quantity.KINETIC_ENERGY), 0)
 
-    def calc_conservative_power(self, context: Any) -> Any:
-        return self._sum_with_users(
-            self._own(context), Quantity.CONSERVATIVE_POWER, "calc_conservative_power"
-        )
+    def calc_conservative_power(self, c: Any) -> Any:
+        return self._sum_with_users(c, Quantity.CONSERVATIVE_POWER, "calc_conservative_power")
 
-    def calc_non_conservative_power(self, context: Any) -> Any:
+    def calc_non_conservative_power(self, c: Any) -> Any:
         quantity = Quantity.NON_CONSERVATIVE_POWER
-        return self._sum_with_users(self._own(context), quantity, "calc_non_conservative_power")
+        return self._sum_with_users(c, quantity, "calc_non_conservative_power")

@@ -13,8 +13,8 @@ __all__ = ["ScalarMethods"]
 class ScalarMethods(ScalarDerivatives):
     """The methods of a tree for Contexts of some numbers.
 
-    Such a Context brings its own: those of `MultibodyTree` hand over to them. Where the compiled ones have a pass,
-    these evaluate a `Quantity` by an engine, and put the results together.
+    Such a Context brings its own: those of `MultibodyTree` hand over to them. Where the compiled ones have a
+    pass, these evaluate a `Quantity` by an engine, and put the results together.
     """
 
     __slots__ = ()

@@ -90,9 +90,39 @@ class ScalarArrays(Numbers):
     def evaluate(self, engine: Any, context: ContextCore, quantity: Quantity, index: int, x: Any) -> Any:
         """Return a quantity, (n,)."""
 
+    def evaluate_into(
+        self,
+        out: Any,
+        shape: tuple[int, ...],
+        engine: Any,
+        context: ContextCore,
+        quantity: Quantity,
+        index: int,
+        x: Any,
+    ) -> Any:
+        """Return a quantity in its shape, written into `out` if there is one."""
+        result = self.evaluate(engine, context, quantity, index, x)
+        return self.write(out, result if len(shape) == 1 else fold(result, *shape), "out")
+
+    def evaluate_parts(
+        self,
+        outs: Sequence[Any],
+        shape: tuple[int, ...],
+        engine: Any,
+        context: ContextCore,
+        quantity: Quantity,
+        index: int,
+        x: Any,
+    ) -> tuple[Any, ...]:
+        """Return the equal parts of a quantity, written into those of `outs` that are not None."""
+        parts = fold(self.evaluate(engine, context, quantity, index, x), len(outs), *shape)
+        axes = (slice(None),) * len(shape)
+        named = ((out, parts[(..., i, *axes)], f"out[{i}]") for i, out in enumerate(outs))
+        return self.write_all(*named)
+
     @abstractmethod
     def values(self, array: Any) -> FloatArray | None:
-        """Return the values as doubles; None where there are none."""
+        """Return the values of one state as doubles; None where there are none, or those of many states."""
 
     def make_inertia(self, mass: Any, com: Any, components: Any) -> ScalarSpatialInertia:
         """Return mass properties, unchecked."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbt.errors import AlreadyFinalizedError
 from mbt._core.variants import Quantity
+from mbt.errors import AlreadyFinalizedError
 from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.context import ScalarContext
 from mbt.scalars.forces import ScalarForces
-from mbt.scalars.methods import ScalarMethods
 from mbt.scalars.tangents import derivatives_of, make_context_along
 from mbt.symbolic import ScalarType
 from mbt.tree import MultibodyTree
@@ -42,10 +41,6 @@ class ScalarTree(MultibodyTree):
     @property
     def _numbers(self) -> ScalarArrays:
         return arrays_of(self.scalar_type)
-
-    def _make_methods(self) -> ScalarMethods:
-        """Return the methods for a Context of this tree."""
-        return ScalarMethods(self, self._numbers)
 
     # What needs no Context.
 

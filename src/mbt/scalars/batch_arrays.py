@@ -1,0 +1,306 @@
+"""Arrays of doubles for the samples of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbt._core import lane_engine
+from mbt._core.context import ContextCore
+from mbt._core.model import CompiledModel
+from mbt._core.variants import Quantity
+from mbt.errors import ArgumentValueError, shape_error
+from mbt.math import arrays, poses
+from mbt.math.arrays import FloatArray, Shape
+from mbt.math.read_only import ReadOnlyArray
+from mbt.scalars.sample_parameters import SampleParameters
+from mbt.scalars.scalar_arrays import ScalarArrays
+from mbt.symbolic import ScalarType
+
+__all__ = ["BatchArrays", "LaneInputs"]
+
+
+def _select_lt(a: Any, b: Any, x: Any, y: Any) -> Any:
+    return np.where(np.less(a, b), x, y)
+
+
+_DOUBLES = ScalarType(
+    0.0,
+    1.0,
+    np.sin,
+    np.cos,
+    np.sqrt,
+    np.tanh,
+    np.arctan2,
+    np.floor,
+    _select_lt,
+    name="batch of double",
+)
+
+
+class LaneInputs:
+    """What the lane engine reads of one Context."""
+
+    __slots__ = ("compiled", "lanes", "parameters", "q", "v")
+
+    def __init__(self, compiled: CompiledModel) -> None:
+        self.compiled = compiled
+        self.lanes: lane_engine.LaneParameters | None = None
+        self.parameters: SampleParameters
+        self.q: FloatArray
+        self.v: FloatArray
+
+
+class BatchArrays(ScalarArrays):
+    """Doubles: an array is one for all samples, or has the axes of the batch in front."""
+
+    def __init__(self, batch_shape: tuple[int, ...]) -> None:
+        self.batch_shape = batch_shape
+        self.count = int(np.prod(batch_shape))
+
+    def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+        """Return an array, of this shape or with all axes of the batch in front; leading axes broadcast."""
+        array = arrays.as_float_array(value, name)
+        if shape is None or array.shape == shape or array.shape == (*self.batch_shape, *shape):
+            return array
+        lead = array.ndim - len(shape)
+        # A leading Ellipsis is any axes.
+        if ... in shape and arrays.has_shape(array.shape, shape):
+            return array
+        if lead > 0 and arrays.has_shape(array.shape[lead:], shape):
+            try:
+                return np.ascontiguousarray(np.broadcast_to(array, self.batch_shape + array.shape[lead:]))
+            except ValueError:
+                pass
+        raise shape_error(name, (*self.batch_shape, *shape), array.shape)
+
+    def as_finite_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
+        """Return a copy of an array of finite numbers."""
+        return arrays.as_finite_array(self.as_float_array(value, name, shape), name)
+
+    def as_nonnegative_array(self, value: object, name: str, shape: Shape) -> Any:
+        """Return a copy of an array of finite numbers that are not negative."""
+        array = self.as_float_array(value, name, shape)
+        return arrays.as_nonnegative_array(array, name, array.shape)
+
+    def as_float(self, value: object, name: str) -> Any:
+        """Return a number, or one for each sample."""
+        return self.as_float_array(value, name, ())[()]
+
+    def as_finite(self, value: object, name: str) -> Any:
+        """Return a finite number, or one for each sample."""
+        return self.as_finite_array(value, name, ())[()]
+
+    def as_nonnegative(self, value: object, name: str) -> Any:
+        """Return a finite number that is not negative, or one for each sample."""
+        return self.as_nonnegative_array(value, name, ())[()]
+
+    def as_positive(self, value: object, name: str) -> Any:
+        """Return a finite positive number, or one for each sample."""
+        array = self.as_finite_array(value, name, ())
+        if not (array > 0.0).all():
+            got = array[~(array > 0.0)][:3].tolist()
+            raise ArgumentValueError(f"{name}: expected positive numbers, got {got}")
+        return array[()]
+
+    def as_pose(self, value: object, name: str) -> Any:
+        """Return a copy of a pose, or of one for each sample."""
+        return self._as_matrices(value, name, (4, 4), poses.as_pose)
+
+    def as_rotation(self, value: object, name: str) -> Any:
+        """Return a copy of a rotation, or of one for each sample."""
+        return self._as_matrices(value, name, (3, 3), poses.as_rotation)
+
+    def _as_matrices(self, value: object, name: str, shape: tuple[int, int], check: Any) -> Any:
+        as_matrix = getattr(value, "as_matrix", None)
+        matrices = self.as_float_array(as_matrix() if callable(as_matrix) else value, name, shape)
+        if matrices.ndim == 2:
+            return check(matrices, name)
+        for i in poses.find_suspects(matrices):
+            check(matrices[i], f"{name}[{', '.join(map(str, i))}]")
+        return matrices.copy()
+
+    def values(self, array: Any) -> None:
+        """Return None: there are those of many states."""
+        return
+
+    def scalar(self, entry: Any) -> Any:
+        """Return one number for each sample, or one for all."""
+        return entry
+
+    def is_less(self, a: Any, b: Any) -> bool:
+        """Whether a < b in all samples."""
+        return bool(np.all(np.less(a, b)))
+
+    @property
+    def _functions(self) -> ScalarType:
+        return _DOUBLES
+
+    def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
+        """Return an array that can be written into."""
+        return arrays.check_out(out, name, shape)
+
+    def apply(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """Return a function of whole arrays."""
+        return np.asarray(function(*operands))
+
+    def stack(self, numbers: Sequence[Any]) -> Any:
+        """Return one array of several numbers, along its last axis."""
+        return np.stack(np.broadcast_arrays(*numbers), -1)
+
+    def replaced(self, array: Any, part: Any, values: Any) -> Any:
+        """Return a copy of an array with other values in a part of its last axis."""
+        if isinstance(array, SampleParameters):
+            return array.replaced(part, values)
+        lead = np.broadcast_shapes(array.shape[:-1], values.shape[:-1])
+        changed = np.array(np.broadcast_to(array, (*lead, array.shape[-1])))
+        changed[..., part] = values
+        return changed
+
+    def zeros(self, shape: tuple[int, ...], *like: Any) -> Any:
+        """Return zeros."""
+        return np.zeros(shape)
+
+    def writable(self, array: Any) -> Any:
+        """Return a view."""
+        return array[...]
+
+    def frozen(self, view: Any) -> Any:
+        """Return a read-only array."""
+        if isinstance(view, SampleParameters):
+            return view
+        array = np.ascontiguousarray(view)
+        array.flags.writeable = False
+        return array.view(ReadOnlyArray)
+
+    def add(self, total: Any, addend: Any) -> Any:
+        """Add in place, where the axes allow it."""
+        if np.ndim(addend) > np.ndim(total):
+            return total + addend
+        total += addend
+        return total
+
+    def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
+        """Return a new array with addends at some indices of its last axis."""
+        lead = np.broadcast_shapes(array.shape[:-1], addends.shape[:-1])
+        result = np.array(np.broadcast_to(array, (*lead, array.shape[-1])))
+        for i, index in enumerate(indices):
+            result[..., index] += addends[..., i]
+        return result
+
+    def scale(self, array: Any, factor: Any) -> Any:
+        """Return the product."""
+        return array * factor
+
+    def divide(self, array: Any, divisor: Any) -> Any:
+        """Return the quotient; what has no mass has no centre, without a warning."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return array / divisor
+
+    def is_zero(self, number: Any) -> bool:
+        """Whether a number is zero in all samples, of which there are some."""
+        return bool(np.size(number)) and not np.any(number)
+
+    def is_identity(self, matrix: Any) -> bool:
+        """Whether a matrix is the identity in all samples."""
+        return bool((matrix == np.eye(matrix.shape[-1])).all())
+
+    def are_equal(self, a: Any, b: Any) -> bool:
+        """Whether arrays have the same numbers in all samples."""
+        return a.size == b.size and bool(np.array_equal(a.ravel(), b.ravel()))
+
+    def take_parameters(self, compiled: CompiledModel, num_frames: int) -> Any:
+        """Return the default parameters of a model."""
+        return SampleParameters.all_equal(compiled.default_parameters, self.batch_shape)
+
+    # How the lane engine computes.
+
+    def make_engine(self, compiled: CompiledModel) -> LaneInputs:
+        """Return what computes for one Context."""
+        return LaneInputs(compiled)
+
+    def set_engine(self, engine: LaneInputs, name: str, array: Any) -> None:
+        """Give q, v or parameters to an engine."""
+        setattr(engine, name, array)
+        if name == "parameters":
+            engine.lanes = None
+
+    def evaluate(
+        self, engine: LaneInputs, context: ContextCore, quantity: Quantity, index: int, x: Any
+    ) -> FloatArray:
+        """Return a quantity, (*batch_shape, n)."""
+        size = lane_engine.count_outputs(engine.compiled, quantity)
+        out = np.empty((*self.batch_shape, size))
+        self._evaluate(engine, context, quantity, index, x, (out,))
+        return out
+
+    def evaluate_into(
+        self,
+        out: Any,
+        shape: tuple[int, ...],
+        engine: LaneInputs,
+        context: ContextCore,
+        quantity: Quantity,
+        index: int,
+        x: Any,
+    ) -> FloatArray:
+        """Return a quantity in its shape, written into `out` if there is one."""
+        (result,) = self._outputs((out,), ("out",), shape)
+        self._evaluate(engine, context, quantity, index, x, (result,))
+        return result
+
+    def evaluate_parts(
+        self,
+        outs: Sequence[Any],
+        shape: tuple[int, ...],
+        engine: LaneInputs,
+        context: ContextCore,
+        quantity: Quantity,
+        index: int,
+        x: Any,
+    ) -> tuple[FloatArray, ...]:
+        """Return the equal parts of a quantity, written into those of `outs` that are not None."""
+        results = self._outputs(outs, [f"out[{i}]" for i in range(len(outs))], shape)
+        self._evaluate(engine, context, quantity, index, x, results)
+        return results
+
+    def _outputs(
+        self, outs: Sequence[Any], names: Sequence[str], shape: tuple[int, ...]
+    ) -> tuple[FloatArray, ...]:
+        whole = (*self.batch_shape, *shape)
+        return tuple(
+            np.empty(whole) if out is None else arrays.check_out(out, name, whole)
+            for out, name in zip(outs, names, strict=True)
+        )
+
+    def _evaluate(
+        self,
+        engine: LaneInputs,
+        context: ContextCore,
+        quantity: Quantity,
+        index: int,
+        x: Any,
+        outputs: tuple[FloatArray, ...],
+    ) -> None:
+        """Fill `outputs`."""
+        if engine.lanes is None:
+            engine.lanes = lane_engine.LaneParameters(engine.compiled, engine.parameters.common)
+        parameters = engine.parameters
+        columns = rows = None
+        if parameters.columns.size:
+            columns, rows = parameters.columns, parameters.rows
+        q, v, third = (
+            self._rows(array, outputs) for array in (engine.q, engine.v, np.empty(0) if x is None else x)
+        )
+        lane_engine.evaluate(
+            context, quantity, index, self.count, engine.lanes, columns, rows, q, v, third, outputs
+        )
+
+    def _rows(self, array: Any, outputs: tuple[FloatArray, ...]) -> FloatArray:
+        """Return one row for all samples, or one for each, apart from what is written."""
+        if array.ndim > 1 and array.shape[:-1] != self.batch_shape:
+            array = np.broadcast_to(array, (*self.batch_shape, array.shape[-1]))
+        rows: FloatArray = np.ascontiguousarray(array, dtype=np.float64)
+        return rows.copy() if any(np.may_share_memory(rows, out) for out in outputs) else rows

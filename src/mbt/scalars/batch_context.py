@@ -1,0 +1,206 @@
+"""A Context of many states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.context import ContextCore
+from mbt.context.context import Context
+from mbt.context.multibody_forces import MultibodyForces, as_batch_shape
+from mbt.context.user_forces import differentiate_user_forces
+from mbt.errors import ArgumentValueError, ShapeError, SingularityError
+from mbt.scalars.batch_arrays import BatchArrays
+from mbt.scalars.context import ScalarContext
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.force_elements import ForceElement
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["BatchContext", "make_batch_context"]
+
+
+class BatchContext(ScalarContext):
+    """Times, states, inputs and parameters of many samples: ``tree.create_default_context(batch_shape)``.
+
+    Every array has the axes of the batch in front. What is assigned is one for all samples, or has leading
+    axes that broadcast to those of the batch; parameters too may differ from sample to sample. A sample
+    without a result, where a Context of one state raises a `SingularityError`, is NaN. Locks and what gravity
+    spares are common to all samples.
+    """
+
+    __slots__ = ("_batch_shape",)
+
+    def __new__(cls, tree: Any, batch_shape: tuple[int, ...] = ()) -> Any:
+        """Make a Context."""
+        return ContextCore.__new__(cls, tree)
+
+    def __init__(self, tree: Any, batch_shape: tuple[int, ...]) -> None:
+        self._batch_shape = batch_shape
+        super().__init__(tree)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Leading axes of every array of this Context."""
+        return self._batch_shape
+
+    def _make_numbers(self) -> BatchArrays:
+        return BatchArrays(self._batch_shape)
+
+    def _fresh(self) -> BatchContext:
+        return BatchContext(self.tree, self._batch_shape)
+
+    def _begin(self, tree: Any) -> None:
+        super()._begin(tree)
+        self._q, self._v, self._actuation = (
+            self._spread(array, 1) for array in (self._q, self._v, self._actuation)
+        )
+        self._time = self._spread(np.zeros(()), 0)
+
+    def _spread(self, array: FloatArray, num_axes: int) -> FloatArray:
+        """Return a copy of an array, read-only, with the axes of the batch before the last ones."""
+        core = array.shape[array.ndim - num_axes :]
+        spread: FloatArray = self._numbers.frozen(np.array(np.broadcast_to(array, self._batch_shape + core)))
+        return spread
+
+    # State, inputs and parameters.
+
+    def _take(self, value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
+        return self._spread(self._numbers.as_float_array(value, name, shape), len(shape))
+
+    def _take_time(self, value: object) -> FloatArray:
+        return self._take(value, "time", ())
+
+    def _check_locked(self, v: FloatArray) -> None:
+        if self._locked_dofs().any() and v[..., self._locked_dofs()].any():
+            super()._check_locked(v)
+
+    def _get_parameter(self, section: str, index: int) -> FloatArray:
+        """Copy of the numbers that one element has in a section of the parameters."""
+        return np.array(self._spread(super()._get_parameter(section, index), 1))
+
+    def _new_forces(self) -> Any:
+        return MultibodyForces(self.tree, self._batch_shape)
+
+    def _make_room(self, forces: Any) -> None:
+        """Doubles have room."""
+
+    def _as_declared_vector(self, value: object, what: str, size: int, *, finite: bool) -> FloatArray:
+        """Return what an element declared, of this size; read-only."""
+        convert = self._numbers.as_finite_array if finite else self._numbers.as_float_array
+        array = self._numbers.as_float_array(value, what)
+        # One number is a vector of one.
+        if size == 1 and array.shape in ((), self._batch_shape):
+            array = array[..., None]
+        return self._spread(convert(array, what, (size,)), 1)
+
+    # For elements written in Python.
+
+    @property
+    def _zero(self) -> FloatArray:
+        return np.zeros(self._batch_shape)
+
+    def _differentiate_user_forces(self) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of the forces of elements written in Python, one sample after the other."""
+        nv = self.tree.num_velocities
+        by_q, by_v = np.empty((2, *self._batch_shape, nv, nv))
+        for i in np.ndindex(self._batch_shape):
+            try:
+                by_q[i], by_v[i] = differentiate_user_forces(self.tree, self._sample(i))
+            except SingularityError:
+                by_q[i], by_v[i] = np.nan, np.nan
+        return by_q, by_v
+
+    def _rate_of_energy(self, element: ForceElement) -> FloatArray:
+        """Return the rate of the potential energy of a force element, one sample after the other."""
+        rates = np.empty(self._batch_shape)
+        for i in np.ndindex(self._batch_shape):
+            try:
+                rates[i] = self._sample(i)._rate_of_energy(element)
+            except SingularityError:
+                rates[i] = np.nan
+        return rates
+
+    # Copies.
+
+    @classmethod
+    def _of_state(cls, tree: Any, state: dict[str, Any]) -> BatchContext:
+        """Return a Context with all that `_get_state` told."""
+        context: BatchContext = cls.__new__(cls, tree)
+        context._batch_shape = state["batch_shape"]
+        context._begin(tree)
+        context._set_state(state)
+        return context
+
+    def _get_state(self) -> dict[str, Any]:
+        return {**super()._get_state(), "batch_shape": self._batch_shape}
+
+    def _sample(self, i: tuple[int, ...]) -> Context:
+        """Return a Context of one state: that of one sample."""
+        number = int(np.ravel_multi_index(i, self._batch_shape))
+        forces = None
+        if self._forces is not None:
+            forces = self._forces.body_forces[i], self._forces.generalized_forces[i]
+        own = super()._get_state()
+        declared = own["declared"]
+        vectors = {
+            kind: [array[i] if array.ndim > 1 else array for array in declared[kind]]
+            for kind in ("numeric", "discrete")
+        }
+        context = Context(self.tree)
+        context._set_state(
+            {
+                "time": self._time[i],
+                "q": self._q[i],
+                "v": self._v[i],
+                "actuation": self._actuation[i],
+                "parameters": self._parameters.of_sample(number),
+                "locked": own["locked"],
+                "weightless": own["weightless"],
+                "applied_forces": forces,
+                "declared": {**vectors, "abstract": declared["abstract"]},
+            }
+        )
+        return context
+
+    def validate(self) -> None:
+        """Check that state and inputs of all samples are numbers that a computation can use."""
+        arrays = [(name, getattr(self, name)) for name in ("q", "v", "time", "actuation")]
+        if self._forces is not None:
+            arrays += [
+                (f"applied_forces.{name}", getattr(self._forces, name))
+                for name in ("body_forces", "generalized_forces")
+            ]
+        arrays += self._declared.arrays()
+        problems = [
+            f"{name}[{', '.join(map(str, i))}] = {array[tuple(i)]}"
+            for name, array in arrays
+            for i in np.argwhere(~np.isfinite(array))[:3]
+        ]
+        if problems:
+            raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
+
+    def __repr__(self) -> str:
+        """Tell the sizes and the axes of the batch."""
+        return f"<Context of {self.tree!r}, batch_shape={self._batch_shape}>"
+
+
+def make_batch_context(tree: MultibodyTree, batch_shape: Any) -> Context:
+    """Return a Context with these leading axes.
+
+    Raises
+    ------
+    ShapeError
+        When the tree computes in another scalar than double.
+    """
+    shape = as_batch_shape(batch_shape)
+    if not shape:
+        return Context(tree)
+    if tree.scalar_type.name != "double":
+        raise ShapeError(
+            f"batch_shape: expected (), got {shape}: a tree of {tree.scalar_type.name!r} computes one state "
+            "at a time"
+        )
+    return BatchContext(tree, shape)
