@@ -58,10 +58,14 @@ cdef class ContextCore:
     cdef Switches switches                   # what _locked and _weightless hold
     # What changed: a number that grows with each write.
     cdef unsigned long long time_serial, q_serial, v_serial, parameter_serial, input_serial, switch_serial
+    # The thread in a call that others may come between, and how many such calls of it are nested.
+    cdef unsigned long user
+    cdef int num_uses
     cdef PositionKinematicsCache _pc
     cdef VelocityKinematicsCache _vc
     cdef object _frame_body_poses            # a FrameBodyPoseCache, or None
     cdef object _forward_accelerations       # a ForwardAccelerations, or None
+    cdef int check_user(self) except -1
     cdef _reset(self)
     cdef Derived derived(self)
     cdef PositionKinematicsCache position(self)
@@ -70,6 +74,11 @@ cdef class ContextCore:
     cdef _store_v(self, const double* values)
     cdef _store_actuation(self, const double* values)
     cdef _take_switches(self, locked, weightless)
+
+
+cdef class Exclusive:
+    """A context manager: one thread uses a Context."""
+    cdef ContextCore context
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q)

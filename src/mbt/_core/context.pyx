@@ -21,6 +21,9 @@ adopt(ReadOnlyArray)
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o) nogil
 
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() nogil
+
 cdef extern from "serial.hpp" namespace "MBT_NS" nogil:
     unsigned long long next_serial()
 
@@ -244,6 +247,19 @@ cdef _rows6(object owner, cnp.npy_intp count, double* memory):
 
 # Context --------------------------------------------------------------------------------------------------------
 
+cdef class Exclusive:
+
+    def __enter__(self):
+        self.context.check_user()
+        self.context.user = PyThread_get_thread_ident()
+        self.context.num_uses += 1
+
+    def __exit__(self, *error):
+        self.context.num_uses -= 1
+        if self.context.num_uses == 0:
+            self.context.user = 0
+
+
 cdef class ContextCore:
     """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
 
@@ -252,6 +268,22 @@ cdef class ContextCore:
         self.compiled = _compiled_of(tree)
         self.tree = tree
         self._reset()
+
+    def _exclusive(self):
+        """A context manager: within it, another thread that uses this Context gets a ConcurrentUseError.
+
+        A call that holds the GIL throughout has no need of it. Those that release it do, and those that run Python
+        code, as elements that users write.
+        """
+        cdef Exclusive exclusive = Exclusive()
+        exclusive.context = self
+        return exclusive
+
+    cdef int check_user(self) except -1:
+        if self.user != 0 and self.user != PyThread_get_thread_ident():
+            from mbt.context.checks import raise_concurrent_use
+            raise_concurrent_use()
+        return 0
 
     cdef _reset(self):
         """Everything to its default."""
@@ -280,6 +312,7 @@ cdef class ContextCore:
 
     @q.setter
     def q(self, value):
+        self.check_user()
         value = in1(value, "q", self.compiled.model.num_positions)
         check_positions(self.tree, self.compiled, data(value))
         self._store_q(data(value))
@@ -291,6 +324,7 @@ cdef class ContextCore:
 
     @v.setter
     def v(self, value):
+        self.check_user()
         value = in1(value, "v", self.compiled.model.num_velocities)
         if self._locked is not None and (value[self._locked != 0] != 0.0).any():
             from mbt.context.checks import raise_locked
@@ -304,6 +338,7 @@ cdef class ContextCore:
 
     @time.setter
     def time(self, value):
+        self.check_user()
         from mbt.math.arrays import as_float
         self._time = as_float(value, "time")
         self.time_serial = next_serial()
@@ -315,6 +350,7 @@ cdef class ContextCore:
 
     @actuation.setter
     def actuation(self, value):
+        self.check_user()
         value = in1(value, "actuation", self.compiled.model.num_actuators)
         self._store_actuation(data(value))
 
@@ -328,6 +364,7 @@ cdef class ContextCore:
 
     @applied_forces.setter
     def applied_forces(self, value):
+        self.check_user()
         from mbt.context.checks import forces_of
         forces_of(self.tree, value, "applied_forces")
         if value is not self._applied_forces:
@@ -363,6 +400,7 @@ cdef class ContextCore:
 
     def _set_locked(self, int start, int count, bint locked):
         """Lock or unlock dofs; a locked dof is at rest."""
+        self.check_user()
         if self._locked is None:
             flags = np.zeros(self.compiled.model.num_velocities, dtype=np.intc)
         else:
@@ -386,6 +424,7 @@ cdef class ContextCore:
 
     def _set_weightless(self, nodes, bint weightless):
         """Let gravity spare bodies, or not, given by BodyNodeIndex."""
+        self.check_user()
         flags = self._weightless_flags()
         flags[nodes] = weightless
         self._take_switches(self._locked, flags)
@@ -433,6 +472,7 @@ cdef class ContextCore:
 
     def _note_change(self, str what):
         """Make stale what depends on the "parameters", or on the "inputs"."""
+        self.check_user()
         if what == "parameters":
             self.parameter_serial = next_serial()
         else:
@@ -448,6 +488,7 @@ cdef class ContextCore:
 
     def _set_parameters(self, int index, dict sections):
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
+        self.check_user()
         parameters = self._parameters.copy()
         for section, values in sections.items():
             start = self.compiled.parameter_slice(section, index).start
@@ -461,6 +502,7 @@ cdef class ContextCore:
 
     def _get_state(self):
         """All that a copy of this Context has, by name."""
+        self.check_user()
         forces = self._applied_forces
         is_default = self._parameters is self.compiled.default_parameters
         return {
@@ -476,6 +518,7 @@ cdef class ContextCore:
 
     def _set_state(self, state):
         """Take over what `_get_state` of a Context of this tree, or of a copy of it, returned."""
+        self.check_user()
         cdef const Model* m = &self.compiled.model
         q = in1(state["q"], "q", m.num_positions)
         v = in1(state["v"], "v", m.num_velocities)

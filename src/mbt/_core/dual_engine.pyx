@@ -269,6 +269,7 @@ cdef class DualEngine:
                 return False
         if not is_array1(x, nq):
             return False
+        context.check_user()
         check_positions(context.tree, self.compiled, data(x))
         self.q.load(nq, x, dx)
         context._store_q(data(x))
@@ -286,6 +287,7 @@ cdef class DualEngine:
                 return False
         if not is_array1(x, nv):
             return False
+        context.check_user()
         self.v.load(nv, x, dx)
         context._store_v(data(x))
         return True

@@ -31,8 +31,9 @@ cdef class TreeCore(TreeDerivatives):
             &c.compiled.model, &derived.parameters, c.switches.weightless, c.q_data, pc.X_WB_data
         )
         if self._user_force_elements is not None:
-            for element in self._user_force_elements:
-                energy += element.calc_potential_energy(context, pc)
+            with c._exclusive():
+                for element in self._user_force_elements:
+                    energy += element.calc_potential_energy(context, pc)
         return energy
 
     def calc_kinetic_energy(self, context):
@@ -62,8 +63,9 @@ cdef class TreeCore(TreeDerivatives):
             vc.V_WB_data
         )
         if self._user_force_elements is not None:
-            for element in self._user_force_elements:
-                power += element.calc_conservative_power(context, pc, vc)
+            with c._exclusive():
+                for element in self._user_force_elements:
+                    power += element.calc_conservative_power(context, pc, vc)
         return power
 
     def calc_non_conservative_power(self, context):
@@ -80,8 +82,9 @@ cdef class TreeCore(TreeDerivatives):
             &c.compiled.model, &derived.parameters, c.q_data, c.v_data, pc.X_WB_data, vc.V_WB_data
         )
         if self._user_force_elements is not None:
-            for element in self._user_force_elements:
-                power += element.calc_non_conservative_power(context, pc, vc)
+            with c._exclusive():
+                for element in self._user_force_elements:
+                    power += element.calc_non_conservative_power(context, pc, vc)
         return power
 
     def calc_energy_report(self, context):

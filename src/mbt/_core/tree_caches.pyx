@@ -36,6 +36,7 @@ cdef class TreeCaches:
             self.ready()
             from mbt.context.checks import raise_context_mismatch
             raise_context_mismatch(self, context)
+        (<ContextCore>context).check_user()
         return <ContextCore>context
 
     cdef PositionKinematicsCache position_of(self, ContextCore c, object pc):

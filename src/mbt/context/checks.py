@@ -12,6 +12,7 @@ from mbt.context.multibody_forces import MultibodyForces
 from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    ConcurrentUseError,
     ContextMismatchError,
     NotFinalizedError,
     ShapeError,
@@ -196,6 +197,14 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
                 "tree.finalize_report.massless_branches lists all such joints."
             )
     raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
+
+
+def raise_concurrent_use() -> NoReturn:
+    """Refuse a Context that another thread is computing with."""
+    raise ConcurrentUseError(
+        "context: another thread is computing with this Context. Use one Context per thread, as with "
+        "context.clone(); the tree may be shared."
+    )
 
 
 def raise_not_copyable(cache: object) -> NoReturn:

@@ -179,7 +179,8 @@ class DeclaredValues:
             raise ArgumentValueError(f"{entry!r} cannot be computed: its own value is asked for on the way.")
         self._computing.append(entry)
         try:
-            value = entry.calc(context)
+            with context._exclusive():
+                value = entry.calc(context)
         finally:
             self._computing.pop()
         if isinstance(value, np.ndarray):

@@ -35,8 +35,9 @@ def calc_user_forces(
 ) -> MultibodyForces:
     """Return the sum of the forces of these elements."""
     forces = MultibodyForces(context.tree)
-    for element in elements:
-        element.calc_and_add_force_contribution(context, pc, vc, forces)
+    with context._exclusive():
+        for element in elements:
+            element.calc_and_add_force_contribution(context, pc, vc, forces)
     return forces
 
 

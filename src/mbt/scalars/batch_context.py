@@ -12,6 +12,7 @@ from mbt.context.multibody_forces import MultibodyForces, as_batch_shape
 from mbt.context.user_forces import differentiate_user_forces
 from mbt.errors import ArgumentValueError, ShapeError, SingularityError
 from mbt.scalars.batch_arrays import BatchArrays
+from mbt.scalars.batch_methods import BatchMethods
 from mbt.scalars.context import ScalarContext
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class BatchContext(ScalarContext):
     def batch_shape(self) -> tuple[int, ...]:
         """Leading axes of every array of this Context."""
         return self._batch_shape
+
+    def _make_methods(self) -> BatchMethods:
+        return BatchMethods(self.tree, self._scalars)
 
     def _make_numbers(self) -> BatchArrays:
         return BatchArrays(self._batch_shape)

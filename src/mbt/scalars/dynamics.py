@@ -43,7 +43,7 @@ class ScalarDynamics(ScalarKinematics):
             return []
         pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
         forces = c._new_forces()
-        with hinting_at_functions(self.tree.scalar_type):
+        with hinting_at_functions(self.tree.scalar_type), c._exclusive():
             for element in elements:
                 element.calc_and_add_force_contribution(c, pc, vc, forces)
         return [(forces.body_forces, forces.generalized_forces)]

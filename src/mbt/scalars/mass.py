@@ -152,7 +152,7 @@ class ScalarMass(ScalarJacobians):
 
     def _sum_with_users(self, c: Any, quantity: Quantity, method: str) -> Any:
         total = entry_of(c._evaluate(quantity), 0)
-        with hinting_at_functions(self.tree.scalar_type):
+        with hinting_at_functions(self.tree.scalar_type), c._exclusive():
             for element in self.tree._user_force_elements or ():
                 total = total + getattr(element, method)(c)
         return total

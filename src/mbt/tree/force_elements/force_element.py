@@ -112,7 +112,9 @@ class ForceElement(MultibodyElement):
         tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
         context._check_forces(forces)
-        forces.add_in_forces(self._own_forces(context, pc, vc))
+        with context._exclusive():
+            own = self._own_forces(context, pc, vc)
+        forces.add_in_forces(own)
 
     def calc_potential_energy(self, context: ContextCore, pc: PositionKinematicsCache | None = None) -> float:
         """Return the potential energy that this element stores [J].
@@ -125,7 +127,9 @@ class ForceElement(MultibodyElement):
             Position kinematics of the same state; those of the Context by default.
         """
         check_context(self, context)
-        energy = self.do_calc_potential_energy(context, self.parent_tree._position_of(context, pc))
+        pc = self.parent_tree._position_of(context, pc)
+        with context._exclusive():
+            energy = self.do_calc_potential_energy(context, pc)
         checked: float = self._number(context, "do_calc_potential_energy", energy)
         return checked
 
@@ -147,7 +151,8 @@ class ForceElement(MultibodyElement):
         check_context(self, context)
         tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
-        power = self.do_calc_conservative_power(context, pc, vc)
+        with context._exclusive():
+            power = self.do_calc_conservative_power(context, pc, vc)
         checked: float = self._number(context, "do_calc_conservative_power", power)
         return checked
 
@@ -172,7 +177,8 @@ class ForceElement(MultibodyElement):
         check_context(self, context)
         tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
-        power = self.do_calc_non_conservative_power(context, pc, vc)
+        with context._exclusive():
+            power = self.do_calc_non_conservative_power(context, pc, vc)
         checked: float = self._number(context, "do_calc_non_conservative_power", power)
         return checked
 

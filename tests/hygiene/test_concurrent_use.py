@@ -1,0 +1,186 @@
+"""One Context used from two threads at once is refused, and unharmed; one tree may be shared."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+
+
+class Waiting(mbt.ForceElement):
+    """A force element during whose computation other threads get their turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_begun = threading.Event()
+        self.may_end = threading.Event()
+
+    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+        self._wait()
+        forces.generalized_forces[..., 0] += 1.0
+
+    def do_calc_potential_energy(self, context: Any, pc: Any) -> Any:
+        self._wait()
+        return 0.0 * context.q[..., 0]
+
+    def _wait(self) -> None:
+        self.has_begun.set()
+        assert self.may_end.wait(30)
+
+
+def make_tree() -> tuple[mbt.MultibodyTree, Waiting]:
+    tree = mbt.MultibodyTree()
+    ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    tree.add_joint(
+        mbt.RevoluteJoint,
+        "pin",
+        tree.world_body,
+        None,
+        ball,
+        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]],
+        axis=[0, 1, 0],
+    )
+    tree.add_joint_actuator("motor", tree.get_joint_by_name("pin"))
+    element = tree.add_force_element(Waiting())
+    tree.finalize()
+    return tree, element
+
+
+@contextmanager
+def computing(element: Waiting, call: Callable[[], Any]) -> Iterator[list[Any]]:
+    """Another thread within a call, until the block ends; then its result."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(call()))
+    element.may_end.clear()
+    thread.start()
+    try:
+        assert element.has_begun.wait(30)
+        yield results
+    finally:
+        element.may_end.set()
+        thread.join()
+
+
+SHAPES = [(), (3,)]
+USES: dict[str, Callable[[mbt.MultibodyTree, Any], Any]] = {
+    "calc_mass_matrix": lambda tree, c: tree.calc_mass_matrix(c),
+    "calc_forward_dynamics": lambda tree, c: tree.calc_forward_dynamics(c),
+    "eval_position_kinematics": lambda tree, c: tree.eval_position_kinematics(c),
+    "eval_pose": lambda tree, c: tree.bodies[1].eval_pose_in_world(c),
+    "q": lambda tree, c: setattr(c, "q", [2.0]),
+    "v": lambda tree, c: setattr(c, "v", [2.0]),
+    "time": lambda tree, c: setattr(c, "time", 2.0),
+    "actuation": lambda tree, c: setattr(c, "actuation", [2.0]),
+    "applied_forces": lambda tree, c: setattr(c, "applied_forces", mbt.MultibodyForces(tree, c.batch_shape)),
+    "set_mass": lambda tree, c: tree.bodies[1].set_mass(c, 2.0),
+    "lock": lambda tree, c: tree.joints[0].lock(c),
+    "set_positions": lambda tree, c: tree.set_positions(c, np.full((*c.batch_shape, 1), 2.0)),
+    "set_default_context": lambda tree, c: tree.set_default_context(c),
+    "clone": lambda tree, c: c.clone(),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", USES)
+def test_a_second_thread_is_refused(name: str, shape: tuple[int, ...]) -> None:
+    tree, element = make_tree()
+    context = tree.create_default_context(shape)
+    context.q = [0.5]
+    with computing(element, lambda: tree.calc_forward_dynamics(context)) as results:
+        with pytest.raises(mbt.ConcurrentUseError, match="one Context per thread"):
+            USES[name](tree, context)
+    # Neither call has changed anything.
+    (vdot,) = results
+    np.testing.assert_array_equal(context.q, np.full((*shape, 1), 0.5))
+    np.testing.assert_array_equal(tree.calc_forward_dynamics(context), vdot)
+    # And the Context is free again.
+    element.may_end.set()
+    USES[name](tree, context)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_energies_and_cache_entries_keep_others_out(shape: tuple[int, ...]) -> None:
+    tree, element = make_tree()
+    context = tree.create_default_context(shape)
+    with computing(element, lambda: tree.calc_potential_energy(context)):
+        with pytest.raises(mbt.ConcurrentUseError):
+            tree.calc_kinetic_energy(context)
+    with computing(element, lambda: element.calc_potential_energy(context)):
+        with pytest.raises(mbt.ConcurrentUseError):
+            tree.calc_kinetic_energy(context)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_tree_and_other_contexts_are_free(shape: tuple[int, ...]) -> None:
+    tree, element = make_tree()
+    context, other = tree.create_default_context(shape), tree.create_default_context(shape)
+    with computing(element, lambda: tree.calc_forward_dynamics(context)):
+        assert tree.calc_mass_matrix(other).shape == (*shape, 1, 1)
+        mbt.functional.mass_matrix(tree, [0.0])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_error_frees_the_context(shape: tuple[int, ...]) -> None:
+    tree, element = make_tree()
+    context = tree.create_default_context(shape)
+    element.do_calc_and_add_force_contribution = None  # type: ignore[method-assign, assignment]
+    with pytest.raises(TypeError):
+        tree.calc_forward_dynamics(context)
+    thread = threading.Thread(target=lambda: setattr(context, "q", [0.25]))
+    thread.start()
+    thread.join()
+    np.testing.assert_array_equal(context.q, np.full((*shape, 1), 0.25))
+
+
+def test_a_large_batch_is_kept_from_others() -> None:
+    """Its kernels run without the GIL: whatever the other thread gets, it is an error or the right result."""
+    tree = mbt.MultibodyTree()
+    parent = tree.world_body
+    for i in range(10):
+        body = tree.add_body(mbt.RigidBody(f"b{i}", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        tree.add_joint(
+            mbt.RevoluteJoint, f"j{i}", parent, None, body, mbt.math.make_pose([0, 0, 1]), axis=[0, 1, 0]
+        )
+        parent = body
+    tree.finalize()
+    context = tree.create_default_context(20000)
+    states = np.linspace(0.0, 1.0, 5)
+    wanted = [tree.calc_mass_matrix(_at(tree, q)) for q in states]
+    errors, wrong = [], []
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            for q in states:
+                try:
+                    context.q = np.full(10, q)
+                except mbt.ConcurrentUseError as error:
+                    errors.append(error)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    out = np.empty((20000, 10, 10))
+    for _ in range(30):
+        try:
+            tree.calc_mass_matrix(context, out=out)
+        except mbt.ConcurrentUseError as error:
+            errors.append(error)
+        else:
+            if not any(np.allclose(out, M) for M in wanted):
+                wrong.append(out.copy())
+    stop.set()
+    thread.join()
+    assert not wrong
+    assert errors
+
+
+def _at(tree: mbt.MultibodyTree, q: float) -> mbt.Context:
+    context = tree.create_default_context()
+    context.q = np.full(tree.num_positions, q)
+    return context
