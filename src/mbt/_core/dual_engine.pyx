@@ -8,14 +8,15 @@ from libc.string cimport memcpy, memset
 
 from mbt._core cimport derivatives as partials, kernels
 from mbt._core.context cimport ContextCore, check_maps, check_positions
+from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2, new3
 from mbt._core.mobilizers cimport calc_v, map_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
 from mbt._core.variants cimport (
-    FORWARD_DYNAMICS, INVERSE_DYNAMICS, calc_quantity, count_derived, count_input, count_result, count_work_of,
-    derive_parameters, needs_element_forces, needs_rates,
+    FORWARD_DYNAMICS, INVERSE_DYNAMICS, calc_quantity, count_input, count_result, count_work_of,
+    needs_element_forces, needs_rates,
 )
 
 from mbt.math.read_only import ReadOnlyArray
@@ -187,7 +188,7 @@ cdef class DualEngine:
             raise MemoryError
         for i in range(num_blocks):
             derive_parameters[Dual](
-                m, &self.compiled.layout, self.parameters.block(i), self.derived + size*i, &self.of_block[i]
+                m, &self.compiled.layout, EVERYTHING, self.parameters.block(i), self.derived + size*i, &self.of_block[i]
             )
         self.num_derived = num_blocks
         return 0

@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 from mbt._core cimport algorithms, derivative_algorithms, kernels
 from mbt._core.batch cimport Batch, Operand, has_singular_map, is_singular
 from mbt._core.context cimport ContextCore
+from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters, section_of
 from mbt._core.door cimport adopt, data, in1, size
 from mbt._core.model cimport CompiledModel, Derived, Model, ParameterLayout, Switches
 from mbt._core.records cimport Parameters, Pivots
@@ -19,8 +20,8 @@ from mbt._core.scalars cimport (
 )
 from mbt._core.variants cimport (
     BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
-    MASS_MATRIX, calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters, needs_element_forces,
-    needs_rates, needs_velocities, pivots_of,
+    MASS_MATRIX, calc_quantity, count_input, count_result, count_work_of, needs_element_forces, needs_rates,
+    needs_velocities, pivots_of,
 )
 
 import numpy as np
@@ -68,7 +69,9 @@ cdef class LaneParameters:
             raise MemoryError
         for i in range(n):
             self.memory[i] = <Lanes>data(vector)[i]
-        derive_parameters[Lanes](&compiled.model, &compiled.layout, self.memory, self.memory + n, &self.parameters)
+        derive_parameters[Lanes](
+            &compiled.model, &compiled.layout, EVERYTHING, self.memory, self.memory + n, &self.parameters
+        )
 
     def __dealloc__(self):
         free_aligned(self.memory)
@@ -126,6 +129,7 @@ cdef struct Job:
     Operand parameter_rows       # these
     const Py_ssize_t* columns
     Py_ssize_t num_columns
+    int changed                  # by them, see derive_parameters
     bint is_checked              # samples where a mobilizer has no pose are NaN
     bint has_rates               # and where qdot = N(q) v is undefined
     const Parameters[double]* checked_parameters  # and where an element of these has no force; NULL: none
@@ -180,6 +184,7 @@ def evaluate(
     cdef const Model* m = &compiled.model
     cdef Operand[3] operands
     cdef Job job
+    cdef Py_ssize_t i
     if parameters.compiled is not compiled:
         raise ValueError("parameters: expected those of the tree of the context")
     if not 0 <= quantity <= FORWARD_DYNAMICS_DERIVATIVES:
@@ -194,6 +199,8 @@ def evaluate(
         job.common = data(parameters.vector)
         job.columns = <const Py_ssize_t*>cnp.PyArray_DATA(columns)
         job.num_columns = len(columns)
+        for i in range(job.num_columns):
+            job.changed |= section_of(&compiled.layout, job.columns[i])
         job.parameter_rows = operand(rows, "rows", count, job.num_columns)
     operands[0] = operand(q, "q", count, m.num_positions)
     operands[1] = operand(v, "v", count, m.num_velocities)
@@ -237,6 +244,7 @@ cdef int set_up(
     job.parameter_rows = Operand(NULL, 0, 0)
     job.columns = NULL
     job.num_columns = 0
+    job.changed = 0
     job.is_checked = False
     job.has_rates = False
     job.checked_parameters = NULL
@@ -329,6 +337,9 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
     if job.num_columns:
         for i in range(job.layout.size):
             own_parameters[i] = <Lanes>job.common[i]
+        derive_parameters[Lanes](
+            m, job.layout, EVERYTHING, own_parameters, own_parameters + job.layout.size, &derived
+        )
         parameters = &derived
     i = first
     while i < end:
@@ -337,7 +348,9 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
             load_samples(&job.parameter_rows, i, count, varying)
             for k in range(job.num_columns):
                 own_parameters[job.columns[k]] = varying[k]
-            derive_parameters[Lanes](m, job.layout, own_parameters, own_parameters + job.layout.size, &derived)
+            derive_parameters[Lanes](
+                m, job.layout, job.changed, own_parameters, own_parameters + job.layout.size, &derived
+            )
         at = inputs
         for j in range(job.num_operands):
             if i == first or job.operands[j].stride or job.with_forces:
@@ -528,6 +541,6 @@ cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept n
         memcpy(own, job.common, job.layout.size*sizeof(double))
         for k in range(job.num_columns):
             own[job.columns[k]] = row[k]
-        derive_parameters[double](job.model, job.layout, own, own + job.layout.size, &derived)
+        derive_parameters[double](job.model, job.layout, EVERYTHING, own, own + job.layout.size, &derived)
         p = &derived
     return kernels.find_singular_element_at(job.model, p, q, memory) >= 0

@@ -3,14 +3,13 @@
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
+from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.force_elements cimport acts_on_joint, num_parameters_of
 from mbt._core.mobilizers cimport (
     GENERAL, REVOLUTE_Z, WELD, has_singular_map, has_singular_positions, kind_of, needs_reversal,
     set_effective_constants,
 )
 from mbt._core.model cimport ForceElement, Joint, Model, ParameterLayout
-from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
-from mbt._core.records cimport Mobod, Pose
 
 import numpy as np
 
@@ -205,33 +204,12 @@ cdef class Derived:
 
     def __init__(self, CompiledModel compiled not None, parameters not None):
         cdef const Model* m = &compiled.model
-        cdef const ParameterLayout* layout = &compiled.layout
-        cdef size_t size = (
-            m.num_mobods*sizeof(Mobod[double]) + m.num_bodies*sizeof(Pose[double])
-            + (16*m.num_frames + m.num_velocities)*sizeof(double)
-        )
         cdef const double* x = <const double*>cnp.PyArray_DATA(parameters)
         self._source = parameters
-        self._memory = PyMem_Malloc(size)
+        self._memory = PyMem_Malloc(count_derived(m)*sizeof(double))
         if self._memory == NULL:
             raise MemoryError
-        cdef Mobod[double]* mobods = <Mobod[double]*>self._memory
-        cdef Pose[double]* X_NB = <Pose[double]*>(mobods + m.num_mobods)
-        cdef double* X_BF = <double*>(X_NB + m.num_bodies)
-        cdef double* reflected_inertia = X_BF + 16*m.num_frames
-        calc_X_BF[double](m, x + layout.frame_pose, X_BF)
-        calc_reflected_inertia[double](m, x + layout.rotor_inertia, x + layout.gear_ratio, reflected_inertia)
-        calc_mobods[double](m, X_BF, x + layout.mass, x + layout.com, x + layout.unit_inertia, mobods, X_NB)
-        self.parameters.mobods = mobods
-        self.parameters.X_NB = X_NB
-        self.parameters.X_BF = X_BF
-        self.parameters.reflected_inertia = reflected_inertia
-        self.parameters.mass = x + layout.mass
-        self.parameters.p_BoBcm_B = x + layout.com
-        self.parameters.G_BBo_B = x + layout.unit_inertia
-        self.parameters.gravity = x + layout.gravity
-        self.parameters.damping = x + layout.damping
-        self.parameters.force_elements = x + layout.force_element
+        derive_parameters[double](m, &compiled.layout, EVERYTHING, x, <double*>self._memory, &self.parameters)
 
     def __dealloc__(self):
         PyMem_Free(self._memory)

@@ -7,12 +7,11 @@ cimport numpy as cnp
 from cpython.ref cimport PyObject
 
 from mbt._core.context cimport ContextCore
+from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.model cimport CompiledModel, Model, Switches
 from mbt._core.records cimport Parameters
 from mbt._core.scalars cimport PyFunctionsScope, PyScalar
-from mbt._core.variants cimport (
-    calc_quantity, count_derived, count_input, count_result, count_work_of, derive_parameters,
-)
+from mbt._core.variants cimport calc_quantity, count_input, count_result, count_work_of
 
 import numpy as np
 
@@ -59,7 +58,9 @@ cdef class ObjectEngine:
         cdef Parameters[PyScalar] p
         cdef PyFunctionsScope scope
         install(&scope, self.functions)
-        derive_parameters[PyScalar](m, &self.compiled.layout, objects_of(parameters), objects_of(derived), &p)
+        derive_parameters[PyScalar](
+            m, &self.compiled.layout, EVERYTHING, objects_of(parameters), objects_of(derived), &p
+        )
         raise_if_set()
         self.parameters, self.derived, self.of_parameters = parameters, derived, p
 

@@ -19,7 +19,6 @@ from mbt._core.passes.mass_properties cimport (
     calc_composite_inertia, calc_mass_acceleration, calc_mass_moment, calc_momentum_about_world_origin,
 )
 from mbt._core.passes.momentum_matrix cimport calc_linear_momentum_matrix, calc_momentum_matrix
-from mbt._core.passes.node_parameters cimport calc_mobods, calc_reflected_inertia, calc_X_BF
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
 from mbt._core.passes.qdot_maps cimport (
@@ -212,14 +211,6 @@ cdef inline bint needs_velocities(int quantity) noexcept nogil:
     )
 
 
-cdef inline Py_ssize_t count_derived(const Model* model) noexcept nogil:
-    """Scalars that `derive_parameters` makes."""
-    return (
-        22*<Py_ssize_t>model.num_mobods + 12*<Py_ssize_t>model.num_bodies + 16*<Py_ssize_t>model.num_frames
-        + model.num_velocities
-    )
-
-
 cdef inline Py_ssize_t count_work_of(int quantity, const Model* model) noexcept nogil:
     """Scalars of working memory."""
     cdef Py_ssize_t nb = model.num_bodies
@@ -232,38 +223,6 @@ cdef inline Py_ssize_t count_work_of(int quantity, const Model* model) noexcept 
     if quantity >= POSITION_KINEMATICS:
         return size + 96*nb + 14*nv
     return size
-
-
-cdef inline void derive_parameters(
-    # Topology:
-    const Model* model,
-    const ParameterLayout* layout,
-    # In:
-    const T* parameters,   # (layout.size,)
-    # Out:
-    T* derived,            # (count_derived,)
-    Parameters[T]* p,
-) noexcept nogil:
-    """What kernels read, made from one parameter vector; both must live as long as `p`."""
-    cdef Mobod[T]* mobods = <Mobod[T]*>derived
-    cdef Pose[T]* X_NB = <Pose[T]*>(mobods + model.num_mobods)
-    cdef T* X_BF = <T*>(X_NB + model.num_bodies)
-    cdef T* reflected_inertia = X_BF + 16*model.num_frames
-    calc_X_BF(model, parameters + layout.frame_pose, X_BF)
-    calc_reflected_inertia(model, parameters + layout.rotor_inertia, parameters + layout.gear_ratio, reflected_inertia)
-    calc_mobods(
-        model, X_BF, parameters + layout.mass, parameters + layout.com, parameters + layout.unit_inertia, mobods, X_NB
-    )
-    p.mobods = mobods
-    p.X_NB = X_NB
-    p.X_BF = X_BF
-    p.reflected_inertia = reflected_inertia
-    p.mass = parameters + layout.mass
-    p.p_BoBcm_B = parameters + layout.com
-    p.G_BBo_B = parameters + layout.unit_inertia
-    p.gravity = parameters + layout.gravity
-    p.damping = parameters + layout.damping
-    p.force_elements = parameters + layout.force_element
 
 
 cdef inline Pivots[T] calc_quantity(

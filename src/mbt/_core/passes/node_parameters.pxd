@@ -41,19 +41,16 @@ cdef inline void calc_reflected_inertia(
         reflected_inertia[k] = reflected_inertia[k] + gear_ratio[i]*gear_ratio[i]*rotor_inertia[i]
 
 
-cdef inline void calc_mobods(
+cdef inline void calc_node_frames(
     # Topology:
     const Model* model,
     # Parameters:
     const T* X_BF,           # (num_frames, 4, 4)
-    const T* mass,           # (num_bodies,)     [kg]
-    const T* p_BoBcm_B,      # (num_bodies, 3)   [m]
-    const T* G_BBo_B,        # (num_bodies, 6)   [m^2] xx yy zz xy xz yz
     # Out:
-    Mobod[T]* mobods,        # (num_mobods,)
+    Mobod[T]* mobods,        # (num_mobods,), their X_PF
     Pose[T]* X_NB,           # (num_bodies,)
 ) noexcept nogil:
-    """Fold welded bodies into the mobod they ride on, and turn every one-dof axis into z."""
+    """Let welded bodies ride on their mobod, and turn every one-dof axis into z."""
     cdef int b, i, j
     cdef T X_MB[16]
     cdef T X_NP[16]
@@ -65,10 +62,6 @@ cdef inline void calc_mobods(
     cdef T p[3]
     cdef const double* C
 
-    for j in range(model.num_mobods):
-        mobods[j].mass = <T>0.0
-        set_zero(mobods[j].h, 3)
-        set_zero(mobods[j].inertia, 6)
     set_identity_pose(&mobods[0].X_PF)
     set_identity_pose(&X_NB[0])
 
@@ -81,7 +74,7 @@ cdef inline void calc_mobods(
         multiply_poses4(X_NP, X_BF + 16*model.inboard_frame[b], X_NF)
 
         if model.type[b] == WELD:
-            calc_X_FM(WELD, model.constants[b], mass, R, p)
+            calc_X_FM(WELD, model.constants[b], X_BF, R, p)
             set_pose4(R, p, X_FM)
             multiply_poses4(X_NF, X_FM, X_NM)
             multiply_poses4(X_NM, X_MB, X)
@@ -99,7 +92,26 @@ cdef inline void calc_mobods(
                 X_NB[b].R[3*i + 1] = X_MB[1]*C[i] + X_MB[5]*C[3 + i] + X_MB[9]*C[6 + i]
                 X_NB[b].R[3*i + 2] = X_MB[2]*C[i] + X_MB[6]*C[3 + i] + X_MB[10]*C[6 + i]
 
-        add_body_inertia(mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, &X_NB[b], &mobods[j])
+
+cdef inline void calc_node_inertias(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* mass,           # (num_bodies,)     [kg]
+    const T* p_BoBcm_B,      # (num_bodies, 3)   [m]
+    const T* G_BBo_B,        # (num_bodies, 6)   [m^2] xx yy zz xy xz yz
+    const Pose[T]* X_NB,     # (num_bodies,)
+    # Out:
+    Mobod[T]* mobods,        # (num_mobods,), mass, h and inertia
+) noexcept nogil:
+    """Fold the inertia of welded bodies into that of the mobod they ride on."""
+    cdef int b, j
+    for j in range(model.num_mobods):
+        mobods[j].mass = <T>0.0
+        set_zero(mobods[j].h, 3)
+        set_zero(mobods[j].inertia, 6)
+    for b in range(1, model.num_bodies):
+        add_body_inertia(mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, &X_NB[b], &mobods[model.mobod[b]])
 
 
 cdef inline void set_identity_pose(Pose[T]* X) noexcept nogil:
