@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt import _core
-from mbt._core import cpu
 from mbt.tree.pickling import FORMAT
 from support.build import build_tree
 from support.copies import model, some_state
+from support.isas import usable_isas
 from support.random_trees import CATALOGUE
 
 
@@ -93,11 +92,6 @@ assert gravity is tree.gravity_field and context.tree is tree
 result = tree.calc_forward_dynamics(context)
 sys.stdout.buffer.write(pickle.dumps((mbt._core.isa, result)))
 """
-
-
-def usable_isas() -> list[str]:
-    built = _core._find_built()
-    return [isa for isa in cpu.supported() if isa in built]
 
 
 @pytest.mark.parametrize("isa", usable_isas())

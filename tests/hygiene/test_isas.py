@@ -1,0 +1,49 @@
+"""Instruction sets compute the same: every quantity, single and in batches; each in a process of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.isa_results import NUM_STATES
+from support.isas import run_with, usable_isas
+
+OLDEST = usable_isas()[-1]  # without fused multiplications: it rounds otherwise than all others
+NEWER = usable_isas()[:-1] or [
+    pytest.param("none", marks=pytest.mark.skip(reason="one instruction set is built and runs here"))
+]
+# What is inverted amplifies rounding by the condition of the mass matrix.
+AMPLIFIED = ("forward_dynamics", "forward_dynamics_derivatives", "mass_matrix_inverse")
+# Relative to one plus the largest entry of a state. Other libraries agree to ten times this or more.
+TOLERANCE = 1e-13
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("isas")
+    for isa in usable_isas():
+        run_with(isa, "-m", "support.isa_results", str(folder / f"{isa}.npz"))
+    return {isa: dict(np.load(folder / f"{isa}.npz")) for isa in usable_isas()}
+
+
+@pytest.mark.parametrize("isa", NEWER)
+def test_sets_agree(isa: str, results: dict[str, Any]) -> None:
+    actual, desired = results[isa], results[OLDEST]
+    assert (actual.pop("isa"), desired["isa"]) == (isa, OLDEST)
+    assert actual.keys() | {"isa"} == desired.keys()
+    assert len(actual) > 1000
+    for key, numbers in actual.items():
+        tree, quantity, way = key.split(" ")[:3]
+        if quantity == "condition":
+            continue
+        factors = np.ones(NUM_STATES)
+        if quantity in AMPLIFIED:
+            own = way in ("single", "lanes", "dual")
+            factors = desired[f"{tree} condition {'own' if own else 'default'}"]
+        assert numbers.shape == desired[key].shape, key
+        for a, b, factor in zip(numbers, desired[key], factors, strict=False):
+            assert np.isfinite(b).all(), key
+            error = np.abs(a - b).max(initial=0.0) / (1.0 + np.abs(b).max(initial=0.0))
+            assert error <= TOLERANCE * factor, f"{key}: off by {error:.3g}, allowed {TOLERANCE * factor:.3g}"

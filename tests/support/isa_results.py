@@ -1,0 +1,78 @@
+"""What one instruction set computes: `python -m support.isa_results FILE.npz` writes all of it into a file.
+
+Each quantity of a few states, with parameters of their own: one by one through the public methods, at once in
+lanes, and, of small trees, in dual numbers. Each function of `mbt.functional`: one by one, and at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+import mbt
+from core.kernel_calls import FUNCTIONS, SMALL_TREES, TREES, Inputs, W, call_double, get_tree, random_inputs
+from mbt import functional
+from mbt._core.variants import Quantity
+from support.description import Array
+from support.engines import evaluate_dual, evaluate_lanes
+
+NUM_STATES = 11  # some blocks of any width, and a part of one
+NUM_DIRECTIONS = 8
+DUAL_STATES = 2
+OF_POSITIONS = ("mass_matrix", "gravity_generalized_forces", "body_poses", "frame_jacobian")
+
+Results = Iterator[tuple[str, Array]]
+
+
+def quantities_of(name: str, tree: mbt.MultibodyTree, inputs: Inputs) -> Results:
+    states = [inputs.state(i) for i in range(NUM_STATES)]
+    for function in FUNCTIONS:
+        key = f"{name} {function.name.lower()}"
+        yield f"{key} single", np.array([call_double(tree, function, state) for state in states])
+        yield f"{key} lanes", evaluate_lanes(tree, function, *inputs.arguments(function))
+        if name in SMALL_TREES:
+            derivatives = [_directional(tree, function, state) for state in states[:DUAL_STATES]]
+            yield f"{key} dual", np.array(derivatives)
+
+
+def _directional(tree: mbt.MultibodyTree, function: Quantity, state: Inputs) -> Array:
+    arguments = state.arguments(function)
+    seeds = np.random.default_rng(0).normal(size=(sum(a.size for a in arguments), NUM_DIRECTIONS))
+    blocks = [seeds[:, i : i + W] for i in range(0, NUM_DIRECTIONS, W)]
+    return np.hstack([evaluate_dual(tree, function, *arguments, block)[1] for block in blocks])
+
+
+def functions_of(name: str, tree: mbt.MultibodyTree, q: Array, v: Array, x: Array) -> Results:
+    for function in functional.__all__:
+        operands = [q] if function in OF_POSITIONS else [q, v] if function == "bias_term" else [q, v, x]
+        frame = [tree.bodies[-1].body_frame] if function == "frame_jacobian" else []
+        call = getattr(functional, function)
+        batch = call(tree, *frame, *operands)
+        singles = [call(tree, *frame, *rows) for rows in zip(*operands, strict=True)]
+        if not isinstance(batch, tuple):
+            batch, singles = (batch,), [(single,) for single in singles]
+        for i, arrays in enumerate(zip(batch, *singles, strict=True)):
+            yield f"{name} {function} batch {i}", arrays[0]
+            yield f"{name} {function} one {i}", np.array(arrays[1:])
+
+
+def results() -> Results:
+    for name in TREES:
+        tree = get_tree(name)
+        inputs = random_inputs(tree, NUM_STATES)
+        yield from quantities_of(name, tree, inputs)
+        yield from functions_of(name, tree, inputs.q, inputs.v, inputs.x)
+        # Of the states with the default parameters, and with their own.
+        nv = tree.num_velocities
+        own = evaluate_lanes(tree, Quantity.MASS_MATRIX, *inputs.arguments(Quantity.MASS_MATRIX))
+        for kind, M in (
+            ("own", own.reshape(NUM_STATES, nv, nv)),
+            ("default", functional.mass_matrix(tree, inputs.q)),
+        ):
+            yield f"{name} condition {kind}", np.array([np.linalg.cond(m) if nv else 1.0 for m in M])
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[1], isa=mbt._core.isa, **dict(results()))

@@ -1,0 +1,25 @@
+"""The instruction sets of this installation, and programs that run with each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from mbt import _core
+from mbt._core import cpu
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def usable_isas() -> list[str]:
+    """Return those that are built, and that this processor runs; best first."""
+    built = _core._find_built()
+    return [isa for isa in cpu.supported() if isa in built]
+
+
+def run_with(isa: str, *arguments: str) -> None:
+    """Run Python with an instruction set; modules of the tests may be imported."""
+    environment = {**os.environ, "MBT_ISA": isa, "PYTHONPATH": str(TESTS)}
+    subprocess.run([sys.executable, *arguments], env=environment, check=True)
