@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 from mbt.errors import ArgumentTypeError, ElementIndexError
@@ -96,6 +96,10 @@ class SpanningForest:
     def __deepcopy__(self, memo: object) -> SpanningForest:
         """Return itself."""
         return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the fields, not what was computed from them."""
+        return SpanningForest, tuple(getattr(self, field.name) for field in fields(self))
 
     # Sizes. Drake's names are there beside those of a graph.
 
