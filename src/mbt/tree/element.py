@@ -310,6 +310,12 @@ class MultibodyElement:
 
         return reduce_element(self)
 
+    def __dask_tokenize__(self) -> object:
+        """Return what dask calls this element: the same in every tree that is built alike."""
+        from mbt.tree.tokens import token_of_element
+
+        return token_of_element(self)
+
     def __copy__(self) -> Self:
         """Return another element like this one, which no tree owns."""
         from mbt.tree.pickling import copy_element

@@ -1,0 +1,62 @@
+"""Names that dask gives to what is computed with a tree: equal models have equal ones, in every process.
+
+Without them dask would make a name from a pickle, which tells one tree from another that was built alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from mbt.tree.element import MultibodyElement
+from mbt.tree.pickling import collection_of, reduce_tree
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["token_of_element", "token_of_tree"]
+
+# What a tree has beside its model: whose clone it is, what its elements declare again, where it was read.
+_NO_MODEL = ("_family", "_declarations", "_declaring", "parse_reports")
+
+
+def token_of_tree(tree: MultibodyTree) -> Any:
+    """Return what stands for a tree in the names of dask: its elements with all their attributes."""
+    _, make, state = reduce_tree(tree)
+    for name in _NO_MODEL:
+        state["tree"].pop(name, None)
+    return _token(tree, (make, state))
+
+
+def token_of_element(element: MultibodyElement) -> Any:
+    """Return what stands for an element: its tree and its place there, or its attributes."""
+    if element._tree is not None:
+        return token_of_tree(element._tree), collection_of(element), element._index
+    return _token(None, element.__reduce_ex__(2))
+
+
+def _token(tree: MultibodyTree | None, content: Any) -> str:
+    # dask brings it. It takes classes and functions of a script by their code, not by their name.
+    from cloudpickle import Pickler
+
+    class ContentPickler(Pickler):  # type: ignore[misc]
+        """Takes a tree, and the elements in it, by their places."""
+
+        def persistent_id(self, thing: object) -> Any:
+            if tree is None:
+                return None
+            if thing is tree:
+                return "tree"
+            if isinstance(thing, MultibodyElement) and thing._tree is tree:
+                return collection_of(thing), thing._index
+            return None
+
+    memory = io.BytesIO()
+    try:
+        ContentPickler(memory, protocol=5).dump(content)
+    except Exception:
+        # An attribute that cannot be pickled: computed anew each time, as dask does.
+        return uuid.uuid4().hex
+    return hashlib.sha256(memory.getvalue()).hexdigest()
