@@ -572,6 +572,12 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
 
         set_tree_state(self, state)
 
+    def __dask_tokenize__(self) -> object:
+        """Return what dask calls this model: the same for every tree that is built alike."""
+        from mbt.tree.tokens import token_of_tree
+
+        return token_of_tree(self)
+
     def __repr__(self) -> str:
         """Return the sizes."""
         counts = [(self.num_bodies, "body", "bodies"), (self.num_joints, "joint", "joints")]
