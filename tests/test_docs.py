@@ -18,10 +18,11 @@ def blocks_of(kinds: str) -> dict[str, list[str]]:
 
 
 PAGES = blocks_of("python")
-#: With the blocks that need packages of the extra `oracle`.
-PAGES_WITH_ORACLES = {
-    name: blocks for name, blocks in blocks_of("python|python oracle").items() if blocks != PAGES[name]
-}
+#: With the blocks that need packages of the extra `oracle`, and those of the extra `engines`.
+PAGES_WITH_ORACLES, PAGES_WITH_ENGINES = (
+    {name: blocks for name, blocks in blocks_of(f"python|python {kind}").items() if blocks != PAGES[name]}
+    for kind in ("oracle", "engine")
+)
 
 
 def run(page: str, blocks: list[str]) -> None:
@@ -45,9 +46,17 @@ def test_python_blocks_run_with_other_packages(page: str) -> None:
     run(page, PAGES_WITH_ORACLES[page])
 
 
+@pytest.mark.engine
+@pytest.mark.parametrize("page", PAGES_WITH_ENGINES)
+def test_python_blocks_run_on_engines(page: str) -> None:
+    pytest.importorskip("dask.array", reason="needs the extra `engines`: pip install '.[engines]'")
+    run(page, PAGES_WITH_ENGINES[page])
+
+
 def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["extending.md"]) == 6
     assert len(PAGES["identification.md"]) == 3
     assert len(PAGES["autodiff.md"]) == 5
     assert len(PAGES["symbols.md"]) == 4
     assert len(PAGES_WITH_ORACLES["symbols.md"]) == 6
+    assert len(PAGES_WITH_ENGINES["batches.md"]) == 5

@@ -1,0 +1,32 @@
+"""The programs in `examples/` run, as a reader would start them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+#: What each prints first, when it has little to do.
+PROGRAMS = [
+    pytest.param("dask_sweep.py", ["--samples=60000"], r"waist +0.00 Nm", marks=pytest.mark.engine),
+]
+NEEDS = {"dask_sweep.py": ("distributed", "engines")}
+
+
+@pytest.mark.parametrize(("name", "arguments", "start"), PROGRAMS)
+def test_example_runs(name: str, arguments: list[str], start: str, tmp_path: Path) -> None:
+    package, extra = NEEDS[name]
+    pytest.importorskip(package, reason=f"needs the extra `{extra}`: pip install '.[{extra}]'")
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name), *arguments]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert re.match(start, run.stdout), run.stdout
+
+
+def test_every_example_is_run() -> None:
+    assert {param.values[0] for param in PROGRAMS} == {path.name for path in EXAMPLES.glob("*.py")}
