@@ -72,12 +72,31 @@ def set_num_threads(n: int) -> None:
 
 
 def show_config() -> None:
-    """Print versions, the instruction set in use, and the number of threads."""
+    """Print versions, the instruction set in use and those to choose from, and the number of threads.
+
+    The best instruction set that is built and that this processor runs is chosen at import; the environment
+    variable ``MBT_ISA`` forces another one.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> mbt.show_config()  # doctest: +SKIP
+    mbt             0.1.0
+    python          3.11.7, Linux x86_64
+    numpy           2.4.6
+    instruction set v4, 8 states at a time; MBT_ISA may be v4, v3, v2
+    threads         2
+    """
+    import platform
     from importlib import metadata
 
     print(f"mbt             {metadata.version('mbt')}")
+    print(f"python          {platform.python_version()}, {platform.system()} {platform.machine()}")
     print(f"numpy           {np.__version__}")
-    print(f"instruction set {_core.isa}, {lane_engine.lane_count()} states at a time")
+    print(
+        f"instruction set {_core.isa}, {lane_engine.lane_count()} states at a time; "
+        f"MBT_ISA may be {', '.join(_core.usable)}"
+    )
     print(f"threads         {get_num_threads()}")
 
 
@@ -85,16 +104,22 @@ def _default_num_threads() -> int:
     name = "MBT_NUM_THREADS"
     text = os.environ.get(name)
     if text is not None:
-        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST_THREADS):
+        count = _whole_number(text)
+        if not 1 <= count <= _MOST_THREADS:
             raise ImportError(f"{name}={text!r}: expected {_WANTED}")
-        return int(text)
+        return count
     # Of OpenMP, whose variable may be a list by level of nesting.
-    text = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if text.isascii() and text.isdigit() and int(text) >= 1:
-        return min(int(text), _MOST_THREADS)
+    count = _whole_number(os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip())
+    if count >= 1:
+        return min(count, _MOST_THREADS)
     if hasattr(os, "sched_getaffinity"):
         return min(len(os.sched_getaffinity(0)), _MOST_THREADS)
     return min(os.cpu_count() or 1, _MOST_THREADS)
+
+
+def _whole_number(text: str) -> int:
+    """Return the number that a text consists of, or 0; of very many digits, a very large one."""
+    return int(text[:20]) if text.isascii() and text.isdigit() else 0
 
 
 lane_engine.set_num_threads(_default_num_threads())

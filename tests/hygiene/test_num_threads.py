@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ import mbt
 from mbt import functional
 from mbt._core.lane_engine import lane_count
 from support.case import get_case
+from support.isas import usable_isas
 
 W = lane_count()
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives")
@@ -221,6 +223,8 @@ def test_any_whole_number_will_do() -> None:
         ({"OMP_NUM_THREADS": "many"}, None),
         ({"OMP_NUM_THREADS": "0"}, None),
         ({"OMP_NUM_THREADS": "100000"}, "1024"),
+        ({"OMP_NUM_THREADS": "9" * 5000}, "1024"),
+        ({"OMP_NUM_THREADS": "-3"}, None),
     ],
 )
 def test_default(environment: dict[str, str], expected: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +235,7 @@ def test_default(environment: dict[str, str], expected: str | None, monkeypatch:
     assert _run("print(mbt.get_num_threads())", **environment).strip() == expected
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "2.5", "two", "", "1025"])
+@pytest.mark.parametrize("text", ["0", "-1", "2.5", "two", "", " 2", "1025", "٣", "9" * 5000])
 def test_a_wrong_variable_is_named(text: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import mbt"],
@@ -249,4 +253,23 @@ def test_config_tells_threads(capsys: pytest.CaptureFixture[str]) -> None:
     mbt.show_config()
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["threads", "5"] in lines
-    assert any(line[0] == "mbt" for line in lines)
+    assert [line[0] for line in lines] == ["mbt", "python", "numpy", "instruction", "threads"]
+
+
+@pytest.mark.parametrize("isa", usable_isas())
+def test_config_tells_instruction_sets(isa: str) -> None:
+    line = next(
+        line for line in _run("mbt.show_config()", MBT_ISA=isa).splitlines() if line.startswith("instr")
+    )
+    match = re.fullmatch(r"instruction set (\w+), (\d+) states at a time; MBT_ISA may be (.+)", line)
+    assert match is not None
+    assert (match[1], match[3].split(", ")) == (isa, usable_isas())
+
+
+def test_an_instruction_set_that_is_not_there_is_named() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import mbt"], capture_output=True, text=True, check=False,
+        env={**os.environ, "MBT_ISA": "v9"},
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert f"MBT_ISA='v9': expected one of {usable_isas()}, built and supported here" in done.stderr

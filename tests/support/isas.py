@@ -8,15 +8,13 @@ import sys
 from pathlib import Path
 
 from mbt import _core
-from mbt._core import cpu
 
 TESTS = Path(__file__).resolve().parents[1]
 
 
 def usable_isas() -> list[str]:
     """Return those that are built, and that this processor runs; best first."""
-    built = _core._find_built()
-    return [isa for isa in cpu.supported() if isa in built]
+    return list(_core.usable)
 
 
 def run_with(isa: str, *arguments: str) -> None:

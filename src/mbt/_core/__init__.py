@@ -33,6 +33,8 @@ def _choose(usable: list[str]) -> str:
 
 
 _directories = _find_built()
+#: The instruction sets to choose from, best first: built, and supported by this processor.
+usable = [name for name in cpu.supported() if name in _directories]
 #: The instruction set in use.
-isa = _choose([name for name in cpu.supported() if name in _directories])
+isa = _choose(usable)
 __path__.insert(0, _directories[isa])
