@@ -1,16 +1,20 @@
-"""Single calls from Python, mbt beside other libraries on the same URDF text.
+"""Calls from Python on one state and on many, mbt beside other libraries on the same URDF text.
 
     python benchmarks/compare.py [FILE.urdf ...] [--floating FILE.urdf ...] [--models NAME ...]
-                                 [--functions NAME ...] [--contenders NAME ...]
+                                 [--functions NAME ...] [--contenders NAME ...] [--sizes N ...]
+                                 [--plot FILE.png]
 
-Microseconds per call over 16 changing states, in CPU time of the thread, the empty loop subtracted: minimum,
-and in brackets the median, of interleaved rounds. What a call returns is compared with mbt before the clock
-starts.
+Microseconds per state, in CPU time of the thread, the empty loop subtracted: minimum, and in brackets the
+median, of interleaved rounds. One state a call: over 16 changing states. Batches: mbt takes all states in one
+call; a library that can do so too does whichever is faster, that or a Python loop over single calls, all
+others loop, and leave each result where the call leaves it. One thread, unless `--threads` says otherwise;
+then by the clock on the wall. What a call returns is compared with mbt before the clock starts.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import statistics
 import sys
@@ -24,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import mbt
-from contenders import FUNCTIONS, GRAVITY, Call, Contender, Functional, State, WithContext
+from contenders import FUNCTIONS, GRAVITY, BatchContender, Call, Contender, Functional, State, WithContext
 from mbt.models import model_names, model_path
 from models import Array, BenchmarkModel, chain, humanoid, make_model, read_lumped, seven_joint_arm
 from peers import Drake, Dynibo, MuJoCo, Pinocchio
@@ -33,15 +37,17 @@ CONTENDERS: tuple[type[Contender], ...] = (Functional, WithContext, Pinocchio, D
 
 NUM_STATES = 16
 SAMPLE = 3e-4  # [s] of one timed sample
+MAX_NUMBERS = 2**24  # of a result, 128 MiB: batches of large models are smaller
 TOLERANCE = 1e-8  # relative; forward dynamics of a long chain loses digits
 
 
 @dataclass(frozen=True)
 class Result:
-    """One cell: a contender on a function of a model."""
+    """One cell: a contender on a function of a model. Times are those of one state."""
 
     model: str
     nv: int
+    size: int  # states a call of mbt
     function: str
     contender: str
     minimum: float  # [us]
@@ -78,36 +84,49 @@ def make_batch(states: list[State], size: int) -> State:
 # Agreement ----------------------------------------------------------------------------------------------
 
 
-def call_once(contender: Contender, function: str, call: Call, state: State) -> Array:
-    """Return what a call gives, in mbt's terms."""
-    values = dict(zip(contender.variables.split(", "), contender.arguments(function, state), strict=True))
-    namespace = contender.namespace | values
+def call_once(contender: Contender, call: Call, arguments: tuple[Any, ...]) -> Any:
+    """Return what a call gives."""
+    namespace = contender.namespace | dict(zip(contender.variables.split(", "), arguments, strict=True))
     exec(contender.statement(call), namespace)
-    result = eval(call.result, namespace)
-    return np.array(contender.in_terms_of_mbt(function, state, result))
+    return eval(call.result, namespace)
 
 
-def largest_error(
-    contender: Contender, reference: Contender, function: str, call: Call, states: list[State]
-) -> float:
-    """Return the largest difference from mbt, relative to the largest entry."""
-    errors = []
-    for state in states:
-        wanted = call_once(reference, function, reference.calls[function][0], state)
-        found = call_once(contender, function, call, state)
-        errors.append(np.abs(found - wanted).max() / np.abs(wanted).max())
-    return float(np.max(errors))
+def results_of(contender: Contender, function: str, call: Call, states: list[State]) -> list[Array]:
+    """Return what a contender gives for each state, in mbt's terms."""
+    if isinstance(contender, BatchContender):
+        arguments = contender.arguments(function, make_batch(states, contender.size))
+        many = call_once(contender, call, arguments)
+        found = [contender.one_of(many, k) for k in range(min(len(states), contender.size))]
+    else:
+        found = [
+            copy.deepcopy(call_once(contender, call, contender.arguments(function, state)))
+            for state in states
+        ]
+    return [
+        np.array(contender.in_terms_of_mbt(function, state, result))
+        for state, result in zip(states, found, strict=False)
+    ]
+
+
+def largest_error(found: list[Array], wanted: list[Array]) -> float:
+    """Return the largest difference, relative to the largest entry wanted."""
+    pairs = zip(found, wanted, strict=False)
+    return float(np.max([np.abs(a - b).max() / np.abs(b).max() for a, b in pairs]))
 
 
 # Time ---------------------------------------------------------------------------------------------------
 
 
 class Clock:
-    """Times one statement over all states; every sample is a microsecond figure per call."""
+    """Times one statement over all its arguments; every sample is a microsecond figure per state."""
 
-    def __init__(self, statement: str, variables: str, namespace: dict[str, Any], states: list[Any]) -> None:
-        loop = f"for {variables} in states:\n    {statement}"
-        self.timer = timeit.Timer(loop, timer=time.thread_time, globals=namespace | {"states": states})
+    def __init__(
+        self, statement: str, variables: str, namespace: dict[str, Any], arguments: list[Any], states: int
+    ) -> None:
+        loop = f"for {variables} in arguments:\n    {statement}"
+        clock = time.thread_time if mbt.get_num_threads() == 1 else time.perf_counter
+        self.timer = timeit.Timer(loop, timer=clock, globals=namespace | {"arguments": arguments})
+        self.states = states
         self.number = 1
         while self.timer.timeit(self.number) < SAMPLE:
             self.number *= 2
@@ -115,7 +134,7 @@ class Clock:
 
     def sample(self) -> None:
         """Time the statement once more."""
-        self.samples.append(self.timer.timeit(self.number) / self.number / NUM_STATES * 1e6)
+        self.samples.append(self.timer.timeit(self.number) / self.number / self.states * 1e6)
 
 
 def run_interleaved(clocks: Sequence[Clock], rounds: int) -> None:
@@ -126,76 +145,113 @@ def run_interleaved(clocks: Sequence[Clock], rounds: int) -> None:
 
 
 def compare(
-    model: BenchmarkModel, function: str, contenders: list[Contender], states: list[State], rounds: int
+    model: BenchmarkModel,
+    function: str,
+    size: int,
+    contenders: list[Contender],
+    states: list[State],
+    rounds: int,
 ) -> Iterator[Result]:
-    """Time all calls of all contenders together; yield the fastest call of each."""
-    entries = []
+    """Time all calls of all contenders together; yield the fastest call of each, by name."""
     contenders = [contender for contender in contenders if function in contender.calls]
+    if not contenders or (size > 1 and not isinstance(contenders[0], BatchContender)):
+        return
+    wanted = results_of(contenders[0], function, contenders[0].calls[function][0], states)
+    entries = []
     for contender in contenders:
-        arguments = [contender.arguments(function, state) for state in states]
+        if isinstance(contender, BatchContender):
+            arguments = [contender.arguments(function, make_batch(states, contender.size))]
+            count = contender.size
+        else:
+            arguments = [contender.arguments(function, state) for state in states]
+            count = len(states)
         for call in contender.calls[function]:
-            error = largest_error(contender, contenders[0], function, call, states)
-            clock = Clock(contender.statement(call), contender.variables, contender.namespace, arguments)
-            empty = Clock("pass", contender.variables, {}, arguments)
-            entries.append((contender, call, error, clock, empty))
+            error = largest_error(results_of(contender, function, call, states), wanted)
+            statement, variables = contender.statement(call), contender.variables
+            clock = Clock(statement, variables, contender.namespace, arguments, count)
+            empty = Clock("pass", variables, {}, arguments, count)
+            entries.append((contender, statement, error, clock, empty))
     run_interleaved([clock for *_, clock, empty in entries for clock in (clock, empty)], rounds)
-    for contender in contenders:
-        own = [entry for entry in entries if entry[0] is contender]
-        _, call, error, clock, empty = min(own, key=lambda entry: min(entry[3].samples))
-        loop = min(empty.samples)
+    for name in dict.fromkeys(contender.name for contender in contenders):
+        own = [entry for entry in entries if entry[0].name == name]
+        contender, statement, error, clock, empty = min(own, key=lambda entry: min(entry[3].samples))
+        # A loop of batches goes around once.
+        loop = 0.0 if isinstance(contender, BatchContender) else min(empty.samples)
         yield Result(
             model.name,
             contender.nv,
+            size,
             function,
-            contender.name,
+            name,
             min(clock.samples) - loop,
             statistics.median(clock.samples) - loop,
             error,
-            contender.statement(call),
+            statement,
         )
+
+
+def make_contenders(
+    model: BenchmarkModel, tree: Any, candidates: Sequence[type[Contender]], size: int, notes: list[str]
+) -> Iterator[Contender]:
+    """Make all who can read the model; for batches both ways of a peer, and what mbt does in one call."""
+    for candidate in candidates:
+        try:
+            if size > 1 and candidate.batched is not None:
+                yield candidate.batched(model, tree, size)
+            if size == 1 or not issubclass(candidate, Functional):
+                yield candidate(model, tree)
+        except ImportError as error:
+            notes.append(f"{candidate.name} is left out: {error}")
+        except Exception as error:
+            # A library that cannot read the model, for a reason of its own.
+            reason = str(error).strip().splitlines()[0]
+            notes.append(f"{candidate.name} is left out on {model.name}: {type(error).__name__}: {reason}")
 
 
 def run(
     model: BenchmarkModel,
     functions: Sequence[str],
     candidates: Sequence[type[Contender]],
+    sizes: Sequence[int],
     rounds: int,
     notes: list[str],
 ) -> Iterator[Result]:
-    """Compare all candidates who can read the model."""
+    """Compare all candidates on a model."""
     tree = mbt.load_model(
         model.urdf, base="floating" if model.floating else "fixed", gravity=(0, 0, -GRAVITY)
     )
-    contenders = []
-    for contender in candidates:
-        try:
-            contenders.append(contender(model, tree))
-        except ImportError as error:
-            notes.append(f"{contender.name} is left out: {error}")
-        except Exception as error:
-            # A library that cannot read the model, for a reason of its own.
-            reason = str(error).strip().splitlines()[0]
-            notes.append(f"{contender.name} is left out on {model.name}: {type(error).__name__}: {reason}")
     states = make_states(tree, model.floating)
-    for function in functions:
-        yield from compare(model, function, contenders, states, rounds)
+    most = max(1, MAX_NUMBERS // (3 * max(1, tree.num_velocities) ** 2))
+    for size in sizes:
+        contenders = list(make_contenders(model, tree, candidates, min(size, most), notes))
+        for function in functions:
+            yield from compare(model, function, min(size, most), contenders, states, rounds)
 
 
 # Report -------------------------------------------------------------------------------------------------
 
 
+def by_kind(results: list[Result]) -> dict[str, list[Result]]:
+    """Return the results of single calls and those of batches, by what to call them."""
+    kinds: dict[str, list[Result]] = {}
+    for result in results:
+        kinds.setdefault("one state a call" if result.size == 1 else "batches of states", []).append(result)
+    return kinds
+
+
 def print_table(results: list[Result]) -> None:
-    """One row per model and function, one column per contender."""
+    """One row per model, size and function, one column per contender."""
     present = {result.contender for result in results}
     names = [contender.name for contender in CONTENDERS if contender.name in present]
-    head = f"{'model':<18}{'nv':>4}  {'function':<29}" + "".join(f"{name:>18}" for name in names)
-    print(f"microseconds per call, minimum (median)\n\n{head}  agreement\n{'-' * (len(head) + 11)}")
+    head = f"{'model':<18}{'nv':>4}{'states':>7}  {'function':<29}"
+    head += "".join(f"{name:>18}" for name in names)
+    print(f"microseconds per state, minimum (median)\n\n{head}  agreement\n{'-' * (len(head) + 11)}")
     for rows in _by_row(results):
         cells = {row.contender: _cell(row) for row in rows}
         first = rows[0]
         error = max(row.error for row in rows)
         print(
-            f"{first.model[:17]:<18}{first.nv:>4}  {first.function:<29}"
+            f"{first.model[:17]:<18}{first.nv:>4}{first.size:>7}  {first.function:<29}"
             + "".join(f"{cells.get(name, '-'):>18}" for name in names)
             + f"  {error:.0e}"
         )
@@ -216,7 +272,7 @@ def _digits(time: float) -> int:
 def print_markdown(results: list[Result]) -> None:
     """Print the minima as a table for docs/benchmarks.md."""
     names = list(dict.fromkeys(result.contender for result in results))
-    print(f"| function | model | {' | '.join(names)} | fastest peer / mbt |")
+    print(f"\n| function | model | {' | '.join(names)} | fastest peer / mbt |")
     print("|---|---|" + "--:|" * (len(names) + 1))
     for rows in sorted(_by_row(results), key=lambda rows: FUNCTIONS.index(rows[0].function)):
         times = {row.contender: f"{row.minimum:.{_digits(row.minimum)}f}" for row in rows if row.agrees}
@@ -226,18 +282,19 @@ def print_markdown(results: list[Result]) -> None:
 
 
 def _by_row(results: list[Result]) -> Iterator[list[Result]]:
-    rows: dict[tuple[str, str], list[Result]] = {}
+    rows: dict[tuple[str, int, str], list[Result]] = {}
     for result in results:
-        rows.setdefault((result.model, result.function), []).append(result)
+        rows.setdefault((result.model, result.size, result.function), []).append(result)
     yield from rows.values()
 
 
-def print_summary(results: list[Result]) -> None:
+def print_summary(kind: str, results: list[Result]) -> None:
     """How many times the minimum of mbt the minimum of the others is: geometric mean over the models."""
-    print("\nTime of the others over the time of mbt, geometric mean over the models:")
+    print(f"\nTime of the others over the time of mbt, {kind}, geometric mean over the models:")
+    names = {result.contender for result in results}
     for function in dict.fromkeys(result.function for result in results):
         parts = []
-        for own in ("mbt", "mbt Context"):
+        for own in [name for name in ("mbt", "mbt Context") if name in names]:
             for title, choose in (("fastest peer", None), ("pin", "pin")):
                 of_function = [rows for rows in _by_row(results) if rows[0].function == function]
                 ratios = [_ratio(rows, own, choose) for rows in of_function]
@@ -259,8 +316,8 @@ def print_calls(results: list[Result]) -> None:
     for function in dict.fromkeys(result.function for result in results):
         for name in dict.fromkeys(result.contender for result in results):
             own = [row for row in results if (row.function, row.contender) == (function, name)]
-            for statement in dict.fromkeys(row.statement for row in own):
-                print(f"  {function:<29}{name:<13}{statement}")
+            for size, statement in dict.fromkeys((row.size, row.statement) for row in own):
+                print(f"  {function:<29}{name:<13}{size:>6}  {statement}")
 
 
 # Command line -------------------------------------------------------------------------------------------
@@ -301,9 +358,14 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--contenders", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names)
     )
+    parser.add_argument(
+        "--sizes", nargs="+", type=int, default=[1, 4096], metavar="N", help="states a call of mbt"
+    )
+    parser.add_argument("--threads", type=int, default=1, help="of batches, of all who have some")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--calls", action="store_true", help="print the statements behind the figures")
     parser.add_argument("--markdown", action="store_true", help="print the minima as a table in Markdown too")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the minima there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
     return parser.parse_args(arguments)
 
@@ -312,23 +374,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse_arguments(arguments)
     functions = [function for function in FUNCTIONS if function.replace(" ", "-") in options.functions]
     candidates = [contender for contender in CONTENDERS if contender.name in options.contenders]
+    mbt.set_num_threads(options.threads)
     models = [*options.models, *(read_lumped(path) for path in options.files)]
     models += [read_lumped(path, floating=True) for path in options.floating]
     notes: list[str] = []
     results: list[Result] = []
     for model in models or default_models():
         print(f"{model.name} ...", file=sys.stderr)
-        results += run(model, functions, candidates, options.rounds, notes)
+        results += run(model, functions, candidates, options.sizes, options.rounds, notes)
     print_table(results)
-    print_summary(results)
+    for kind, some in by_kind(results).items():
+        print_summary(kind, some)
     if options.markdown:
-        print_markdown(results)
+        for some in by_kind(results).values():
+            print_markdown(some)
     if options.calls:
         print_calls(results)
     for note in dict.fromkeys(notes):
         print(note)
     if options.json:
         options.json.write_text(json.dumps([asdict(result) for result in results], indent=1))
+    if options.plot:
+        from plots import plot_times
+
+        plot_times(by_kind(results), options.plot)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,7 +27,9 @@ INVERSE_DYNAMICS = "inverse dynamics"
 MASS_MATRIX = "mass matrix"
 FORWARD_DYNAMICS = "forward dynamics"
 BIAS_TERM = "bias term"
+GRAVITY_FORCES = "gravity generalized forces"
 BODY_POSES = "body poses"
+FRAME_JACOBIAN = "frame jacobian"  # of the last link, at its origin
 INVERSE_DYNAMICS_DERIVATIVES = "inverse dynamics derivatives"
 FORWARD_DYNAMICS_DERIVATIVES = "forward dynamics derivatives"
 DERIVATIVES = (INVERSE_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES)
@@ -35,17 +37,33 @@ DERIVATIVES = (INVERSE_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES)
 INVERSE_DYNAMICS_GRADIENT = "inverse dynamics gradient"
 FORWARD_DYNAMICS_GRADIENT = "forward dynamics gradient"
 GRADIENTS = (INVERSE_DYNAMICS_GRADIENT, FORWARD_DYNAMICS_GRADIENT)
-PLAIN_FUNCTIONS = (INVERSE_DYNAMICS, MASS_MATRIX, FORWARD_DYNAMICS, BIAS_TERM, BODY_POSES, *DERIVATIVES)
+PLAIN_FUNCTIONS = (
+    INVERSE_DYNAMICS,
+    MASS_MATRIX,
+    FORWARD_DYNAMICS,
+    BIAS_TERM,
+    GRAVITY_FORCES,
+    BODY_POSES,
+    FRAME_JACOBIAN,
+    *DERIVATIVES,
+)
 FUNCTIONS = (*PLAIN_FUNCTIONS, *GRADIENTS)
 
 
 @dataclass(frozen=True)
 class State:
-    """Positions, velocities and an input (accelerations or forces), in mbt's order and conventions."""
+    """Positions, velocities and an input (accelerations or forces), in mbt's order and conventions.
+
+    Of many states: each with a leading axis.
+    """
 
     q: Array
     v: Array
     x: Array
+
+    def __iter__(self) -> Iterator[State]:
+        """Iterate over the states along the leading axis."""
+        return map(State, self.q, self.v, self.x)
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,10 @@ class Contender:
 
     name = ""
     module = ""
+    #: Of gravity generalized forces: those that act, as here, or those that hold against them.
+    gravity_sign = 1.0
+    #: What computes many states by one call, if the library can.
+    batched: ClassVar[type[BatchContender] | None] = None
     #: What the statements take from a state.
     variables = "q, v, x"
     calls: ClassVar[Mapping[str, tuple[Call, ...]]]
@@ -159,6 +181,10 @@ class Contender:
         if function == BIAS_TERM:
             M = mbt.functional.mass_matrix(self.tree, state.q)
             return T.T @ result + M @ np.linalg.solve(T, self.Tdot_v(state))
+        if function == GRAVITY_FORCES:
+            return self.gravity_sign * (T.T @ result)
+        if function == FRAME_JACOBIAN:
+            return self.jacobian(result) @ T
         if function in DERIVATIVES:
             return np.array(self.derivatives(function, state, *map(np.array, result)))
         return self.poses(result)
@@ -171,9 +197,25 @@ class Contender:
     def poses(self, result: Any) -> Array:
         """Return the poses of the moving links, (num_links, 4, 4)."""
 
+    def jacobian(self, result: Any) -> Array:
+        """Return a Jacobian in World with the rotational part first, (6, nv)."""
+        return np.array(result)
+
     def import_module(self) -> Any:
         """Return the library."""
         return importlib.import_module(self.module)
+
+
+class BatchContender(Contender):
+    """Computes many states by one call. Takes and gives arrays of `size` states."""
+
+    def __init__(self, model: BenchmarkModel, tree: Any, size: int) -> None:
+        self.size = size
+        super().__init__(model, tree)
+
+    def one_of(self, result: Any, k: int) -> Any:
+        """Return the result of one state."""
+        return tuple(part[k] for part in result) if isinstance(result, tuple) else result[k]
 
 
 def rotation_of_quaternion(q: Array) -> Array:
@@ -196,14 +238,16 @@ class Functional(Contender):
 
     name = "mbt"
     module = "mbt"
-    #: Shape of a batch of states, in front of that of one state.
-    batch: tuple[int, ...] = ()
+    #: Leading axes.
+    shape: tuple[int, ...] = ()
     calls: ClassVar = {
         INVERSE_DYNAMICS: (Call("inverse_dynamics(tree, q, v, x, out=tau)", "tau"),),
         MASS_MATRIX: (Call("mass_matrix(tree, q, out=M)", "M"),),
         FORWARD_DYNAMICS: (Call("forward_dynamics(tree, q, v, x, out=vdot)", "vdot"),),
         BIAS_TERM: (Call("bias_term(tree, q, v, out=Cv)", "Cv"),),
+        GRAVITY_FORCES: (Call("gravity_generalized_forces(tree, q, out=tau)", "tau"),),
         BODY_POSES: (Call("body_poses(tree, q, out=X_WB)", "X_WB"),),
+        FRAME_JACOBIAN: (Call("frame_jacobian(tree, frame, q, out=J)", "J"),),
         INVERSE_DYNAMICS_DERIVATIVES: (
             Call("inverse_dynamics_derivatives(tree, q, v, x, out=three)", "three"),
         ),
@@ -217,12 +261,14 @@ class Functional(Contender):
         functions = (function.replace(" ", "_") for function in PLAIN_FUNCTIONS)
         self.namespace = {name: getattr(mbt.functional, name) for name in functions} | {
             "tree": self.tree,
-            "tau": np.empty((*self.batch, nv)),
-            "vdot": np.empty((*self.batch, nv)),
-            "Cv": np.empty((*self.batch, nv)),
-            "M": np.empty((*self.batch, nv, nv)),
-            "X_WB": np.empty((*self.batch, nb, 4, 4)),
-            "three": tuple(np.empty((3, *self.batch, nv, nv))),
+            "frame": self.tree.get_body_by_name(self.links[-1]).body_frame,
+            "J": np.empty((*self.shape, 6, nv)),
+            "tau": np.empty((*self.shape, nv)),
+            "vdot": np.empty((*self.shape, nv)),
+            "Cv": np.empty((*self.shape, nv)),
+            "M": np.empty((*self.shape, nv, nv)),
+            "X_WB": np.empty((*self.shape, nb, 4, 4)),
+            "three": tuple(np.empty((3, *self.shape, nv, nv))),
         }
 
     def arguments(self, function: str, state: State) -> tuple[Any, ...]:
@@ -235,19 +281,22 @@ class Functional(Contender):
         return np.array([result[self.tree.get_body_by_name(name).node_index] for name in self.links])
 
 
-class InBatches(Functional):
+class InBatches(BatchContender, Functional):
     """The functions of `mbt.functional` on many states at a time."""
 
-    def __init__(self, model: BenchmarkModel, tree: Any, size: int) -> None:
-        self.name = f"mbt, {size} states"
-        self.batch = (size,)
-        super().__init__(model, tree)
+    def load(self) -> None:
+        self.shape = (self.size,)
+        super().load()
+
+
+Functional.batched = InBatches
 
 
 class WithContext(Functional):
     """The methods of a tree, which take a Context; gradients are those of its clone to AutoDiff."""
 
     name = "mbt Context"
+    batched = None
     calls: ClassVar = {
         INVERSE_DYNAMICS: (
             Call(
@@ -261,6 +310,7 @@ class WithContext(Functional):
             Call("context.q = q; context.v = v; forward_dynamics(context, x, out=vdot)", "vdot"),
         ),
         BIAS_TERM: (Call("context.q = q; context.v = v; bias_term(context, out=Cv)", "Cv"),),
+        GRAVITY_FORCES: (Call("context.q = q; gravity_generalized_forces(context, out=tau)", "tau"),),
         # A result that is kept keeps its cache: the next one is computed into new memory.
         BODY_POSES: (
             Call("context.q = q; X_WB = eval_position_kinematics(context).X_WB", "X_WB"),
@@ -268,6 +318,9 @@ class WithContext(Functional):
                 "context.q = q; eval_position_kinematics(context).X_WB",
                 "eval_position_kinematics(context).X_WB",
             ),
+        ),
+        FRAME_JACOBIAN: (
+            Call('context.q = q; frame_jacobian(context, "v", frame, origin, world, world, out=J)', "J"),
         ),
         INVERSE_DYNAMICS_DERIVATIVES: (
             Call(
@@ -306,6 +359,10 @@ class WithContext(Functional):
             "mass_matrix": self.tree.calc_mass_matrix,
             "forward_dynamics": self.tree.calc_forward_dynamics,
             "bias_term": self.tree.calc_bias_term,
+            "gravity_generalized_forces": self.tree.calc_gravity_generalized_forces,
+            "frame_jacobian": self.tree.calc_jacobian_spatial_velocity,
+            "origin": np.zeros(3),
+            "world": self.tree.world_frame,
             "inverse_dynamics_derivatives": self.tree.calc_inverse_dynamics_derivatives,
             "forward_dynamics_derivatives": self.tree.calc_forward_dynamics_derivatives,
             "eval_position_kinematics": self.tree.eval_position_kinematics,

@@ -60,7 +60,7 @@ def calls() -> Iterator[tuple[str, str, Callable[[], None]]]:
         batch = make_batch(states, BATCH)
         for function in PLAIN_FUNCTIONS:
             if function not in DERIVATIVES:
-                yield model.name, f"{batches.name}: {function}", batches.as_function(function, batch)
+                yield model.name, f"mbt, {BATCH} states: {function}", batches.as_function(function, batch)
 
 
 def put_in_order(function: Callable[[], None]) -> None:
@@ -180,8 +180,9 @@ def measure_times() -> dict[tuple[str, str], float]:
         return {}
     with tempfile.TemporaryDirectory() as name:
         output = Path(name, "times.json")
-        options = ["--models", *MODELS, "--contenders", "mbt", "mbt Context", "pin", "--rounds", "10"]
-        command = [sys.executable, str(HERE / "compare.py"), *options, "--json", str(output)]
+        options = ["--models", *MODELS, "--contenders", "mbt", "mbt Context", "pin", "--sizes", "1"]
+        options += ["--rounds", "10", "--json", str(output)]
+        command = [sys.executable, str(HERE / "compare.py"), *options]
         subprocess.run(command, env=environment(), check=True, capture_output=True)
         results: list[dict[str, Any]] = json.loads(output.read_text())
     times = {(row["contender"], row["function"], row["model"]): row["minimum"] for row in results}

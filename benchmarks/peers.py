@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import re
 import tempfile
@@ -13,18 +14,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+import mbt
 from contenders import (
     BIAS_TERM,
     BODY_POSES,
     FORWARD_DYNAMICS,
     FORWARD_DYNAMICS_DERIVATIVES,
     FORWARD_DYNAMICS_GRADIENT,
+    FRAME_JACOBIAN,
     GRADIENTS,
     GRAVITY,
+    GRAVITY_FORCES,
     INVERSE_DYNAMICS,
     INVERSE_DYNAMICS_DERIVATIVES,
     INVERSE_DYNAMICS_GRADIENT,
     MASS_MATRIX,
+    BatchContender,
     Call,
     Contender,
     State,
@@ -39,6 +44,7 @@ class Pinocchio(Contender):
 
     name = "pin"
     module = "pinocchio"
+    gravity_sign = -1.0
     calls: ClassVar = {
         INVERSE_DYNAMICS: (Call("tau = rnea(model, data, q, v, x)", "tau"),),
         MASS_MATRIX: (
@@ -50,6 +56,8 @@ class Pinocchio(Contender):
             Call("vdot = aba(model, data, q, v, x, WORLD)", "vdot"),
         ),
         BIAS_TERM: (Call("Cv = bias_term(weightless, data, q, v)", "Cv"),),
+        GRAVITY_FORCES: (Call("g = generalized_gravity(model, data, q)", "g"),),
+        FRAME_JACOBIAN: (Call("J = frame_jacobian(model, data, q, frame, ALIGNED)", "J"),),
         BODY_POSES: (
             Call("forward_kinematics(model, data, q); X = array([X.homogeneous for X in poses()])", "X"),
             Call("forward_kinematics(model, data, q); stack(rotations, out=R); stack(places, out=p)", "R, p"),
@@ -75,6 +83,10 @@ class Pinocchio(Contender):
             "bias_term": pin.nonLinearEffects,
             "weightless": weightless,
             "aba": pin.aba,
+            "generalized_gravity": pin.computeGeneralizedGravity,
+            "frame_jacobian": pin.computeFrameJacobian,
+            "frame": model.getFrameId(self.links[-1]),
+            "ALIGNED": pin.LOCAL_WORLD_ALIGNED,
             "rnea_derivatives": pin.computeRNEADerivatives,
             "aba_derivatives": pin.computeABADerivatives,
             "forward_kinematics": pin.forwardKinematics,
@@ -150,6 +162,37 @@ class Pinocchio(Contender):
         frames = [self.pin_model.frames[self.pin_model.getFrameId(name)] for name in self.links]
         return homogeneous([(R[frame.parentJoint], p[frame.parentJoint]) for frame in frames])
 
+    def jacobian(self, result: Any) -> Array:
+        return np.concatenate([result[3:], result[:3]])
+
+
+class PinocchioInBatches(BatchContender, Pinocchio):
+    """The functions of Pinocchio on many states, in the columns of matrices."""
+
+    calls: ClassVar = {
+        INVERSE_DYNAMICS: (Call("rnea_in_parallel(threads, pool, q, v, x, tau)", "tau.T"),),
+        FORWARD_DYNAMICS: (Call("aba_in_parallel(threads, pool, q, v, x, vdot)", "vdot.T"),),
+    }
+
+    def load(self) -> None:
+        super().load()
+        pin, threads = self.import_module(), mbt.get_num_threads()
+        self.namespace |= {
+            "rnea_in_parallel": pin.rneaInParallel,
+            "aba_in_parallel": pin.abaInParallel,
+            "threads": threads,
+            "pool": pin.ModelPool(self.pin_model, threads),
+            "tau": np.empty((self.nv, self.size), order="F"),
+            "vdot": np.empty((self.nv, self.size), order="F"),
+        }
+
+    def arguments(self, function: str, state: State) -> tuple[Any, ...]:
+        rows = [super(PinocchioInBatches, self).arguments(function, one) for one in state]
+        return tuple(np.asfortranarray(np.transpose(values)) for values in zip(*rows, strict=True))
+
+
+Pinocchio.batched = PinocchioInBatches
+
 
 class Dynibo(Contender):
     """dynibo. Matrices are their columns in a row.
@@ -159,11 +202,15 @@ class Dynibo(Contender):
 
     name = "dynibo"
     module = "dynibo"
+    gravity_sign = -1.0
     calls: ClassVar = {
         INVERSE_DYNAMICS: (Call("inverse_dynamics(q, v, x, out=tau)", "tau"),),
         MASS_MATRIX: (Call("mass_matrix(q, out=M)", "M"),),
         FORWARD_DYNAMICS: (Call("forward_dynamics(q, v, x, out=vdot)", "vdot"),),
+        BIAS_TERM: (Call("velocity_product_forces(q, v, out=tau)", "tau"),),
+        GRAVITY_FORCES: (Call("gravity(q, out=tau)", "tau"),),
         BODY_POSES: (Call("forward_kinematics_all(q, out=X)", "X"),),
+        FRAME_JACOBIAN: (Call("jacobian(q, link, out=J)", "J"),),
     }
 
     def load(self) -> None:
@@ -173,12 +220,14 @@ class Dynibo(Contender):
             path = Path(folder, "robot.urdf")
             path.write_text(self.model.urdf)
             self.robot = robot = reader.from_urdf(str(path))
-        functions = ("inverse_dynamics", "mass_matrix", "forward_dynamics", "forward_kinematics_all")
-        self.namespace = {name: getattr(robot, name) for name in functions} | {
+        statements = " ".join(call.statement for calls in self.calls.values() for call in calls)
+        self.namespace = {name: getattr(robot, name) for name in re.findall(r"\w+(?=\()", statements)} | {
             "tau": np.empty(self.nv),
             "vdot": np.empty(self.nv),
             "M": np.empty(self.nv**2),
             "X": np.empty(7 * robot.link_count),
+            "J": np.empty(6 * self.nv),
+            "link": robot.link_id(self.links[-1]),
         }
         self.columns = self._find_columns()
         if self.floating:
@@ -229,6 +278,9 @@ class Dynibo(Contender):
         rows = result.reshape(-1, 7)[[self.robot.link_id(name) for name in self.links]]
         return homogeneous([(rotation_of_quaternion(row[[6, 3, 4, 5]]), row[:3]) for row in rows])
 
+    def jacobian(self, result: Any) -> Array:
+        return np.array(result.reshape(self.nv, 6).T)
+
 
 class MuJoCo(Contender):
     """MuJoCo without constraints.
@@ -238,6 +290,7 @@ class MuJoCo(Contender):
 
     name = "mujoco"
     module = "mujoco"
+    gravity_sign = -1.0
     calls: ClassVar = {
         INVERSE_DYNAMICS: (
             Call("qpos[:] = q; qvel[:] = v; qacc[:] = x; mj_inverse(model, data)", "qfrc_inverse"),
@@ -257,7 +310,28 @@ class MuJoCo(Contender):
         FORWARD_DYNAMICS: (
             Call("qpos[:] = q; qvel[:] = v; qfrc_applied[:] = x; mj_forward(model, data)", "qacc"),
         ),
+        BIAS_TERM: (
+            Call(
+                "qpos[:] = q; qvel[:] = v; mj_kinematics(weightless, data); mj_comPos(weightless, data); "
+                "mj_comVel(weightless, data); mj_rne(weightless, data, 0, tau)",
+                "tau",
+            ),
+        ),
+        GRAVITY_FORCES: (
+            Call(
+                "qpos[:] = q; qvel[:] = 0; mj_kinematics(model, data); mj_comPos(model, data); "
+                "mj_comVel(model, data); mj_rne(model, data, 0, tau)",
+                "tau",
+            ),
+        ),
         BODY_POSES: (Call("qpos[:] = q; mj_kinematics(model, data)", "xmat, xpos"),),
+        FRAME_JACOBIAN: (
+            Call(
+                "qpos[:] = q; mj_kinematics(model, data); mj_comPos(model, data); "
+                "mj_jacBody(model, data, translational, rotational, body)",
+                "J",
+            ),
+        ),
     }
 
     def load(self) -> None:
@@ -272,9 +346,17 @@ class MuJoCo(Contender):
         statements = " ".join(call.statement for calls in self.calls.values() for call in calls)
         self.namespace = {name: getattr(data, name) for name in fields}
         self.namespace |= {name: getattr(mujoco, name) for name in re.findall(r"\bmj_\w+", statements)}
+        weightless = copy.copy(model)
+        weightless.opt.gravity[:] = 0
+        J = np.empty((6, self.nv))
         self.namespace |= {
             "model": model,
+            "weightless": weightless,
             "data": data,
+            "body": model.body(self.links[-1]).id,
+            "J": J,
+            "rotational": J[:3],
+            "translational": J[3:],
             "tau": np.empty(self.nv),
             "M": np.empty((self.nv, self.nv)),
         }
@@ -295,6 +377,52 @@ class MuJoCo(Contender):
         # The root of a fixed model is part of the world body.
         ids = [bodies.index(name) if name in bodies else 0 for name in self.links]
         return homogeneous([(R[i].reshape(3, 3), p[i]) for i in ids])
+
+
+class MuJoCoInBatches(BatchContender, MuJoCo):
+    """Forward dynamics of many states as steps of one second each: velocities change by accelerations."""
+
+    variables = "initial, x"
+    calls: ClassVar = {
+        FORWARD_DYNAMICS: (
+            Call(
+                "rollout(model, data, initial, x, control_spec=APPLIED, nstep=1, state=states, "
+                "sensordata=nothing, skip_checks=True)",
+                "(states[:, 0] - initial)[:, velocities]",
+            ),
+        ),
+    }
+
+    def load(self) -> None:
+        super().load()
+        mujoco, rollout = self.import_module(), importlib.import_module("mujoco.rollout")
+        model, threads = self.mj_model, mbt.get_num_threads()
+        model.opt.timestep = 1.0
+        #: Numbers in front of the positions: time.
+        self.head = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_TIME)
+        self.num_numbers = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        start = self.head + model.nq
+        # Without a pool it runs on the calling thread.
+        self.namespace |= {
+            "model": [model] * self.size,
+            "data": [mujoco.MjData(model) for _ in range(threads)],
+            "rollout": rollout.Rollout(nthread=threads if threads > 1 else 0).rollout,
+            "APPLIED": int(mujoco.mjtState.mjSTATE_QFRC_APPLIED),
+            "states": np.empty((self.size, 1, self.num_numbers)),
+            "nothing": None,
+            "velocities": slice(start, start + self.nv),
+        }
+
+    def arguments(self, function: str, state: State) -> tuple[Any, ...]:
+        rows = [super(MuJoCoInBatches, self).arguments(function, one) for one in state]
+        q, v, x = map(np.array, zip(*rows, strict=True))
+        initial = np.zeros((self.size, self.num_numbers))
+        initial[:, self.head : self.head + q.shape[1]] = q
+        initial[:, self.namespace["velocities"]] = v
+        return initial, x[:, None]
+
+
+MuJoCo.batched = MuJoCoInBatches
 
 
 class Drake(Contender):
@@ -323,6 +451,12 @@ class Drake(Contender):
             ),
         ),
         BIAS_TERM: (Call("set_state(context, state); Cv = bias_term(context)", "Cv"),),
+        GRAVITY_FORCES: (Call("set_positions(context, q); g = gravity_forces(context)", "g"),),
+        FRAME_JACOBIAN: (
+            Call(
+                "set_positions(context, q); J = frame_jacobian(context, V, frame, origin, world, world)", "J"
+            ),
+        ),
         BODY_POSES: (
             Call(
                 "set_positions(context, q); "
@@ -371,6 +505,12 @@ class Drake(Contender):
             "mass_matrix": plant.CalcMassMatrix,
             "mass_matrix_via_inverse_dynamics": plant.CalcMassMatrixViaInverseDynamics,
             "bias_term": plant.CalcBiasTerm,
+            "gravity_forces": plant.CalcGravityGeneralizedForces,
+            "frame_jacobian": plant.CalcJacobianSpatialVelocity,
+            "V": tree_module.JacobianWrtVariable.kV,
+            "frame": self.bodies[-1].body_frame(),
+            "origin": np.zeros(3),
+            "world": plant.world_frame(),
             "applied": force_port.FixValue(context, np.zeros(self.nv)),
             "accelerations": plant.get_generalized_acceleration_output_port().Eval,
             "pose": plant.EvalBodyPoseInWorld,
