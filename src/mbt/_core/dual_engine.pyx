@@ -394,6 +394,7 @@ cdef class DualEngine:
         cdef double* rows = by_x + nv*nv
         cdef Seed* seeds = <Seed*>(rows + num_rows)
         cdef double* matrices
+        cdef double[3] no_gravity = [0.0, 0.0, 0.0]
         cdef int singular = -1
         if quantity == FORWARD_DYNAMICS:
             singular = kernels.forward_dynamics_with_elements(m, p, &context.switches, q, v, x, memory, values)
@@ -402,9 +403,10 @@ cdef class DualEngine:
             partials.forward_dynamics_rates(m, p, &context.switches, q, v, x, NULL, memory, &matrices)
             partials.forward_dynamics_derivatives(m, matrices, by_q, by_v, by_x)
         else:
-            calc_inverse_dynamics(
-                m, p, context.switches.weightless, quantity == INVERSE_DYNAMICS, q, v, x, memory, values
-            )
+            if quantity == INVERSE_DYNAMICS:
+                kernels.inverse_dynamics_with_elements(m, p, context.switches.weightless, q, v, x, memory, values)
+            else:
+                kernels.inverse_dynamics(m, p, no_gravity, q, v, x, memory, values)
             partials.inverse_dynamics_derivatives(
                 m, p, context.switches.weightless, quantity == INVERSE_DYNAMICS, q, v, x, NULL, memory, by_q, by_v,
                 by_x
@@ -451,20 +453,6 @@ cdef int find_massless_dof(const Model* m, const Pivots[Dual]* p) noexcept nogil
         if p.D[p.stride*k].x <= 1.4e-14*p.scale[p.stride*k].x and not (p.locked != NULL and p.locked[k]):
             return k
     return -1
-
-
-cdef void calc_inverse_dynamics(
-    const Model* m, const Parameters[double]* p, const int* weightless, bint with_elements, const double* q,
-    const double* v, const double* vdot, double* memory, double* tau
-) noexcept nogil:
-    """Of doubles, with or without force elements and damping."""
-    cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-    cdef bint accelerated = with_elements and weightless == NULL
-    kernels.inverse_dynamics(m, p, p.gravity if accelerated else no_gravity, q, v, vdot, memory, tau)
-    if with_elements:
-        kernels.add_joint_forces(m, p, q, v, 1, tau)
-        if m.num_elements_between or weightless != NULL:
-            kernels.subtract_body_forces(m, p, weightless, q, v, memory, tau)
 
 
 cdef void set_velocity_seeds(

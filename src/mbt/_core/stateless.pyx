@@ -113,24 +113,10 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
         if overlap(q, out) or overlap(v, out) or overlap(vdot, out):
             q, v, vdot = apart(q, out), apart(v, out), apart(vdot, out)
     memory = kernels.get_work(m, m.num_velocities)
-    inverse_dynamics_of_defaults(m, p, data(q), data(v), data(vdot), memory, data(out))
+    kernels.inverse_dynamics_with_elements(
+        m, p, m.switches.weightless, data(q), data(v), data(vdot), memory, data(out)
+    )
     return out
-
-
-cdef double[3] NO_GRAVITY
-NO_GRAVITY[:] = [0.0, 0.0, 0.0]
-
-
-cdef inline void inverse_dynamics_of_defaults(
-    const Model* m, const Parameters[double]* p, const double* q, const double* v, const double* vdot,
-    double* memory, double* tau
-) noexcept nogil:
-    """`run_inverse_dynamics_with_elements` in three calls: in one, the rare third makes the others 10 % slower."""
-    cdef const int* weightless = m.switches.weightless
-    kernels.inverse_dynamics(m, p, p.gravity if weightless == NULL else NO_GRAVITY, q, v, vdot, memory, tau)
-    kernels.add_joint_forces(m, p, q, v, 1, tau)
-    if m.num_elements_between or weightless != NULL:
-        kernels.subtract_body_forces(m, p, weightless, q, v, memory, tau)
 
 
 cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_forces, out):
@@ -294,6 +280,10 @@ def mass_matrix(tree, q, *, out=None):
         return functional.mass_matrix(tree, q, out=out)
     cdef const Model* m = &compiled.model
     return of_q(tree, compiled, kernels.mass_matrix, MASS_MATRIX, q, out, 2, m.num_velocities, m.num_velocities, 0)
+
+
+cdef double[3] NO_GRAVITY
+NO_GRAVITY[:] = [0.0, 0.0, 0.0]
 
 
 def bias_term(tree, q, v, *, out=None):
