@@ -1,4 +1,7 @@
-"""A call with `out=` allocates no memory: counted by a replacement of malloc, in a process of its own."""
+"""A call with `out=` allocates no memory: counted by a replacement of malloc, in a process of its own.
+
+With batches, Python objects that name shapes come and go: nothing that grows with the batch.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from support.calls import COMPILED_WITH_OUT, SCALARS, WITH_THREE_OUT
+from support.calls import COMPILED_WITH_OUT, FUNCTIONS, HELPERS, SCALARS, WITH_THREE_OUT
+
+# What batches are allowed: 16 bytes a sample.
+NUM_SAMPLES = 1000
+SMALL = 16_000
 
 COUNTER = r"""
 #include <stddef.h>
@@ -22,46 +29,51 @@ extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
 
-static _Atomic long count;
+static _Atomic long count, bytes;
 long allocation_count(void) { return count; }
+long allocated_bytes(void) { return bytes; }
+static size_t counted(size_t n) { ++count; bytes += n; return n; }
 
-void* malloc(size_t n) { ++count; return __libc_malloc(n); }
-void* calloc(size_t n, size_t size) { ++count; return __libc_calloc(n, size); }
-void* realloc(void* p, size_t n) { ++count; return __libc_realloc(p, n); }
-void* memalign(size_t a, size_t n) { ++count; return __libc_memalign(a, n); }
-void* aligned_alloc(size_t a, size_t n) { ++count; return __libc_memalign(a, n); }
-int posix_memalign(void** p, size_t a, size_t n) { ++count; *p = __libc_memalign(a, n); return *p ? 0 : 12; }
+void* malloc(size_t n) { return __libc_malloc(counted(n)); }
+void* calloc(size_t n, size_t size) { counted(n * size); return __libc_calloc(n, size); }
+void* realloc(void* p, size_t n) { return __libc_realloc(p, counted(n)); }
+void* memalign(size_t a, size_t n) { return __libc_memalign(a, counted(n)); }
+void* aligned_alloc(size_t a, size_t n) { return __libc_memalign(a, counted(n)); }
+int posix_memalign(void** p, size_t a, size_t n) { *p = __libc_memalign(a, counted(n)); return *p ? 0 : 12; }
 """
 
 SCRIPT = """
 import ctypes, itertools, json, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
-from support.calls import CALLS, COMPILED_WITH_OUT, SCALARS, WITH_THREE_OUT
+from support.calls import CALLS, COMPILED_WITH_OUT, FUNCTIONS, HELPERS, SCALARS, WITH_THREE_OUT
 from support.case import get_case
 from support.force_element_types import make_everything
 from support.joint_types import random_state
 
-count = ctypes.CDLL(None).allocation_count
-count.restype = ctypes.c_long
+count, count_bytes = ctypes.CDLL(None).allocation_count, ctypes.CDLL(None).allocated_bytes
+count.restype = count_bytes.restype = ctypes.c_long
 
-def calls_of(repeat, f):
+def calls_of(repeat, f, count):
     before = count()
     for _ in itertools.repeat(None, repeat):
         f()
     return count() - before
 
-def allocations(f):
+def allocations(f, count=count, repeat=100):
     # The difference of two runs: what the measurement itself allocates cancels.
-    calls_of(10, f)
-    return calls_of(200, f) - calls_of(100, f)
+    calls_of(2 + repeat // 10, f, count)
+    return calls_of(2 * repeat, f, count) - calls_of(repeat, f, count)
 
 def as_written(function, values, out):
     # `lambda: function(v[0], v[1], out=out)`: unlike f(*v, **keywords), the call itself makes no tuple.
     arguments = [f"v[{i}]" for i in range(len(values))] + ["out=out"] * (out is not None)
     return eval(f"lambda: function({', '.join(arguments)})", {"function": function, "v": values, "out": out})
 
-result = {"control": allocations(lambda: np.empty(100_000))}
+result = {
+    "control": allocations(lambda: np.empty(100_000)),
+    "control bytes": allocations(lambda: np.empty(100_000), count_bytes),
+}
 def models():
     for model in ("mixed8", "humanoid"):
         case = get_case(model)
@@ -79,6 +91,14 @@ for model, tree, (context, other) in models():
             out = tuple(out)
         f = as_written(call.function(tree), call.positional(tree, context, *values), out)
         result[f"{model} {name}"] = allocations(f)
+    for name in [*FUNCTIONS, *HELPERS]:
+        call = CALLS[name]
+        values = [np.tile(value, (int(sys.argv[2]), 1)) for value in call.values(tree)]
+        arguments = call.positional(tree, context, *values)
+        out = call.function(tree)(*arguments)
+        out = tuple(map(np.empty_like, out)) if isinstance(out, tuple) else np.empty_like(out)
+        f = as_written(call.function(tree), arguments, out)
+        result[f"{model} batch {name}"] = allocations(f, count_bytes, repeat=2) / 2
     states = itertools.cycle([context.q.copy(), other.q.copy()])
     vdot, tau = np.ones(tree.num_velocities), np.ones(tree.num_velocities)
     # Bound here: Python 3.10 makes a bound method for each call with keywords.
@@ -93,7 +113,7 @@ print(json.dumps(result))
 
 
 @pytest.fixture(scope="module")
-def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     compiler = next((path for path in map(shutil.which, ("cc", "gcc", "clang")) if path), None)
     if platform.system() != "Linux" or platform.libc_ver()[0] != "glibc":
         pytest.skip("counts by replacing glibc's malloc")
@@ -107,24 +127,32 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     subprocess.run([compiler, "-std=c11", "-O1", "-shared", "-fPIC", source, "-o", library], check=True)
     tests = str(Path(__file__).parents[1])
     run = subprocess.run(
-        [sys.executable, "-c", SCRIPT, tests],
-        # Python's own pools would hide small objects.
-        env={**os.environ, "LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc"},
+        [sys.executable, "-c", SCRIPT, tests, str(NUM_SAMPLES)],
+        # Python's own pools would hide small objects; each further thread takes working memory, once.
+        env={**os.environ, "LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc", "MBT_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    result: dict[str, int] = json.loads(run.stdout)
+    result: dict[str, float] = json.loads(run.stdout)
     return result
 
 
-def test_counter_counts(counts: dict[str, int]) -> None:
+def test_counter_counts(counts: dict[str, float]) -> None:
     """A hundred arrays are a hundred allocations."""
     assert counts["control"] >= 100
+    assert counts["control bytes"] >= 100 * 800_000
 
 
 @pytest.mark.parametrize("name", [*COMPILED_WITH_OUT, *WITH_THREE_OUT, *SCALARS, "control loop"])
 @pytest.mark.parametrize("model", ["mixed8", "humanoid", "everything"])
-def test_no_allocation(counts: dict[str, int], model: str, name: str) -> None:
+def test_no_allocation(counts: dict[str, float], model: str, name: str) -> None:
     assert counts[f"{model} {name}"] == 0
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *HELPERS])
+@pytest.mark.parametrize("model", ["mixed8", "humanoid", "everything"])
+def test_nothing_that_grows_with_the_batch(counts: dict[str, float], model: str, name: str) -> None:
+    """Copies of the least argument of such a batch would be larger."""
+    assert counts[f"{model} batch {name}"] < SMALL
