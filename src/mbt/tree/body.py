@@ -94,7 +94,7 @@ class RigidBody(BodyMotion):
         self._M_BBo_B = M_BBo_B
         self._body_frame = BodyFrame(self)
         # Known once the tree is finalized.
-        self._node_index = -1
+        self._node_index = BodyNodeIndex(-1)
         self._inboard_mobilizer: Mobilizer | None = None
 
     @property
@@ -122,7 +122,7 @@ class RigidBody(BodyMotion):
         """The row of this body in all per-body arrays. Known after ``finalize()``."""
         if self._node_index < 0:
             raise NotFinalizedError(f"{self._label}: node_index is known after tree.finalize().")
-        return BodyNodeIndex(self._node_index)
+        return self._node_index
 
     @property
     def inboard_mobilizer(self) -> Mobilizer | None:
@@ -371,6 +371,11 @@ class RigidBody(BodyMotion):
         twin = super().__copy__()
         twin._body_frame = BodyFrame(twin)
         return twin
+
+    def _place(self, node: int) -> None:
+        """Take the row in all per-body arrays that ``finalize()`` assigned."""
+        self._node_index = BodyNodeIndex(node)
+        self._row, self._matrix = np.s_[..., node, :], np.s_[..., node, :, :]
 
     def _check_has_mass_properties(self) -> None:
         if self.is_world:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from types import EllipsisType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,10 @@ class BodyMotion(MultibodyElement):
     Accelerations are those of forward dynamics. A Context of another tree raises `ContextMismatchError`.
     """
 
+    # Where this body is in arrays of vectors and of matrices; known once the tree is finalized.
+    _row: tuple[EllipsisType, int, slice]
+    _matrix: tuple[EllipsisType, int, slice, slice]
+
     @property
     @abstractmethod
     def node_index(self) -> BodyNodeIndex:
@@ -36,12 +41,12 @@ class BodyMotion(MultibodyElement):
 
     def eval_pose_in_world(self, context: ContextCore) -> FloatArray:
         """Return the pose X_WB of this body, shape (4, 4)."""
-        X_WB: FloatArray = self.parent_tree.eval_position_kinematics(context).X_WB[..., self.node_index, :, :]
+        X_WB: FloatArray = self.parent_tree.eval_position_kinematics(context).X_WB[self._matrix]
         return X_WB
 
     def eval_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity V_WB of this body in World [rad/s, m/s], shape (6,)."""
-        V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[..., self.node_index, :]
+        V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[self._row]
         return V_WB
 
     def eval_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
@@ -49,9 +54,7 @@ class BodyMotion(MultibodyElement):
 
         ``tree.eval_acceleration_kinematics(context)`` tells what acts.
         """
-        A_WB: FloatArray = self.parent_tree.eval_acceleration_kinematics(context).A_WB[
-            ..., self.node_index, :
-        ]
+        A_WB: FloatArray = self.parent_tree.eval_acceleration_kinematics(context).A_WB[self._row]
         return A_WB
 
     def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:

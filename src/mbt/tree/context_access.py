@@ -83,9 +83,9 @@ def check_context(element: MultibodyElement, context: object) -> None:
     ContextMismatchError
         When it belongs to another tree.
     """
-    tree = element.parent_tree
-    if not isinstance(context, ContextCore) or context.tree is not tree:
-        raise_context_mismatch(tree, context, f"the tree of {element._label}")
+    # An element without a tree has none in common with any Context, and raises as soon as it is asked for it.
+    if not isinstance(context, ContextCore) or context.tree is not element._tree:
+        raise_context_mismatch(element.parent_tree, context, f"the tree of {element._label}")
 
 
 def raise_context_mismatch(tree: MultibodyTree, context: object, wanted: str = "this tree") -> NoReturn:

@@ -23,7 +23,7 @@ __all__ = ["CoordinateOwner"]
 class CoordinateOwner(MultibodyElement):
     """An element with `num_positions` entries of q and `num_velocities` entries of v."""
 
-    # Where they begin in q and v; known once the tree is finalized.
+    # Where they begin in q and v; known once the tree is finalized, and where there is a Context.
     _position_start = -1
     _velocity_start = -1
 
@@ -57,7 +57,7 @@ class CoordinateOwner(MultibodyElement):
     def get_positions(self, context: ContextCore) -> FloatArray:
         """Return the positions, shape (num_positions,), as read-only view of those of the Context."""
         check_context(self, context)
-        start = self.position_start
+        start = self._position_start
         return context.q[..., start : start + self.num_positions]
 
     def set_positions(self, context: ContextCore, q: object) -> Self:
@@ -67,7 +67,7 @@ class CoordinateOwner(MultibodyElement):
     def get_velocities(self, context: ContextCore) -> FloatArray:
         """Return the velocities, shape (num_velocities,), as read-only view of those of the Context."""
         check_context(self, context)
-        start = self.velocity_start
+        start = self._velocity_start
         return context.v[..., start : start + self.num_velocities]
 
     def set_velocities(self, context: ContextCore, v: object) -> Self:
@@ -131,7 +131,7 @@ class CoordinateOwner(MultibodyElement):
     # The coordinate of a joint that has only one.
 
     def _get_position(self, context: ContextCore) -> float:
-        position: float = numbers_of(self, context).entry(self.get_positions(context), 0)
+        position: float = numbers_of(self, context).entry(context.q, self._position_start)
         return position
 
     def _set_position(self, context: ContextCore, value: object, argument: str) -> Self:
@@ -141,7 +141,7 @@ class CoordinateOwner(MultibodyElement):
         )
 
     def _get_velocity(self, context: ContextCore) -> float:
-        velocity: float = numbers_of(self, context).entry(self.get_velocities(context), 0)
+        velocity: float = numbers_of(self, context).entry(context.v, self._velocity_start)
         return velocity
 
     def _set_velocity(self, context: ContextCore, value: object, argument: str) -> Self:

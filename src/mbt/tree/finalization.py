@@ -79,7 +79,7 @@ class FinalizationPlan:
         elements.adopt(self.ephemeral_joints, self.new_mobilizers)
         bodies = elements.bodies.as_tuple()
         for b, body in enumerate(self.forest.body):
-            bodies[body]._node_index = b
+            bodies[body]._place(b)
         for b, mobilizer in enumerate(self.mobilizer_of_node, start=1):
             mobilizer.outboard_body._inboard_mobilizer = mobilizer
             mobilizer._place(self.q_start[b], self.v_start[b])
