@@ -247,6 +247,10 @@ cdef _rows6(object owner, cnp.npy_intp count, double* memory):
 
 # Context --------------------------------------------------------------------------------------------------------
 
+# Imported at the first use, and kept: looking it up takes longer than reading an angle.
+cdef object doubles = None
+
+
 cdef class Exclusive:
 
     def __enter__(self):
@@ -457,8 +461,11 @@ cdef class ContextCore:
     @property
     def _numbers(self):
         """What checks and converts the numbers that elements write into this Context, see `mbt.math.numbers`."""
-        from mbt.math.numbers import DOUBLES
-        return DOUBLES
+        global doubles
+        if doubles is None:
+            from mbt.math.numbers import DOUBLES
+            doubles = DOUBLES
+        return doubles
 
     # Parameters -------------------------------------------------------------------------------------------------
 
