@@ -181,3 +181,66 @@ def test_axes_of_any_length_are_normalised(scale):
 def test_axes_that_are_none_are_refused(value):
     with pytest.raises(ArgumentValueError, match=r"^axis: "):
         mm.normalize_axis(value, "axis")
+
+
+@pytest.mark.parametrize("lead", [(0,), (1,), (2, 3)])
+@pytest.mark.parametrize("kind", ["rpy", "quaternion", "R"])
+def test_poses_with_leading_axes_are_those_of_each(kind, lead):
+    p, rpy = RNG.normal(size=(*lead, 3)), RNG.normal(size=(*lead, 3))
+    turned = mm.make_pose(rpy=rpy)[..., :3, :3]
+    rotation = {"rpy": rpy, "quaternion": RNG.normal(size=(*lead, 4)), "R": turned}[kind]
+    got = mm.make_pose(p, **{kind: rotation})
+    assert got.shape == (*lead, 4, 4)
+    for i in np.ndindex(lead):
+        np.testing.assert_allclose(got[i], mm.make_pose(p[i], **{kind: rotation[i]}), rtol=0, atol=8 * EPS)
+
+
+def test_leading_axes_of_position_and_rotation_broadcast():
+    p, rpy = RNG.normal(size=(4, 1, 3)), RNG.normal(size=(5, 3))
+    got = mm.make_pose(p, rpy=rpy)
+    assert got.shape == (4, 5, 4, 4)
+    np.testing.assert_array_equal(got[3, 2], mm.make_pose(p[3, 0], rpy=rpy[2]))
+    np.testing.assert_array_equal(mm.make_pose(p)[..., :3, :3], np.broadcast_to(np.eye(3), (4, 1, 3, 3)))
+
+
+def test_coordinates_of_which_some_differ_from_state_to_state():
+    # As many as there are coordinates, too.
+    for count in (0, 1, 3, 5):
+        x = RNG.normal(size=count)
+        got = mm.make_pose([x, 0, 2.0], rpy=(0, 0, x))
+        assert got.shape == (count, 4, 4)
+        for i in range(count):
+            np.testing.assert_array_equal(got[i], mm.make_pose([x[i], 0, 2.0], rpy=[0, 0, x[i]]))
+    # Lists of lists are rows.
+    np.testing.assert_array_equal(mm.make_pose([[1, 2, 3], [4, 5, 6]])[1, :3, 3], [4, 5, 6])
+
+
+def test_objects_with_several_matrices():
+    class Rotations:
+        def as_matrix(self):
+            return mm.make_pose(rpy=[[0.1, 0.2, 0.3], [0, 0, 1]])[..., :3, :3]
+
+    np.testing.assert_array_equal(mm.make_pose(R=Rotations())[..., :3, :3], Rotations().as_matrix())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (
+            {"p": np.zeros((2, 3)), "rpy": np.zeros((4, 3))},
+            ShapeError,
+            r"\(2,\) of p, \(4,\) of the rotation",
+        ),
+        ({"p": np.zeros((2, 2))}, ShapeError, r"p: expected shape \(\.\.\., 3\)"),
+        ({"p": [np.zeros(2), 0.0]}, ShapeError, "p: .*3 coordinates"),
+        ({"p": [np.zeros(2), np.zeros(3), 0.0]}, ShapeError, r"p\[0\] \(2,\) and p\[1\] \(3,\)"),
+        ({"p": [[1, 2, 3], [1, 2]]}, ArgumentTypeError, "p: "),
+        ({"p": np.full((2, 3), np.nan)}, ArgumentValueError, "p: expected finite numbers"),
+        ({"quaternion": [[1, 0, 0, 0], [0, 0, 0, 0]]}, SingularityError, r"quaternion\[1\]"),
+        ({"R": [np.eye(3), -np.eye(3)]}, ArgumentValueError, r"R\[1\]: .*reflection"),
+        ({"R": np.zeros((2, 3, 2))}, ShapeError, r"R: expected shape \(\.\.\., 3, 3\)"),
+    ],
+)
+def test_poses_with_leading_axes_that_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        mm.make_pose(**arguments)

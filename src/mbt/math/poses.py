@@ -40,22 +40,25 @@ def make_pose(
     quaternion: object = None,
     R: object = None,
 ) -> FloatArray:
-    """Build the pose X_AB from a position and a rotation.
+    """Build the pose X_AB from a position and a rotation, or one for each of several states.
+
+    Leading axes broadcast. A vector may also be a list of its coordinates, of which some are arrays: then
+    these have the leading axes, as in ``make_pose([lengths, 0, 0])`` with lengths (...).
 
     Parameters
     ----------
-    p : array_like, shape (3,), optional
+    p : array_like, shape (..., 3), optional
         Position p_AoBo_A [m]; zero when left out.
-    rpy : array_like, shape (3,), optional
+    rpy : array_like, shape (..., 3), optional
         Roll, pitch, yaw [rad]: ``R_AB = Rz(yaw) Ry(pitch) Rx(roll)``.
-    quaternion : array_like, shape (4,), optional
+    quaternion : array_like, shape (..., 4), optional
         ``(w, x, y, z)``; normalised.
-    R : array_like, shape (3, 3), optional
+    R : array_like, shape (..., 3, 3), optional
         The rotation matrix R_AB.
 
     Returns
     -------
-    ndarray, shape (4, 4)
+    ndarray, shape (..., 4, 4)
         Of numbers with derivatives, an AutoDiffArray, and of other scalars an array of objects: what a frame
         written in Python computes in a tree of another scalar. Neither is checked.
 
@@ -65,6 +68,10 @@ def make_pose(
         When more than one rotation is given, or anything but real numbers.
     ArgumentValueError
         When a number is not finite, or `R` is no rotation.
+    ShapeError
+        When an argument has another shape, or leading axes do not broadcast.
+    SingularityError
+        When a quaternion is zero.
 
     Examples
     --------
@@ -86,6 +93,12 @@ def make_pose(
 
         pose: FloatArray = make_foreign_pose(p, rpy, quaternion, R)
         return pose
+    from mbt.math.foreign_poses import has_leading_axes, make_poses
+
+    as_matrix = getattr(R, "as_matrix", None)
+    R = as_matrix() if callable(as_matrix) else R
+    if any(map(has_leading_axes, (p, rpy, quaternion, R), (1, 1, 1, 2))):
+        return make_poses(p, rpy, quaternion, R)
     X_AB = np.eye(4)
     if p is not None:
         X_AB[:3, 3] = as_finite_array(p, "p", (3,))

@@ -65,7 +65,7 @@ class SampleParameters:
             common[places] = values
         else:
             columns = np.concatenate([columns, places])
-            rows = np.concatenate([rows, values.reshape(len(rows), -1)], axis=1)
+            rows = np.concatenate([rows, values.reshape(len(rows), len(places))], axis=1)
             order = np.argsort(columns)
             columns, rows = columns[order], np.ascontiguousarray(rows[:, order])
         return SampleParameters(common, columns, np.ascontiguousarray(rows), self.batch_shape)
