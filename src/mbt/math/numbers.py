@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mbt.errors import ArgumentTypeError, ShapeError
 from mbt.math import arrays, poses
 from mbt.math.arrays import FloatArray, Shape
 from mbt.math.leading_axes import join
@@ -119,6 +120,14 @@ class Numbers:
     def make_inertia(self, mass: Any, com: Any, components: Any) -> SpatialInertia:
         """Return mass properties, unchecked."""
         return SpatialInertia(mass, com, UnitInertia(*components), skip_validity_check=True)
+
+    def as_inertia(self, value: object, name: str) -> SpatialInertia:
+        """Return mass properties."""
+        if not isinstance(value, SpatialInertia):
+            raise ArgumentTypeError(f"{name}: expected a mbt.SpatialInertia, got {type(value).__name__}")
+        if value.com.ndim != 1:
+            raise ShapeError(f"{name}: expected mass properties of one state, got {value!r}")
+        return value
 
     def inverse_pose(self, X: Any) -> FloatArray:
         """Return the inverse of a pose."""

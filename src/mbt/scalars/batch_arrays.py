@@ -11,10 +11,12 @@ from mbt._core import lane_engine
 from mbt._core.context import ContextCore
 from mbt._core.model import CompiledModel
 from mbt._core.variants import Quantity
-from mbt.errors import ArgumentValueError, shape_error
+from mbt.errors import ArgumentValueError, ShapeError, shape_error
 from mbt.math import arrays, poses
 from mbt.math.arrays import FloatArray, Shape
 from mbt.math.read_only import ReadOnlyArray
+from mbt.math.spatial_inertia import SpatialInertia
+from mbt.scalars.batch_inertia import BatchSpatialInertia
 from mbt.scalars.sample_parameters import SampleParameters
 from mbt.scalars.scalar_arrays import ScalarArrays
 from mbt.symbolic import ScalarType
@@ -122,6 +124,29 @@ class BatchArrays(ScalarArrays):
             check(matrices[i], f"{name}[{', '.join(map(str, i))}]")
         return matrices.copy()
 
+    def make_inertia(self, mass: Any, com: Any, components: Any) -> BatchSpatialInertia:
+        """Return mass properties of each sample, unchecked."""
+        return BatchSpatialInertia(mass, com, components)
+
+    def as_inertia(self, value: object, name: str) -> SpatialInertia:
+        """Return mass properties: one for all samples, or those of each."""
+        if isinstance(value, (list, tuple, np.ndarray)):
+            array = np.array(value, dtype=object)
+            for entry in array.ravel():
+                super().as_inertia(entry, name)
+            value = BatchSpatialInertia.stack(array)
+        if not isinstance(value, BatchSpatialInertia):
+            return super().as_inertia(value, name)
+        if value.batch_shape != self.batch_shape:
+            raise ShapeError(
+                f"{name}: expected mass properties of batch shape {self.batch_shape}, got {value.batch_shape}"
+            )
+        return value
+
+    def ratio(self, array: Any, divisor: Any) -> Any:
+        """Return the quotient, and zero where the divisor is."""
+        return np.where(divisor == 0.0, 0.0, self.divide(array, divisor))
+
     def values(self, array: Any) -> None:
         """Return None: there are those of many states."""
         return
@@ -144,7 +169,13 @@ class BatchArrays(ScalarArrays):
 
     def apply(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Return a function of whole arrays."""
-        return np.asarray(function(*operands))
+        try:
+            return np.asarray(function(*operands))
+        except ValueError:
+            shapes = ", ".join(str(np.shape(operand)) for operand in operands)
+            raise ShapeError(
+                f"expected arrays that broadcast with the batch shape {self.batch_shape}, got {shapes}"
+            ) from None
 
     def stack(self, numbers: Sequence[Any]) -> Any:
         """Return one array of several numbers, along its last axis."""

@@ -169,6 +169,29 @@ class BatchContext(ScalarContext):
         )
         return context
 
+    def _one_state(self) -> Context:
+        """Return a Context of one state, with the frames and the gravity that all samples have."""
+        compiled = self.tree._compiled
+        assert compiled is not None
+        parameters = self._parameters
+        places = [compiled.parameter_slice("gravity", 0)]
+        places += [compiled.parameter_slice("frame_pose", i) for i in range(self.tree.num_frames)]
+        for i in np.flatnonzero(np.isin(parameters.columns, np.r_[tuple(places)])):
+            if (parameters.rows[:, i] != parameters.rows[:1, i]).any():
+                raise ArgumentValueError(
+                    "context: expected the same poses of frames and the same gravity in all samples of the "
+                    f"batch {self._batch_shape}, on which base parameters depend; use a Context of one state"
+                )
+        context = Context(self.tree)
+        own = super()._get_state()
+        state = {
+            **context._get_state(),
+            "parameters": parameters.of_sample(0) if len(parameters.rows) else parameters.common,
+            "weightless": own["weightless"],
+        }
+        context._set_state(state)
+        return context
+
     def validate(self) -> None:
         """Check that state and inputs of all samples are numbers that a computation can use."""
         arrays = [(name, getattr(self, name)) for name in ("q", "v", "time", "actuation")]

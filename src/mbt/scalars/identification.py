@@ -8,6 +8,7 @@ from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
 from mbt.errors import ArgumentTypeError
 from mbt.math.leading_axes import cut
+from mbt.scalars.batch_inertia import check_inertial_parameters
 from mbt.scalars.mass import ScalarMass
 
 __all__ = ["ScalarIdentification"]
@@ -31,7 +32,7 @@ class ScalarIdentification(ScalarMass):
 
     def get_inertial_parameters(self, c: Any) -> Any:
         if self.tree.num_bodies == 1:
-            return self._numbers.zeros((0,))
+            return self._numbers.zeros((*c.batch_shape, 0))
         parts = []
         for node in range(1, self.tree.num_bodies):
             m, com, G = (c._get_parameter(section, node) for section in ("mass", "com", "unit_inertia"))
@@ -44,6 +45,8 @@ class ScalarIdentification(ScalarMass):
         numbers = self._numbers
         bodies = self.tree._moving_bodies()
         array = numbers.as_float_array(pi, "pi", (10 * len(bodies),))
+        if c.batch_shape:
+            check_inertial_parameters(array, [body._label for body in bodies], not skip_validity_check)
         values = numbers.values(array)
         if values is not None:
             # Refuses what trees of doubles refuse.
@@ -55,17 +58,15 @@ class ScalarIdentification(ScalarMass):
         for x in cut(array, 10):
             mass = x[..., :1]
             parts["mass"].append(mass)
-            is_zero = numbers.is_zero(numbers.entry(mass, 0))
-            for section, entries in (("com", [1, 2, 3]), ("unit_inertia", [4, 6, 9, 5, 7, 8])):
-                moments = x[..., entries]
-                parts[section].append(
-                    numbers.zeros(moments.shape) if is_zero else numbers.divide(moments, mass)
-                )
+            parts["com"].append(numbers.ratio(x[..., [1, 2, 3]], mass))
+            parts["unit_inertia"].append(numbers.ratio(x[..., [4, 6, 9, 5, 7, 8]], mass))
         if bodies:
             c._set_parameters(1, {section: numbers.concatenate(rows) for section, rows in parts.items()})
 
     def calc_base_parameters(self, c: Any, **options: Any) -> Any:
         """Return the base parameters of the values; see `MultibodyTree`. A rank is one of doubles."""
+        if c.batch_shape:
+            return self.tree.calc_base_parameters(c._one_state(), **options)
         tree = self.tree.clone_to_scalar("double")
         if self._numbers.values(c.q) is None:
             raise ArgumentTypeError(

@@ -1,15 +1,23 @@
-"""Mass properties of one body in another scalar than double."""
+"""Mass properties of one body in another scalar than double, or of many samples."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from mbt.errors import shape_error
+from mbt.math.arrays import as_float_array, is_foreign
+from mbt.math.leading_axes import join, rotate, transpose
+from mbt.math.poses import as_rotation, find_suspects
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 
 __all__ = ["ScalarSpatialInertia", "ScalarUnitInertia"]
 
+# Components are xx yy zz xy xz yz.
 _MATRIX = [[0, 3, 4], [3, 1, 5], [4, 5, 2]]
+_ROWS, _COLUMNS = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
 
 
 class ScalarUnitInertia(UnitInertia):
@@ -24,21 +32,125 @@ class ScalarUnitInertia(UnitInertia):
         """Return the symmetric ``(3, 3)`` matrix."""
         return self._components[..., _MATRIX]
 
+    def re_express(self, R_AE: object) -> ScalarUnitInertia:
+        """Return the same unit inertia expressed in A: ``G_SP_A = R_AE G_SP_E R_AE^T``."""
+        R = _as_array(R_AE, "R_AE", (3, 3))
+        return type(self)((R @ self.as_matrix() @ transpose(R))[..., _ROWS, _COLUMNS])
+
+    def shift_to_center_of_mass(self, p_PScm_E: object) -> ScalarUnitInertia:
+        """Return G_SScm_E of this G_SP_E."""
+        return type(self)(self._components - _particle(_as_array(p_PScm_E, "p_PScm_E", (3,))))
+
+    def shift_from_center_of_mass(self, p_ScmP_E: object) -> ScalarUnitInertia:
+        """Return G_SP_E of this G_SScm_E."""
+        return type(self)(self._components + _particle(_as_array(p_ScmP_E, "p_ScmP_E", (3,))))
+
+    def __reduce__(self) -> Any:
+        """Pickle by the components."""
+        return type(self), (self._components,)
+
+    def __repr__(self) -> str:
+        """Tell the components."""
+        return f"<UnitInertia: components={self._components}>"
+
 
 class ScalarSpatialInertia(SpatialInertia):
-    """Mass, centre of mass and unit inertia in a scalar. Nothing is checked."""
+    """Mass, centre of mass and unit inertia in a scalar, perhaps with leading axes. Nothing is checked.
+
+    The methods are those of `SpatialInertia`, in arrays of the scalar.
+    """
 
     __slots__ = ()
+    _mass: Any
+    _com: Any
+    _unit_inertia: ScalarUnitInertia
 
     def __init__(self, mass: Any, com: Any, components: Any) -> None:
         object.__setattr__(self, "_mass", mass)
         object.__setattr__(self, "_com", com)
         object.__setattr__(self, "_unit_inertia", ScalarUnitInertia(components))
 
+    def calc_com_moment(self) -> Any:
+        """Return ``m p_PScm_E``."""
+        return _over(self._mass, 1) * self._com
+
+    def calc_rotational_inertia(self) -> Any:
+        """Return the rotational inertia I_SP_E about P."""
+        return _over(self._mass, 2) * self._unit_inertia.as_matrix()
+
+    def calc_central_inertia(self) -> Any:
+        """Return the rotational inertia I_SScm_E about the mass centre."""
+        return _over(self._mass, 2) * self._unit_inertia.shift_to_center_of_mass(self._com).as_matrix()
+
+    def as_matrix6(self) -> Any:
+        """Return the ``(6, 6)`` matrix ``[[I_SP, m [p]x], [-m [p]x, m 1]]``, rotational part first."""
+        moment = self.calc_com_moment()
+        zero = moment[..., :1] * 0.0
+        # [p]x has the rows 0 -z y, z 0 -x, -y x 0.
+        signed = join([zero, moment, -moment])
+        m_px = signed[..., [[0, 6, 2], [3, 0, 4], [5, 1, 0]]]
+        upper = join([self.calc_rotational_inertia(), m_px])
+        return join([upper, join([-m_px, _over(self._mass, 2) * np.eye(3)])], -2)
+
+    def shift(self, p_PQ_E: object) -> ScalarSpatialInertia:
+        """Return M_SQ_E, the same body's mass properties about the point Q at `p_PQ_E` from P."""
+        p_QScm = self._com - _as_array(p_PQ_E, "p_PQ_E", (3,))
+        central = self._unit_inertia.shift_to_center_of_mass(self._com)
+        return type(self)(self._mass, p_QScm, central.shift_from_center_of_mass(p_QScm).components)
+
+    def re_express(self, R_AE: object) -> ScalarSpatialInertia:
+        """Return M_SP_A, the same mass properties expressed in a frame A."""
+        R = _as_array(R_AE, "R_AE", (3, 3))
+        return type(self)(self._mass, rotate(R, self._com), self._unit_inertia.re_express(R).components)
+
     def criticize_not_physically_valid(self) -> str | None:
         """Return None: it is not known."""
         return None
 
+    def __add__(self, other: SpatialInertia) -> ScalarSpatialInertia:
+        """Return the mass properties of both bodies together, about the same P, expressed in the same E."""
+        if not isinstance(other, SpatialInertia):
+            return NotImplemented
+        mass = self._mass + other.mass
+        com = self._share(mass, 1, self._com, other.mass, other.com)
+        G = self._share(mass, 1, self._unit_inertia.components, other.mass, other.unit_inertia.components)
+        return type(self)(mass, com, G)
+
+    __radd__ = __add__
+
+    def _share(self, total: Any, axes: int, a: Any, other_mass: Any, b: Any) -> Any:
+        """Return the mean of two arrays, by mass."""
+        return (_over(self._mass, axes) * a + _over(other_mass, axes) * b) / _over(total, axes)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by mass, mass centre and components."""
+        return type(self), (self._mass, self._com, self._unit_inertia.components)
+
     def __repr__(self) -> str:
         """Tell mass and centre of mass."""
         return f"<SpatialInertia: mass={self._mass}, com={self._com}>"
+
+
+def _over(number: Any, axes: int) -> Any:
+    """Return one number, or one for each state, that broadcasts over so many axes of a state."""
+    return number[(..., *(None,) * axes)] if getattr(number, "ndim", 0) else number
+
+
+def _particle(p: Any) -> Any:
+    """Return the components of the unit inertia of a particle at p, (..., 6): |p|^2 1 - p p^T."""
+    squares = p * p
+    moments = squares[..., [1, 0, 0]] + squares[..., [2, 2, 1]]
+    return join([moments, -(p[..., [0, 0, 1]] * p[..., [1, 2, 2]])])
+
+
+def _as_array(value: Any, name: str, shape: tuple[int, ...]) -> Any:
+    """Return an array (..., *shape) of doubles, or of other numbers as it is."""
+    if not is_foreign(value):
+        numbers = as_float_array(value, name, (..., *shape))
+        for i in find_suspects(numbers) if shape == (3, 3) else ():
+            as_rotation(numbers[i], f"{name}{list(i)}" if i else name)
+        return numbers
+    array = value if hasattr(value, "shape") else np.array(value, dtype=object)
+    if array.shape[-len(shape) :] != shape:
+        raise shape_error(name, (..., *shape), array.shape)
+    return array

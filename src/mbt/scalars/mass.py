@@ -11,7 +11,6 @@ from mbt.context.body_selection import mask_of_bodies, mask_of_instances, raise_
 from mbt.context.checks import check_with_respect_to
 from mbt.math.leading_axes import cut, entry_of, flatten, fold, join
 from mbt.scalars.hints import hinting_at_functions
-from mbt.scalars.inertia import ScalarSpatialInertia
 from mbt.scalars.jacobians import ScalarJacobians
 from mbt.scalars.kinematics import relative_acceleration
 
@@ -43,7 +42,8 @@ class ScalarMass(ScalarJacobians):
     def _center(self, c: Any, masses: Any, model_instances: Any) -> tuple[Any, Any]:
         """Return the total mass, (..., 1), and the centre of mass; an error where there is no mass."""
         moment = c._evaluate(Quantity.MASS_MOMENT, masses)
-        if self._numbers.is_zero(entry_of(moment, 0)):
+        # In a batch the samples without mass have no result.
+        if not c.batch_shape and self._numbers.is_zero(entry_of(moment, 0)):
             raise_no_mass(self.tree, model_instances)
         mass = moment[..., :1]
         return mass, self._numbers.divide(moment[..., 1:], mass)
@@ -141,12 +141,12 @@ class ScalarMass(ScalarJacobians):
         x = self._numbers.concatenate([masses, flatten(X_FW, 2)])
         composite = c._evaluate(Quantity.COMPOSITE_INERTIA, x)
         mass = entry_of(composite, 0)
-        if self._numbers.is_zero(mass):
-            return ScalarSpatialInertia(mass, self._numbers.zeros((3,)), self._numbers.zeros((6,)))
-        com = self._numbers.divide(composite[..., 1:4], composite[..., :1])
+        com, moments = (
+            self._numbers.ratio(part, composite[..., :1])
+            for part in (composite[..., 1:4], composite[..., 4:])
+        )
         # The moments are xx xy xz yy yz zz.
-        moments = self._numbers.divide(composite[..., 4:], composite[..., :1])
-        return ScalarSpatialInertia(mass, com, moments[..., [0, 3, 5, 1, 2, 4]])
+        return self._numbers.make_inertia(mass, com, moments[..., [0, 3, 5, 1, 2, 4]])
 
     # Energy and power.
 

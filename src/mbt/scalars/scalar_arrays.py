@@ -52,6 +52,12 @@ class ScalarArrays(Numbers):
     def divide(self, array: Any, divisor: Any) -> Any:
         """Return ``array / divisor``, with one number or an array that broadcasts."""
 
+    def ratio(self, array: Any, divisor: Any) -> Any:
+        """Return ``array / divisor``, (..., n) and (..., 1), and zero where the divisor is known to be."""
+        if self.is_zero(self.entry(divisor, 0)):
+            return self.zeros(array.shape)
+        return self.divide(array, divisor)
+
     @abstractmethod
     def is_zero(self, number: Any) -> bool:
         """Whether a number is known to be zero."""

@@ -239,24 +239,26 @@ class RigidBody(BodyMotion):
     def set_spatial_inertia_in_body_frame(self, context: ContextCore, M_BBo_B: SpatialInertia) -> Self:
         """Set mass, mass centre and unit inertia in `context`.
 
+        In a batch `M_BBo_B` is one for all samples, or an array of them of the batch shape, or what
+        `calc_spatial_inertia_in_body_frame` of a batch returned.
+
         Raises
         ------
         InvalidInertiaError
             When no physical body has these mass properties.
+        ShapeError
+            When they are those of many samples, of another batch shape.
         ContextMismatchError
             When `context` belongs to another tree.
         """
         self._check_has_mass_properties()
-        if not isinstance(M_BBo_B, SpatialInertia):
-            raise ArgumentTypeError(
-                f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia, got {type(M_BBo_B).__name__}"
-            )
-        self._check_valid(M_BBo_B)
         numbers = numbers_of(self, context)
+        M = numbers.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")
+        self._check_valid(M)
         parts = {
-            "mass": numbers.stack([M_BBo_B.mass]),
-            "com": M_BBo_B.com,
-            "unit_inertia": M_BBo_B.unit_inertia.components,
+            "mass": numbers.stack([M.mass]),
+            "com": M.com,
+            "unit_inertia": M.unit_inertia.components,
         }
         context._set_parameters(
             self.node_index, {name: numbers.as_float_array(part, name) for name, part in parts.items()}
