@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mbt.errors import SingularityError
+from mbt.math.leading_axes import entry_of, rotate
 from mbt.tree.report_tables import Section, Table, as_html, plural
 
 if TYPE_CHECKING:
-    from mbt._core.context import ContextCore
+    from mbt.context.context import Context
     from mbt.tree import MultibodyTree
 
 __all__ = ["EnergyEntry", "EnergyReport", "calc_energy_report"]
@@ -25,19 +28,19 @@ class EnergyEntry:
     ----------
     element : str
         What it is: ``"body 'link'"``, ``"force element 'spring'"``, ``"damping of joint 'elbow'"``.
-    kinetic_energy, potential_energy : float
+    kinetic_energy, potential_energy : float, or ndarray of the batch shape
         What it holds [J].
-    conservative_power : float
+    conservative_power : float, or ndarray of the batch shape
         Minus the rate of its potential energy [W].
-    non_conservative_power : float
+    non_conservative_power : float, or ndarray of the batch shape
         What it generates (positive) or dissipates (negative) otherwise [W].
     """
 
     element: str
-    kinetic_energy: float = 0.0
-    potential_energy: float = 0.0
-    conservative_power: float = 0.0
-    non_conservative_power: float = 0.0
+    kinetic_energy: Any = 0.0
+    potential_energy: Any = 0.0
+    conservative_power: Any = 0.0
+    non_conservative_power: Any = 0.0
 
 
 class EnergyReport:
@@ -46,11 +49,13 @@ class EnergyReport:
     What the bodies gain is what all forces give: the rate of the kinetic energy, by the accelerations of
     forward dynamics, is the sum of all powers. Hence ``d(KE + PE)/dt = non_conservative_power``.
 
+    Of a batch all numbers are arrays of its shape; the text tells the smallest and the largest.
+
     Attributes
     ----------
     entries : tuple of EnergyEntry
         Bodies, rotors, force elements, joint damping, actuators and applied forces, in this order.
-    kinetic_energy_rate : float
+    kinetic_energy_rate : float, or ndarray of the batch shape
         ``v' (M vdot + C v)`` with the accelerations of forward dynamics [W]; NaN where a massless joint
         leaves none.
 
@@ -69,32 +74,41 @@ class EnergyReport:
     (4.0, -12.0, 0.0)
     """
 
-    def __init__(self, entries: tuple[EnergyEntry, ...], kinetic_energy_rate: float) -> None:
+    def __init__(self, entries: tuple[EnergyEntry, ...], kinetic_energy_rate: Any, zero: Any = 0.0) -> None:
         self.entries = entries
         self.kinetic_energy_rate = kinetic_energy_rate
+        # What a sum begins with.
+        self._zero = zero
 
     @property
-    def kinetic_energy(self) -> float:
+    def kinetic_energy(self) -> Any:
         """Kinetic energy of all bodies and rotors [J]."""
-        return _sum(entry.kinetic_energy for entry in self.entries)
+        return self._sum(entry.kinetic_energy for entry in self.entries)
 
     @property
-    def potential_energy(self) -> float:
+    def potential_energy(self) -> Any:
         """Potential energy of all force elements [J]."""
-        return _sum(entry.potential_energy for entry in self.entries)
+        return self._sum(entry.potential_energy for entry in self.entries)
 
     @property
-    def conservative_power(self) -> float:
+    def conservative_power(self) -> Any:
         """Minus the rate of the potential energy [W]."""
-        return _sum(entry.conservative_power for entry in self.entries)
+        return self._sum(entry.conservative_power for entry in self.entries)
 
     @property
-    def non_conservative_power(self) -> float:
+    def non_conservative_power(self) -> Any:
         """Power of all else: force elements, joint damping, actuators, applied forces [W]."""
-        return _sum(entry.non_conservative_power for entry in self.entries)
+        return self._sum(entry.non_conservative_power for entry in self.entries)
+
+    def _sum(self, numbers: Iterable[Any]) -> Any:
+        """Return the sum; of one state exact to rounding of doubles."""
+        terms = list(numbers)
+        if isinstance(self._zero, float) and all(isinstance(term, float) for term in terms):
+            return math.fsum(terms)
+        return sum(terms, self._zero)
 
     @property
-    def balance(self) -> float:
+    def balance(self) -> Any:
         """``d(KE)/dt - conservative_power - non_conservative_power`` [W]: zero, to rounding."""
         return self.kinetic_energy_rate - (self.conservative_power + self.non_conservative_power)
 
@@ -157,97 +171,110 @@ class EnergyReport:
 
 def _text(number: Any) -> str:
     """Return a number, and nothing for zero."""
-    return "" if isinstance(number, float) and not number else _format(number, ".6g")
+    is_known = isinstance(number, (float, np.ndarray)) and np.size(number)
+    return "" if is_known and not np.any(number) else _format(number, ".6g")
 
 
 def _format(number: Any, form: str) -> str:
     """Return a number of any scalar as text."""
+    if isinstance(number, np.ndarray) and number.dtype == np.float64 and number.ndim:
+        # Those of a batch.
+        least, most = (
+            (format(bound, form) for bound in (np.min(number), np.max(number))) if number.size else "--"
+        )
+        return least if least == most else f"{least} .. {most}"
     return format(number, form) if isinstance(number, float) else str(getattr(number, "value", number))
 
 
-def _sum(numbers: Iterable[float]) -> float:
-    """Return the sum, exact to rounding of doubles."""
-    terms = list(numbers)
-    return math.fsum(terms) if all(isinstance(term, float) for term in terms) else sum(terms)
-
-
-def calc_energy_report(tree: MultibodyTree, context: ContextCore) -> EnergyReport:
+def calc_energy_report(tree: MultibodyTree, context: Context) -> EnergyReport:
     """Return the report of a Context; see ``MultibodyTree.calc_energy_report``."""
+    zero: Any = context._zero if context.batch_shape else 0.0
+
+    def entry(element: str, **numbers: Any) -> EnergyEntry:
+        names = ("kinetic_energy", "potential_energy", "conservative_power", "non_conservative_power")
+        return EnergyEntry(element, *(numbers.get(name, zero) for name in names))
+
     entries = [
-        *_body_entries(tree, context),
-        *_rotor_entries(tree, context),
+        *_body_entries(tree, context, entry),
+        *_rotor_entries(tree, context, entry),
         *(
             EnergyEntry(
                 element._label,
-                0.0,
+                zero,
                 element.calc_potential_energy(context),
                 element.calc_conservative_power(context),
                 element.calc_non_conservative_power(context),
             )
             for element in tree.force_elements
         ),
-        *_damping_entries(tree, context),
-        *_input_entries(tree, context),
+        *_damping_entries(tree, context, entry),
+        *_input_entries(tree, context, entry),
     ]
-    return EnergyReport(tuple(entries), _kinetic_energy_rate(tree, context))
+    return EnergyReport(tuple(entries), _kinetic_energy_rate(tree, context), zero)
 
 
-def _body_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntry]:
+def _scalar(context: Context, number: Any) -> Any:
+    """Return one number of the scalar of a Context, or one for each sample."""
+    return number if context.batch_shape else context._numbers.scalar(number)
+
+
+def _body_entries(tree: MultibodyTree, context: Context, entry: Any) -> list[EnergyEntry]:
     M_Bo_W = tree.eval_position_kinematics(context).M_Bo_W
     V_WB = tree.eval_velocity_kinematics(context).V_WB
-    scalar = tree._numbers.scalar
     entries = []
     for body in tree.bodies[1:]:
-        V, M = V_WB[body.node_index], M_Bo_W[body.node_index]
-        entries.append(EnergyEntry(body._label, scalar(V @ (M @ V)) / 2))
+        V, M = V_WB[..., body.node_index, :], M_Bo_W[..., body.node_index, :, :]
+        twice = _scalar(context, (V * rotate(M, V)).sum(-1))
+        entries.append(entry(body._label, kinetic_energy=twice / 2))
     return entries
 
 
-def _rotor_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntry]:
-    scalar = tree._numbers.scalar
+def _rotor_entries(tree: MultibodyTree, context: Context, entry: Any) -> list[EnergyEntry]:
     entries = []
     for actuator in tree.joint_actuators:
         inertia = actuator.calc_reflected_inertia(context)
-        if not tree._numbers.is_zero(inertia):
-            rate = scalar(actuator.joint.get_velocities(context)[0])
-            entries.append(EnergyEntry(f"rotor of {actuator._label}", inertia * rate * rate / 2))
+        if not context._numbers.is_zero(inertia):
+            rate = _rate(context, actuator)
+            entries.append(entry(f"rotor of {actuator._label}", kinetic_energy=inertia * rate * rate / 2))
     return entries
 
 
-def _damping_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntry]:
+def _rate(context: Context, actuator: Any) -> Any:
+    """Return the velocity along which an actuator acts."""
+    return _scalar(context, entry_of(actuator.joint.get_velocities(context), 0))
+
+
+def _damping_entries(tree: MultibodyTree, context: Context, entry: Any) -> list[EnergyEntry]:
     entries = []
     for joint in tree.joints:
         damping = joint.get_damping_vector(context)
-        if not all(tree._numbers.is_zero(entry) for entry in damping):
+        if not all(context._numbers.is_zero(entry_of(damping, i)) for i in range(joint.num_velocities)):
             v = joint.get_velocities(context)
-            power = -tree._numbers.scalar(damping @ (v * v))
-            entries.append(EnergyEntry(f"damping of {joint._label}", non_conservative_power=power))
+            power = -_scalar(context, (damping * v * v).sum(-1))
+            entries.append(entry(f"damping of {joint._label}", non_conservative_power=power))
     return entries
 
 
-def _input_entries(tree: MultibodyTree, context: ContextCore) -> list[EnergyEntry]:
+def _input_entries(tree: MultibodyTree, context: Context, entry: Any) -> list[EnergyEntry]:
     entries = [
-        EnergyEntry(
+        entry(
             actuator._label,
-            non_conservative_power=tree._numbers.scalar(
-                context.actuation[actuator.input_start] * actuator.joint.get_velocities(context)[0]
-            ),
+            non_conservative_power=_scalar(context, entry_of(context.actuation, actuator.input_start))
+            * _rate(context, actuator),
         )
         for actuator in tree.joint_actuators
     ]
     if context._has_applied_forces:
         forces = context.applied_forces
         V_WB = tree.eval_velocity_kinematics(context).V_WB
-        power = (forces.body_forces * V_WB).sum() + (forces.generalized_forces * context.v).sum()
-        power = tree._numbers.scalar(power)
-        entries.append(EnergyEntry("applied forces", non_conservative_power=power))
+        power = (forces.body_forces * V_WB).sum((-2, -1)) + (forces.generalized_forces * context.v).sum(-1)
+        entries.append(entry("applied forces", non_conservative_power=_scalar(context, power)))
     return entries
 
 
-def _kinetic_energy_rate(tree: MultibodyTree, context: ContextCore) -> float:
+def _kinetic_energy_rate(tree: MultibodyTree, context: Context) -> Any:
     try:
         vdot = tree.calc_forward_dynamics(context)
     except SingularityError:
         return math.nan
-    power = (context.v * tree.calc_inverse_dynamics(context, vdot)).sum()
-    return tree._numbers.scalar(power)
+    return _scalar(context, (context.v * tree.calc_inverse_dynamics(context, vdot)).sum(-1))

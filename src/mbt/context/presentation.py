@@ -20,9 +20,12 @@ _MAX_ROWS = 60
 
 def describe_context_as_html(context: Context) -> str:
     """Return state, inputs and applied forces of a Context as HTML; of a batch, those of the first sample."""
+    tree, shape = repr(context.tree).strip("<>"), context.batch_shape
+    if 0 in shape:
+        return as_html(f"Context without samples, batch_shape={shape}, of {tree}", [])
     sections = [_describe_state(context), _describe_actuation(context), _describe_forces(context)]
-    sample = "" if not context.batch_shape else f", first sample of {context.batch_shape}"
-    title = f"Context, time {context.time:g}{sample}, of {repr(context.tree).strip('<>')}"
+    sample = f", first sample of batch_shape={shape}" if shape else ""
+    title = f"Context, time {float(_first(np.asarray(context.time), 0)):g}{sample}, of {tree}"
     return as_html(title, [section for section in sections if section is not None])
 
 
