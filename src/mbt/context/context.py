@@ -67,7 +67,7 @@ class Context(ContextCore):
         return super().__new__(own if own is not None and cls is Context else cls, tree)
 
     def __init__(self, tree: MultibodyTree) -> None:
-        self._declared = DeclaredValues.default(tree)
+        self._declared = DeclaredValues.default(tree, self.batch_shape)
         self._declared.place_frames(self)
 
     @property
@@ -174,7 +174,7 @@ class Context(ContextCore):
 
     def _reset_declared(self, reset: Callable[[Context], None]) -> None:
         """Reset this Context with `reset`, and what elements declared."""
-        declared = DeclaredValues.default(self.tree)
+        declared = DeclaredValues.default(self.tree, self.batch_shape)
         poses = declared.user_poses(self._numbers)
         reset(self)
         self._declared = declared

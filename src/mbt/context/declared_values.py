@@ -54,7 +54,7 @@ class DeclaredValues:
         self._computing: list[CacheEntry] = []
 
     @classmethod
-    def default(cls, tree: MultibodyTree) -> DeclaredValues:
+    def default(cls, tree: MultibodyTree, batch_shape: tuple[int, ...] = ()) -> DeclaredValues:
         """Return the values of a new Context."""
         declarations = tree._declarations
         assert declarations is not None
@@ -62,6 +62,8 @@ class DeclaredValues:
 
         def of_scalar(arrays: list[FloatArray]) -> list[Any]:
             numbers = tree._numbers
+            if batch_shape:
+                arrays = [np.array(np.broadcast_to(array, batch_shape + array.shape)) for array in arrays]
             return [numbers.frozen(numbers.as_float_array(array, "default")) for array in arrays]
 
         parameters = Parameters(of_scalar(defaults._numeric), defaults._abstract)

@@ -179,6 +179,8 @@ class BatchArrays(ScalarArrays):
 
     def stack(self, numbers: Sequence[Any]) -> Any:
         """Return one array of several numbers, along its last axis."""
+        if not numbers:
+            return np.zeros((*self.batch_shape, 0))
         return np.stack(np.broadcast_arrays(*numbers), -1)
 
     def replaced(self, array: Any, part: Any, values: Any) -> Any:

@@ -150,7 +150,9 @@ class ScalarDynamics(ScalarKinematics):
         nv = self.tree.num_velocities
         c.v = self._numbers.zeros((nv,))
         if nv == 0:
-            return self._numbers.write(out, self._numbers.zeros((0, 0), *c._count_like()), "out")
+            return self._numbers.write(
+                out, self._numbers.zeros((*c.batch_shape, 0, 0), *c._count_like()), "out"
+            )
         columns = [c._evaluate(Quantity.MOTION_FORCES, self._numbers.take_numbers(row)) for row in np.eye(nv)]
         return self._numbers.write(out, np.stack(columns, -1), "out")
 
@@ -226,7 +228,7 @@ class ScalarDynamics(ScalarKinematics):
             pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
         F_BMo_W = self._forces_through_mobilizers(c, vdot, self._sum_of_forces(pairs)[0])
         rows = [self._reaction(c, joint, F_BMo_W) for joint in self.tree.joints]
-        reactions = np.stack(rows, -2) if rows else self._numbers.zeros((0, 6))
+        reactions = np.stack(rows, -2) if rows else self._numbers.zeros((*c.batch_shape, 0, 6))
         return self._numbers.write(out, reactions, "out")
 
     def _reaction(self, c: Any, joint: Any, F_BMo_W: Any) -> Any:

@@ -170,6 +170,10 @@ class ScalarKinematics:
                 points = rotate(R_AW, points - X_WA[..., :3, 3])
             else:
                 points = R_AW @ (points - X_WA[..., :3, 3:])
+        elif b == 0:
+            # The very argument so far.
+            lead = () if points.ndim > 2 else c.batch_shape
+            points = np.broadcast_to(points, lead + points.shape).copy() if lead else points.copy()
         return self._numbers.write(out, points, "out")
 
     def _calc_frame_velocity(

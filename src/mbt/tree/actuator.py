@@ -155,16 +155,18 @@ class JointActuator(MultibodyElement):
 
         Parameters
         ----------
-        u_actuator : array_like, shape (1,), or float
-            The new value [N m, N].
-        u : ndarray, shape (num_actuated_dofs,), float64, C-contiguous
+        u_actuator : array_like, shape (..., 1), or float
+            The new value [N m, N], with the leading axes of `u`; or one for all.
+        u : ndarray, shape (..., num_actuated_dofs), float64, C-contiguous
             Inputs of the whole tree. The others are left as they are.
         """
         tree = self.parent_tree
+        batch = getattr(u, "shape", ())[:-1]
         values = tree._numbers.as_float_array(u_actuator, "u_actuator")
-        if values.shape not in ((), (1,)):
-            raise shape_error("u_actuator", (1,), values.shape)
-        tree._numbers.check_out(u, "u", (tree.num_actuated_dofs,))[self.input_start] = values.reshape(1)[0]
+        if values.shape not in ((), (1,), (*batch, 1)):
+            raise shape_error("u_actuator", (*batch, 1), values.shape)
+        whole = tree._numbers.check_out(u, "u", (*batch, tree.num_actuated_dofs))
+        whole[..., self.input_start] = values[..., 0] if values.ndim > 1 else values.reshape(1)[0]
 
     def rotor_inertia(self, context: ContextCore) -> float:
         """Return the inertia of the rotor that `context` has [kg m^2, kg]."""

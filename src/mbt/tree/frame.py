@@ -400,7 +400,8 @@ class BodyFrame(Frame):
         return False
 
     def _pose_of_base(self, context: ContextCore) -> FloatArray:
-        return np.eye(4)
+        X_BF: FloatArray = np.array(np.broadcast_to(np.eye(4), (*context.q.shape[:-1], 4, 4)))
+        return X_BF
 
     @property
     def _label(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -200,7 +200,8 @@ class UniformGravityFieldElement(ForceElement):
         check_context(self, context)
         self.parent_tree._position_of(context, pc)
         self.parent_tree._velocity_of(context, vc)
-        return numbers_of(self, context).scalar(0.0)
+        zero: float = cast("Any", context)._zero
+        return zero
 
     # For the tree.
 
