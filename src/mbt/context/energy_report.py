@@ -104,13 +104,19 @@ class EnergyReport:
         """Return the sum; of one state exact to rounding of doubles."""
         terms = list(numbers)
         if isinstance(self._zero, float) and all(isinstance(term, float) for term in terms):
-            return math.fsum(terms)
-        return sum(terms, self._zero)
+            try:
+                return math.fsum(terms)
+            except (ValueError, OverflowError):
+                # What is infinite, or becomes it.
+                return float(sum(terms))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return sum(terms, self._zero)
 
     @property
     def balance(self) -> Any:
         """``d(KE)/dt - conservative_power - non_conservative_power`` [W]: zero, to rounding."""
-        return self.kinetic_energy_rate - (self.conservative_power + self.non_conservative_power)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.kinetic_energy_rate - (self.conservative_power + self.non_conservative_power)
 
     def __getitem__(self, element: str) -> EnergyEntry:
         """Return the entry of an element, by what it is called in the report."""
@@ -188,6 +194,12 @@ def _format(number: Any, form: str) -> str:
 
 def calc_energy_report(tree: MultibodyTree, context: Context) -> EnergyReport:
     """Return the report of a Context; see ``MultibodyTree.calc_energy_report``."""
+    # What is not finite is shown as it is.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _calc_energy_report(tree, context)
+
+
+def _calc_energy_report(tree: MultibodyTree, context: Context) -> EnergyReport:
     zero: Any = context._zero if context.batch_shape else 0.0
 
     def entry(element: str, **numbers: Any) -> EnergyEntry:

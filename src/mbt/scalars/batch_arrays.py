@@ -170,7 +170,8 @@ class BatchArrays(ScalarArrays):
     def apply(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Return a function of whole arrays."""
         try:
-            return np.asarray(function(*operands))
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                return np.asarray(function(*operands))
         except ValueError:
             shapes = ", ".join(str(np.shape(operand)) for operand in operands)
             raise ShapeError(
@@ -229,7 +230,7 @@ class BatchArrays(ScalarArrays):
 
     def divide(self, array: Any, divisor: Any) -> Any:
         """Return the quotient; what has no mass has no centre, without a warning."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             return array / divisor
 
     def is_zero(self, number: Any) -> bool:

@@ -53,6 +53,9 @@ class BatchContext(ScalarContext):
     def _make_numbers(self) -> BatchArrays:
         return BatchArrays(self._batch_shape)
 
+    def _make_methods(self) -> BatchMethods:
+        return BatchMethods(self.tree, self._scalars)
+
     def _fresh(self) -> BatchContext:
         return BatchContext(self.tree, self._batch_shape)
 

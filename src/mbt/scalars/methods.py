@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mbt.scalars import mobilizers
 from mbt.scalars.derivatives import ScalarDerivatives
@@ -20,4 +20,4 @@ class ScalarMethods(ScalarDerivatives):
     __slots__ = ()
 
     #: Functions of one mobilizer.
-    mobilizers: ClassVar = mobilizers
+    mobilizers: ClassVar[Any] = mobilizers

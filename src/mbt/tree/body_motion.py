@@ -108,7 +108,8 @@ class BodyMotion(MultibodyElement):
         """Return the velocity v_WBcm of the mass centre [m/s], shape (3,)."""
         w_WB, v_WBo = cut(self.eval_spatial_velocity_in_world(context), 3)
         # v_WBcm = v_WBo + w_WB × p_BoBcm_W
-        v_WBcm: FloatArray = v_WBo + np.cross(w_WB, self._p_BoBcm_W(context))
+        with np.errstate(over="ignore", invalid="ignore"):
+            v_WBcm: FloatArray = v_WBo + np.cross(w_WB, self._p_BoBcm_W(context))
         return v_WBcm
 
     def calc_center_of_mass_translational_acceleration_in_world(self, context: ContextCore) -> FloatArray:
@@ -116,8 +117,9 @@ class BodyMotion(MultibodyElement):
         w_WB, p_BoBcm_W = self.get_angular_velocity_in_world(context), self._p_BoBcm_W(context)
         alpha_WB, a_WBo = cut(self.eval_spatial_acceleration_in_world(context), 3)
         # a_WBcm = a_WBo + alpha_WB × p_BoBcm_W + w_WB × (w_WB × p_BoBcm_W)
-        a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
-        a_WBcm: FloatArray = a_WBo + a_BoBcm
+        with np.errstate(over="ignore", invalid="ignore"):
+            a_BoBcm = np.cross(alpha_WB, p_BoBcm_W) + np.cross(w_WB, np.cross(w_WB, p_BoBcm_W))
+            a_WBcm: FloatArray = a_WBo + a_BoBcm
         return a_WBcm
 
     def _p_BoBcm_W(self, context: ContextCore) -> FloatArray:
