@@ -194,7 +194,7 @@ cdef class TreeCaches:
         array([0.25, 0.5 , 0.75])
         """
         self.ready()
-        if batch_shape != ():
+        if not (type(batch_shape) is tuple and not batch_shape):
             from mbt.scalars import make_batch_context
             return make_batch_context(self, batch_shape)
         from mbt.context import Context
