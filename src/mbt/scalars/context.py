@@ -10,7 +10,6 @@ import numpy as np
 
 from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
-from mbt.context.checks import check_forces
 from mbt.context.context import Context
 from mbt.context.user_forces import differentiate_user_forces
 from mbt.errors import ArgumentValueError, ShapeError
@@ -167,10 +166,10 @@ class ScalarContext(Context):
 
     @applied_forces.setter
     def applied_forces(self, value: Any) -> None:
-        check_forces(self.tree, value, "applied_forces", self.batch_shape)
+        F, tau = self._methods._external(self, value, "applied_forces")
         if value is not self._forces:
             self._forces = self._new_forces()
-            self._forces.add_in_forces(value)
+            self._forces._add_arrays(F, tau)
         self._note_change("inputs")
 
     @property

@@ -29,7 +29,7 @@ class ScalarDerivatives(ScalarIdentification):
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
         F = None
         if external_forces is not None:
-            F, _ = self._forces_of(c, external_forces, "external_forces")
+            F, _ = self._external(c, external_forces, "external_forces")
         if include_force_elements:
             if not self.tree._user_force_elements:
                 return self._derivatives(c, Quantity.INVERSE_DYNAMICS_DERIVATIVES, vdot, F, out)
@@ -45,7 +45,7 @@ class ScalarDerivatives(ScalarIdentification):
         tau = numbers.zeros((self.tree.num_velocities,))
         if tau_applied is not None:
             tau = numbers.as_float_array(tau_applied, "tau_applied", (self.tree.num_velocities,))
-        pairs = [] if external_forces is None else [self._forces_of(c, external_forces, "external_forces")]
+        pairs = [] if external_forces is None else [self._external(c, external_forces, "external_forces")]
         if c._has_applied_forces:
             pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
         F, tau_forces = self._sum_of_forces(pairs)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mbt._core.variants import Quantity
-from mbt.context.checks import body_node_index, check_forces
+from mbt.context.checks import body_node_index, check_forces, forces_of
+from mbt.errors import ShapeError
 from mbt.math.leading_axes import cut, entry_of, flatten, fold, join
 from mbt.scalars.caches import ScalarAccelerationKinematics
 from mbt.scalars.hints import hinting_at_functions
@@ -53,6 +54,19 @@ class ScalarDynamics(ScalarKinematics):
         check_forces(self.tree, forces, name, c.batch_shape)
         return forces.body_forces, forces.generalized_forces
 
+    def _external(self, c: Any, forces: Any, name: str) -> tuple[Any, Any]:
+        """Return both arrays of forces on this tree whose leading axes broadcast to those of a Context."""
+        F, tau = forces_of(self.tree, forces, name, single=False)
+        if forces.batch_shape == c.batch_shape:
+            return F, tau
+        try:
+            F = np.broadcast_to(F, c.batch_shape + F.shape[-2:])
+            return F, np.broadcast_to(tau, c.batch_shape + tau.shape[-1:])
+        except ValueError:
+            raise ShapeError(
+                f"{name}: expected batch shape {c.batch_shape}, got {forces.batch_shape}"
+            ) from None
+
     def _sum_of_forces(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         """Return the sum of body forces and of generalized forces, both None where there are none."""
         if not pairs:
@@ -96,7 +110,7 @@ class ScalarDynamics(ScalarKinematics):
             self._velocity_of(c, vc)
         vdot = numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
         with_elements = bool(include_force_elements)
-        pairs = [] if external_forces is None else [self._forces_of(c, external_forces, "external_forces")]
+        pairs = [] if external_forces is None else [self._external(c, external_forces, "external_forces")]
         if with_elements:
             pairs += self._user_forces(c)
         tau = c._evaluate(Quantity.INVERSE_DYNAMICS if with_elements else Quantity.MOTION_FORCES, vdot)
@@ -170,7 +184,7 @@ class ScalarDynamics(ScalarKinematics):
             tau = numbers.zeros((nv,))
         else:
             tau = numbers.as_float_array(tau_applied, "tau_applied", (nv,))
-        pairs = [] if external_forces is None else [self._forces_of(c, external_forces, "external_forces")]
+        pairs = [] if external_forces is None else [self._external(c, external_forces, "external_forces")]
         if c._has_applied_forces:
             pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
         F, tau_forces = self._sum_of_forces(pairs + self._user_forces(c))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbt._core.context import ContextCore
-from mbt.errors import ArgumentTypeError
+from mbt.errors import ArgumentTypeError, MbtError
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import raise_context_mismatch
@@ -176,7 +176,7 @@ class InstanceState(StateLayout):
         """
         instance, values = _split("set_positions", "q", model_instance, q)
         context = self._own(context)
-        context.q = self._replaced(context.q, instance, values, "q", self._position_indices)
+        context.q = self._replaced(context, context.q, instance, values, "q", self._position_indices)
 
     def get_velocities(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
         """Return the velocities that a Context holds, as `get_positions`."""
@@ -192,7 +192,7 @@ class InstanceState(StateLayout):
         """Set the velocities of a Context: all, or those of one model instance, as `set_positions`."""
         instance, values = _split("set_velocities", "v", model_instance, v)
         context = self._own(context)
-        context.v = self._replaced(context.v, instance, values, "v", self._velocity_indices)
+        context.v = self._replaced(context, context.v, instance, values, "v", self._velocity_indices)
 
     def get_positions_and_velocities(
         self, context: ContextCore, model_instance: int | None = None
@@ -234,12 +234,16 @@ class InstanceState(StateLayout):
                 self.get_num_positions(instance),
                 self.get_num_velocities(instance),
             )
-        batch = context.q.shape[:-1]
-        state = self._numbers.as_float_array(values, "q_v", (*batch, num_positions + num_velocities))
+        state = context._numbers.as_float_array(values, "q_v", (num_positions + num_velocities,))
         q, v = state[..., :num_positions], state[..., num_positions:]
-        # Positions can be refused, velocities of this shape cannot: so nothing changes, or all of it.
-        context.q = self._replaced(context.q, instance, q, "q_v", self._position_indices)
-        context.v = self._replaced(context.v, instance, v, "q_v", self._velocity_indices)
+        before = context.v
+        context.v = self._replaced(context, before, instance, v, "q_v", self._velocity_indices)
+        try:
+            context.q = self._replaced(context, context.q, instance, q, "q_v", self._position_indices)
+        except MbtError:
+            # A quaternion of zero: nothing changes, or all of it.
+            context.v = before
+            raise
 
     def get_actuation(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
         """Return the inputs that a Context holds, a copy: all, or those of a model instance."""
@@ -255,7 +259,9 @@ class InstanceState(StateLayout):
         """Set the inputs of a Context: of all actuators, or of one model instance, as `set_positions`."""
         instance, values = _split("set_actuation", "u", model_instance, u)
         context = self._own(context)
-        context.actuation = self._replaced(context.actuation, instance, values, "u", self._input_indices)
+        context.actuation = self._replaced(
+            context, context.actuation, instance, values, "u", self._input_indices
+        )
 
     def _own(self, context: ContextCore) -> ContextCore:
         if not isinstance(context, ContextCore) or context.tree is not self:
@@ -264,15 +270,22 @@ class InstanceState(StateLayout):
         return context
 
     def _replaced(
-        self, array: FloatArray, model_instance: int | None, values: object, argument: str, indices_of: Any
+        self,
+        context: ContextCore,
+        array: FloatArray,
+        model_instance: int | None,
+        values: object,
+        argument: str,
+        indices_of: Any,
     ) -> FloatArray:
         """Return `values`, or a copy of `array` with them in place of the part of a model instance."""
+        numbers = context._numbers
         if model_instance is None:
-            whole: FloatArray = self._numbers.as_float_array(values, argument, array.shape)
+            whole: FloatArray = numbers.as_float_array(values, argument, array.shape[-1:])
             return whole
         indices = indices_of(model_instance)
-        part = self._numbers.as_float_array(values, argument, (*array.shape[:-1], len(indices)))
-        changed: FloatArray = self._numbers.replaced(array, indices, part)
+        part = numbers.as_float_array(values, argument, (len(indices),))
+        changed: FloatArray = numbers.replaced(array, indices, part)
         return changed
 
     def _position_indices(self, model_instance: int) -> IndexArray:
