@@ -103,7 +103,8 @@ def as_finite_array(value: object, name: str, shape: Shape | None = None) -> Flo
     """Convert as `as_float_array` does, refuse NaN and infinity, and return a copy that nobody else holds."""
     array = as_float_array(value, name, shape)
     if not np.isfinite(array).all():
-        raise ArgumentValueError(f"{name}: expected finite numbers, got {_describe_values(array)}")
+        got = _describe_values(array, ~np.isfinite(array))
+        raise ArgumentValueError(f"{name}: expected finite numbers, got {got}")
     return array.copy()
 
 
@@ -271,10 +272,10 @@ def _first_non_number(values: Any) -> str:
     return ""
 
 
-def _describe_values(array: FloatArray) -> str:
+def _describe_values(array: FloatArray, is_bad: npt.NDArray[np.bool_]) -> str:
     if array.size <= 16:
         return str(array.tolist())
-    bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    bad = tuple(int(i) for i in np.argwhere(is_bad)[0])
     return f"{array[bad]} at index {bad if len(bad) > 1 else bad[0]}"
 
 
@@ -306,5 +307,5 @@ def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
     """Convert as `as_finite_array` does, and refuse negative numbers."""
     array = as_finite_array(value, name, shape)
     if (array < 0.0).any():
-        raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array)}")
+        raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array, array < 0.0)}")
     return array
