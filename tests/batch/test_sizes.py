@@ -19,6 +19,7 @@ from batch.batches import (
     tree_without_users,
     world_alone,
 )
+from support.calls import METHODS
 
 TREES: dict[str, Callable[[], mbt.MultibodyTree]] = {
     "everything": tree_of,
@@ -47,6 +48,7 @@ def test_what_a_sample_gets_is_the_same_in_every_batch(name: str, call: str) -> 
             if isinstance(array, (bool, np.bool_)):
                 continue
             assert np.shape(array) == (*shape, *of_17.shape[1:])
+            assert np.asarray(array).flags.c_contiguous or call not in METHODS
             np.testing.assert_array_equal(array, of_17[:count].reshape(np.shape(array)))
 
 

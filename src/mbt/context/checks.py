@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "as_points",
     "body_node_index",
+    "check_apart",
     "check_forces",
     "check_outputs",
     "check_with_respect_to",
@@ -248,9 +249,14 @@ def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[Float
         np.empty(shape) if array is None else check_out(array, f"out[{i}]", shape)
         for i, (array, shape) in enumerate(zip(out, shapes, strict=True))
     )
-    for (i, a), (j, b) in combinations(enumerate(arrays), 2):
-        if np.may_share_memory(a, b):
+    check_apart(arrays)
+    return arrays
+
+
+def check_apart(outs: Sequence[object]) -> None:
+    """Refuse arrays to write into, entries of `out`, that share memory."""
+    for (i, a), (j, b) in combinations(enumerate(outs), 2):
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b):
             raise ArgumentValueError(
                 f"out: expected arrays apart from each other, got out[{i}] and out[{j}] in the same memory"
             )
-    return arrays

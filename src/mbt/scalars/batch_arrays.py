@@ -206,8 +206,17 @@ class BatchArrays(ScalarArrays):
         if isinstance(view, SampleParameters):
             return view
         array = np.ascontiguousarray(view)
+        # With its owner: otherwise the flag could be set again.
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        owner.flags.writeable = False
         array.flags.writeable = False
         return array.view(ReadOnlyArray)
+
+    def write(self, out: Any, result: Any, name: str) -> Any:
+        """Write a result into an argument of this name, and return it; without one return the result."""
+        return np.ascontiguousarray(result) if out is None else super().write(out, result, name)
 
     def add(self, total: Any, addend: Any) -> Any:
         """Add in place, where the axes allow it."""

@@ -420,6 +420,7 @@ class ScalarContext(Context):
         """Become a Context of a copy of its tree."""
         super()._move_to(tree)
         self._methods = self._make_methods()
+        self._engine = self._scalars.make_engine(tree._compiled)
 
     def validate(self) -> None:
         """Check that values are finite, where there are any."""
