@@ -16,7 +16,7 @@ from mbt._core.passes.element_forces cimport (
     calc_element_conservative_power, calc_element_non_conservative_power, calc_element_potential_energy,
     calc_gravity_potential_energy, calc_gravity_power, calc_joint_force, set_ends,
 )
-from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
+from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics, carry_first_dofs_to_parents
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.jacobian cimport add_spatial_velocity_jacobian
@@ -365,5 +365,7 @@ cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
         model, p.mobods, p.reflected_inertia, no_gravity, NULL, q, zeros, zeros, work, H_N, sin_q, cos_q, dofs,
         vdot
     )
+    if T is not double:
+        carry_first_dofs_to_parents(model, work, dofs)
     calc_mass_matrix_inverse(model, work, H_N, dofs, F, F + 6*model.num_velocities, row, M_inverse)
     return dofs

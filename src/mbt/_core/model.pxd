@@ -17,6 +17,7 @@ cdef struct Joint:
     int run         # first mobod of those, up to this one, that follow each other outwards with their dofs in a row
     int ending      # first mobod of those, up to this one, of which each is the last child of the one before
     int angle       # of kind REVOLUTE_Z: which of the angles
+    int driven      # 1: an actuator acts on a dof, and may add reflected inertia to it
 
 
 cdef struct ForceElement:

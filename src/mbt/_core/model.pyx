@@ -90,7 +90,7 @@ cdef class CompiledModel:
     def _set_mobods(self):
         """One mobod per mobilizer with dofs, and one for World; welded bodies ride on their parent's."""
         cdef Model* m = &self.model
-        cdef int b, j
+        cdef int b, j, k
         cdef list nodes = [0]
         cdef list mobod = [0]*m.num_bodies
         for b in range(1, m.num_bodies):
@@ -116,6 +116,9 @@ cdef class CompiledModel:
             joint[j].v = m.v_start[b]
             joint[j].nv = m.v_start[b + 1] - m.v_start[b]
             joint[j].angle = len(angles)
+            joint[j].driven = any([
+                m.v_start[b] <= m.actuator_dof[k] < m.v_start[b + 1] for k in range(m.num_actuators)
+            ])
             if joint[j].kind == REVOLUTE_Z:
                 angles.append(joint[j].q)
             if joint[j].kind == GENERAL:

@@ -194,6 +194,11 @@ cdef inline void set_size(const Joint* joint, Articulated[T]* x) noexcept nogil:
         x.size[1] = x.C[0] + x.C[5] + x.C[10]
 
 
+cdef inline int leaves_nothing_about_axis(const Joint* joint, const int* locked) noexcept nogil:
+    """Is I_A - U U' / D without any inertia about the axis? That of a free hinge is, which no rotor turns with."""
+    return joint.kind == REVOLUTE_Z and not joint.driven and (locked == NULL or not locked[joint.v])
+
+
 cdef inline void calc_articulated_dof(
     const Joint* joint, int k, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia, ArticulatedDof[T]* dof
 ) noexcept nogil:

@@ -12,7 +12,7 @@ from mbt._core.spatial cimport set_zero
 cdef inline void calc_mass_matrix_inverse(
     # Topology:
     const Model* model,
-    # In, as forward dynamics leaves them:
+    # In, as forward dynamics of doubles leaves them:
     const Articulated[T]* work,    # (num_mobods,)
     const T* H_N,                  # (nv, 6)
     const ArticulatedDof[T]* dofs,  # (nv,)
