@@ -195,7 +195,9 @@ def evaluate(
     if rows is not None:
         columns = np.ascontiguousarray(columns, dtype=np.intp)
         if len(columns) and not 0 <= columns.min() <= columns.max() < compiled.layout.size:
-            raise ValueError(f"columns: expected 0 to {compiled.layout.size - 1}, got {columns.min()} to {columns.max()}")
+            raise ValueError(
+                f"columns: expected 0 to {compiled.layout.size - 1}, got {columns.min()} to {columns.max()}"
+            )
         job.common = data(parameters.vector)
         job.columns = <const Py_ssize_t*>cnp.PyArray_DATA(columns)
         job.num_columns = len(columns)
