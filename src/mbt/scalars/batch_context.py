@@ -47,9 +47,6 @@ class BatchContext(ScalarContext):
         """Leading axes of every array of this Context."""
         return self._batch_shape
 
-    def _make_methods(self) -> BatchMethods:
-        return BatchMethods(self.tree, self._scalars)
-
     def _make_numbers(self) -> BatchArrays:
         return BatchArrays(self._batch_shape)
 

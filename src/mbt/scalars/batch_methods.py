@@ -29,8 +29,8 @@ def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 class BatchMethods(ScalarMethods):
     """The methods of a tree for Contexts with a batch shape.
 
-    Kernels of batches run without the GIL, so each method keeps its Context from other threads as a whole. One
-    bad sample must not end the others: it raises no warning.
+    Kernels of batches run without the GIL, so each method keeps its Context from other threads as a whole.
+    One bad sample must not end the others: it raises no warning.
     """
 
     __slots__ = ()
