@@ -9,7 +9,7 @@ from mbt._core.model cimport ForceElement, Model, Switches
 from mbt._core.passes cimport element_forces
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces
-from mbt._core.passes.body_poses cimport calc_body_poses
+from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix
 from mbt._core.passes.element_forces cimport (
     acts_on_bodies, add_forces_between, add_forces_on_ends, add_gravity_forces, calc_damping_power,
@@ -27,8 +27,8 @@ from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.records cimport (
     Articulated, ArticulatedDof, Composite, Composite6, Ends, Kinematics, MotionForce, Parameters, Weight,
 )
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport copy, rotate4, set_zero
+from mbt._core.scalars cimport T, sincos_of_angles
+from mbt._core.spatial cimport copy, copy_pose4, rotate4, set_zero
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
@@ -289,11 +289,17 @@ cdef inline void run_mass_matrix(
 cdef inline void run_body_poses(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, T* X_WB
 ) noexcept nogil:
-    cdef T* X_WN = memory
-    cdef T* H_N = X_WN + 16*model.num_mobods
-    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* sin_q = memory + 16*model.num_mobods
     cdef T* cos_q = sin_q + model.angle_stride
-    calc_body_poses(model, p.mobods, p.X_NB, q, X_WN, H_N, sin_q, cos_q, X_WB)
+    cdef const T* X
+    cdef int i, b
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+    for i in range(1, model.num_mobods):
+        calc_node_pose(model, i, p.mobods, q, sin_q, cos_q, memory)
+    for b in range(model.num_bodies):
+        X = calc_body_pose(model, b, p.X_NB, memory, X_WB + 16*b)
+        if X != X_WB + 16*b:
+            copy_pose4(X, X_WB + 16*b)
 
 
 cdef inline void run_frame_jacobian(

@@ -14,9 +14,11 @@ from mbt._core.context cimport ContextCore
 from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters, section_of
 from mbt._core.door cimport adopt, data, in1, size
 from mbt._core.model cimport CompiledModel, Derived, Model, ParameterLayout, Switches
+from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport (
-    MBT_W, Lanes, load_rows, load_rows_partial, select_lt, store_rows, store_rows_partial,
+    MBT_W, Lanes, load_rows, load_rows_partial, select_lt, sincos_of_angles, store_pose, store_rows,
+    store_rows_partial,
 )
 from mbt._core.variants cimport (
     BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
@@ -139,6 +141,7 @@ cdef struct Job:
     double* outputs[3]
     int num_outputs
     Py_ssize_t output_size       # numbers a sample, of each output
+    bint in_rows                 # the kernel writes rows of doubles
     bint streamed
     Py_ssize_t count             # samples
     # Of the parts for threads:
@@ -254,6 +257,7 @@ cdef int set_up(
     job.num_outputs = len(outputs)
     job.output_size = count_result(quantity, m)//job.num_outputs
     job.count = count
+    job.in_rows = quantity == BODY_POSES
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
     for i in range(job.num_outputs):
         if size(outputs[i]) != job.output_size*count:
@@ -329,6 +333,7 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
     cdef Lanes* out = inputs + num_input
     cdef Lanes* work = out + num_output
     cdef double* rows = <double*>(work + num_work)
+    cdef double* to
     cdef double* checked_work = rows + num_rows
     cdef int* bases = <int*>(checked_work + num_checked_work)
     cdef Lanes* v = inputs + job.operands[0].size
@@ -358,9 +363,20 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
             if i == first or job.operands[j].stride or job.with_forces:
                 load_samples(&job.operands[j], i, count, at)
             at += job.operands[j].size
-        run_block(job, parameters, inputs, v, x, work, bases, out)
-        for j in range(job.num_outputs):
-            store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
+        if job.in_rows:
+            to = job.outputs[0] + job.output_size*i
+            if count < MBT_W:
+                run_block(job, parameters, inputs, v, x, work, bases, out)
+                memcpy(to, out, job.output_size*count*sizeof(double))
+            elif job.streamed:
+                run_block(job, parameters, inputs, v, x, work, bases, <Lanes*>aligned_like(to, rows))
+                stream_doubles(aligned_like(to, rows), to, job.output_size*MBT_W)
+            else:
+                run_block(job, parameters, inputs, v, x, work, bases, <Lanes*>to)
+        else:
+            run_block(job, parameters, inputs, v, x, work, bases, out)
+            for j in range(job.num_outputs):
+                store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
         if job.is_checked or job.has_rates or job.checked_parameters != NULL:
             spoil_singular(job, i, count, checked_work)
         i += count
@@ -467,7 +483,18 @@ cdef Pivots[Lanes] calc_body_poses(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    algorithms.run_body_poses[Lanes](job.model, p, q, work, out)
+    """One body at a time, into rows of doubles, (MBT_W, num_bodies, 4, 4): stores go on while the next is computed."""
+    cdef const Model* m = job.model
+    cdef Lanes* sin_q = work + 16*m.num_mobods
+    cdef Lanes* cos_q = sin_q + m.angle_stride
+    cdef double* rows = <double*>out
+    cdef Lanes[16] X_WB
+    cdef int b
+    sincos_of_angles(q, m.angles, m.num_angles, sin_q, cos_q)
+    for b in range(m.num_bodies):
+        if b > 0 and m.joints[m.mobod[b]].node == b:
+            calc_node_pose[Lanes](m, m.mobod[b], p.mobods, q, sin_q, cos_q, work)
+        store_pose(calc_body_pose[Lanes](m, b, p.X_NB, work, X_WB), rows + 16*b, 16*m.num_bodies)
     return no_pivots()
 
 

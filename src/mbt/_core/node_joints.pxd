@@ -31,7 +31,6 @@ cdef inline void calc_X_PN(
 ) noexcept nogil:
     cdef T s, c_q
     cdef T R_FM[9]
-    cdef T p_FM[3]
     cdef T H[36]
     cdef int i, k
     if joint.kind == REVOLUTE_Z:
@@ -48,15 +47,24 @@ cdef inline void calc_X_PN(
         for i in range(3):
             X_PN.p[i] = X_PF.p[i] + X_PF.R[3*i + 2]*q[joint.q]
     else:
-        calc_across_pose(joint.type, joint.reversed, c, q + joint.q, R_FM, p_FM)
-        multiply_rotations(X_PF.R, R_FM, X_PN.R)
-        rotate(X_PF.R, p_FM, X_PN.p)
-        for i in range(3):
-            X_PN.p[i] = X_PN.p[i] + X_PF.p[i]
+        calc_general_X_PN(joint, c, X_PF, q, R_FM, X_PN)
         calc_across_H(joint.type, joint.reversed, c, q + joint.q, H)
         for k in range(joint.nv):
             rotate_inverse(R_FM, H + 6*k, H_N + 6*(joint.v + k))
             rotate_inverse(R_FM, H + 6*k + 3, H_N + 6*(joint.v + k) + 3)
+
+
+cdef inline void calc_general_X_PN(
+    const Joint* joint, const double* c, const Pose[T]* X_PF, const T* q, T* R_FM, Pose[T]* X_PN
+) noexcept nogil:
+    """The pose alone, of a general mobilizer."""
+    cdef T p_FM[3]
+    cdef int i
+    calc_across_pose(joint.type, joint.reversed, c, q + joint.q, R_FM, p_FM)
+    multiply_rotations(X_PF.R, R_FM, X_PN.R)
+    rotate(X_PF.R, p_FM, X_PN.p)
+    for i in range(3):
+        X_PN.p[i] = X_PN.p[i] + X_PF.p[i]
 
 
 cdef inline void calc_general_bias(

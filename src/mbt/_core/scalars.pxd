@@ -105,6 +105,8 @@ cdef extern from "scalars/transpose.hpp" namespace "MBT_NS" nogil:
     # The same with only `count` states (1 <= count <= MBT_W) in memory.
     void load_rows_partial(const double* rows, Py_ssize_t stride, int n, int count, Lanes* out)
     void store_rows_partial(const Lanes* lanes, double* rows, Py_ssize_t stride, int n, int count)
+    # A pose (4, 4) of MBT_W states; its last row is known, and not read.
+    void store_pose(const Lanes* X, double* rows, Py_ssize_t stride)
 
 
 cdef extern from "scalars/dual_rows.hpp" namespace "MBT_NS" nogil:

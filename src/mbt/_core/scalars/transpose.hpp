@@ -133,4 +133,25 @@ static inline void store_rows(const Lanes* in, double* rows, std::ptrdiff_t stri
   store_rows_partial(in, rows, stride, n, MBT_W);
 }
 
+// A pose (4, 4) of W states. Its last row is known, and not read.
+static MBT_INLINE void store_pose(const Lanes* X, double* rows, std::ptrdiff_t stride) {
+  if (MBT_W == 8) {
+    const Lanes last[8] = {X[8], X[9], X[10], X[11], Lanes(0.0), Lanes(0.0), Lanes(0.0), Lanes(1.0)};
+    Lanes first_half[MBT_W], second_half[MBT_W];
+    transpose(X, first_half);
+    transpose(last, second_half);
+    // Both cache lines of a state, one after the other.
+    for (int l = 0; l < MBT_W; ++l, rows += stride) {
+      store(rows, first_half[l].r);
+      store(rows + 8, second_half[l].r);
+    }
+  } else {
+    store_rows(X, rows, stride, 12);
+    for (int l = 0; l < MBT_W; ++l, rows += stride) {
+      rows[12] = rows[13] = rows[14] = 0.0;
+      rows[15] = 1.0;
+    }
+  }
+}
+
 }  // namespace MBT_NS
