@@ -92,9 +92,11 @@ def test_a_second_thread_is_refused(name: str, shape: tuple[int, ...]) -> None:
     tree, element = make_tree()
     context = tree.create_default_context(shape)
     context.q = [0.5]
-    with computing(element, lambda: tree.calc_forward_dynamics(context)) as results:
-        with pytest.raises(mbt.ConcurrentUseError, match="one Context per thread"):
-            USES[name](tree, context)
+    with (
+        computing(element, lambda: tree.calc_forward_dynamics(context)) as results,
+        pytest.raises(mbt.ConcurrentUseError, match="one Context per thread"),
+    ):
+        USES[name](tree, context)
     # Neither call has changed anything.
     (vdot,) = results
     np.testing.assert_array_equal(context.q, np.full((*shape, 1), 0.5))
@@ -108,12 +110,16 @@ def test_a_second_thread_is_refused(name: str, shape: tuple[int, ...]) -> None:
 def test_energies_and_cache_entries_keep_others_out(shape: tuple[int, ...]) -> None:
     tree, element = make_tree()
     context = tree.create_default_context(shape)
-    with computing(element, lambda: tree.calc_potential_energy(context)):
-        with pytest.raises(mbt.ConcurrentUseError):
-            tree.calc_kinetic_energy(context)
-    with computing(element, lambda: element.calc_potential_energy(context)):
-        with pytest.raises(mbt.ConcurrentUseError):
-            tree.calc_kinetic_energy(context)
+    with (
+        computing(element, lambda: tree.calc_potential_energy(context)),
+        pytest.raises(mbt.ConcurrentUseError),
+    ):
+        tree.calc_kinetic_energy(context)
+    with (
+        computing(element, lambda: element.calc_potential_energy(context)),
+        pytest.raises(mbt.ConcurrentUseError),
+    ):
+        tree.calc_kinetic_energy(context)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -39,7 +39,8 @@ class Context(ContextCore):
     ``deepcopy`` of something that holds the tree as well, one of the copy of that tree. A pickle includes the
     tree.
 
-    Made by ``tree.create_default_context()``. Use one Context per thread; the tree may be shared.
+    Made by ``tree.create_default_context()``. Use one Context per thread; the tree may be shared. A thread
+    that uses a Context which another one is computing with gets a `ConcurrentUseError`.
 
     Attributes
     ----------
