@@ -305,3 +305,40 @@ def test_stateless_functions_give_the_same(with_users: bool) -> None:
     for a, b in pairs:
         scale = max(1.0, float(np.max(np.abs(b))))
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * scale)
+
+
+class Boom(Telescope):
+    """Without the turn: NumPy knows no sine of an object."""
+
+    def do_calc_pose_in_body_frame(self, parameters: mbt.Parameters) -> Any:
+        return mbt.math.make_pose([parameters.get_numeric_parameter(self.place)[..., 0], 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("scalar", "frame_type"), [("autodiff", Telescope), ("mpmath", Boom), ("sympy", Boom)]
+)
+def test_the_same_code_serves_other_scalars(scalar: str, frame_type: type[Telescope]) -> None:
+    tree = mbt.MultibodyTree()
+    frame = tree.add_frame(frame_type("frame", tree.world_body))
+    tree.finalize()
+    twin = tree.clone_to_scalar(scalar)
+    single, of_scalar = tree.create_default_context(), twin.create_default_context()
+    variant: Any = twin.get_variant(frame)
+    for context, own in ((single, frame), (of_scalar, variant)):
+        context.set_numeric_parameter(own.place, [0.75, 0.5])
+    got = variant.calc_pose_in_body_frame(of_scalar)
+    numbers = got.value if scalar == "autodiff" else np.array(got.tolist(), dtype=float)
+    np.testing.assert_allclose(numbers, frame.calc_pose_in_body_frame(single), rtol=0, atol=1e-15)
+
+
+def test_forces_to_add_to_have_the_axes_of_the_batch() -> None:
+    tree = tree_without_users()
+    context = make_batch(tree, (2, 3))
+    joint, body = tree.joints[1], tree.bodies[2]
+    for wrong in ((), (3,), (3, 2)):
+        forces = mbt.MultibodyForces(tree, wrong)
+        with pytest.raises(mbt.ShapeError, match=r"forces: expected batch shape \(2, 3\)"):
+            joint.add_in_damping(context, forces)
+        with pytest.raises(mbt.ShapeError, match=r"forces: expected batch shape \(2, 3\)"):
+            body.add_in_force(context, [0, 0, 0], np.ones(6), body.body_frame, forces)
+        assert forces == mbt.MultibodyForces(tree, wrong)

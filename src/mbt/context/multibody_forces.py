@@ -140,13 +140,23 @@ class MultibodyForces:
 
     def _add_to_body(self, node: int, F_Bo_W: FloatArray) -> None:
         """Add a force on one body, (..., 6)."""
+        self._check_lead(F_Bo_W.shape[:-1])
         self._body_forces[..., node, :] += F_Bo_W
 
     def _add_to_dofs(self, start: int, tau: FloatArray) -> None:
         """Add forces along the velocities from `start` on, (..., n)."""
+        self._check_lead(tau.shape[:-1])
         self._generalized_forces[..., start : start + tau.shape[-1]] += tau
 
     # Checks.
+
+    def _check_lead(self, lead: tuple[int, ...]) -> None:
+        """Check that what is added has these batch axes, or some that broadcast to them."""
+        if lead not in ((), self.batch_shape):
+            try:
+                np.broadcast_to(np.empty(lead), self.batch_shape)
+            except ValueError:
+                raise ShapeError(f"forces: expected batch shape {lead}, got {self.batch_shape}") from None
 
     def check_has_right_size_for_model(self, tree: MultibodyTree) -> bool:
         """Return whether these forces have the sizes of a tree, which need not be the one they are for.
