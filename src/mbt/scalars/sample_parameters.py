@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,72 +11,122 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.instance_state import IndexArray
 
+    # Entries that each sample has of its own, (k,), the first and the last of them, and their values,
+    # (num_samples, k).
+    Block = tuple[IndexArray, int, int, FloatArray]
+
 __all__ = ["SampleParameters"]
 
 
 class SampleParameters:
     """One vector of parameters for each sample. Nothing is written in place.
 
+    What differs from sample to sample is kept as it was set, part by part: to set one part costs no more when
+    there are many. `columns` and `rows` put them together when they are asked for.
+
     Attributes
     ----------
     common : ndarray, shape (n,)
         Those that all samples have.
-    columns : ndarray of int, shape (k,)
-        The entries that each sample has of its own, in ascending order.
-    rows : ndarray, shape (num_samples, k)
-        These, of each sample.
+    batch_shape : tuple of int
+        Leading axes.
     """
 
-    __slots__ = ("batch_shape", "columns", "common", "rows")
+    __slots__ = ("_blocks", "_whole", "batch_shape", "common")
 
-    def __init__(
-        self, common: FloatArray, columns: IndexArray, rows: FloatArray, batch_shape: tuple[int, ...]
-    ) -> None:
+    def __init__(self, common: FloatArray, blocks: tuple[Block, ...], batch_shape: tuple[int, ...]) -> None:
         self.common = common
-        self.columns = columns
-        self.rows = rows
         self.batch_shape = batch_shape
-        for array in (common, columns, rows):
-            array.flags.writeable = False
+        self._blocks = blocks
+        self._whole: tuple[IndexArray, FloatArray] | None = None
+        common.flags.writeable = False
 
     @classmethod
     def all_equal(cls, common: FloatArray, batch_shape: tuple[int, ...]) -> SampleParameters:
         """Return parameters that are the same in all samples."""
-        rows = np.empty((int(np.prod(batch_shape)), 0))
-        return cls(common, np.empty(0, dtype=np.intp), rows, batch_shape)
+        return cls(common, (), batch_shape)
+
+    @property
+    def columns(self) -> IndexArray:
+        """The entries that each sample has of its own, (k,)."""
+        return self._assemble()[0]
+
+    @property
+    def rows(self) -> FloatArray:
+        """Their values, (num_samples, k)."""
+        return self._assemble()[1]
+
+    def _assemble(self) -> tuple[IndexArray, FloatArray]:
+        if self._whole is None:
+            count = math.prod(self.batch_shape)
+            columns = np.concatenate([np.empty(0, dtype=np.intp), *(block[0] for block in self._blocks)])
+            rows = np.concatenate([np.empty((count, 0)), *(block[3] for block in self._blocks)], axis=1)
+            for array in (columns, rows):
+                array.flags.writeable = False
+            self._whole = columns, rows
+        return self._whole
 
     def __getitem__(self, key: tuple[Any, Any]) -> FloatArray:
         """Return ``[..., part]``: (m,) where all samples agree, else (*batch_shape, m)."""
         _, part = key
         common: FloatArray = self.common[part]
-        wanted = np.arange(self.common.size)[part]
-        is_own = np.isin(wanted, self.columns)
-        if not is_own.any():
-            return common.copy()
-        values = np.array(np.broadcast_to(common, (len(self.rows), common.size)))
-        values[:, is_own] = self.rows[:, np.searchsorted(self.columns, wanted[is_own])]
-        return values.reshape(*self.batch_shape, common.size)
+        first, end, _ = part.indices(self.common.size)
+        values = None
+        for columns, least, most, rows in self._blocks:
+            if most < first or least >= end:
+                continue
+            is_wanted = (columns >= first) & (columns < end)
+            if is_wanted.any():
+                if values is None:
+                    values = np.array(np.broadcast_to(common, (len(rows), common.size)))
+                values[:, columns[is_wanted] - first] = rows[:, is_wanted]
+        return common.copy() if values is None else values.reshape(*self.batch_shape, common.size)
 
     def replaced(self, places: IndexArray, values: FloatArray) -> SampleParameters:
         """Return parameters with other values, (m,) or (*batch_shape, m), at some places."""
-        rest = ~np.isin(self.columns, places)
-        columns, rows, common = self.columns[rest], self.rows[:, rest], self.common
+        if not places.size:
+            return self
+        first, last = int(places.min()), int(places.max())
+        blocks = []
+        for block in self._blocks:
+            columns, least, most, rows = block
+            if least <= last and most >= first:
+                rest = ~np.isin(columns, places)
+                if not rest.any():
+                    continue
+                if not rest.all():
+                    block = _block(columns[rest], rows[:, rest])
+            blocks.append(block)
+        common = self.common
         if values.ndim == 1:
             common = common.copy()
             common[places] = values
         else:
-            columns = np.concatenate([columns, places])
-            rows = np.concatenate([rows, values.reshape(len(rows), len(places))], axis=1)
-            order = np.argsort(columns)
-            columns, rows = columns[order], np.ascontiguousarray(rows[:, order])
-        return SampleParameters(common, columns, np.ascontiguousarray(rows), self.batch_shape)
+            blocks.append(_block(places, values.reshape(math.prod(self.batch_shape), places.size)))
+        return SampleParameters(common, tuple(blocks), self.batch_shape)
 
     def of_sample(self, i: int) -> FloatArray:
         """Return the vector of one sample, counted in C order."""
         vector = self.common.copy()
-        vector[self.columns] = self.rows[i]
+        for columns, _, _, rows in self._blocks:
+            vector[columns] = rows[i]
         return vector
 
     def copy(self) -> SampleParameters:
         """Return these: they never change."""
         return self
+
+    def __reduce__(self) -> Any:
+        """Pickle as arrays."""
+        return _restore, (self.common, self.columns, self.rows, self.batch_shape)
+
+
+def _block(columns: IndexArray, rows: FloatArray) -> Block:
+    return columns, int(columns.min()), int(columns.max()), rows
+
+
+def _restore(
+    common: FloatArray, columns: IndexArray, rows: FloatArray, batch_shape: tuple[int, ...]
+) -> SampleParameters:
+    blocks = (_block(columns, rows),) if columns.size else ()
+    return SampleParameters(common, blocks, batch_shape)
