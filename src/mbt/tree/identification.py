@@ -55,7 +55,8 @@ class Identification(NamedCoordinates, TreeCore):
         context : Context
             Of this tree.
         pi : array_like, shape (10 (num_bodies - 1),)
-            As `get_inertial_parameters` returns it.
+            As `get_inertial_parameters` returns it. In a batch one vector for all samples, or one for each,
+            with leading axes that broadcast.
         skip_validity_check : bool, optional
             Accept inertias that no physical body has. A negative mass is refused all the same, and mass
             moment or inertia without mass.
@@ -63,7 +64,8 @@ class Identification(NamedCoordinates, TreeCore):
         Raises
         ------
         InvalidInertiaError
-            When no physical body has the parameters of one; nothing is set then.
+            When no physical body has the parameters of one; nothing is set then. In a batch the message
+            names the sample.
             `mbt.math.nearest_physically_consistent_inertia` finds some that one has.
         ArgumentValueError
             When a number is not finite.
@@ -124,6 +126,7 @@ class Identification(NamedCoordinates, TreeCore):
         ----------
         context : Context, optional
             Of this tree, for the poses of frames and gravity. It is not changed. By default a default one.
+            In a batch these must be the same in all samples.
         num_states : int, optional
             Number of random states. Less than ten may miss parameters.
         seed : int, optional
@@ -140,7 +143,7 @@ class Identification(NamedCoordinates, TreeCore):
         ------
         ArgumentTypeError, ArgumentValueError
             When `num_states` is no positive int, `seed` no int >= 0, or `tolerance` no positive number
-            below 1.
+            below 1; or when frames or gravity differ between the samples of a batch.
         ContextMismatchError
             When `context` belongs to another tree.
         SingularityError
