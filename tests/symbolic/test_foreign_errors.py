@@ -44,7 +44,8 @@ class Number:
         Number.alive += 1
 
     def __del__(self) -> None:
-        Number.alive -= 1
+        # At the end of the interpreter the name of the class is gone.
+        type(self).alive -= 1
 
     @staticmethod
     def run(function: Callable[..., float], *operands: Number) -> Any:

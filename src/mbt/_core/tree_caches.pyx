@@ -189,7 +189,7 @@ cdef class TreeCaches:
         >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
         >>> tree.finalize()
         >>> context = tree.create_default_context(batch_shape=3)
-        >>> rod.set_mass(context, [1.0, 2.0, 3.0])
+        >>> rod = rod.set_mass(context, [1.0, 2.0, 3.0])
         >>> tree.calc_mass_matrix(context).ravel()
         array([0.25, 0.5 , 0.75])
         """
