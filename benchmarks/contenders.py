@@ -354,7 +354,7 @@ class WithContext(Functional):
             "variable": clone.create_default_context(),
             "inverse_dynamics_of_variables": clone.calc_inverse_dynamics,
             "forward_dynamics_of_variables": clone.calc_forward_dynamics,
-            "context": self.tree.create_default_context(),
+            "context": self.tree.create_default_context(self.shape),
             "inverse_dynamics": self.tree.calc_inverse_dynamics,
             "mass_matrix": self.tree.calc_mass_matrix,
             "forward_dynamics": self.tree.calc_forward_dynamics,
@@ -374,3 +374,18 @@ class WithContext(Functional):
 
     def in_terms_of_mbt(self, function: str, state: State, result: Any) -> Array:
         return result if function in GRADIENTS else super().in_terms_of_mbt(function, state, result)
+
+
+class ContextInBatches(BatchContender, WithContext):
+    """The methods of a tree on a Context of many states."""
+
+    calls: ClassVar = {
+        function: calls for function, calls in WithContext.calls.items() if function not in GRADIENTS
+    }
+
+    def load(self) -> None:
+        self.shape = (self.size,)
+        super().load()
+
+
+WithContext.batched = ContextInBatches
