@@ -276,6 +276,21 @@ def test_spatial_inertia_of_a_body() -> None:
         body.set_spatial_inertia_in_body_frame(context, nested)
 
 
+def test_mass_properties_of_many_samples_elsewhere() -> None:
+    tree = tree_without_users()
+    context = make_batch(tree, SHAPE)
+    body = tree.bodies[3]
+    body.set_mass(context, np.arange(6.0).reshape(SHAPE))
+    M = body.calc_spatial_inertia_in_body_frame(context)
+    pi, J = mbt.math.calc_inertial_parameters(M), mbt.math.calc_pseudo_inertia(M)
+    for i in np.ndindex(SHAPE):
+        np.testing.assert_array_equal(pi[i], mbt.math.calc_inertial_parameters(M[i]))
+        np.testing.assert_array_equal(J[i], mbt.math.calc_pseudo_inertia(M[i]))
+    # A body has those of one state by default.
+    with pytest.raises(mbt.ShapeError, match="'link': M_BBo_B: expected mass properties of one state"):
+        mbt.RigidBody("link", M)
+
+
 def test_a_mass_centre_too_far_away_in_one_sample() -> None:
     tree = tree_without_users()
     body = tree.bodies[3]

@@ -30,7 +30,7 @@ def calc_inertial_parameters(M_SP_E: SpatialInertia) -> FloatArray:
 
     Returns
     -------
-    ndarray, shape (10,)
+    ndarray, shape (10,), or (..., 10) of a batch
         ``[m, m c (3), Ixx, Ixy, Iyy, Ixz, Iyz, Izz]`` [kg, kg m, kg m^2] with the position c of the mass
         centre from P, and the rotational inertia about P; products of inertia as they stand in the matrix.
 
@@ -40,7 +40,11 @@ def calc_inertial_parameters(M_SP_E: SpatialInertia) -> FloatArray:
     """
     _check_spatial_inertia(M_SP_E)
     I = M_SP_E.calc_rotational_inertia()  # noqa: E741 - the field's symbol
-    return np.array([M_SP_E.mass, *M_SP_E.calc_com_moment(), *I[_ROWS, _COLUMNS]])
+    moment = M_SP_E.calc_com_moment()
+    # Of the samples of a batch there are many.
+    mass = np.asarray(M_SP_E.mass)[..., np.newaxis]
+    parameters: FloatArray = np.concatenate([mass, moment, I[..., _ROWS, _COLUMNS]], axis=-1)
+    return parameters
 
 
 def make_spatial_inertia(pi: object, *, skip_validity_check: bool = False) -> SpatialInertia:

@@ -15,6 +15,7 @@ from mbt.errors import (
 )
 from mbt.math.arrays import FloatArray
 from mbt.math.leading_axes import cut, join, rotate
+from mbt.math.numbers import DOUBLES
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 from mbt.tree.body_motion import BodyMotion
@@ -91,6 +92,7 @@ class RigidBody(BodyMotion):
                 f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia (SpatialInertia.zero() if massless), "
                 f"got {type(M_BBo_B).__name__}"
             )
+        DOUBLES.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")
         self._M_BBo_B = M_BBo_B
         self._body_frame = BodyFrame(self)
         # Known once the tree is finalized.
