@@ -225,6 +225,8 @@ class ScalarKinematics:
         ):
             raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,)).copy()
+        if c.batch_shape:
+            vdot = np.array(np.broadcast_to(vdot, (*c.batch_shape, self.tree.num_velocities)))
         A_WB = self.calc_spatial_accelerations_from_vdot(c, vdot, pc=pc, vc=vc)
         fresh = ScalarAccelerationKinematics(c, A_WB, vdot)
         return fresh if ac is None else ac._take(fresh)
