@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +74,48 @@ class BatchContext(ScalarContext):
 
     def _take(self, value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
         return self._spread(self._numbers.as_float_array(value, name, shape), len(shape))
+
+    @property
+    def q(self) -> FloatArray:
+        """Generalized positions, (*batch_shape, num_positions); read-only, write with ``context.q = ...``."""
+        q: FloatArray = self._q
+        return q
+
+    @q.setter
+    def q(self, value: object) -> None:
+        array = self._numbers.as_float_array(value, "q", (self.tree.num_positions,))
+        with self._exclusive():
+            self._set_core("q", array)
+            self._overwrite("q", array)
+
+    @property
+    def v(self) -> FloatArray:
+        """Generalized velocities, (*batch_shape, num_velocities); read-only, as `q`."""
+        v: FloatArray = self._v
+        return v
+
+    @v.setter
+    def v(self, value: object) -> None:
+        array = self._numbers.as_float_array(value, "v", (self.tree.num_velocities,))
+        with self._exclusive():
+            self._check_locked(array)
+            self._set_core("v", array)
+            self._overwrite("v", array)
+
+    def _overwrite(self, name: str, values: FloatArray) -> None:
+        """Set q or v, in the memory of the old one unless somebody holds that."""
+        setattr(self._engine, name, None)
+        self._stale.add(name)
+        old = getattr(self, "_" + name)
+        memory = old.base
+        # Fresh memory costs page faults. One reference is that of this Context, or of the array, one the
+        # variable here, one the argument.
+        if sys.getrefcount(old) > 3 or sys.getrefcount(memory) > 3:
+            setattr(self, "_" + name, self._spread(values, 1))
+            return
+        memory.flags.writeable = True
+        memory[...] = values
+        memory.flags.writeable = False
 
     def _take_time(self, value: object) -> FloatArray:
         return self._take(value, "time", ())
