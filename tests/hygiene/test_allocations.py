@@ -108,6 +108,21 @@ for model, tree, (context, other) in models():
         inverse(context, vdot, include_force_elements=True, out=tau)
         forward(context, tau, out=vdot)
     result[f"{model} control loop"] = allocations(control_loop)
+    n, nv = int(sys.argv[2]), tree.num_velocities
+    batch = tree.create_default_context(n)
+    batch_states = itertools.cycle([np.tile(c.q, (n, 1)) for c in (context, other)])
+    batch_vdot, batch_tau, matrices = np.ones((n, nv)), np.ones((n, nv)), np.empty((n, nv, nv))
+    three = tuple(np.empty((3, n, nv, nv)))
+    def set_state():
+        batch.q, batch.v = next(batch_states), batch_vdot
+    for name, f in {
+        "state": set_state,
+        "inverse": lambda: inverse(batch, batch_vdot, include_force_elements=True, out=batch_tau),
+        "forward": lambda: forward(batch, batch_tau, out=batch_vdot),
+        "mass matrix": lambda: tree.calc_mass_matrix(batch, out=matrices),
+        "derivatives": lambda: tree.calc_inverse_dynamics_derivatives(batch, batch_vdot, out=three),
+    }.items():
+        result[f"{model} Context of a batch: {name}"] = allocations(f, count_bytes, repeat=2) / 2
 print(json.dumps(result))
 """
 
@@ -156,3 +171,9 @@ def test_no_allocation(counts: dict[str, float], model: str, name: str) -> None:
 def test_nothing_that_grows_with_the_batch(counts: dict[str, float], model: str, name: str) -> None:
     """Copies of the least argument of such a batch would be larger."""
     assert counts[f"{model} batch {name}"] < SMALL
+
+
+@pytest.mark.parametrize("name", ["state", "inverse", "forward", "mass matrix", "derivatives"])
+@pytest.mark.parametrize("model", ["mixed8", "humanoid", "everything"])
+def test_nothing_that_grows_with_a_context(counts: dict[str, float], model: str, name: str) -> None:
+    assert counts[f"{model} Context of a batch: {name}"] < SMALL
