@@ -28,12 +28,12 @@ cdef check_elements(tree, CompiledModel compiled, const double* q)
 cdef add_forces_operands(tree, external_forces, list names, list values, list cores, const Model* m)
 
 
-cdef inline bint has_singular_map(const Model* m, const double* q) noexcept nogil:
-    """Whether qdot = N(q) v is undefined at these positions, of some mobilizer."""
+cdef inline bint has_singular_map(const Model* m, const double* q, int node) noexcept nogil:
+    """Whether qdot = N(q) v is undefined at these positions, of one mobilizer, or of any where `node` is negative."""
     cdef int k, b
     for k in range(m.num_map_checked):
         b = m.map_checked[k]
-        if map_is_singular(m.type[b], q + m.q_start[b]):
+        if (node < 0 or b == node) and map_is_singular(m.type[b], q + m.q_start[b]):
             return True
     return False
 

@@ -133,7 +133,7 @@ cdef struct Job:
     Py_ssize_t num_columns
     int changed                  # by them, see derive_parameters
     bint is_checked              # samples where a mobilizer has no pose are NaN
-    bint has_rates               # and where qdot = N(q) v is undefined
+    bint has_rates               # and where qdot = N(q) v is undefined, of the mobilizer `index` or of any
     const Parameters[double]* checked_parameters  # and where an element of these has no force; NULL: none
     const Operand* operands      # q, v, and the parts of the third input
     int num_operands
@@ -560,7 +560,7 @@ cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept n
     cdef const double* row
     cdef double* own
     cdef Py_ssize_t k
-    if is_singular(job.model, q) or (job.has_rates and has_singular_map(job.model, q)):
+    if is_singular(job.model, q) or (job.has_rates and has_singular_map(job.model, q, job.index)):
         return True
     if p == NULL:
         return False
