@@ -18,7 +18,7 @@ _WANTED = f"a whole number from 1 to {_MOST_THREADS}"
 
 
 def get_num_threads() -> int:
-    """Return how many threads a batch of `mbt.functional` may use.
+    """Return how many threads a batch may use, of `mbt.functional` or of a Context.
 
     The default is the environment variable ``MBT_NUM_THREADS`` at import, without it ``OMP_NUM_THREADS``
     (which joblib and dask set in their workers), without that the number of processors that this process
@@ -34,7 +34,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Let batches of `mbt.functional` use up to `n` threads, the calling one included.
+    """Let batches use up to `n` threads, the calling one included.
 
     Results do not depend on it, to the last bit. A batch uses fewer threads when it has less than
     50 microseconds of work for each.

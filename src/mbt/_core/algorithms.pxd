@@ -7,7 +7,6 @@ zero for the bias term.
 from mbt._core.force_elements cimport acts_on_joint, calc_forces_on_ends
 from mbt._core.model cimport ForceElement, Model, Switches
 from mbt._core.passes cimport element_forces
-from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix

@@ -1,5 +1,7 @@
 """A Context and its caches."""
 
+cimport numpy as cnp
+
 from mbt._core.model cimport CompiledModel, Derived, Switches
 
 
@@ -7,6 +9,12 @@ cdef class Memory:
     """Doubles that arrays handed out share. No array owns them, so none can resize or unlock them."""
     cdef double* data
     cdef Py_ssize_t size
+
+
+cdef class SampleVectors:
+    cdef Memory memory
+    cdef tuple shape
+    cdef int read_shape(self, cnp.npy_intp* shape)
 
 
 cdef class PositionKinematicsCache:
@@ -60,6 +68,7 @@ cdef class ContextCore:
     cdef unsigned long long time_serial, q_serial, v_serial, parameter_serial, input_serial, switch_serial
     # The thread in a call that others may come between, and how many such calls of it are nested.
     cdef unsigned long user
+    cdef long process                        # of that thread
     cdef int num_uses
     cdef PositionKinematicsCache _pc
     cdef VelocityKinematicsCache _vc

@@ -11,6 +11,8 @@ from mbt._core.door cimport adopt, data, in1, new_read_only
 from mbt._core.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 
+import math
+
 import numpy as np
 
 from mbt.math.read_only import ReadOnlyArray
@@ -20,6 +22,9 @@ adopt(ReadOnlyArray)
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject* o) nogil
+
+cdef extern from "process.hpp" namespace "MBT_NS" nogil:
+    long process_id()
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() nogil
@@ -245,6 +250,34 @@ cdef _rows6(object owner, cnp.npy_intp count, double* memory):
     return _view(owner, 2, shape, memory)
 
 
+cdef class SampleVectors:
+    """A vector for each sample of a batch, in memory that is used again when nobody holds an array of it."""
+
+    def __cinit__(self, tuple shape):
+        self.shape = shape
+        self.memory = Memory(math.prod(shape))
+
+    @property
+    def array(self):
+        """All vectors, read-only, of the shape given."""
+        cdef cnp.npy_intp[32] shape
+        return _view(self.memory, self.read_shape(shape), shape, self.memory.data)
+
+    def set(self, values):
+        """Set all vectors, or each to the same one."""
+        cdef cnp.npy_intp[32] shape
+        cdef int ndim = self.read_shape(shape)
+        if Py_REFCNT(<PyObject*>self.memory) > 1:
+            self.memory = Memory(self.memory.size)
+        np.copyto(cnp.PyArray_SimpleNewFromData(ndim, shape, cnp.NPY_DOUBLE, self.memory.data), values)
+
+    cdef int read_shape(self, cnp.npy_intp* shape):
+        cdef int i
+        for i in range(len(self.shape)):
+            shape[i] = self.shape[i]
+        return len(self.shape)
+
+
 # Context --------------------------------------------------------------------------------------------------------
 
 # Imported at the first use, and kept: looking it up takes longer than reading an angle.
@@ -256,6 +289,7 @@ cdef class Exclusive:
     def __enter__(self):
         self.context.check_user()
         self.context.user = PyThread_get_thread_ident()
+        self.context.process = process_id()
         self.context.num_uses += 1
 
     def __exit__(self, *error):
@@ -284,7 +318,12 @@ cdef class ContextCore:
         return exclusive
 
     cdef int check_user(self) except -1:
-        if self.user != 0 and self.user != PyThread_get_thread_ident():
+        if self.user == 0 or self.user == PyThread_get_thread_ident():
+            return 0
+        if self.process != process_id():
+            # A child after `fork`: the thread is not here.
+            self.user = self.num_uses = 0
+        else:
             from mbt.context.checks import raise_concurrent_use
             raise_concurrent_use()
         return 0
@@ -362,6 +401,7 @@ cdef class ContextCore:
     def applied_forces(self):
         """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
         if self._applied_forces is None:
+            self.check_user()
             from mbt.context.multibody_forces import MultibodyForces
             self._applied_forces = MultibodyForces(self.tree)
         return self._applied_forces

@@ -29,12 +29,6 @@ cdef inline object in1(object value, str name, cnp.npy_intp n):
     return convert(value, name, (n,))
 
 
-cdef inline object in2(object value, str name, cnp.npy_intp n0, cnp.npy_intp n1):
-    if is_array2(value, n0, n1):
-        return value
-    return convert(value, name, (n0, n1))
-
-
 cdef inline object out1(object out, str name, cnp.npy_intp n):
     if out is None:
         return new1(n)

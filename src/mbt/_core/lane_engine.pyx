@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 from mbt._core cimport algorithms, derivative_algorithms, kernels
 from mbt._core.batch cimport Batch, Operand, has_singular_map, is_singular
 from mbt._core.context cimport ContextCore
-from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters, section_of
+from mbt._core.derived_parameters cimport EVERYTHING, FRAMES, count_derived, derive_parameters, section_of
 from mbt._core.door cimport adopt, data, in1, size
 from mbt._core.model cimport CompiledModel, Derived, Model, ParameterLayout, Switches
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
@@ -79,9 +79,12 @@ cdef class LaneParameters:
         free_aligned(self.memory)
 
 
-cdef LaneParameters defaults_of(CompiledModel compiled):
+cpdef LaneParameters lane_parameters(CompiledModel compiled, vector):
+    """What kernels read of one parameter vector; of the default one always the same object."""
+    if vector is not compiled.default_parameters:
+        return LaneParameters(compiled, vector)
     if compiled.lane_defaults is None:
-        compiled.lane_defaults = LaneParameters(compiled, compiled.default_parameters)
+        compiled.lane_defaults = LaneParameters(compiled, vector)
     return compiled.lane_defaults
 
 
@@ -132,6 +135,7 @@ cdef struct Job:
     const Py_ssize_t* columns
     Py_ssize_t num_columns
     int changed                  # by them, see derive_parameters
+    bint moves_elements          # whether they do
     bint is_checked              # samples where a mobilizer has no pose are NaN
     bint has_rates               # and where qdot = N(q) v is undefined, of the mobilizer `index` or of any
     const Parameters[double]* checked_parameters  # and where an element of these has no force; NULL: none
@@ -157,7 +161,7 @@ cdef int run_batch(
     The operands of `batch` are q, v and the third input, as far as the quantity has them; `with_forces` says that
     forces on bodies and generalized forces follow, which act too. `outputs` have the shape of the batch in front.
     """
-    cdef LaneParameters defaults = defaults_of(compiled)
+    cdef LaneParameters defaults = lane_parameters(compiled, compiled.default_parameters)
     cdef Job job
     set_up(&job, compiled, quantity, index, batch.count, outputs)
     job.parameters = &defaults.parameters
@@ -206,6 +210,8 @@ def evaluate(
         job.num_columns = len(columns)
         for i in range(job.num_columns):
             job.changed |= section_of(&compiled.layout, job.columns[i])
+            job.moves_elements |= job.columns[i] >= compiled.layout.force_element
+        job.moves_elements |= job.changed & FRAMES != 0
         job.parameter_rows = operand(rows, "rows", count, job.num_columns)
     operands[0] = operand(q, "q", count, m.num_positions)
     operands[1] = operand(v, "v", count, m.num_velocities)
@@ -250,6 +256,7 @@ cdef int set_up(
     job.columns = NULL
     job.num_columns = 0
     job.changed = 0
+    job.moves_elements = False
     job.is_checked = False
     job.has_rates = False
     job.checked_parameters = NULL
@@ -564,7 +571,7 @@ cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept n
         return True
     if p == NULL:
         return False
-    if job.num_columns:
+    if job.moves_elements:
         own = memory + kernels.work_size(job.model)
         row = job.parameter_rows.data + job.parameter_rows.stride*i
         memcpy(own, job.common, job.layout.size*sizeof(double))

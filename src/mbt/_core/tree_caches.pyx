@@ -225,7 +225,7 @@ cdef class TreeCaches:
         cdef PositionKinematicsCache cache
         if pc is None:
             cache = PositionKinematicsCache(c.compiled)
-        elif isinstance(pc, PositionKinematicsCache) and (<PositionKinematicsCache>pc).compiled is c.compiled:
+        elif type(pc) is PositionKinematicsCache and (<PositionKinematicsCache>pc).compiled is c.compiled:
             cache = pc
         else:
             from mbt.context.checks import raise_foreign_cache
@@ -257,7 +257,7 @@ cdef class TreeCaches:
         cdef VelocityKinematicsCache cache
         if vc is None:
             cache = VelocityKinematicsCache(c.compiled)
-        elif isinstance(vc, VelocityKinematicsCache) and (<VelocityKinematicsCache>vc).compiled is c.compiled:
+        elif type(vc) is VelocityKinematicsCache and (<VelocityKinematicsCache>vc).compiled is c.compiled:
             cache = vc
         else:
             from mbt.context.checks import raise_foreign_cache

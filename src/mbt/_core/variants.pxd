@@ -6,7 +6,7 @@ together from these.
 
 from mbt._core cimport algorithms, derivative_algorithms
 from mbt._core.mobilizers cimport apply_Ndot, apply_Nplusdot, calc_across_Hdot
-from mbt._core.model cimport Model, ParameterLayout, Switches
+from mbt._core.model cimport Model, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces, calc_reaction_forces
 from mbt._core.passes.configuration cimport difference_positions, integrate_positions, normalize_positions
@@ -27,7 +27,7 @@ from mbt._core.passes.qdot_maps cimport (
 from mbt._core.passes.regressor cimport (
     calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_potential_energy_regressor,
 )
-from mbt._core.records cimport ArticulatedDof, Kinematics, Mobod, Parameters, Pivots, Pose
+from mbt._core.records cimport ArticulatedDof, Kinematics, Parameters, Pivots
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport copy, set_zero
 

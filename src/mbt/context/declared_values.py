@@ -137,9 +137,10 @@ class DeclaredValues:
 
     def _take(self, context: Context, parameters: Parameters) -> None:
         """Change the parameters, unless a frame has no pose with them that the Context can hold."""
-        self.place_frames(context, self.user_poses(context._numbers, parameters))
-        self.parameters = parameters
-        context._note_change("parameters")
+        with context._exclusive():
+            self.place_frames(context, self.user_poses(context._numbers, parameters))
+            self.parameters = parameters
+            context._note_change("parameters")
 
     # Discrete state.
 
@@ -152,10 +153,10 @@ class DeclaredValues:
         i = self._checked_discrete(index)
         size = self.declarations.discrete[i][1].size
         array = context._as_declared_vector(values, self._name("discrete", i), size, finite=False)
-        self.discrete_state[i] = array
-        self.discrete_serial += 1
         # Forces may depend on it.
         context._note_change("inputs")
+        self.discrete_state[i] = array
+        self.discrete_serial += 1
 
     def _checked_discrete(self, index: object) -> int:
         return as_index(index, "index", len(self.discrete_state), "discrete state")

@@ -152,11 +152,14 @@ class MultibodyForces:
 
     def _check_lead(self, lead: tuple[int, ...]) -> None:
         """Check that what is added has these batch axes, or some that broadcast to them."""
-        if lead not in ((), self.batch_shape):
-            try:
-                np.broadcast_to(np.empty(lead), self.batch_shape)
-            except ValueError:
-                raise ShapeError(f"forces: expected batch shape {lead}, got {self.batch_shape}") from None
+        if lead in ((), self.batch_shape):
+            return
+        try:
+            fits = np.broadcast_shapes(lead, self.batch_shape) == self.batch_shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ShapeError(f"forces: expected batch shape {lead}, got {self.batch_shape}")
 
     def check_has_right_size_for_model(self, tree: MultibodyTree) -> bool:
         """Return whether these forces have the sizes of a tree, which need not be the one they are for.

@@ -17,8 +17,8 @@ __all__ = ["cut", "entry_of", "flatten", "fold", "join", "rotate", "transpose"]
 
 def entry_of(vector: Any, i: int) -> Any:
     """Return entry `i` of the last axis: a number, or an array of the leading axes."""
-    # An array of objects would give one of no axes, not its object.
-    return vector[i] if vector.ndim == 1 else vector[..., i]
+    # An array of objects would give one of no axes, not its object. A copy has the entries side by side.
+    return vector[i] if vector.ndim == 1 else vector[..., i].copy()
 
 
 def transpose(matrix: Any) -> Any:

@@ -70,7 +70,7 @@ class Numbers:
 
     def entry(self, vector: Any, i: int) -> float:
         """Return entry `i` of the last axis as a number of its own, or the array of them all."""
-        return self.scalar(vector[i]) if vector.ndim == 1 else vector[..., i]
+        return self.scalar(vector[i]) if vector.ndim == 1 else vector[..., i].copy()
 
     def is_less(self, a: Any, b: Any) -> bool:
         """Whether a < b, as far as that is known."""

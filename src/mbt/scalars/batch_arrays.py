@@ -137,11 +137,12 @@ class BatchArrays(ScalarArrays):
             value = BatchSpatialInertia.stack(array)
         if not isinstance(value, BatchSpatialInertia):
             return super().as_inertia(value, name)
-        if value.batch_shape != self.batch_shape:
+        try:
+            return value.broadcast_to(self.batch_shape)
+        except ValueError:
             raise ShapeError(
                 f"{name}: expected mass properties of batch shape {self.batch_shape}, got {value.batch_shape}"
-            )
-        return value
+            ) from None
 
     def ratio(self, array: Any, divisor: Any) -> Any:
         """Return the quotient, and zero where the divisor is."""
@@ -329,7 +330,7 @@ class BatchArrays(ScalarArrays):
     ) -> None:
         """Fill `outputs`."""
         if engine.lanes is None:
-            engine.lanes = lane_engine.LaneParameters(engine.compiled, engine.parameters.common)
+            engine.lanes = lane_engine.lane_parameters(engine.compiled, engine.parameters.common)
         parameters = engine.parameters
         columns = rows = None
         if parameters.columns.size:

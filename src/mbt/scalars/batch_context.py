@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.context import ContextCore
+from mbt._core.context import ContextCore, SampleVectors
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces, as_batch_shape
 from mbt.context.user_forces import differentiate_user_forces
@@ -33,7 +32,7 @@ class BatchContext(ScalarContext):
     spares are common to all samples.
     """
 
-    __slots__ = ("_batch_shape",)
+    __slots__ = ("_batch_shape", "_vectors")
 
     def __new__(cls, tree: Any, batch_shape: tuple[int, ...] = ()) -> Any:
         """Make a Context."""
@@ -59,9 +58,13 @@ class BatchContext(ScalarContext):
 
     def _begin(self, tree: Any) -> None:
         super()._begin(tree)
-        self._q, self._v, self._actuation = (
-            self._spread(array, 1) for array in (self._q, self._v, self._actuation)
-        )
+        self._vectors = {
+            name: SampleVectors((*self._batch_shape, size))
+            for name, size in (("q", tree.num_positions), ("v", tree.num_velocities))
+        }
+        self._hold("q", self._q)
+        self._hold("v", self._v)
+        self._actuation = self._spread(self._actuation, 1)
         self._time = self._spread(np.zeros(()), 0)
 
     def _spread(self, array: FloatArray, num_axes: int) -> FloatArray:
@@ -75,47 +78,18 @@ class BatchContext(ScalarContext):
     def _take(self, value: object, name: str, shape: tuple[int, ...]) -> FloatArray:
         return self._spread(self._numbers.as_float_array(value, name, shape), len(shape))
 
-    @property
-    def q(self) -> FloatArray:
-        """Generalized positions, (*batch_shape, num_positions); read-only, write with ``context.q = ...``."""
-        q: FloatArray = self._q
-        return q
-
-    @q.setter
-    def q(self, value: object) -> None:
-        array = self._numbers.as_float_array(value, "q", (self.tree.num_positions,))
-        with self._exclusive():
-            self._set_core("q", array)
-            self._overwrite("q", array)
-
-    @property
-    def v(self) -> FloatArray:
-        """Generalized velocities, (*batch_shape, num_velocities); read-only, as `q`."""
-        v: FloatArray = self._v
-        return v
-
-    @v.setter
-    def v(self, value: object) -> None:
-        array = self._numbers.as_float_array(value, "v", (self.tree.num_velocities,))
-        with self._exclusive():
-            self._check_locked(array)
-            self._set_core("v", array)
-            self._overwrite("v", array)
-
-    def _overwrite(self, name: str, values: FloatArray) -> None:
-        """Set q or v, in the memory of the old one unless somebody holds that."""
+    def _hold(self, name: str, array: FloatArray) -> None:
+        # Whatever of these arrays nobody else holds is written again.
         setattr(self._engine, name, None)
-        self._stale.add(name)
-        old = getattr(self, "_" + name)
-        memory = old.base
-        # Fresh memory costs page faults. One reference is that of this Context, or of the array, one the
-        # variable here, one the argument.
-        if sys.getrefcount(old) > 3 or sys.getrefcount(memory) > 3:
-            setattr(self, "_" + name, self._spread(values, 1))
-            return
-        memory.flags.writeable = True
-        memory[...] = values
-        memory.flags.writeable = False
+        setattr(self, "_" + name, None)
+        for kept in ("position", "velocity", "acceleration"):
+            self._cached.pop(kept, None)
+        vectors = self._vectors[name]
+        try:
+            vectors.set(array)
+        finally:
+            setattr(self, "_" + name, vectors.array)
+            self._stale.add(name)
 
     def _take_time(self, value: object) -> FloatArray:
         return self._take(value, "time", ())
@@ -251,6 +225,15 @@ class BatchContext(ScalarContext):
         ]
         if problems:
             raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
+        for mobilizer in self.tree.mobilizers:
+            if mobilizer.has_quaternion_dofs:
+                start = mobilizer.position_start
+                squares = (self.q[..., start : start + 4] ** 2).sum(-1)
+                for i in np.argwhere(~((squares > 0.0) & np.isfinite(squares)))[:1]:
+                    raise ArgumentValueError(
+                        f"context: q[{', '.join(map(str, i))}, {start}:{start + 4}] is a quaternion that is "
+                        "zero, or too small or too large to normalize"
+                    )
 
     def __repr__(self) -> str:
         """Tell the sizes and the axes of the batch."""

@@ -48,6 +48,20 @@ class BatchSpatialInertia(ScalarSpatialInertia):
         shape: tuple[int, ...] = self._mass.shape
         return shape
 
+    def broadcast_to(self, batch_shape: tuple[int, ...]) -> BatchSpatialInertia:
+        """Return these with other leading axes, to which they broadcast.
+
+        Raises
+        ------
+        ValueError
+            When they do not.
+        """
+        if batch_shape == self.batch_shape:
+            return self
+        mass = np.broadcast_to(self._mass, batch_shape)
+        com = np.broadcast_to(self._com, (*batch_shape, 3))
+        return type(self)(mass, com, np.broadcast_to(self._unit_inertia.components, (*batch_shape, 6)))
+
     def __getitem__(self, index: Any) -> SpatialInertia:
         """Return the mass properties of one sample, or of some."""
         mass = self._mass[index]
@@ -150,6 +164,6 @@ def check_inertial_parameters(pi: FloatArray, labels: list[str], is_checked: boo
 
 
 def _frozen(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    copy = np.array(np.broadcast_to(array, shape))
+    copy = np.array(np.broadcast_to(array, shape), order="C")
     copy.flags.writeable = False
     return copy

@@ -35,22 +35,22 @@ class BatchMethods(ScalarMethods):
 
     __slots__ = ()
 
-    mobilizers: ClassVar[Any] = SimpleNamespace(
-        **{name: quiet(f) for name, f in inspect.getmembers(ScalarMethods.mobilizers, inspect.isfunction)}
-    )
+    mobilizers: ClassVar[Any] = SimpleNamespace()
 
 
-def _keeping_others_out(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of a Context `c` that other threads cannot use meanwhile."""
+def _keeping_others_out(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """Return a function during which other threads cannot use the Context at this place of its arguments."""
 
-    @wraps(method)
-    def call(self: BatchMethods, c: Any, *args: Any, **kwargs: Any) -> Any:
-        with c._exclusive():
-            return method(self, c, *args, **kwargs)
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with args[place]._exclusive():
+            return function(*args, **kwargs)
 
     return call
 
 
-for _name, _method in inspect.getmembers(ScalarMethods, inspect.isfunction):
-    if list(inspect.signature(_method).parameters)[1:2] == ["c"]:
-        setattr(BatchMethods, _name, quiet(_keeping_others_out(_method)))
+for _of, _to in ((ScalarMethods, BatchMethods), (ScalarMethods.mobilizers, BatchMethods.mobilizers)):
+    for _name, _function in inspect.getmembers(_of, inspect.isfunction):
+        _parameters = list(inspect.signature(_function).parameters)
+        if "c" in _parameters[:2] and _function.__module__.startswith("mbt.scalars"):
+            setattr(_to, _name, quiet(_keeping_others_out(_function, _parameters.index("c"))))

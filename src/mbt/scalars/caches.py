@@ -8,6 +8,7 @@ import numpy as np
 
 from mbt._core.context import (
     AccelerationKinematicsCache,
+    ContextCore,
     PositionKinematicsCache,
     VelocityKinematicsCache,
 )
@@ -41,14 +42,14 @@ class ScalarPositionKinematics(PositionKinematicsCache):
             self._parts = {"X_WB": context._numbers.frozen(X_WB)}
         else:
             self._parts = {}
-            self._take_parts(context, context._evaluate(Quantity.POSITION_KINEMATICS))
+            self._take_parts(context.tree, context._numbers, context._evaluate(Quantity.POSITION_KINEMATICS))
         self.serials = context._position_serials()
         # What is seldom asked for is computed then, from these, which never change.
-        self._inputs = (context, context.q, context._parameters)
+        self._inputs = (context.tree, context._numbers, context.q, context._parameters)
         return self
 
-    def _take_parts(self, context: ScalarContext, flat: Any) -> None:
-        nb, nv = context.tree.num_bodies, context.tree.num_velocities
+    def _take_parts(self, tree: Any, numbers: Any, flat: Any) -> None:
+        nb, nv = tree.num_bodies, tree.num_velocities
         names = ("X_FM", "X_PB", "X_WB")
         parts = {
             name: fold(flat[..., 16 * nb * i : 16 * nb * (i + 1)], nb, 4, 4) for i, name in enumerate(names)
@@ -56,12 +57,12 @@ class ScalarPositionKinematics(PositionKinematicsCache):
         parts["H_FM"] = fold(flat[..., 48 * nb : 48 * nb + 6 * nv], nv, 6)
         parts["H_PB_W"] = fold(flat[..., 48 * nb + 6 * nv :], nv, 6)
         for name, part in parts.items():
-            self._parts.setdefault(name, context._numbers.frozen(part))
+            self._parts.setdefault(name, numbers.frozen(part))
 
     def _part(self, name: str) -> Any:
         if name not in self._parts:
-            context, q, parameters = self._inputs
-            self._take_parts(context, context._evaluate_at(Quantity.POSITION_KINEMATICS, q, parameters))
+            tree, numbers, _, _ = self._inputs
+            self._take_parts(tree, numbers, self._evaluate(Quantity.POSITION_KINEMATICS))
         return self._parts[name]
 
     @property
@@ -82,7 +83,7 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     @property
     def X_BF(self) -> Any:
         """Pose of each frame in its body, (num_frames, 4, 4)."""
-        return self._later("X_BF", Quantity.FRAME_POSES, slice(None), (self._inputs[0].tree.num_frames, 4, 4))
+        return self._later("X_BF", Quantity.FRAME_POSES, slice(None), (self._inputs[0].num_frames, 4, 4))
 
     @property
     def H_FM(self) -> Any:
@@ -111,10 +112,18 @@ class ScalarPositionKinematics(PositionKinematicsCache):
 
     def _later(self, name: str, quantity: Quantity, part: slice, shape: tuple[int, ...]) -> Any:
         if name not in self._parts:
-            context, q, parameters = self._inputs
-            flat = context._evaluate_at(quantity, q, parameters)
-            self._parts[name] = context._numbers.frozen(fold(flat[..., part], *shape).copy())
+            flat = self._evaluate(quantity)
+            self._parts[name] = self._inputs[1].frozen(fold(flat[..., part], *shape).copy())
         return self._parts[name]
+
+    def _evaluate(self, quantity: Quantity) -> Any:
+        """Return a quantity at the positions of this cache, without its Context, which may keep it."""
+        tree, numbers, q, parameters = self._inputs
+        engine = numbers.make_engine(tree._compiled)
+        v = numbers.frozen(numbers.zeros((tree.num_velocities,)))
+        for name, array in (("q", q), ("v", v), ("parameters", parameters)):
+            numbers.set_engine(engine, name, array)
+        return numbers.evaluate(engine, ContextCore(tree), quantity, -1, None)
 
 
 class ScalarVelocityKinematics(VelocityKinematicsCache):
@@ -157,6 +166,8 @@ class ScalarAccelerationKinematics(AccelerationKinematicsCache):
         self._A_WB = context._numbers.frozen(A_WB)
         self._vdot = context._numbers.frozen(vdot)
         self.tree = context.tree
+        # A Context hands it out: nobody else computes into it.
+        self.is_of_context = False
 
     def _take(self, other: ScalarAccelerationKinematics) -> ScalarAccelerationKinematics:
         """Take the arrays of another one; those handed out before are left to their holders."""

@@ -71,7 +71,7 @@ class ScalarContext(Context):
         # Engines with derivatives take q and v by themselves; they are shown as arrays when somebody asks.
         self._is_dual = isinstance(numbers, AutoDiffArrays)
         self._cached: dict[str, tuple[Any, Any]] = {}
-        # Arrays are never written in place.
+        # What the engine has not been given yet.
         self._stale: set[str] = {"q", "v", "parameters"}
         self._q: Any = numbers.frozen(numbers.take_numbers(compiled.default_q).copy())
         self._v: Any = numbers.frozen(numbers.zeros((tree.num_velocities,)))
@@ -108,10 +108,10 @@ class ScalarContext(Context):
             if self._stale:
                 self._stale.discard("q")
             return
-        array = self._take(value, "q", (self.tree.num_positions,))
-        self._set_core("q", array)
-        self._q = array
-        self._stale.add("q")
+        array = self._scalars.as_float_array(value, "q", (self.tree.num_positions,))
+        with self._exclusive():
+            self._set_core("q", array)
+            self._hold("q", array)
 
     @property
     def v(self) -> Any:
@@ -127,12 +127,12 @@ class ScalarContext(Context):
             if self._stale:
                 self._stale.discard("v")
             return
-        array = self._take(value, "v", (self.tree.num_velocities,))
-        if self._scalars.values(array) is None:
-            self._check_locked(array)
-        self._set_core("v", array)
-        self._v = array
-        self._stale.add("v")
+        array = self._scalars.as_float_array(value, "v", (self.tree.num_velocities,))
+        with self._exclusive():
+            if self._scalars.values(array) is None:
+                self._check_locked(array)
+            self._set_core("v", array)
+            self._hold("v", array)
 
     @property
     def time(self) -> Any:
@@ -141,9 +141,10 @@ class ScalarContext(Context):
 
     @time.setter
     def time(self, value: object) -> None:
-        self._time = self._take_time(value)
+        time = self._take_time(value)
         # Not the time of this Context, but it makes stale what depends on that.
         ContextCore.time.__set__(self, 0.0)  # type: ignore[attr-defined]
+        self._time = time
 
     @property
     def actuation(self) -> Any:
@@ -152,29 +153,36 @@ class ScalarContext(Context):
 
     @actuation.setter
     def actuation(self, value: object) -> None:
-        self._actuation = self._take(value, "actuation", (len(self.tree.joint_actuators),))
-        self._has_actuation = bool(self._actuation.shape[-1])
+        actuation = self._take(value, "actuation", (len(self.tree.joint_actuators),))
         self._note_change("inputs")
+        self._actuation = actuation
+        self._has_actuation = bool(actuation.shape[-1])
 
     @property
     def applied_forces(self) -> Any:
         """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
         if self._forces is None:
-            self._forces = self._new_forces()
+            with self._exclusive():
+                self._forces = self._new_forces()
         self._make_room(self._forces)
         return self._forces
 
     @applied_forces.setter
     def applied_forces(self, value: Any) -> None:
         F, tau = self._methods._external(self, value, "applied_forces")
+        self._note_change("inputs")
         if value is not self._forces:
             self._forces = self._new_forces()
             self._forces._add_arrays(F, tau)
-        self._note_change("inputs")
 
     @property
     def _has_applied_forces(self) -> bool:
         return self._forces is not None
+
+    def _hold(self, name: str, array: Any) -> None:
+        """Take a copy of positions or velocities."""
+        setattr(self, "_" + name, self._scalars.frozen(array.copy()))
+        self._stale.add(name)
 
     def _take(self, value: object, name: str, shape: tuple[int, ...]) -> Any:
         """Return a copy of an argument, read-only."""
@@ -307,19 +315,11 @@ class ScalarContext(Context):
                 self._scalars.set_engine(self._engine, name, array)
                 self._stale.discard(name)
 
-    def _evaluate_at(self, quantity: Quantity, q: Any, parameters: Any) -> Any:
-        """Return a quantity at other positions and parameters, and v = 0."""
-        assert self.tree._compiled is not None
-        engine = self._scalars.make_engine(self.tree._compiled)
-        zeros = self._scalars.frozen(self._scalars.zeros((self.tree.num_velocities,)))
-        for name, array in (("q", q), ("v", zeros), ("parameters", parameters)):
-            self._scalars.set_engine(engine, name, array)
-        return self._scalars.evaluate(engine, self, quantity, -1, None)
-
     def _cache(self, name: str, serials: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
         """Return what was computed at these serial numbers, or compute it."""
         known = self._cached.get(name)
-        if known is None or known[0] != serials:
+        # Somebody may have computed into it for another state.
+        if known is None or known[0] != serials or getattr(known[1], "serials", serials) != serials:
             known = self._cached[name] = (serials, compute())
         return known[1]
 

@@ -214,7 +214,9 @@ class ScalarDynamics(ScalarKinematics):
             return ScalarAccelerationKinematics(c, self.calc_spatial_accelerations_from_vdot(c, vdot), vdot)
 
         # The arrays of the applied forces may be written in place.
-        return compute() if c._has_applied_forces else c._cache("acceleration", c._serials, compute)
+        ac = compute() if c._has_applied_forces else c._cache("acceleration", c._serials, compute)
+        ac.is_of_context = True
+        return ac
 
     def eval_body_spatial_acceleration_in_world(self, c: Any, body: Any) -> Any:
         return self.eval_acceleration_kinematics(c).A_WB[..., body_node_index(self.tree, body), :]

@@ -58,7 +58,7 @@ class ScalarKinematics:
     def calc_position_kinematics_cache(self, c: Any, pc: Any = None) -> Any:
         if pc is None:
             pc = ScalarPositionKinematics(self.tree._compiled)  # type: ignore[arg-type]
-        elif not isinstance(pc, ScalarPositionKinematics) or pc._inputs[0].tree is not self.tree:
+        elif not isinstance(pc, ScalarPositionKinematics) or pc._inputs[0] is not self.tree:
             raise_foreign_cache("pc", pc, "PositionKinematicsCache")
         return pc._compute(c)
 
@@ -219,9 +219,7 @@ class ScalarKinematics:
         self, c: Any, known_vdot: Any, *, pc: Any = None, vc: Any = None, ac: Any = None
     ) -> Any:
         if ac is not None and (
-            not isinstance(ac, ScalarAccelerationKinematics)
-            or ac.tree is not self.tree
-            or any(ac is kept for _, kept in c._cached.values())
+            not isinstance(ac, ScalarAccelerationKinematics) or ac.tree is not self.tree or ac.is_of_context
         ):
             raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,)).copy()

@@ -164,7 +164,8 @@ class Frame(FrameAcceleration):
             return numbers_of(self, context).as_rotation(
                 R_BF, self._what("do_calc_rotation_matrix_in_body_frame")
             )
-        return self.calc_pose_in_body_frame(context)[..., :3, :3]
+        R: FloatArray = self.calc_pose_in_body_frame(context)[..., :3, :3].copy()
+        return R
 
     def calc_offset_pose_in_body(self, context: ContextCore, X_FQ: object) -> FloatArray:
         """Return the pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""

@@ -45,6 +45,9 @@ def _token(tree: MultibodyTree | None, content: Any) -> str:
         """Takes a tree, and the elements in it, by their places."""
 
         def persistent_id(self, thing: object) -> Any:
+            # By value: of an object that comes again pickle writes a reference, of an equal one the text.
+            if type(thing) is str:
+                return thing.encode("utf-8", "surrogatepass")
             if tree is None:
                 return None
             if thing is tree:
