@@ -82,8 +82,8 @@ def raise_foreign_cache(name: str, cache: object, expected: str) -> NoReturn:
     if type(cache).__name__ != expected:
         raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
     raise ContextMismatchError(
-        f"{name}: expected a {expected} of this tree to compute into, got one of another tree, of another kind "
-        "of Context, or one that a Context keeps"
+        f"{name}: expected a {expected} of this tree to compute into, got one of another tree, of another "
+        "kind of Context, or one that a Context keeps"
     )
 
 
