@@ -27,7 +27,7 @@ from mbt._core.records cimport (
     Articulated, ArticulatedDof, Composite, Composite6, Ends, Kinematics, MotionForce, Parameters, Weight,
 )
 from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport copy, copy_pose4, rotate4, set_zero
+from mbt._core.spatial cimport copy, rotate4, set_zero, shift_axes4
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
@@ -290,15 +290,15 @@ cdef inline void run_body_poses(
 ) noexcept nogil:
     cdef T* sin_q = memory + 16*model.num_mobods
     cdef T* cos_q = sin_q + model.angle_stride
-    cdef const T* X
     cdef int i, b
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
     for i in range(1, model.num_mobods):
         calc_node_pose(model, i, p.mobods, q, sin_q, cos_q, memory)
     for b in range(model.num_bodies):
-        X = calc_body_pose(model, b, p.X_NB, memory, X_WB + 16*b)
-        if X != X_WB + 16*b:
-            copy_pose4(X, X_WB + 16*b)
+        if model.axis_shift[b] < 0:
+            calc_body_pose(model, b, p.X_NB, memory, X_WB + 16*b)
+        else:
+            shift_axes4(memory + 16*model.mobod[b], model.axis_shift[b], X_WB + 16*b)
 
 
 cdef inline void run_frame_jacobian(

@@ -496,12 +496,19 @@ cdef Pivots[Lanes] calc_body_poses(
     cdef Lanes* cos_q = sin_q + m.angle_stride
     cdef double* rows = <double*>out
     cdef Lanes[16] X_WB
-    cdef int b
+    cdef const Lanes* X
+    cdef int b, shift
     sincos_of_angles(q, m.angles, m.num_angles, sin_q, cos_q)
     for b in range(m.num_bodies):
         if b > 0 and m.joints[m.mobod[b]].node == b:
             calc_node_pose[Lanes](m, m.mobod[b], p.mobods, q, sin_q, cos_q, work)
-        store_pose(calc_body_pose[Lanes](m, b, p.X_NB, work, X_WB), rows + 16*b, 16*m.num_bodies)
+        X = work + 16*m.mobod[b]
+        shift = m.axis_shift[b]
+        if shift < 0:
+            calc_body_pose[Lanes](m, b, p.X_NB, work, X_WB)
+            X = X_WB
+            shift = 0
+        store_pose(X, shift, rows + 16*b, 16*m.num_bodies)
     return no_pivots()
 
 

@@ -50,7 +50,8 @@ cdef struct Model:
     const int* inboard_frame
     const int* outboard_frame
     const int* mobod             # mobod a body rides on
-    const int* body_is_node      # 1 where the body frame is the node frame of its mobod, whatever the parameters
+    # k where axis i of a body is axis i + k (mod 3) of its node frame, whatever the parameters; -1 elsewhere
+    const int* axis_shift
     const double* const* constants  # (num_bodies,) of the mobilizer, as many as its type has
     # By FrameIndex, (num_frames,)
     const int* frame_parent

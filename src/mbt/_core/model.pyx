@@ -139,9 +139,8 @@ cdef class CompiledModel:
         m.angle_stride = (m.num_angles + 7)//8*8
         m.angles = _keep_ints(self._arrays, "angles", angles + angles[:1]*(m.angle_stride - m.num_angles))
         m.R_MN = _keep_doubles(self._arrays, "R_MN", R_MN)
-        m.body_is_node = _keep_ints(self._arrays, "body_is_node", [
-            m.type[b] != WELD and m.frame_parent[m.outboard_frame[b]] < 0
-            and np.array_equal(R_MN[mobod[b]], np.eye(3))
+        m.axis_shift = _keep_ints(self._arrays, "axis_shift", [
+            _axis_shift(R_MN[mobod[b]]) if m.type[b] != WELD and m.frame_parent[m.outboard_frame[b]] < 0 else -1
             for b in range(m.num_bodies)
         ])
 
@@ -245,3 +244,11 @@ def _rotation_of_z_to(axis):
     x -= axis*(axis @ x)
     x /= np.sqrt(x @ x)
     return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def _axis_shift(R_MN):
+    """k where axis i of M is axis i + k (mod 3) of N, or -1."""
+    for k in range(3):
+        if np.array_equal(R_MN, np.roll(np.eye(3), k, axis=1)):
+            return k
+    return -1

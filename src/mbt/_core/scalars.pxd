@@ -105,8 +105,8 @@ cdef extern from "scalars/transpose.hpp" namespace "MBT_NS" nogil:
     # The same with only `count` states (1 <= count <= MBT_W) in memory.
     void load_rows_partial(const double* rows, Py_ssize_t stride, int n, int count, Lanes* out)
     void store_rows_partial(const Lanes* lanes, double* rows, Py_ssize_t stride, int n, int count)
-    # A pose (4, 4) of MBT_W states; its last row is known, and not read.
-    void store_pose(const Lanes* X, double* rows, Py_ssize_t stride)
+    # A pose (4, 4) of MBT_W states, its axes shifted by 0, 1 or 2; its last row is known, and not read.
+    void store_pose(const Lanes* X, int shift, double* rows, Py_ssize_t stride)
 
 
 cdef extern from "scalars/dual_rows.hpp" namespace "MBT_NS" nogil:
@@ -131,7 +131,7 @@ cdef extern from "scalars/rows.hpp" namespace "MBT_NS" nogil:
     void set_pose_rows(const double* R, const double* p, double* X)  # (3, 3), (3,), (4, 4)
     void compose_pose_rows(const double* X_AB, const double* R, const double* p, double* X_AC)
     void compose_turned_rows(const double* X_AB, const double* R, const double* p, double s, double c, double* X_AC)
-    void copy_pose_rows(const double* X, double* Y)
+    void shift_axes_rows(const double* X, int shift, double* Y)
     void add_articulation_rows(
         const double* R, const double* p, const double* A, const double* B, const double* C, const double* U,
         double D_inverse, double* A_P, double* B_P, double* C_P)

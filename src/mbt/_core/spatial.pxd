@@ -4,7 +4,7 @@ Results never alias arguments unless a function says so.
 """
 
 from mbt._core.scalars cimport (
-    T, compose_pose_rows, compose_turned_rows, copy_pose_rows, multiply_pose_rows, set_pose_rows,
+    T, compose_pose_rows, compose_turned_rows, multiply_pose_rows, set_pose_rows, shift_axes_rows,
 )
 
 
@@ -191,22 +191,30 @@ cdef inline void compose_pose4(const T* X_AB, const T* R_BC, const T* p_BC, T* X
 cdef inline void compose_turned_pose4(const T* X_AB, const T* R_BC, const T* p_BC, T s, T c, T* X_AC) noexcept nogil:
     """X_AC = X_AB X_BC, turned about the z axis of C by an angle of sine s and cosine c."""
     cdef int i
-    cdef T x
+    cdef T X[16]
     if T is double:
         compose_turned_rows(X_AB, R_BC, p_BC, s, c, X_AC)
     else:
-        compose_pose4(X_AB, R_BC, p_BC, X_AC)
+        compose_pose4(X_AB, R_BC, p_BC, X)
         for i in range(3):
-            x = X_AC[4*i]
-            X_AC[4*i] = c*x + s*X_AC[4*i + 1]
-            X_AC[4*i + 1] = c*X_AC[4*i + 1] - s*x
+            X_AC[4*i] = c*X[4*i] + s*X[4*i + 1]
+            X_AC[4*i + 1] = c*X[4*i + 1] - s*X[4*i]
+            X_AC[4*i + 2] = X[4*i + 2]
+            X_AC[4*i + 3] = X[4*i + 3]
+        for i in range(12, 16):
+            X_AC[i] = X[i]
 
 
-cdef inline void copy_pose4(const T* X, T* Y) noexcept nogil:
+cdef inline void shift_axes4(const T* X, int shift, T* Y) noexcept nogil:
+    """Y has axis i + shift (mod 3) of X as its axis i, and its origin."""
+    cdef int i, j
     if T is double:
-        copy_pose_rows(X, Y)
+        shift_axes_rows(X, shift, Y)
     else:
         copy(X, 16, Y)
+        for j in range(3):
+            for i in range(3):
+                Y[4*i + j] = X[4*i + (j + shift) % 3]
 
 
 cdef inline void invert_pose4(const T* X_AB, T* X_BA) noexcept nogil:

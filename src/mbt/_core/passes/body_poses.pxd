@@ -43,7 +43,7 @@ cdef inline void calc_node_pose(
             compose_pose4(X_WN + 16*joint.parent, X_PN.R, X_PN.p, X_WN + 16*i)
 
 
-cdef inline const T* calc_body_pose(
+cdef inline void calc_body_pose(
     # Topology:
     const Model* model,
     int b,
@@ -54,12 +54,9 @@ cdef inline const T* calc_body_pose(
     # Out:
     T* X_WB,                       # (4, 4)
 ) noexcept nogil:
-    """X_WB = X_WN X_NB of body b. Returns X_WN where N is B, else `X_WB`."""
+    """X_WB = X_WN X_NB of body b, where that is more than a shift of axes."""
     cdef int i = model.mobod[b]
-    if model.body_is_node[b]:
-        return X_WN + 16*i
     if i == 0:
         set_pose4(X_NB[b].R, X_NB[b].p, X_WB)
     else:
         compose_pose4(X_WN + 16*i, X_NB[b].R, X_NB[b].p, X_WB)
-    return X_WB

@@ -131,8 +131,17 @@ static MBT_INLINE void compose_turned_rows(
   store_row(X_AC + 12, make_row(0.0, 0.0, 0.0, 1.0));
 }
 
-static MBT_INLINE void copy_pose_rows(const double* X, double* Y) {
-  for (int i = 0; i < 16; i += 4) store_row(Y + i, load_row(X + i));
+// Y has axis i + shift (mod 3) of X as its axis i, and its origin.
+static MBT_INLINE void shift_axes_rows(const double* X, int shift, double* Y) {
+  if (shift == 0) {
+    for (int i = 0; i < 16; i += 4) store_row(Y + i, load_row(X + i));
+    return;
+  }
+  for (int i = 0; i < 12; i += 4) {
+    const Row r = load_row(X + i);
+    store_row(Y + i, shift == 1 ? pick<1, 2, 0, 3>(r, r) : pick<2, 0, 1, 3>(r, r));
+  }
+  store_row(Y + 12, make_row(0.0, 0.0, 0.0, 1.0));
 }
 
 // X = [R, p; 0, 1]

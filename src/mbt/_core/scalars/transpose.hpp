@@ -133,25 +133,30 @@ static inline void store_rows(const Lanes* in, double* rows, std::ptrdiff_t stri
   store_rows_partial(in, rows, stride, n, MBT_W);
 }
 
-// A pose (4, 4) of W states. Its last row is known, and not read.
-static MBT_INLINE void store_pose(const Lanes* X, double* rows, std::ptrdiff_t stride) {
-  if (MBT_W == 8) {
-    const Lanes last[8] = {X[8], X[9], X[10], X[11], Lanes(0.0), Lanes(0.0), Lanes(0.0), Lanes(1.0)};
-    Lanes first_half[MBT_W], second_half[MBT_W];
-    transpose(X, first_half);
-    transpose(last, second_half);
-    // Both cache lines of a state, one after the other.
-    for (int l = 0; l < MBT_W; ++l, rows += stride) {
-      store(rows, first_half[l].r);
-      store(rows + 8, second_half[l].r);
-    }
-  } else {
-    store_rows(X, rows, stride, 12);
-    for (int l = 0; l < MBT_W; ++l, rows += stride) {
-      rows[12] = rows[13] = rows[14] = 0.0;
-      rows[15] = 1.0;
-    }
+// A pose (4, 4) of W states: axis i + shift (mod 3) of X as axis i. Its last row is known, and not read.
+static MBT_INLINE void store_pose(const Lanes* X, int shift, double* rows, std::ptrdiff_t stride) {
+  const Lanes* x = X + shift;
+  const Lanes* y = X + (shift == 2 ? 0 : shift + 1);
+  const Lanes* z = X + (shift == 0 ? 2 : shift - 1);
+#if MBT_W == 8
+  const Lanes first[8] = {x[0], y[0], z[0], X[3], x[4], y[4], z[4], X[7]};
+  const Lanes last[8] = {x[8], y[8], z[8], X[11], Lanes(0.0), Lanes(0.0), Lanes(0.0), Lanes(1.0)};
+  Lanes first_half[8], second_half[8];
+  transpose(first, first_half);
+  transpose(last, second_half);
+  // Both cache lines of a state, one after the other.
+  for (int l = 0; l < 8; ++l, rows += stride) {
+    store(rows, first_half[l].r);
+    store(rows + 8, second_half[l].r);
   }
+#else
+  const Lanes pose[12] = {x[0], y[0], z[0], X[3], x[4], y[4], z[4], X[7], x[8], y[8], z[8], X[11]};
+  store_rows(pose, rows, stride, 12);
+  for (int l = 0; l < MBT_W; ++l, rows += stride) {
+    rows[12] = rows[13] = rows[14] = 0.0;
+    rows[15] = 1.0;
+  }
+#endif
 }
 
 }  // namespace MBT_NS
