@@ -29,7 +29,7 @@ cdef inline void calc_X_PN(
     Pose[T]* X_PN,
     T* H_N,                # (nv, 6) of the tree; rows of this joint, only where it is general
 ) noexcept nogil:
-    cdef T s, c_q
+    cdef T s, c_q, x, y
     cdef T R_FM[9]
     cdef T H[36]
     cdef int i, k
@@ -37,8 +37,10 @@ cdef inline void calc_X_PN(
         s = sin_q[joint.angle]
         c_q = cos_q[joint.angle]
         for i in range(3):
-            X_PN.R[3*i] = c_q*X_PF.R[3*i] + s*X_PF.R[3*i + 1]
-            X_PN.R[3*i + 1] = c_q*X_PF.R[3*i + 1] - s*X_PF.R[3*i]
+            x = X_PF.R[3*i]
+            y = X_PF.R[3*i + 1]
+            X_PN.R[3*i] = c_q*x + s*y
+            X_PN.R[3*i + 1] = c_q*y - s*x
             X_PN.R[3*i + 2] = X_PF.R[3*i + 2]
             X_PN.p[i] = X_PF.p[i]
     elif joint.kind == PRISMATIC_Z:

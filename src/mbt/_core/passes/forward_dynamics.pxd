@@ -126,9 +126,11 @@ cdef inline void calc_velocity_and_bias(
     """w, and the acceleration of N when vdot and the acceleration of P are zero."""
     cdef T wp[3]
     cdef T wwp[3]
-    rotate_inverse(x.X_PN.R, parent.w, x.w)
-    cross(parent.w, x.X_PN.p, wp)
-    cross(parent.w, wp, wwp)
+    cdef T w_P[3]
+    copy(parent.w, 3, w_P)
+    rotate_inverse(x.X_PN.R, w_P, x.w)
+    cross(w_P, x.X_PN.p, wp)
+    cross(w_P, wp, wwp)
     set_zero(x.bias, 3)
     rotate_inverse(x.X_PN.R, wwp, x.bias + 3)
     add_velocity_bias(joint, c, H_N, q, v, x.w, x.bias, x.bias + 3)
@@ -139,8 +141,11 @@ cdef inline void start_articulation(const Mobod[T]* mobod, Articulated[T]* x) no
     """I_A = [I, [h]x; -[h]x, m], Z = [w × (I w); w × (w × h)]."""
     cdef T y[3]
     cdef T C[6]
-    cdef const T* h = &mobod.h[0]
-    set_symmetric(mobod.inertia, x.A)
+    cdef T h[3]
+    cdef T inertia[6]
+    copy(mobod.h, 3, h)
+    copy(mobod.inertia, 6, inertia)
+    set_symmetric(inertia, x.A)
     x.B[0] = <T>0.0
     x.B[1] = -h[2]
     x.B[2] = h[1]
@@ -157,7 +162,7 @@ cdef inline void start_articulation(const Mobod[T]* mobod, Articulated[T]* x) no
     C[4] = <T>0.0
     C[5] = mobod.mass
     set_symmetric(C, x.C)
-    symmetric_multiply(mobod.inertia, x.w, y)
+    symmetric_multiply(inertia, x.w, y)
     cross(x.w, y, x.Z)
     cross(x.w, h, y)
     cross(x.w, y, x.Z + 3)
@@ -332,7 +337,8 @@ cdef inline void add_rest_of_hinge_to_parent(
 cdef inline void add_force_to_parent(const Articulated[T]* x, const T* Z, Articulated[T]* parent) noexcept nogil:
     cdef T t[3]
     cdef T f[3]
-    cdef const T* p = &x.X_PN.p[0]
+    cdef T p[3]
+    copy(x.X_PN.p, 3, p)
     rotate(x.X_PN.R, Z, t)
     rotate(x.X_PN.R, Z + 3, f)
     parent.Z[0] = parent.Z[0] + t[0] + p[1]*f[2] - p[2]*f[1]
@@ -373,14 +379,16 @@ cdef inline void add_shifted_articulation(
     const T* A,                    # (6,)
     const T* B,                    # (9,)
     const T* C,                    # (6,)
-    const T* p,                    # (3,)
+    const T* p_PN,                 # (3,)
     # Out:
     Articulated[T]* parent,
 ) noexcept nogil:
     """B_P += B + [p]x C, A_P += A - B [p]x + [p]x (B + [p]x C)', C_P += C."""
     cdef T Bp[9]
     cdef T C_full[9]
+    cdef T p[3]
     cdef int i, j
+    copy(p_PN, 3, p)
     C_full[0] = C[0]
     C_full[1] = C[1]
     C_full[2] = C[2]
@@ -414,12 +422,13 @@ cdef inline void add_shifted_articulation(
 
 cdef inline void carry_acceleration(const Articulated[T]* parent, Articulated[T]* x) noexcept nogil:
     """acc = [R' alpha_P; R' (a_P + alpha_P × p)] + bias."""
+    cdef T alpha_P[3]
     cdef T a_P[3]
     cdef int i
-    for i in range(3):
-        a_P[i] = parent.acc[3 + i]
-    add_cross(parent.acc, x.X_PN.p, a_P)
-    rotate_inverse(x.X_PN.R, parent.acc, x.acc)
+    copy(parent.acc, 3, alpha_P)
+    copy(parent.acc + 3, 3, a_P)
+    add_cross(alpha_P, x.X_PN.p, a_P)
+    rotate_inverse(x.X_PN.R, alpha_P, x.acc)
     rotate_inverse(x.X_PN.R, a_P, x.acc + 3)
     for i in range(6):
         x.acc[i] = x.acc[i] + x.bias[i]

@@ -6,7 +6,7 @@ from mbt._core.node_joints cimport (
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Mobod, MotionForce
 from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport rotate, rotate_inverse, set_zero
+from mbt._core.spatial cimport copy, rotate, rotate_inverse, set_zero
 
 
 cdef inline void calc_inverse_dynamics(
@@ -77,6 +77,8 @@ cdef inline void calc_motion(
 ) noexcept nogil:
     """Angular velocity and accelerations of N, and B = [alpha]x + [w]x [w]x, the acceleration of its points."""
     cdef T a_P[3]
+    cdef T alpha_P[3]
+    cdef T w_P[3]
     cdef T xx, xy, xz, yy, yz, zz
     cdef int k
     cdef const T* p = &x.X_PN.p[0]
@@ -84,9 +86,11 @@ cdef inline void calc_motion(
     # a = a_P + (alpha_P × p) + w_P × (w_P × p)
     for k in range(3):
         a_P[k] = parent.a[k] + parent.B[3*k]*p[0] + parent.B[3*k + 1]*p[1] + parent.B[3*k + 2]*p[2]
+    copy(parent.alpha, 3, alpha_P)
+    copy(parent.w, 3, w_P)
     rotate_inverse(x.X_PN.R, a_P, x.a)
-    rotate_inverse(x.X_PN.R, parent.alpha, x.alpha)
-    rotate_inverse(x.X_PN.R, parent.w, x.w)
+    rotate_inverse(x.X_PN.R, alpha_P, x.alpha)
+    rotate_inverse(x.X_PN.R, w_P, x.w)
 
     add_velocity_bias(joint, c, H_N, q, v, x.w, x.alpha, x.a)
     add_joint_acceleration(joint, H_N, vdot, x.alpha, x.a)
@@ -115,11 +119,12 @@ cdef inline void calc_force(const Mobod[T]* mobod, MotionForce[T]* x) noexcept n
     cdef T I_alpha[3]
     cdef const T* w = &x.w[0]
     cdef const T* a = &x.a[0]
-    cdef const T* h = &mobod.h[0]
     cdef const T* J = &mobod.inertia[0]
+    cdef const T* h = &mobod.h[0]
+    cdef T m = mobod.mass
     cdef int k
     for k in range(3):
-        x.f[k] = a[k]*mobod.mass + x.B[3*k]*h[0] + x.B[3*k + 1]*h[1] + x.B[3*k + 2]*h[2]
+        x.f[k] = a[k]*m + x.B[3*k]*h[0] + x.B[3*k + 1]*h[1] + x.B[3*k + 2]*h[2]
     I_w[0] = w[0]*J[0] + w[1]*J[1] + w[2]*J[2]
     I_w[1] = w[0]*J[1] + w[1]*J[3] + w[2]*J[4]
     I_w[2] = w[0]*J[2] + w[1]*J[4] + w[2]*J[5]
@@ -135,8 +140,9 @@ cdef inline void add_force_to_parent(const MotionForce[T]* x, MotionForce[T]* pa
     """f_P += R f, t_P += R t + p × R f."""
     cdef T f[3]
     cdef T t[3]
-    cdef const T* p = &x.X_PN.p[0]
+    cdef T p[3]
     cdef int k
+    copy(x.X_PN.p, 3, p)
     rotate(x.X_PN.R, x.f, f)
     rotate(x.X_PN.R, x.t, t)
     for k in range(3):
