@@ -16,6 +16,8 @@ cdef class Batch:
     cdef tuple shape
     cdef Py_ssize_t count
     cdef Operand[5] operands
+    cdef bint take(self, list values, list cores)
+    cdef convert(self, list names, list values, list cores)
     cdef keep_apart_from(self, object out)
     cdef object output(self, object out, tuple core)
     cdef tuple outputs(self, object out, tuple core)

@@ -4,7 +4,7 @@ cimport numpy as cnp
 
 from mbt._core cimport kernels
 from mbt._core.context cimport check_positions
-from mbt._core.door cimport adopt, apart, data
+from mbt._core.door cimport adopt, apart, data, is_writeable
 from mbt._core.model cimport CompiledModel, Model
 
 import numpy as np
@@ -31,11 +31,51 @@ cdef bint is_ready(object value, tuple core):
     return True
 
 
+cdef bint same_leading_axes(object a, object b, int n):
+    cdef int i
+    for i in range(n):
+        if cnp.PyArray_DIM(a, i) != cnp.PyArray_DIM(b, i):
+            return False
+    return True
+
+
 cdef class Batch:
     """Operands of a function, converted and broadcast over their leading axes."""
 
-    def __init__(self, names, values, cores):
+    def __init__(self, list names, list values, list cores):
         """`cores` are the shapes behind the leading axes; the first operand is q."""
+        if not self.take(values, cores):
+            self.convert(names, values, cores)
+
+    cdef bint take(self, list values, list cores):
+        """Arrays that are ready, with the same leading axes or none, need neither conversion nor broadcasting."""
+        cdef int i, k, lead, num_axes = 0
+        cdef object value, longest = None
+        for i in range(len(values)):
+            value = values[i]
+            if not is_ready(value, <tuple>cores[i]):
+                return False
+            lead = cnp.PyArray_NDIM(value) - <int>len(<tuple>cores[i])
+            if lead and not num_axes:
+                longest, num_axes = value, lead
+            elif lead and not (lead == num_axes and same_leading_axes(value, longest, lead)):
+                return False
+        self.arrays = list(values)
+        self.shape = tuple([cnp.PyArray_DIM(longest, k) for k in range(num_axes)])
+        self.count = 1
+        for k in range(num_axes):
+            self.count *= cnp.PyArray_DIM(longest, k)
+        for i in range(len(values)):
+            value = values[i]
+            self.operands[i].data = data(value)
+            self.operands[i].size = 1
+            lead = cnp.PyArray_NDIM(value) - <int>len(<tuple>cores[i])
+            for k in range(lead, cnp.PyArray_NDIM(value)):
+                self.operands[i].size *= cnp.PyArray_DIM(value, k)
+            self.operands[i].stride = self.operands[i].size if lead else 0
+        return True
+
+    cdef convert(self, list names, list values, list cores):
         from mbt.math.arrays import as_float_array
         from mbt.errors import ShapeError
         self.arrays = [
@@ -74,11 +114,12 @@ cdef class Batch:
             self.operands[i].data = data(self.arrays[i])
 
     cdef object output(self, object out, tuple core):
-        shape = self.shape + core
+        cdef tuple shape = self.shape + core
         if out is None:
             return np.empty(shape)
-        from mbt.math.arrays import check_out
-        check_out(out, "out", shape)
+        if not (is_ready(out, shape) and cnp.PyArray_NDIM(out) == len(shape) and is_writeable(out)):
+            from mbt.math.arrays import check_out
+            check_out(out, "out", shape)
         self.keep_apart_from(out)
         return out
 
