@@ -18,7 +18,7 @@ from mbt._core.passes.element_forces cimport (
 from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics, carry_first_dofs_to_parents
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
-from mbt._core.passes.jacobian cimport add_spatial_velocity_jacobian
+from mbt._core.passes.jacobian cimport calc_frame_jacobian
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
@@ -27,7 +27,7 @@ from mbt._core.records cimport (
     Articulated, ArticulatedDof, Composite, Composite6, Ends, Kinematics, MotionForce, Parameters, Weight,
 )
 from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport copy, rotate4, set_zero, shift_axes4
+from mbt._core.spatial cimport copy, set_zero, shift_axes4
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
@@ -302,22 +302,12 @@ cdef inline void run_body_poses(
 
 
 cdef inline void run_frame_jacobian(
-    const Model* model, const Parameters[T]* p, int frame, const T* q, T* memory, T* J
+    const Model* model, const Parameters[T]* p, int frame, const T* q, T* memory, int* path, T* J
 ) noexcept nogil:
-    """(6, nv) Jacobian of the frame's spatial velocity in World, with respect to v."""
-    cdef Kinematics[T] x
-    cdef int node = model.frame_node[frame]
-    cdef T p_BoFo_B[3]
-    cdef T p_WoFo[3]
-    cdef int i
-    run_positions(model, p, q, memory, &x)
-    for i in range(3):
-        p_BoFo_B[i] = p.X_BF[16*frame + 4*i + 3]
-    rotate4(x.X_WB + 16*node, p_BoFo_B, p_WoFo)
-    for i in range(3):
-        p_WoFo[i] = p_WoFo[i] + x.X_WB[16*node + 4*i + 3]
-    set_zero(J, 6*model.num_velocities)
-    add_spatial_velocity_jacobian(model, node, x.X_WB, x.H_PB_W, p_WoFo, 1.0, J)
+    """(6, nv) Jacobian of the frame's spatial velocity in World, with respect to v. `path` has room for num_bodies."""
+    cdef T* sin_q = memory + 16*model.num_mobods
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_frame_jacobian(model, frame, p.mobods, p.X_NB, p.X_BF, q, path, sin_q, cos_q, memory, J)
 
 
 cdef inline void run_generalized_forces(

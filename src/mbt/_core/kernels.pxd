@@ -51,7 +51,7 @@ cdef void mass_matrix(
 cdef void body_poses(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* X_WB) noexcept nogil
 cdef void frame_jacobian(
-    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, double* J
+    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path, double* J
 ) noexcept nogil
 cdef void add_jacobian(
     const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,

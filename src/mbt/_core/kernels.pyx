@@ -132,9 +132,9 @@ cdef void body_poses(
 
 
 cdef void frame_jacobian(
-    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, double* J
+    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path, double* J
 ) noexcept nogil:
-    algorithms.run_frame_jacobian[double](model, p, frame, q, memory, J)
+    algorithms.run_frame_jacobian[double](model, p, frame, q, memory, path, J)
 
 
 cdef void add_jacobian(

@@ -432,6 +432,8 @@ def frame_jacobian(tree, frame, q, *, out=None):
         check_positions(tree, compiled, data(q))
     out = out2(out, "out", 6, nv)
     q = apart(q, out)
-    memory = kernels.get_work(m, 0)
-    kernels.frame_jacobian(m, &compiled.defaults.parameters, f, data(q), memory, data(out))
+    memory = kernels.get_work(m, m.num_bodies)
+    kernels.frame_jacobian(
+        m, &compiled.defaults.parameters, f, data(q), memory, <int*>(memory + kernels.work_size(m)), data(out)
+    )
     return out

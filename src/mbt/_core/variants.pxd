@@ -268,7 +268,7 @@ cdef inline Pivots[T] calc_quantity(
     elif quantity == BODY_POSES:
         algorithms.run_body_poses(model, p, q, memory, out)
     elif quantity == FRAME_JACOBIAN:
-        algorithms.run_frame_jacobian(model, p, index, q, memory, out)
+        algorithms.run_frame_jacobian(model, p, index, q, memory, base, out)
     elif quantity >= MOTION_FORCES_DERIVATIVES:
         pivots = calc_derivatives(quantity, index, model, switches, p, q, v, x, memory, out)
     elif quantity <= FRAME_POSES:

@@ -1,9 +1,140 @@
 """Jacobians of the velocities of a body and of points fixed to it, in World."""
 
-from mbt._core.mobilizers cimport calc_v
-from mbt._core.model cimport Model
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, cross, set_zero
+from mbt._core.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
+from mbt._core.model cimport Joint, Model
+from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
+from mbt._core.records cimport Mobod, Pose
+from mbt._core.scalars cimport MBT_W, T, sincos_of_angles
+from mbt._core.spatial cimport add_cross, cross, rotate, rotate4, set_zero
+
+
+cdef inline void calc_frame_jacobian(
+    # Topology:
+    const Model* model,
+    int frame,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    const Pose[T]* X_NB,           # (num_bodies,)
+    const T* X_BF,                 # (num_frames, 4, 4)
+    # In:
+    const T* q,                    # (nq,)
+    # Work:
+    int* path,                     # (num_bodies,)
+    T* sin_q,                      # (angle_stride,)
+    T* cos_q,                      # (angle_stride,)
+    T* X_WN,                       # (num_mobods, 4, 4)
+    # Out:
+    T* J,                          # (6, nv)
+) noexcept nogil:
+    """V_WF = J v, straight from q. Only what is inboard of the frame is computed."""
+    cdef int node = model.frame_node[frame]
+    cdef const T* X_WB
+    cdef T X[16]
+    cdef T p_BoFo_B[3]
+    cdef T p_WoFo[3]
+    cdef int nv = 0
+    cdef int i, k
+
+    # Tip to base: the mobods on the way, at the end of `path`.
+    cdef int first = model.num_bodies
+    i = model.mobod[node]
+    while i > 0:
+        first -= 1
+        path[first] = i
+        nv += model.joints[i].nv
+        i = model.joints[i].parent
+
+    # Base to tip: poses.
+    calc_sines_on_path(model, path + first, model.num_bodies - first, q, sin_q, cos_q)
+    for k in range(first, model.num_bodies):
+        calc_node_pose(model, path[k], mobods, q, sin_q, cos_q, X_WN)
+    X_WB = calc_body_pose(model, node, X_NB, X_WN, X)
+    for k in range(3):
+        p_BoFo_B[k] = X_BF[16*frame + 4*k + 3]
+    rotate4(X_WB, p_BoFo_B, p_WoFo)
+    for k in range(3):
+        p_WoFo[k] = p_WoFo[k] + X_WB[4*k + 3]
+
+    if nv < model.num_velocities:
+        set_zero(J, 6*model.num_velocities)
+    for k in range(first, model.num_bodies):
+        set_columns(model, path[k], mobods, q, X_WN, p_WoFo, J)
+
+
+cdef inline void calc_sines_on_path(
+    const Model* model, const int* path, int n, const T* q, T* sin_q, T* cos_q
+) noexcept nogil:
+    """Of the angles on a path outwards; of others where they come at no cost."""
+    cdef const Joint* joint
+    cdef int done = 0
+    cdef int width = 1
+    cdef int start, k
+    if T is double:
+        width = MBT_W
+    for k in range(n):
+        joint = &model.joints[path[k]]
+        if joint.kind == REVOLUTE_Z and joint.angle >= done:
+            start = joint.angle - joint.angle % width
+            sincos_of_angles(q, model.angles + start, width, sin_q + start, cos_q + start)
+            done = start + width
+
+
+cdef inline void set_columns(
+    # Topology:
+    const Model* model,
+    int i,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    # In:
+    const T* q,                    # (nq,)
+    const T* X_WN,                 # (num_mobods, 4, 4)
+    const T* p_WoFo,               # (3,)
+    # Out:
+    T* J,                          # (6, nv)  columns of mobod i
+) noexcept nogil:
+    """Columns of the dofs of mobod i, which move the frame about No."""
+    cdef const Joint* joint = &model.joints[i]
+    cdef const T* X = X_WN + 16*i
+    cdef const T* X_WP = X_WN + 16*joint.parent if joint.parent != 0 else <const T*>NULL
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef T p[3]
+    cdef T z[3]
+    cdef T u[3]
+    cdef T H[36]
+    cdef int j, k
+    if joint.kind == PRISMATIC_Z:
+        for j in range(3):
+            J[nv*j + joint.v] = <T>0.0
+            J[nv*(3 + j) + joint.v] = X[4*j + 2]
+    else:
+        for j in range(3):
+            p[j] = p_WoFo[j] - X[4*j + 3]
+        if joint.kind == REVOLUTE_Z:
+            for j in range(3):
+                z[j] = X[4*j + 2]
+            cross(z, p, u)
+            for j in range(3):
+                J[nv*j + joint.v] = z[j]
+                J[nv*(3 + j) + joint.v] = u[j]
+        else:
+            calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q, H)
+            for k in range(joint.nv):
+                turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k, z)
+                turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k + 3, u)
+                add_cross(z, p, u)
+                for j in range(3):
+                    J[nv*j + joint.v + k] = z[j]
+                    J[nv*(3 + j) + joint.v + k] = u[j]
+
+
+cdef inline void turn_to_world(const T* X_WP, const T* R_PF, const T* x_F, T* x_W) noexcept nogil:
+    """x_W = R_WP R_PF x_F. Without X_WP, P is World."""
+    cdef T x_P[3]
+    if X_WP == NULL:
+        rotate(R_PF, x_F, x_W)
+    else:
+        rotate(R_PF, x_F, x_P)
+        rotate4(X_WP, x_P, x_W)
 
 
 cdef inline void add_spatial_velocity_jacobian(
