@@ -28,8 +28,7 @@ cdef inline void calc_frame_jacobian(
 ) noexcept nogil:
     """V_WF = J v, straight from q. Only what is inboard of the frame is computed."""
     cdef int node = model.frame_node[frame]
-    cdef const T* X_WB
-    cdef T X[16]
+    cdef T X_WB[16]
     cdef T p_BoFo_B[3]
     cdef T p_WoFo[3]
     cdef int nv = 0
@@ -48,7 +47,7 @@ cdef inline void calc_frame_jacobian(
     calc_sines_on_path(model, path + first, model.num_bodies - first, q, sin_q, cos_q)
     for k in range(first, model.num_bodies):
         calc_node_pose(model, path[k], mobods, q, sin_q, cos_q, X_WN)
-    X_WB = calc_body_pose(model, node, X_NB, X_WN, X)
+    calc_body_pose(model, node, X_NB, X_WN, X_WB)
     for k in range(3):
         p_BoFo_B[k] = X_BF[16*frame + 4*k + 3]
     rotate4(X_WB, p_BoFo_B, p_WoFo)
