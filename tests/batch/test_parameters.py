@@ -255,12 +255,17 @@ def test_spatial_inertia_of_a_body() -> None:
     other = make_batch(tree, SHAPE)
     body.set_spatial_inertia_in_body_frame(other, M)
     np.testing.assert_array_equal(tree.calc_mass_matrix(other), tree.calc_mass_matrix(context))
+    # Leading axes broadcast.
+    for row in (inertias[:3], M[0]):
+        body.set_spatial_inertia_in_body_frame(context, row)
+        np.testing.assert_array_equal(body.get_mass(context), [[1.0, 2.0, 3.0]] * 2)
     # One for all.
     body.set_spatial_inertia_in_body_frame(context, inertias[2])
     np.testing.assert_array_equal(body.get_mass(context), np.full(SHAPE, 3.0))
     for wrong, error in (
         (inertias, mbt.ShapeError),
-        (M[0], mbt.ShapeError),
+        (inertias[:2], mbt.ShapeError),
+        (M[:, :2], mbt.ShapeError),
         ("x", mbt.ArgumentTypeError),
         ([1.0], mbt.ArgumentTypeError),
     ):

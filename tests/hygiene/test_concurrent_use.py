@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +25,12 @@ class Waiting(mbt.ForceElement):
         super().__init__()
         self.has_begun = threading.Event()
         self.may_end = threading.Event()
+
+    def do_declare_parameters(self) -> None:
+        self.declare_numeric_parameter([1.0])
+
+    def do_declare_discrete_state(self) -> None:
+        self.declare_discrete_state([1.0])
 
     def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
         self._wait()
@@ -79,6 +90,8 @@ USES: dict[str, Callable[[mbt.MultibodyTree, Any], Any]] = {
     "actuation": lambda tree, c: setattr(c, "actuation", [2.0]),
     "applied_forces": lambda tree, c: setattr(c, "applied_forces", mbt.MultibodyForces(tree, c.batch_shape)),
     "set_mass": lambda tree, c: tree.bodies[1].set_mass(c, 2.0),
+    "set_numeric_parameter": lambda tree, c: c.set_numeric_parameter(0, [3.0]),
+    "set_discrete_state": lambda tree, c: c.set_discrete_state(0, [3.0]),
     "lock": lambda tree, c: tree.joints[0].lock(c),
     "set_positions": lambda tree, c: tree.set_positions(c, np.full((*c.batch_shape, 1), 2.0)),
     "set_default_context": lambda tree, c: tree.set_default_context(c),
@@ -92,18 +105,56 @@ def test_a_second_thread_is_refused(name: str, shape: tuple[int, ...]) -> None:
     tree, element = make_tree()
     context = tree.create_default_context(shape)
     context.q = [0.5]
+    element.may_end.set()
+    wanted, state = tree.calc_forward_dynamics(context), pickle.dumps(context._get_state())
+    element.has_begun.clear()
     with (
         computing(element, lambda: tree.calc_forward_dynamics(context)) as results,
         pytest.raises(mbt.ConcurrentUseError, match="one Context per thread"),
     ):
         USES[name](tree, context)
     # Neither call has changed anything.
-    (vdot,) = results
-    np.testing.assert_array_equal(context.q, np.full((*shape, 1), 0.5))
-    np.testing.assert_array_equal(tree.calc_forward_dynamics(context), vdot)
+    np.testing.assert_array_equal(results, [wanted])
+    assert pickle.dumps(context._get_state()) == state
+    np.testing.assert_array_equal(tree.calc_forward_dynamics(context), wanted)
     # And the Context is free again.
     element.may_end.set()
     USES[name](tree, context)
+
+
+def test_mobilizers_of_a_batch_keep_others_out() -> None:
+    """Of one state they read positions once, and are done."""
+    tree, element = make_tree()
+    context = tree.create_default_context(3)
+    with (
+        computing(element, lambda: tree.calc_forward_dynamics(context)),
+        pytest.raises(mbt.ConcurrentUseError),
+    ):
+        tree.mobilizers[0].calc_n_matrix(context)
+
+
+FORK = """
+import os, sys, threading
+sys.path.insert(0, sys.argv[1])
+from hygiene.test_concurrent_use import computing, make_tree
+tree, element = make_tree()
+context = tree.create_default_context(int(sys.argv[2]) or ())
+with computing(element, lambda: tree.calc_forward_dynamics(context)):
+    child = os.fork()
+    if child == 0:
+        tree.calc_mass_matrix(context)
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
+@pytest.mark.parametrize("size", [0, 3])
+def test_a_forked_child_has_a_free_context(size: int) -> None:
+    """The thread that computed with it is not there."""
+    tests = str(Path(__file__).parents[1])
+    command = [sys.executable, "-W", "ignore", "-c", FORK, tests, str(size)]
+    subprocess.run(command, check=True, timeout=60)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

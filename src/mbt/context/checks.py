@@ -79,7 +79,7 @@ def raise_stale_cache(name: str, cache: object, expected: str) -> NoReturn:
 
 def raise_foreign_cache(name: str, cache: object, expected: str) -> NoReturn:
     """Refuse a cache to compute into that is not of this tree."""
-    if type(cache).__name__ != expected:
+    if expected not in (base.__name__ for base in type(cache).__mro__):
         raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
     raise ContextMismatchError(
         f"{name}: expected a {expected} of this tree to compute into, got one of another tree, of another "
