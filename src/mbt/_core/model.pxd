@@ -99,7 +99,7 @@ cdef class CompiledModel:
     cdef readonly object default_parameters  # (layout.size,) float64, read-only
     cdef readonly object default_q           # (num_positions,) float64, read-only
     cdef readonly Derived defaults           # of the default parameters
-    cdef public object lane_defaults         # the same for batches, made when the first one comes
+    cdef object lane_defaults                # the same for batches, made when the first one comes
 
 
 cdef class Derived:
