@@ -59,8 +59,12 @@ class ScalarJacobians(ScalarDynamics):
         by_qdot = check_with_respect_to(with_respect_to)
         b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
         e = self._frame(frame_E, "frame_E")
-        p = self._point_in_world(c, b, self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,)))
+        p_B = self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,))
         nodes = self._node_of(b), self._node_of(a)
+        if c.batch_shape and not (by_qdot or nodes[1] or e or p_B.any()):
+            # The origin in World: what is inboard of it suffices.
+            return c._result(out, (6, self.tree.num_velocities), Quantity.FRAME_JACOBIAN, None, b)
+        p = self._point_in_world(c, b, p_B)
         J = join([self._angular(c, *nodes), self._translational(c, *nodes, p)], -2)
         return self._finish(c, by_qdot, e, J, out)
 
