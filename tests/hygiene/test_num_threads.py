@@ -162,6 +162,7 @@ def test_exit_while_computing() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory")
+@pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="another library has replaced malloc already")
 def test_no_memory_is_an_error() -> None:
     """Of the working memory of any thread."""
     _run("""
