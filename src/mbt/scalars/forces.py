@@ -53,7 +53,7 @@ class ScalarForces(MultibodyForces):
 
     @property
     def body_forces(self) -> Any:
-        """Force on each body at its origin, in World: [torque; force], (..., num_bodies, 6) [N m, N]."""
+        """Force on each body at its origin, in World: [torque; force], (num_bodies, 6) [N m, N]."""
         return self._numbers.writable(self._body_forces)
 
     @body_forces.setter
@@ -63,7 +63,7 @@ class ScalarForces(MultibodyForces):
 
     @property
     def generalized_forces(self) -> Any:
-        """Force along each velocity, (..., num_velocities) [N m or N]."""
+        """Force along each velocity, (num_velocities,) [N m or N]."""
         return self._numbers.writable(self._generalized_forces)
 
     @generalized_forces.setter
@@ -82,23 +82,18 @@ class ScalarForces(MultibodyForces):
         return self
 
     def _add_arrays(self, F_Bo_W: Any, tau: Any = None) -> None:
-        """Add forces on all bodies, (..., num_bodies, 6), and on all dofs, (..., num_velocities)."""
+        """Add forces on all bodies, (num_bodies, 6), and on all dofs, (num_velocities,)."""
         self._body_forces = self._numbers.add(self._body_forces, F_Bo_W)
         if tau is not None:
             self._generalized_forces = self._numbers.add(self._generalized_forces, tau)
 
     def _add_to_body(self, node: int, F_Bo_W: Any) -> None:
         self._make_room([self._body_forces, F_Bo_W])
-        self._numbers.add(self._body_forces[..., node, :], F_Bo_W)
+        self._numbers.add(self._body_forces[node], F_Bo_W)
 
     def _add_to_dofs(self, start: int, tau: Any) -> None:
         self._make_room([self._generalized_forces, tau])
-        self._numbers.add(self._generalized_forces[..., start : start + tau.shape[-1]], tau)
-
-    def _over(self, number: Any, axes: int) -> Any:
-        """Return one number, or one for each state, that broadcasts over so many axes of a state."""
-        is_array = isinstance(number, self._numbers.array_type) and number.ndim
-        return number[(..., *(None,) * axes)] if is_array else number
+        self._numbers.add(self._generalized_forces[start : start + tau.shape[0]], tau)
 
     def __isub__(self, other: MultibodyForces) -> Self:
         """Subtract other forces from these."""
@@ -111,8 +106,8 @@ class ScalarForces(MultibodyForces):
         if isinstance(factor, MultibodyForces):
             return NotImplemented
         s = self._numbers.as_float(factor, "factor")
-        self._body_forces = self._numbers.scale(self._body_forces, self._over(s, 2))
-        self._generalized_forces = self._numbers.scale(self._generalized_forces, self._over(s, 1))
+        self._body_forces = self._numbers.scale(self._body_forces, s)
+        self._generalized_forces = self._numbers.scale(self._generalized_forces, s)
         return self
 
     def __itruediv__(self, divisor: Any) -> Self:  # type: ignore[misc]
@@ -122,8 +117,8 @@ class ScalarForces(MultibodyForces):
         s = self._numbers.as_float(divisor, "divisor")
         if self._numbers.is_zero(s):
             raise ArgumentValueError("divisor: forces cannot be divided by zero")
-        self._body_forces = self._numbers.divide(self._body_forces, self._over(s, 2))
-        self._generalized_forces = self._numbers.divide(self._generalized_forces, self._over(s, 1))
+        self._body_forces = self._numbers.divide(self._body_forces, s)
+        self._generalized_forces = self._numbers.divide(self._generalized_forces, s)
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -142,7 +137,7 @@ class ScalarForces(MultibodyForces):
 
     def clone(self) -> ScalarForces:
         """Return independent forces for the same tree with the same values."""
-        other = type(self)(self._tree, self.batch_shape)  # type: ignore[arg-type]
+        other = ScalarForces(self._tree)  # type: ignore[arg-type]
         other._body_forces = self._body_forces.copy()
         other._generalized_forces = self._generalized_forces.copy()
         return other
