@@ -65,6 +65,23 @@ def test_unknown_name_without_anything_near_lists_the_names():
     )
 
 
+def test_long_texts_keep_their_beginning_and_end():
+    assert errors.shorten("elbow") == "elbow"
+    assert errors.shorten("a" * 60) == "a" * 60
+    assert errors.shorten("left_" + "a" * 3000 + "_elbow", 20) == "left_aaaa...aa_elbow"
+    assert len(errors.quote("a" * 3000)) == 60
+    assert len(str(errors.unknown_name_error("body", "x" * 3000, [f"{i}" * 3000 for i in range(20)]))) < 500
+
+
+def test_what_cannot_be_shown_is_named_by_its_type():
+    class Mute:
+        def __repr__(self):
+            raise RuntimeError
+
+    assert errors.quote(Mute()) == "<Mute>"
+    assert errors.quote(10**5000) == "<int>"
+
+
 def test_shape_error_text():
     assert str(errors.shape_error("q", (7,), (6,))) == "q: expected shape (7,), got (6,)"
     assert str(errors.shape_error("q", (..., 7), ())) == "q: expected shape (..., 7), got ()"

@@ -140,6 +140,37 @@ class ModelWarning(UserWarning):
     """A model that can be used, but holds something its author will want to know."""
 
 
+def shorten(text: str, limit: int = 60) -> str:
+    """Return a text of at most `limit` characters: of a longer one its beginning and its end.
+
+    Examples
+    --------
+    >>> shorten("elbow")
+    'elbow'
+    >>> shorten("left_arm_of_the_robot_at_the_window_elbow", limit=20)
+    'left_arm_...ow_elbow'
+    """
+    if len(text) <= limit:
+        return text
+    end = (limit - 3) // 2
+    return f"{text[: limit - 3 - end]}...{text[-end:]}"
+
+
+def quote(value: object, limit: int = 60) -> str:
+    """Return what messages show of a name, or of any other value: its shortened `repr`, which may fail.
+
+    Examples
+    --------
+    >>> quote("elbow")
+    "'elbow'"
+    """
+    try:
+        return shorten(repr(value), limit)
+    except Exception:
+        # Of someone else's class; or an integer with more digits than Python prints.
+        return f"<{type(value).__name__}>"
+
+
 def describe_shape(shape: Sequence[object]) -> str:
     """Return the text of a shape: ``None`` reads ``n``, ``Ellipsis`` reads ``...``.
 
@@ -170,12 +201,13 @@ def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: 
     import difflib  # Here, because most programs never need it.
 
     names = sorted(set(known_names))
-    text = f"There is no {kind} named {name!r}{' ' + where if where else ''}."
-    nearest = difflib.get_close_matches(name, names, n=3)
+    text = f"There is no {kind} named {quote(name)}{' ' + where if where else ''}."
+    # Comparing takes the product of the lengths, and nobody types such a name by mistake.
+    nearest = difflib.get_close_matches(name, names, n=3) if len(name) <= 200 else []
     if nearest:
-        return UnknownNameError(f"{text} Did you mean {' or '.join(repr(near) for near in nearest)}?")
+        return UnknownNameError(f"{text} Did you mean {' or '.join(map(quote, nearest))}?")
     if not names:
         return UnknownNameError(f"{text} There are none at all.")
-    shown = ", ".join(repr(known) for known in names[:10])
+    shown = ", ".join(quote(known, limit=30) for known in names[:10])
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return UnknownNameError(f"{text} The names are {shown}{more}.")
