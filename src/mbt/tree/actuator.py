@@ -6,12 +6,13 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from mbt.errors import ArgumentValueError, shape_error
-from mbt.math.arrays import FloatArray, as_float
+from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import get_scalar_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement, as_name, check_element
 from mbt.tree.indices import JointActuatorIndex
 from mbt.tree.joint import Joint
+from mbt.tree.joint_limits import as_effort_limit
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -79,7 +80,7 @@ class JointActuator(MultibodyElement):
                 f"({joint.type_name}) has {joint.num_velocities}"
             )
         self._joint = joint
-        self._effort_limit = self._checked_effort_limit(effort_limit)
+        self._effort_limit = as_effort_limit(effort_limit, self._label)
         self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
         self._gear_ratio = self._checked_gear_ratio(gear_ratio)
 
@@ -126,7 +127,7 @@ class JointActuator(MultibodyElement):
     def set_effort_limit(self, effort_limit: float) -> Self:
         """Set the largest effort [N m, N], before ``finalize()``."""
         self._check_not_finalized("the effort limit", "Set it before.")
-        self._effort_limit = self._checked_effort_limit(effort_limit)
+        self._effort_limit = as_effort_limit(effort_limit, self._label)
         return self
 
     def set_default_rotor_inertia(self, rotor_inertia: float) -> Self:
@@ -196,13 +197,6 @@ class JointActuator(MultibodyElement):
             self._checked_gear_ratio(gear_ratio, numbers_of(self, context)),
         )
         return self
-
-    def _checked_effort_limit(self, value: object) -> float:
-        limit = as_float(value, f"{self._label}: effort_limit")
-        # Not `< 0`: NaN must fail as well.
-        if not limit >= 0.0:
-            raise ArgumentValueError(f"{self._label}: effort_limit: expected a number >= 0, got {limit}")
-        return limit
 
     def _checked_rotor_inertia(self, value: object, numbers: Numbers = DOUBLES) -> float:
         inertia: float = numbers.as_nonnegative(value, f"{self._label}: rotor_inertia")

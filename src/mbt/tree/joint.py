@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, NotFinalizedError, TopologyError
-from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_index
+from mbt.errors import ArgumentTypeError, NotFinalizedError, TopologyError
+from mbt.math.arrays import FloatArray, as_finite_array, as_index
 from mbt.math.leading_axes import cut, join, rotate, transpose
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import matrix_to_quaternion
@@ -20,10 +20,10 @@ from mbt.tree.context_access import (
     numbers_of,
     set_parameter,
 )
-from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import as_name, check_element
 from mbt.tree.frame import Frame
 from mbt.tree.indices import JointIndex
+from mbt.tree.joint_limits import JointLimits, frozen
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Joint"]
 
 
-class Joint(CoordinateOwner):
+class Joint(JointLimits):
     """What connects a frame F on a parent body to a frame M on a child body. This is the base class.
 
     Parent and child only say what q and v mean: the pose and velocity of M in F. Either may be nearer World.
@@ -86,10 +86,8 @@ class Joint(CoordinateOwner):
         self._frame_on_child = frame_on_child
         self._mobilizer: Mobilizer | None = None
         self._damping = self._checked_damping(damping)
-        self._default_positions = _frozen(self._mobilizer_type._zero_positions())
-        self._position_limits = _no_limits(self.num_positions)
-        self._velocity_limits = _no_limits(self.num_velocities)
-        self._acceleration_limits = _no_limits(self.num_velocities)
+        self._default_positions = frozen(self._mobilizer_type._zero_positions())
+        self._remove_limits()
 
     # What it connects.
 
@@ -210,7 +208,7 @@ class Joint(CoordinateOwner):
         self._check_not_finalized(
             "the default positions", "Set the positions of a Context with set_positions()."
         )
-        self._default_positions = _frozen(self._checked_default_positions(q))
+        self._default_positions = frozen(self._checked_default_positions(q))
         return self
 
     def _set_default_part(self, part: slice, values: object, argument: str) -> Self:
@@ -221,81 +219,6 @@ class Joint(CoordinateOwner):
 
     def _checked_default_positions(self, q: object) -> FloatArray:
         return as_finite_array(q, f"{self._label}: default positions", (self.num_positions,))
-
-    # Limits. They are kept for those who ask: computations do not enforce them.
-
-    @property
-    def position_lower_limits(self) -> FloatArray:
-        """Lower limits of the positions, shape (num_positions,), read-only: -inf where there is none."""
-        return self._position_limits[0]
-
-    @property
-    def position_upper_limits(self) -> FloatArray:
-        """Upper limits of the positions, shape (num_positions,), read-only: inf where there is none."""
-        return self._position_limits[1]
-
-    @property
-    def velocity_lower_limits(self) -> FloatArray:
-        """Lower limits of the velocities, shape (num_velocities,), read-only: -inf where there is none."""
-        return self._velocity_limits[0]
-
-    @property
-    def velocity_upper_limits(self) -> FloatArray:
-        """Upper limits of the velocities, shape (num_velocities,), read-only: inf where there is none."""
-        return self._velocity_limits[1]
-
-    @property
-    def acceleration_lower_limits(self) -> FloatArray:
-        """Lower limits of the accelerations, shape (num_velocities,), read-only: -inf where there is none."""
-        return self._acceleration_limits[0]
-
-    @property
-    def acceleration_upper_limits(self) -> FloatArray:
-        """Upper limits of the accelerations, shape (num_velocities,), read-only: inf where there is none."""
-        return self._acceleration_limits[1]
-
-    def set_position_limits(self, lower_limits: object, upper_limits: object) -> Self:
-        """Set the limits of the positions, shape (num_positions,) each, before ``finalize()``.
-
-        Raises
-        ------
-        ArgumentValueError
-            Unless ``lower_limits <= upper_limits``; NaN is no limit.
-        AlreadyFinalizedError
-            When the tree is finalized.
-        """
-        self._position_limits = self._checked_limits(
-            "position", self.num_positions, lower_limits, upper_limits
-        )
-        return self
-
-    def set_velocity_limits(self, lower_limits: object, upper_limits: object) -> Self:
-        """Set the limits of the velocities, shape (num_velocities,) each, as `set_position_limits`."""
-        self._velocity_limits = self._checked_limits(
-            "velocity", self.num_velocities, lower_limits, upper_limits
-        )
-        return self
-
-    def set_acceleration_limits(self, lower_limits: object, upper_limits: object) -> Self:
-        """Set the limits of the accelerations, shape (num_velocities,) each, as `set_position_limits`."""
-        self._acceleration_limits = self._checked_limits(
-            "acceleration", self.num_velocities, lower_limits, upper_limits
-        )
-        return self
-
-    def _checked_limits(
-        self, what: str, size: int, lower: object, upper: object
-    ) -> tuple[FloatArray, FloatArray]:
-        self._check_not_finalized(f"the {what} limits", "Set them before.")
-        lower_limits = as_float_array(lower, f"{self._label}: lower {what} limits", (size,)).copy()
-        upper_limits = as_float_array(upper, f"{self._label}: upper {what} limits", (size,)).copy()
-        # Not `lower > upper`: NaN must fail as well.
-        if not (lower_limits <= upper_limits).all():
-            raise ArgumentValueError(
-                f"{self._label}: {what} limits: expected lower <= upper, "
-                f"got lower {lower_limits.tolist()} and upper {upper_limits.tolist()}"
-            )
-        return _frozen(lower_limits), _frozen(upper_limits)
 
     # Damping.
 
@@ -409,12 +332,3 @@ class Joint(CoordinateOwner):
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
         return f" parent={self.parent_body.name!r} child={self.child_body.name!r}"
-
-
-def _no_limits(size: int) -> tuple[FloatArray, FloatArray]:
-    return _frozen(np.full(size, -np.inf)), _frozen(np.full(size, np.inf))
-
-
-def _frozen(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
-    return array

@@ -45,7 +45,7 @@ __all__ = [
 
 #: Number of the format, written into every pickle of trees, elements, Contexts and forces. A change of what
 #: they hold needs another number.
-FORMAT = 1
+FORMAT = 2
 
 # Attribute of a tree whose elements have nothing yet.
 _BLANK = "_is_blank"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 from mbt._core.mobilizers import MobilizerType
@@ -109,6 +110,9 @@ class CurvilinearJoint(_Distance, OneDofJoint):
         The path of M in F.
     damping : float, optional
         Viscous damping of the speed [N s/m], not negative.
+    effort_limit : float, optional
+        Largest magnitude of the force along the joint [N], not negative, for those who ask: computations do
+        not enforce it.
 
     Raises
     ------
@@ -140,11 +144,14 @@ class CurvilinearJoint(_Distance, OneDofJoint):
         frame_on_child: Frame,
         curvilinear_path: PiecewiseConstantCurvatureTrajectory,
         damping: float = 0.0,
+        *,
+        effort_limit: float = math.inf,
     ) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, [damping])
         self._path = _as_path(curvilinear_path, f"{self._label}: curvilinear_path")
         if not self._path.is_periodic:
             self.set_position_limits([0.0], [self._path.length])
+        self.set_effort_limit(effort_limit)
 
     @property
     def default_distance(self) -> float:

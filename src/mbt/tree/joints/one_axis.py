@@ -59,6 +59,9 @@ class OneAxisJoint(AxisJoint, OneDofJoint):
         pos_lower_limit: float = -math.inf,
         pos_upper_limit: float = math.inf,
         damping: float = 0.0,
+        *,
+        effort_limit: float = math.inf,
     ) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, axis, [damping])
         self.set_position_limits([pos_lower_limit], [pos_upper_limit])
+        self.set_effort_limit(effort_limit)

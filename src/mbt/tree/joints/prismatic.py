@@ -85,6 +85,9 @@ class PrismaticJoint(_Translation, OneAxisJoint):
         Limits of the translation [m], for those who ask: computations do not enforce them.
     damping : float, optional
         Viscous damping [N s/m], not negative.
+    effort_limit : float, optional
+        Largest magnitude of the force along the joint [N], not negative, for those who ask: computations do
+        not enforce it.
 
     Raises
     ------

@@ -85,6 +85,9 @@ class RevoluteJoint(_Angle, OneAxisJoint):
         Limits of the angle [rad], for those who ask: computations do not enforce them.
     damping : float, optional
         Viscous damping [N m s/rad], not negative.
+    effort_limit : float, optional
+        Largest magnitude of the force along the joint [N m], not negative, for those who ask: computations do
+        not enforce it.
 
     Raises
     ------

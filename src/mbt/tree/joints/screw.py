@@ -164,6 +164,9 @@ class ScrewJoint(_ScrewMotion, AxisJoint, OneDofJoint):
         Translation of one revolution [m], of either sign.
     damping : float, optional
         Viscous damping of the rate of the angle [N m s/rad], not negative.
+    effort_limit : float, optional
+        Largest magnitude of the force along the joint [N m], not negative, for those who ask: computations do
+        not enforce it.
 
     Raises
     ------
@@ -198,9 +201,12 @@ class ScrewJoint(_ScrewMotion, AxisJoint, OneDofJoint):
         axis: object,
         screw_pitch: float,
         damping: float = 0.0,
+        *,
+        effort_limit: float = math.inf,
     ) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, axis, [damping])
         self._screw_pitch = _finite(screw_pitch, f"{self._label}: screw_pitch")
+        self.set_effort_limit(effort_limit)
 
     @property
     def screw_axis(self) -> FloatArray:

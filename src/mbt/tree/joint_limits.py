@@ -1,0 +1,149 @@
+"""Limits of joints. They are kept for those who ask: computations do not enforce them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError
+from mbt.math.arrays import FloatArray, as_float, as_float_array
+from mbt.tree.coordinates import CoordinateOwner
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["JointLimits", "as_effort_limit", "frozen"]
+
+
+class JointLimits(CoordinateOwner):
+    """The part of `Joint` that knows limits of positions, velocities, accelerations and efforts."""
+
+    def _remove_limits(self) -> None:
+        """Let nothing be limited, as in a new joint."""
+        self._position_limits = _no_limits(self.num_positions)
+        self._velocity_limits = _no_limits(self.num_velocities)
+        self._acceleration_limits = _no_limits(self.num_velocities)
+        self._effort_limit = math.inf
+
+    @property
+    def position_lower_limits(self) -> FloatArray:
+        """Lower limits of the positions, shape (num_positions,), read-only: -inf where there is none."""
+        return self._position_limits[0]
+
+    @property
+    def position_upper_limits(self) -> FloatArray:
+        """Upper limits of the positions, shape (num_positions,), read-only: inf where there is none."""
+        return self._position_limits[1]
+
+    @property
+    def velocity_lower_limits(self) -> FloatArray:
+        """Lower limits of the velocities, shape (num_velocities,), read-only: -inf where there is none."""
+        return self._velocity_limits[0]
+
+    @property
+    def velocity_upper_limits(self) -> FloatArray:
+        """Upper limits of the velocities, shape (num_velocities,), read-only: inf where there is none."""
+        return self._velocity_limits[1]
+
+    @property
+    def acceleration_lower_limits(self) -> FloatArray:
+        """Lower limits of the accelerations, shape (num_velocities,), read-only: -inf where there is none."""
+        return self._acceleration_limits[0]
+
+    @property
+    def acceleration_upper_limits(self) -> FloatArray:
+        """Upper limits of the accelerations, shape (num_velocities,), read-only: inf where there is none."""
+        return self._acceleration_limits[1]
+
+    @property
+    def effort_limit(self) -> float:
+        """Largest magnitude of the force along each velocity [N m, N]; inf when there is no limit.
+
+        It is the limit of the joint, as a file states it, whether the joint has an actuator or not. An
+        actuator has a limit of its own, `JointActuator.effort_limit`.
+        """
+        return self._effort_limit
+
+    def set_position_limits(self, lower_limits: object, upper_limits: object) -> Self:
+        """Set the limits of the positions, shape (num_positions,) each, before ``finalize()``.
+
+        Raises
+        ------
+        ArgumentValueError
+            Unless ``lower_limits <= upper_limits``; NaN is no limit.
+        AlreadyFinalizedError
+            When the tree is finalized.
+        """
+        self._position_limits = self._checked_limits(
+            "position", self.num_positions, lower_limits, upper_limits
+        )
+        return self
+
+    def set_velocity_limits(self, lower_limits: object, upper_limits: object) -> Self:
+        """Set the limits of the velocities, shape (num_velocities,) each, as `set_position_limits`."""
+        self._velocity_limits = self._checked_limits(
+            "velocity", self.num_velocities, lower_limits, upper_limits
+        )
+        return self
+
+    def set_acceleration_limits(self, lower_limits: object, upper_limits: object) -> Self:
+        """Set the limits of the accelerations, shape (num_velocities,) each, as `set_position_limits`."""
+        self._acceleration_limits = self._checked_limits(
+            "acceleration", self.num_velocities, lower_limits, upper_limits
+        )
+        return self
+
+    def set_effort_limit(self, effort_limit: float) -> Self:
+        """Set the largest magnitude of the force along each velocity [N m, N], before ``finalize()``.
+
+        Raises
+        ------
+        ArgumentValueError
+            When the limit is negative or NaN.
+        AlreadyFinalizedError
+            When the tree is finalized.
+        """
+        self._check_not_finalized("the effort limit", "Set it before.")
+        self._effort_limit = as_effort_limit(effort_limit, self._label)
+        return self
+
+    def _checked_limits(
+        self, what: str, size: int, lower: object, upper: object
+    ) -> tuple[FloatArray, FloatArray]:
+        self._check_not_finalized(f"the {what} limits", "Set them before.")
+        lower_limits = as_float_array(lower, f"{self._label}: lower {what} limits", (size,)).copy()
+        upper_limits = as_float_array(upper, f"{self._label}: upper {what} limits", (size,)).copy()
+        # Not `lower > upper`: NaN must fail as well.
+        if not (lower_limits <= upper_limits).all():
+            raise ArgumentValueError(
+                f"{self._label}: {what} limits: expected lower <= upper, "
+                f"got lower {lower_limits.tolist()} and upper {upper_limits.tolist()}"
+            )
+        return frozen(lower_limits), frozen(upper_limits)
+
+
+def as_effort_limit(value: object, label: str) -> float:
+    """Return an effort limit [N m, N], finite or not, that was given for what messages call `label`.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When it is not a number, negative, or NaN.
+    """
+    limit = as_float(value, f"{label}: effort_limit")
+    # Not `< 0`: NaN must fail as well.
+    if not limit >= 0.0:
+        raise ArgumentValueError(f"{label}: effort_limit: expected a number >= 0, got {limit}")
+    return limit
+
+
+def frozen(array: FloatArray) -> FloatArray:
+    """Make an array read-only, and return it."""
+    array.flags.writeable = False
+    return array
+
+
+def _no_limits(size: int) -> tuple[FloatArray, FloatArray]:
+    return frozen(np.full(size, -np.inf)), frozen(np.full(size, np.inf))
