@@ -90,6 +90,10 @@ def test_forces_are_added(pair: SimpleNamespace) -> None:
     spring.calc_and_add_force_contribution(context, pc, vc, forces)
     spring.calc_and_add_force_contribution(context, None, None, forces)
     forces.check_invariants()
+    damaged = mbt.MultibodyForces(tree)
+    damaged._body_forces = np.zeros((2, 6))
+    with pytest.raises(AssertionError, match="leading axes"):
+        damaged.check_invariants()
     np.testing.assert_allclose(forces.body_forces[pair.a.node_index], [0, 0, 0, 63, 0, 0])
     np.testing.assert_allclose(forces.body_forces[pair.b.node_index], [0, 0, 0, -62, 0, 0])
     assert not forces.generalized_forces.any()

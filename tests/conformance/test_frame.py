@@ -50,6 +50,7 @@ def test_identity(arm: SimpleNamespace) -> None:
     assert arm.tree.get_frame(arm.F.index) is arm.F
     assert arm.F.body is arm.F.link is arm.links[1]
     assert arm.F.name == "F"
+    assert mbt.FixedOffsetFrame(arm.links[1], X_PF).name
     assert arm.F.scoped_name == "arm::F"
     assert arm.links[1].body_frame.name == "lower"
     flags = [(f.is_world_frame, f.is_body_frame, f.is_link_frame) for f in arm.tree.frames]
@@ -72,9 +73,18 @@ def test_pose_in_body(arm: SimpleNamespace) -> None:
     body_frame = arm.links[1].body_frame
     np.testing.assert_array_equal(body_frame.calc_offset_pose_in_body(context, X_FQ), X_FQ)
     np.testing.assert_array_equal(body_frame.eval_pose_in_body_frame(context), np.eye(4))
+    np.testing.assert_array_equal(body_frame.calc_pose_in_body_frame(context), np.eye(4))
+    np.testing.assert_array_equal(body_frame.calc_rotation_matrix_in_body_frame(context), np.eye(3))
+    # Of parameters alone: the same for another state, another one for another parameter.
+    before = F.eval_pose_in_body_frame(context)
+    context.q, context.v, context.time = 2 * context.q, 3 * context.v, 4.0
+    np.testing.assert_array_equal(F.eval_pose_in_body_frame(context), before)
+    F.set_pose_in_parent_frame(context, X_PF)
+    np.testing.assert_allclose(F.eval_pose_in_body_frame(context), X_LP @ X_PF, atol=1e-15)
 
 
 def test_fixed_pose_in_body(arm: SimpleNamespace) -> None:
+    # The default pose, whatever a Context has instead.
     X_LF = X_LP @ X_PF
     np.testing.assert_allclose(arm.F.get_fixed_pose_in_body_frame(), X_LF, atol=1e-15)
     np.testing.assert_allclose(arm.F.get_fixed_rotation_matrix_in_body_frame(), X_LF[:3, :3], atol=1e-15)
@@ -208,8 +218,13 @@ def test_frame_body_poses(arm: SimpleNamespace) -> None:
     np.testing.assert_allclose(F.get_X_FB(cache), inverse_pose(X_LF), atol=1e-15)
     assert not F.is_X_BF_identity(cache)
     assert arm.links[1].body_frame.is_X_BF_identity(cache)
-    with pytest.raises(mbt.MbtError):
-        F.get_X_BF(tree.clone().eval_frame_body_poses(tree.clone().create_default_context()))
+    twin = tree.clone()
+    with pytest.raises(mbt.ContextMismatchError):
+        F.get_X_BF(twin.eval_frame_body_poses(twin.create_default_context()))
+    # The poses that were evaluated, also when parameters have changed since.
+    F.set_pose_in_parent_frame(context, X_PF)
+    np.testing.assert_allclose(F.get_X_BF(cache), X_LF, atol=1e-15)
+    np.testing.assert_allclose(F.get_X_BF(tree.eval_frame_body_poses(context)), X_LP @ X_PF, atol=1e-15)
 
 
 class Mast(mbt.Frame):

@@ -41,7 +41,9 @@ def test_a_new_tree_holds_world_only() -> None:
     assert tree.bodies == (tree.world_body,)
     assert tree.frames == (tree.world_frame,)
     assert tree.world_frame is tree.world_body.body_frame
-    assert not tree.force_elements
+    assert (tree.num_bodies, tree.num_frames) == (1, 1)
+    for elements in (tree.joints, tree.mobilizers, tree.force_elements, tree.joint_actuators):
+        assert not elements
 
 
 def test_counts(pendulum: SimpleNamespace) -> None:
@@ -85,8 +87,22 @@ def test_finalize() -> None:
     assert tree.topology.parent == (-1, 0, 1, 0)
     with pytest.raises(mbt.AlreadyFinalizedError):
         tree.finalize()
-    with pytest.raises(mbt.AlreadyFinalizedError):
-        tree.add_body(mbt.RigidBody("d", BALL))
+    body, frame = mbt.RigidBody("d", BALL), tree.bodies[1].body_frame
+    late_frame = mbt.FixedOffsetFrame("f", tree.world_body)
+    for add, *arguments in (
+        (tree.add_body, body),
+        (tree.add_body, mbt.RigidBody, BALL),
+        (tree.add_frame, late_frame),
+        (tree.add_frame, mbt.FixedOffsetFrame, tree.world_body, np.eye(4)),
+        (tree.add_mobilizer, mbt.WeldMobilizer(tree.world_frame, frame, np.eye(4))),
+        (tree.add_mobilizer, mbt.WeldMobilizer, tree.world_frame, frame, np.eye(4)),
+        (tree.add_joint, mbt.WeldJoint, "j2", tree.world_body, None, bodies[1], None),
+        (tree.add_force_element, mbt.UniformGravityFieldElement()),
+        (tree.add_force_element, mbt.UniformGravityFieldElement, [0, 0, -1]),
+    ):
+        with pytest.raises(mbt.AlreadyFinalizedError):
+            add(*arguments)
+    assert (tree.num_bodies, tree.num_frames, tree.num_force_elements) == (4, 4, 0)
 
 
 def test_contexts(pendulum: SimpleNamespace) -> None:
@@ -231,6 +247,22 @@ def test_velocity_kinematics(pendulum: SimpleNamespace) -> None:
         tree.calc_velocity_kinematics_cache(context, pc)
 
 
+def test_velocity_in_the_parent() -> None:
+    # A slide along x of a link that a hinge about z has turned: V_PB is in P, V_WB in World.
+    tree = mbt.MultibodyTree()
+    turned, sliding = (tree.add_body(mbt.RigidBody(name, BALL)) for name in ("turned", "sliding"))
+    tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, turned, None, axis=[0, 0, 1])
+    tree.add_joint(mbt.PrismaticJoint, "slide", turned, None, sliding, None, axis=[1, 0, 0])
+    tree.finalize()
+    context = tree.create_default_context()
+    context.q, context.v = [0.7, 2.0], [3.0, 5.0]
+    vc = tree.calc_velocity_kinematics_cache(context)
+    b = sliding.node_index
+    along, across = np.array([np.cos(0.7), np.sin(0.7), 0]), np.array([-np.sin(0.7), np.cos(0.7), 0])
+    np.testing.assert_allclose(vc.V_PB[b], [0, 0, 0, 5, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(vc.V_WB[b], [0, 0, 3, *(5 * along + 3 * 2 * across)], atol=1e-14)
+
+
 def test_acceleration_kinematics(pendulum: SimpleNamespace) -> None:
     tree, context = pendulum.tree, pendulum.context
     vdot = np.array([2.0, 0, 0, 0, 0.1, 0.2, 0.3])
@@ -317,9 +349,22 @@ def test_mass_matrix_and_bias_term(pendulum: SimpleNamespace) -> None:
     inertia = 0.4 * 1.0 * 0.1**2
     np.testing.assert_allclose(M, np.diag([MASS * LENGTH**2, *[inertia] * 3, 1, 1, 1]), atol=1e-14)
     np.testing.assert_array_equal(context.v[0], 1.1)
-    Cv = tree.calc_bias_term(context)
-    np.testing.assert_allclose(Cv, tree.calc_inverse_dynamics(context, np.zeros(7)), atol=1e-14)
-    np.testing.assert_allclose(Cv, 0.0, atol=1e-14)
+    np.testing.assert_allclose(tree.calc_bias_term(context), 0.0, atol=1e-14)
+
+
+def test_bias_term() -> None:
+    # Two point masses on rods in a plane. Gravity and damping have no part in C v.
+    tree = mbt.MultibodyTree()
+    upper, lower = (tree.add_body(mbt.RigidBody(name, POINT_MASS)) for name in ("upper", "lower"))
+    X_UL = make_pose([0.0, 0.0, -LENGTH])
+    for name, parent, X, child in (("h0", tree.world_body, None, upper), ("h1", upper, X_UL, lower)):
+        tree.add_joint(mbt.RevoluteJoint, name, parent, X, child, None, axis=[0, 1, 0], damping=DAMPING)
+    tree.add_force_element(mbt.UniformGravityFieldElement([0.0, 0.0, -G]))
+    tree.finalize()
+    context = tree.create_default_context()
+    context.q, context.v = [0.7, 0.4], [1.1, -0.6]
+    (v0, v1), h = context.v, MASS * LENGTH**2 * np.sin(0.4)
+    np.testing.assert_allclose(tree.calc_bias_term(context), [-h * (2 * v0 * v1 + v1**2), h * v0**2])
 
 
 def test_relative_poses(pendulum: SimpleNamespace) -> None:

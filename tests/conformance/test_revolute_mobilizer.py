@@ -55,19 +55,27 @@ def test_angle(pin: SimpleNamespace) -> None:
     assert mobilizer.set_angular_rate(context, 3.0) is mobilizer
     np.testing.assert_array_equal(context.q, [0.2, -2.0])
     np.testing.assert_array_equal(context.v, [0.4, 3.0])
-    with pytest.raises(mbt.ArgumentTypeError):
-        mobilizer.get_angle(None)
+    stranger = pin.tree.clone().create_default_context()
+    for method, *value in (
+        (mobilizer.get_angle,),
+        (mobilizer.set_angle, 1.0),
+        (mobilizer.get_angular_rate,),
+        (mobilizer.set_angular_rate, 1.0),
+    ):
+        with pytest.raises(mbt.ArgumentTypeError):
+            method(None, *value)
+        with pytest.raises(mbt.ContextMismatchError):
+            method(stranger, *value)
 
 
 def test_zero_state(pin: SimpleNamespace) -> None:
     mobilizer = pin.mobilizer
-    context = mbt.Context(pin.tree)
-    context.q, context.v = [0.2, 0.7], [0.4, 1.1]
-    mobilizer.set_zero_configuration(context)
-    np.testing.assert_array_equal(context.q, [0.2, 0.0])
-    np.testing.assert_array_equal(context.v, [0.4, 1.1])
-    mobilizer.set_zero_state(context)
-    np.testing.assert_array_equal(context.v, [0.4, 0.0])
+    for set_zero in (mobilizer.set_zero_configuration, mobilizer.set_zero_state):
+        context = mbt.Context(pin.tree)
+        context.q, context.v = [0.2, 0.7], [0.4, 1.1]
+        assert set_zero(context) is mobilizer
+        np.testing.assert_array_equal(context.q, [0.2, 0.0])
+        np.testing.assert_array_equal(context.v, [0.4, 0.0])
 
 
 def rotation(angle: float) -> np.ndarray:
@@ -80,6 +88,8 @@ def test_across_mobilizer(pin: SimpleNamespace) -> None:
     mobilizer, context = pin.mobilizer, pin.context
     X_FM = mobilizer.calc_across_mobilizer_transform(context)
     np.testing.assert_allclose(X_FM, make_pose(R=rotation(0.7)), atol=1e-15)
+    zero = pin.tree.create_default_context()
+    np.testing.assert_array_equal(mobilizer.calc_across_mobilizer_transform(zero), np.eye(4))
     V_FM = mobilizer.calc_across_mobilizer_spatial_velocity(context, [2.0])
     np.testing.assert_allclose(V_FM, [*(2.0 * AXIS), 0, 0, 0], atol=1e-15)
     A_FM = mobilizer.calc_across_mobilizer_spatial_acceleration(context, [3.0])

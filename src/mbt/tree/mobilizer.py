@@ -369,12 +369,13 @@ class Mobilizer(CoordinateOwner):
         return result
 
     def set_zero_configuration(self, context: ContextCore) -> Self:
-        """Set the positions to the zero configuration, in which F and M coincide."""
-        return self.set_positions(context, self._zero_positions())
+        """Set the zero state in a Context: the same as `set_zero_state`."""
+        return self.set_zero_state(context)
 
     def set_zero_state(self, context: ContextCore) -> Self:
-        """Set the positions to the zero configuration, and the velocities to zero."""
-        return self.set_zero_configuration(context).set_velocities(context, np.zeros(self.num_velocities))
+        """Set the positions to the zero configuration, in which F and M coincide, and the velocities to zero."""
+        self.set_positions(context, self._zero_positions())
+        return self.set_velocities(context, np.zeros(self.num_velocities))
 
     def _model(self, joint: Joint, *, is_reversed: bool) -> None:
         """Become the mobilizer that models a joint."""
