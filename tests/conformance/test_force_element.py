@@ -92,7 +92,7 @@ def test_forces_are_added(pair: SimpleNamespace) -> None:
     forces.check_invariants()
     damaged = mbt.MultibodyForces(tree)
     damaged._body_forces = np.zeros((2, 6))
-    with pytest.raises(AssertionError, match="leading axes"):
+    with pytest.raises(AssertionError, match="sizes are those of the tree"):
         damaged.check_invariants()
     np.testing.assert_allclose(forces.body_forces[pair.a.node_index], [0, 0, 0, 63, 0, 0])
     np.testing.assert_allclose(forces.body_forces[pair.b.node_index], [0, 0, 0, -62, 0, 0])

@@ -373,7 +373,7 @@ class Mobilizer(CoordinateOwner):
         return self.set_zero_state(context)
 
     def set_zero_state(self, context: ContextCore) -> Self:
-        """Set the positions to the zero configuration, in which F and M coincide, and the velocities to zero."""
+        """Set the zero configuration, in which F and M coincide, and the velocities to zero."""
         self.set_positions(context, self._zero_positions())
         return self.set_velocities(context, np.zeros(self.num_velocities))
 
