@@ -8,7 +8,8 @@ Microseconds per state, in CPU time of the thread, the empty loop subtracted: mi
 median, of interleaved rounds. One state a call: over 16 changing states. Batches: mbt takes all states in one
 call; a library that can do so too does whichever is faster, that or a Python loop over single calls, all
 others loop, and leave each result where the call leaves it. One thread, unless `--threads` says otherwise;
-then by the clock on the wall. What a call returns is compared with mbt before the clock starts.
+then by the clock on the wall. What a call returns is compared with mbt before the clock starts. All run in
+one process, whose heap has been used.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from contenders import FUNCTIONS, GRAVITY, BatchContender, Call, Contender, Func
 from mbt.models import model_names, model_path
 from models import Array, BenchmarkModel, chain, humanoid, make_model, read_lumped, seven_joint_arm
 from peers import Drake, Dynibo, MuJoCo, Pinocchio
+from used_heap import use_heap
 
 CONTENDERS: tuple[type[Contender], ...] = (Functional, WithContext, Pinocchio, Dynibo, MuJoCo, Drake)
 
@@ -379,6 +381,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     models += [read_lumped(path, floating=True) for path in options.floating]
     notes: list[str] = []
     results: list[Result] = []
+    use_heap()
     for model in models or default_models():
         print(f"{model.name} ...", file=sys.stderr)
         results += run(model, functions, candidates, options.sizes, options.rounds, notes)
