@@ -1,6 +1,8 @@
 """The command line as a user meets it: output, messages, exit codes."""
 
 import io
+import itertools
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +11,7 @@ import pytest
 
 import mbt
 from mbt.cli import main
-from mbt.cli.terminal import WIDTH
+from mbt.cli.terminal import line_width
 from mbt.models import model_path
 from support.urdf_texts import TWO_LINKS, chain, joint, link, robot, transmission
 
@@ -25,6 +27,12 @@ def run(*arguments, **options):
     )
 
 
+@pytest.fixture(autouse=True)
+def _width(monkeypatch):
+    """Whatever the terminal of the tests."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 @pytest.fixture
 def info(tmp_path, capsys):
     """Return a function that writes a URDF and returns what ``mbt info`` says."""
@@ -35,7 +43,8 @@ def info(tmp_path, capsys):
         assert main(["info", str(path), *options]) == 0
         captured = capsys.readouterr()
         assert captured.err == ""
-        assert max(map(len, captured.out.splitlines())) <= WIDTH
+        if "--all" not in options and "--json" not in options:
+            assert max(map(len, captured.out.splitlines())) <= line_width()
         return captured.out
 
     return describe
@@ -155,6 +164,99 @@ def test_info_on_a_long_chain_and_a_wide_star(info):
     assert info(wide, "--all").count("└─") + info(wide, "--all").count("├─") == 301
 
 
+def test_all_shows_every_name(info):
+    names = [
+        f"a_link_with_a_name_that_is_rather_long_as_robots_of_many_parts_have_them_{i}" for i in range(40)
+    ]
+    links = "".join(link(name) for name in names)
+    joints = "".join(joint(f"joint_of_{b}", a, b) for a, b in itertools.pairwise(names))
+    text = robot(links, joints)
+    words = info(text, "--all").replace("\n", " ").split(" ")
+    assert set(names) | {f"joint_of_{name}" for name in names[1:]} <= set(words)
+    assert "…" not in words
+    assert not set(names) & set(info(text).split())
+    # Deep branches are listed with their depth.
+    assert f"  15: {names[14]} " in info(text, "--all")
+
+
+@pytest.mark.parametrize("columns", [60, 140])
+def test_columns_is_obeyed(info, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    name = "l" * 200
+    out = info(robot(link("base"), link(name), joint("hinge", "base", name)))
+    assert max(map(len, out.splitlines())) == columns
+
+
+def test_dash_is_the_standard_input(info):
+    text = robot(link("base"), link("tip"), joint("hinge", "base", "tip"))
+    result = run("info", "-", input=text)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[1:] == info(text).splitlines()[1:]  # the first line names the file
+    refused = run("info", "-", input="<robot>")
+    assert refused.returncode == 2
+    assert "no element found" in refused.stderr
+
+
+def or_null(limits):
+    return [x if abs(x) < float("inf") else None for x in limits.tolist()]
+
+
+def test_json_holds_what_the_tree_has():
+    result = run("info", str(model_path("mbt_arm")), "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    tree = mbt.load_model(model_path("mbt_arm"), gravity=None)
+    assert found["model"] == tree.parse_reports[0].model_name
+    assert (found["num_positions"], found["num_velocities"]) == (tree.num_positions, tree.num_velocities)
+    assert found["mass"] == pytest.approx(sum(body.default_mass for body in tree.bodies))
+    assert found["bodies"] == [
+        {
+            "name": body.name,
+            "node_index": body.node_index,
+            "inboard_body": body.inboard_mobilizer.inboard_body.name if body.inboard_mobilizer else None,
+            "inboard_joint": body.inboard_joint.name if body.inboard_joint else None,
+            "mass": body.default_mass,
+        }
+        for body in tree.bodies
+    ]
+    assert found["joints"] == [
+        {
+            "name": joint_of_tree.name,
+            "type": joint_of_tree.type_name,
+            "parent": joint_of_tree.parent_body.name,
+            "child": joint_of_tree.child_body.name,
+            "position_start": joint_of_tree.position_start,
+            "num_positions": joint_of_tree.num_positions,
+            "velocity_start": joint_of_tree.velocity_start,
+            "num_velocities": joint_of_tree.num_velocities,
+            "position_lower_limits": or_null(joint_of_tree.position_lower_limits),
+            "position_upper_limits": or_null(joint_of_tree.position_upper_limits),
+            "velocity_upper_limits": or_null(joint_of_tree.velocity_upper_limits),
+            "damping": joint_of_tree.default_damping_vector.tolist(),
+        }
+        for joint_of_tree in tree.joints
+    ]
+    assert [(one["name"], one["joint"], one["effort_limit"]) for one in found["actuators"]] == [
+        (motor.name, motor.joint.name, motor.effort_limit) for motor in tree.joint_actuators
+    ]
+    assert (found["warnings"], found["massless_branches"]) == ([], [])
+
+
+def test_json_says_what_is_wrong(info, tmp_path, capsys):
+    found = json.loads(info(robot(link("base"), link("tip", None), joint("hinge", "base", "tip")), "--json"))
+    hinge = next(one for one in found["joints"] if one["name"] == "hinge")
+    assert hinge["position_upper_limits"] == [None]
+    assert "hinge" in found["massless_branches"][0]
+
+    path = tmp_path / "broken.urdf"
+    path.write_text("<robot>")
+    assert main(["info", str(path), "--json"]) == 2
+    captured = capsys.readouterr()
+    error = json.loads(captured.out)["error"]
+    assert error["type"] == "ParseError"
+    assert captured.err == f"mbt: {error['message']}\n"
+
+
 def test_strict(tmp_path, capsys):
     path = tmp_path / "bot.urdf"
     path.write_text(robot(link("base", 1, '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>')))
@@ -197,7 +299,7 @@ def test_demo():
     result = run("demo")
     assert result.returncode == 0
     assert result.stderr == ""
-    assert max(map(len, result.stdout.splitlines())) <= WIDTH
+    assert max(map(len, result.stdout.splitlines())) <= 100
     for expected in (
         "└─ turret",
         "Mass matrix",

@@ -2,7 +2,7 @@
 
 import io
 
-from mbt.cli.terminal import WIDTH, clip, make_bar, make_table, number, printable, write
+from mbt.cli.terminal import clip, line_width, make_bar, make_table, number, printable, write
 
 
 def stream(encoding):
@@ -56,5 +56,5 @@ def test_tables_are_aligned():
 
 def test_tables_keep_to_the_width():
     lines = make_table(("name", "other", "x"), [("n" * 300, "o" * 80, "1"), ("short", "s", "2")], left=(0, 1))
-    assert max(map(len, lines)) <= WIDTH
+    assert max(map(len, lines)) <= line_width()
     assert all(line.endswith(("x", "1", "2")) for line in lines)

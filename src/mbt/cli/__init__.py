@@ -48,25 +48,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     try:
         if options.command == "info":
-            from mbt.cli.info import describe
-
-            text = describe(
-                options.file,
-                base=options.base,
-                strict=options.strict,
-                package_paths=options.package_path,
-                show_all=options.all,
-            )
+            text = _describe_file(options)
         else:
             from mbt.cli.demo import run_demo
 
             text = run_demo()
     except MbtError as error:
+        if getattr(options, "json", False):
+            from mbt.cli.info_json import describe_error_as_json
+
+            write(describe_error_as_json(error), sys.stdout)
         write(f"mbt: {printable(str(error))}\n", sys.stderr)
         return 2
     write(text, sys.stdout)
     sys.stdout.flush()
     return 0
+
+
+def _describe_file(options: argparse.Namespace) -> str:
+    from mbt.cli.info import describe, load
+
+    tree = load(options.file, base=options.base, strict=options.strict, package_paths=options.package_path)
+    if options.json:
+        from mbt.cli.info_json import describe_as_json
+
+        return describe_as_json(tree)
+    return describe(tree, show_all=options.all)
 
 
 def _make_parser() -> argparse.ArgumentParser:
@@ -82,7 +89,7 @@ def _make_parser() -> argparse.ArgumentParser:
         description="Show bodies, joints, limits, masses and actuators of a URDF file, and what is ignored.",
         allow_abbrev=False,
     )
-    info.add_argument("file", help="URDF file, or package://name/path")
+    info.add_argument("file", help="URDF file, package://name/path, or - for the standard input")
     info.add_argument(
         "--base",
         choices=("fixed", "floating"),
@@ -97,7 +104,9 @@ def _make_parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="where to look for packages; may be repeated",
     )
-    info.add_argument("--all", action="store_true", help="show every body and joint of a large robot")
+    form = info.add_mutually_exclusive_group()
+    form.add_argument("--all", action="store_true", help="show every body and joint, with whole names")
+    form.add_argument("--json", action="store_true", help="print one JSON object, errors too")
 
     commands.add_parser(
         "demo",

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_bodies"]
 
-# Branches further out than this are counted, not drawn.
+# Branches further out than this are not drawn: they are counted, or listed with their depth for --all.
 _MAX_DEPTH = 14
 
 
-def draw_bodies(tree: MultibodyTree, max_rows: int) -> list[tuple[str, str, str, str, str]]:
+def draw_bodies(tree: MultibodyTree, max_rows: int | None) -> list[tuple[str, str, str, str, str]]:
     """Return one row of a table for each body: the body at its branch, its joint, type, positions and mass.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
-    max_rows : int
-        Number of rows after which the rest is counted only.
+    max_rows : int or None
+        Number of rows after which the rest is counted only; None draws all.
     """
     children, num_outboard = _find_children(tree)
     rows: list[tuple[str, str, str, str, str]] = []
@@ -33,15 +33,18 @@ def draw_bodies(tree: MultibodyTree, max_rows: int) -> list[tuple[str, str, str,
     num_drawn = 0
     while stack:
         body, front, is_last, depth = stack.pop()
-        if len(rows) >= max_rows:
+        if max_rows is not None and len(rows) >= max_rows:
             rows.append((f"… {tree.num_bodies - num_drawn} more bodies (--all shows them)", "", "", "", ""))
             break
-        branch = "" if depth == 0 else front + ("└─ " if is_last else "├─ ")
+        if depth > _MAX_DEPTH:
+            branch = f"{front}{depth}: "
+        else:
+            branch = "" if depth == 0 else front + ("└─ " if is_last else "├─ ")
         rows.append((branch + body.name, *_describe_joint(body)))
         num_drawn += 1
         outboard = children[body.node_index]
-        below = front + ("" if depth == 0 else "   " if is_last else "│  ")
-        if depth == _MAX_DEPTH and outboard:
+        below = front if depth > _MAX_DEPTH else front + ("" if depth == 0 else "   " if is_last else "│  ")
+        if depth == _MAX_DEPTH and outboard and max_rows is not None:
             count = num_outboard[body.node_index]
             rows.append((f"{below}└─ … {count} more", "", "", "", ""))
             num_drawn += count

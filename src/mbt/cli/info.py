@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import warnings
 from typing import TYPE_CHECKING
 
 from mbt.cli.drawing import draw_bodies
-from mbt.cli.terminal import WIDTH, clip, make_table, number, printable
+from mbt.cli.terminal import clip, line_width, make_table, number, printable
 from mbt.errors import ModelWarning
 from mbt.parsing import load_model
 from mbt.tree.joints.prismatic import PrismaticJoint
@@ -20,41 +21,45 @@ if TYPE_CHECKING:
     from mbt.tree.joint import Joint
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["describe"]
+__all__ = ["describe", "describe_bodies", "load"]
 
 _MAX_ROWS = 120
 
 
-def describe(file: str, *, base: str, strict: bool, package_paths: list[str], show_all: bool) -> str:
-    """Return the description of a file as a text for a terminal.
+def load(file: str, *, base: str, strict: bool, package_paths: list[str]) -> MultibodyTree:
+    """Load a file, or the standard input where it is ``-``.
 
     Raises
     ------
     MbtError
         When the file cannot be loaded.
     """
+    source = sys.stdin.buffer.read() if file == "-" else file
     with warnings.catch_warnings():
-        # The report below says the same.
+        # The description says the same.
         warnings.simplefilter("ignore", ModelWarning)
-        tree = load_model(file, base=base, gravity=None, strict=strict, package_paths=package_paths)  # type: ignore[arg-type]
+        return load_model(source, base=base, gravity=None, strict=strict, package_paths=package_paths)  # type: ignore[arg-type]
+
+
+def describe(tree: MultibodyTree, *, show_all: bool) -> str:
+    """Return the description of a loaded tree as a text for a terminal."""
     report = tree.parse_reports[0]
-    max_rows = tree.num_bodies + 1 if show_all else _MAX_ROWS
-    lines = _describe_sizes(tree, report)
+    max_rows = None if show_all else _MAX_ROWS
+    lines = _describe_sizes(tree, report, show_all)
     lines += ["", *describe_bodies(tree, max_rows)]
     lines += ["", *_describe_joints(tree, max_rows)]
-    lines += _describe_massless(tree)
-    lines += ["", *_describe_report(report)]
+    lines += _describe_massless(tree, max_rows)
+    lines += ["", *_describe_report(report, show_all)]
     return "\n".join(lines) + "\n"
 
 
-def describe_bodies(tree: MultibodyTree, max_rows: int = _MAX_ROWS) -> list[str]:
-    """Return the lines of a drawing of all bodies."""
-    return make_table(
-        ("body", "joint", "type", "q", "mass [kg]"), draw_bodies(tree, max_rows), left=(0, 1, 2)
-    )
+def describe_bodies(tree: MultibodyTree, max_rows: int | None = _MAX_ROWS) -> list[str]:
+    """Return the lines of a drawing of all bodies; with None for `max_rows` whole names of all."""
+    headers = ("body", "joint", "type", "q", "mass [kg]")
+    return make_table(headers, draw_bodies(tree, max_rows), left=(0, 1, 2), whole=max_rows is None)
 
 
-def _describe_sizes(tree: MultibodyTree, report: ParseReport) -> list[str]:
+def _describe_sizes(tree: MultibodyTree, report: ParseReport, show_all: bool) -> list[str]:
     moving = sum(joint.num_velocities > 0 for joint in tree.joints)
     mass = sum(body.default_mass for body in tree.bodies)
     sizes = (
@@ -64,10 +69,11 @@ def _describe_sizes(tree: MultibodyTree, report: ParseReport) -> list[str]:
         _count(tree.num_velocities, "velocity", "velocities"),
         _count(tree.num_actuators, "actuator"),
     )
-    return [clip(f"{report.model_name} · {report.file}", WIDTH), clip(" · ".join(sizes), WIDTH)]
+    title, counts = f"{report.model_name} · {report.file}", " · ".join(sizes)
+    return [clip(line, len(line) if show_all else line_width()) for line in (title, counts)]
 
 
-def _describe_joints(tree: MultibodyTree, max_rows: int) -> list[str]:
+def _describe_joints(tree: MultibodyTree, max_rows: int | None) -> list[str]:
     moving = [joint for joint in tree.joints if joint.num_velocities]
     if not moving:
         return ["Nothing moves."]
@@ -77,9 +83,10 @@ def _describe_joints(tree: MultibodyTree, max_rows: int) -> list[str]:
         motors.setdefault(actuator.joint.index, []).append(actuator)
     rows = [_describe_joint(joint, motors.get(joint.index, [])) for joint in moving[:max_rows]]
     headers = ("q", "joint", "axis", "lower", "upper", "", "speed", "effort", "damping", "rotor")
-    lines = make_table(headers, rows, left=(1, 2, 5))
-    lines.append("  In SI units. The inertia of a rotor is what the joint feels, behind its gear.")
-    if len(moving) > max_rows:
+    lines = make_table(headers, rows, left=(1, 2, 5), whole=max_rows is None)
+    note = "In SI units. The inertia of a rotor is what the joint feels, behind its gear."
+    lines += textwrap.wrap(note, line_width(), initial_indent="  ", subsequent_indent="  ")
+    if max_rows is not None and len(moving) > max_rows:
         lines.append(f"  … {len(moving) - max_rows} more joints (--all shows them)")
     return lines
 
@@ -120,34 +127,43 @@ def _describe_axis(joint: Joint) -> str:
     return " ".join(number(component, 2) for component in axis.tolist())
 
 
-def _describe_massless(tree: MultibodyTree) -> list[str]:
+def _describe_massless(tree: MultibodyTree, max_rows: int | None) -> list[str]:
     branches = tree.finalize_report.massless_branches
     if not branches:
         return []
-    lines = ["", "Joints that no mass resists: forward dynamics has no answer"]
-    for branch in branches[:_MAX_ROWS]:
-        lines += textwrap.wrap(
-            printable(str(branch)), WIDTH, initial_indent="  ", subsequent_indent="      ", max_lines=6
-        )
+    title = "Joints that no mass resists: forward dynamics has no answer"
+    lines = ["", *textwrap.wrap(title, line_width())]
+    for branch in branches[:max_rows]:
+        lines += _wrap(str(branch), show_all=max_rows is None)
     return lines
 
 
-def _describe_report(report: ParseReport) -> list[str]:
+def _describe_report(report: ParseReport, show_all: bool) -> list[str]:
     if not (report.warnings or report.ignored):
         return ["Nothing in the file was ignored or changed."]
     lines = []
     if report.warnings:
         lines.append("Warnings")
         for warning in report.warnings:
-            lines += textwrap.wrap(
-                printable(str(warning)), WIDTH, initial_indent="  ", subsequent_indent="      ", max_lines=6
-            )
+            lines += _wrap(str(warning), show_all)
     if report.ignored:
         lines += [""] if lines else []
         lines.append("Without effect")
         words = ", ".join(f"{path} ({count})" for path, count in sorted(report.ignored.items()))
-        lines += textwrap.wrap(printable(words), WIDTH, initial_indent="  ", subsequent_indent="  ")
+        lines += textwrap.wrap(printable(words), line_width(), initial_indent="  ", subsequent_indent="  ")
     return lines
+
+
+def _wrap(text: str, show_all: bool) -> list[str]:
+    """Return a remark in lines: of six at most, and with long names broken, unless all is shown."""
+    return textwrap.wrap(
+        printable(text),
+        line_width(),
+        initial_indent="  ",
+        subsequent_indent="      ",
+        max_lines=None if show_all else 6,
+        break_long_words=not show_all,
+    )
 
 
 def _count(count: int, one: str, many: str | None = None) -> str:

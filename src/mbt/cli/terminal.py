@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from typing import TextIO
 
-__all__ = ["WIDTH", "clip", "fixed", "make_bar", "make_table", "number", "printable", "write"]
+__all__ = ["clip", "fixed", "line_width", "make_bar", "make_table", "number", "printable", "write"]
 
-#: No line is longer than this.
-WIDTH = 100
+_MIN_WIDTH = 40
 
 _ASCII = str.maketrans(
     {
@@ -26,6 +26,11 @@ _ASCII = str.maketrans(
         "\N{REPLACEMENT CHARACTER}": "?",
     }
 )
+
+
+def line_width() -> int:
+    """Return how long a line may be: the variable COLUMNS, or else the width of the terminal, or 100."""
+    return max(shutil.get_terminal_size((100, 24)).columns, _MIN_WIDTH)
 
 
 def write(text: str, stream: TextIO) -> None:
@@ -68,7 +73,9 @@ def make_bar(share: float, width: int = 20) -> str:
     return "█" * filled + "░" * (width - filled)
 
 
-def make_table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> list[str]:
+def make_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (), *, whole: bool = False
+) -> list[str]:
     """Return the lines of a table with two blanks between the columns.
 
     Parameters
@@ -76,12 +83,16 @@ def make_table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequ
     headers : sequence of str
         Titles of the columns.
     rows : sequence of sequence of str
-        Cells. Columns are as wide as their widest cell; the widest left-aligned one gives way to `WIDTH`.
+        Cells. Columns are as wide as their widest cell; the widest left-aligned one gives way to the width.
     left : sequence of int
         Columns that are aligned to the left.
+    whole : bool
+        Show every cell as it is, however long the lines become.
     """
     widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
-    surplus = 2 + sum(widths) + 2 * (len(widths) - 1) - WIDTH
+    needed = 2 + sum(widths) + 2 * (len(widths) - 1)
+    width_of_line = needed if whole else line_width()
+    surplus = needed - width_of_line
     while surplus > 0 and left:
         widest = max(left, key=lambda i: widths[i])
         if widths[widest] <= 8:
@@ -94,5 +105,5 @@ def make_table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: Sequ
             clip(cell, width).ljust(width) if i in left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
-        lines.append(clip("  " + "  ".join(cells).rstrip(), WIDTH))
+        lines.append(clip("  " + "  ".join(cells).rstrip(), width_of_line))
     return lines
