@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 
 # The same examples in every run and on every machine; slow machines do not fail.
 settings.register_profile("mbt", derandomize=True, deadline=None)
 settings.load_profile("mbt")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """The whole suite runs on all processors, some files on one; `-n` chooses otherwise."""
+    is_worker = hasattr(config, "workerinput")
+    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    can = config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None
+    if can and is_whole and not is_worker:
+        config.option.numprocesses = "auto"

@@ -1,7 +1,12 @@
-"""Instruction sets compute the same: every quantity, single and in batches; each in a process of its own."""
+"""Instruction sets compute the same: every quantity, single and in batches; each in a process of its own.
+
+And a processor that runs none of those that were built is told so, by an exception.
+"""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -28,6 +33,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {isa: dict(np.load(folder / f"{isa}.npz")) for isa in usable_isas()}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("isa", NEWER)
 def test_sets_agree(isa: str, results: dict[str, Any]) -> None:
     actual, desired = results[isa], results[OLDEST]
@@ -47,3 +53,24 @@ def test_sets_agree(isa: str, results: dict[str, Any]) -> None:
             assert np.isfinite(b).all(), key
             error = np.abs(a - b).max(initial=0.0) / (1.0 + np.abs(b).max(initial=0.0))
             assert error <= TOLERANCE * factor, f"{key}: off by {error:.3g}, allowed {TOLERANCE * factor:.3g}"
+
+
+PRETEND = """
+import sys, types
+cpu = sys.modules["mbt._core.cpu"] = types.ModuleType("mbt._core.cpu")
+cpu.supported = lambda: {runs}
+import mbt
+"""
+
+
+@pytest.mark.parametrize(("runs", "named"), [((), "none of v2, v3, v4"), (("v1",), "v1")])
+def test_a_processor_without_any_built_set_gets_an_import_error(runs: tuple[str, ...], named: str) -> None:
+    """As after a move to an older machine: not the signal of an illegal instruction."""
+    done = subprocess.run(
+        [sys.executable, "-c", PRETEND.format(runs=runs)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: mbt was built for ")
+    assert f"this processor runs {named}. Build it here" in last
+    assert all(isa in last for isa in usable_isas())

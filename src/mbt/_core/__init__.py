@@ -2,7 +2,7 @@
 
 Every module with kernels exists once per instruction set, in `_core/<isa>/`, under one name; the others
 exist once, here. The directory of the best set that is both built and supported by this processor goes first
-in `__path__`; `MBT_ISA` forces one.
+in `__path__`; `MBT_ISA` forces one. An ordinary build has one set: the best of the processor it was built on.
 """
 
 import os
@@ -10,12 +10,15 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 from mbt._core import cpu
 
+#: Every instruction set of every platform, best first.
+_ISAS = ("v4", "v3", "v2", "base")
+
 
 def _find_built() -> dict[str, str]:
-    """Instruction sets with compiled modules, and their directories."""
+    """Instruction sets with compiled modules, best first, and their directories."""
     found: dict[str, str] = {}
-    for root in __path__:
-        for isa in cpu.supported():
+    for isa in _ISAS:
+        for root in __path__:
             directory = os.path.join(root, isa)
             kernels = (os.path.join(directory, f"kernels{suffix}") for suffix in EXTENSION_SUFFIXES)
             if any(os.path.isfile(path) for path in kernels):
@@ -23,18 +26,23 @@ def _find_built() -> dict[str, str]:
     return found
 
 
-def _choose(usable: list[str]) -> str:
+def _choose(built: list[str], usable: list[str]) -> str:
     forced = os.environ.get("MBT_ISA")
     if forced is not None and forced not in usable:
         raise ImportError(f"MBT_ISA={forced!r}: expected one of {usable}, built and supported here")
     if not usable:
-        raise ImportError(f"mbt: no kernels were built for this processor, one of {list(cpu.supported())}")
+        runs = ", ".join(cpu.supported()) or "none of v2, v3, v4"
+        raise ImportError(
+            f"mbt was built for x86-64 instruction sets that this processor does not run: built for "
+            f"{', '.join(built) or 'none'}, this processor runs {runs}. Build it here, or build all sets: "
+            f"pip install . --config-settings=cmake.define.MBT_ISA=all"
+        )
     return forced or usable[0]
 
 
 _directories = _find_built()
 #: The instruction sets to choose from, best first: built, and supported by this processor.
-usable = [name for name in cpu.supported() if name in _directories]
+usable = [name for name in _directories if name in cpu.supported()]
 #: The instruction set in use.
-isa = _choose(usable)
+isa = _choose(list(_directories), usable)
 __path__.insert(0, _directories[isa])

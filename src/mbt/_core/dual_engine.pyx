@@ -14,9 +14,9 @@ from mbt._core.mobilizers cimport calc_v, map_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
+from mbt._core.variant_algorithms cimport calc_quantity, count_work_of
 from mbt._core.variants cimport (
-    FORWARD_DYNAMICS, INVERSE_DYNAMICS, calc_quantity, count_input, count_result, count_work_of,
-    needs_element_forces, needs_rates,
+    FORWARD_DYNAMICS, INVERSE_DYNAMICS, count_input, count_result, needs_element_forces, needs_rates,
 )
 
 from mbt.math.read_only import ReadOnlyArray

@@ -20,10 +20,10 @@ from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, sincos_of_angles, store_pose, store_rows,
     store_rows_partial,
 )
+from mbt._core.variant_algorithms cimport calc_quantity, count_work_of, pivots_of
 from mbt._core.variants cimport (
     BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
-    MASS_MATRIX, calc_quantity, count_input, count_result, count_work_of, needs_element_forces, needs_rates,
-    needs_velocities, pivots_of,
+    MASS_MATRIX, count_input, count_result, needs_element_forces, needs_rates, needs_velocities,
 )
 
 import numpy as np

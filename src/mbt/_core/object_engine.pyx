@@ -11,7 +11,8 @@ from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_para
 from mbt._core.model cimport CompiledModel, Model, Switches
 from mbt._core.records cimport Parameters
 from mbt._core.scalars cimport PyFunctionsScope, PyScalar
-from mbt._core.variants cimport calc_quantity, count_input, count_result, count_work_of
+from mbt._core.variant_algorithms cimport calc_quantity, count_work_of
+from mbt._core.variants cimport count_input, count_result
 
 import numpy as np
 

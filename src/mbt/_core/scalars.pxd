@@ -137,8 +137,5 @@ cdef extern from "scalars/rows.hpp" namespace "MBT_NS" nogil:
         double D_inverse, double* A_P, double* B_P, double* C_P)
 
 
-ctypedef fused T:
-    double
-    Lanes
-    Dual
-    PyScalar
+# `T`: the fused type over those of the four that the module at hand computes with, see tools/transpile.py.
+from fused_scalar cimport T
