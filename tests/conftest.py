@@ -18,3 +18,5 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     can = config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None
     if can and is_whole and not is_worker:
         config.option.numprocesses = "auto"
+        # What a file sets up is set up once.
+        config.option.dist = "loadfile"

@@ -134,6 +134,7 @@ def test_undefined_numbers_propagate(number: float) -> None:
     assert not np.isfinite(got.derivatives[:, 1]).all()
 
 
+@pytest.mark.exhaustive
 def test_nothing_leaks() -> None:
     """Neither calls nor errors."""
     tree, ad = trees()
