@@ -8,7 +8,13 @@ import typing as _typing
 
 from mbt import functional, math
 from mbt.config import get_num_threads, set_num_threads, show_config
-from mbt.context import Context, MultibodyForces
+from mbt.context import (
+    AccelerationKinematicsCache,
+    Context,
+    MultibodyForces,
+    PositionKinematicsCache,
+    VelocityKinematicsCache,
+)
 from mbt.errors import (
     AlreadyFinalizedError,
     ArgumentTypeError,
@@ -93,7 +99,11 @@ from mbt.tree import (
 
 if _typing.TYPE_CHECKING:
     from mbt import autodiff, parsing, symbolic
-    from mbt.parsing import load_model
+    from mbt.context.energy_report import EnergyReport
+    from mbt.parsing import ParseReport, load_model
+    from mbt.scalars import BatchContext
+    from mbt.topology import SpanningForest
+    from mbt.tree.report import FinalizeReport
 
 __version__ = "0.1.0"
 
@@ -102,6 +112,9 @@ __all__ = [
     "MultibodyTree",
     "load_model",
     "parsing",
+    "FinalizeReport",
+    "ParseReport",
+    "SpanningForest",
     # Elements
     "MultibodyElement",
     "RigidBody",
@@ -156,7 +169,12 @@ __all__ = [
     "Parameters",
     # Computing
     "Context",
+    "BatchContext",
     "MultibodyForces",
+    "PositionKinematicsCache",
+    "VelocityKinematicsCache",
+    "AccelerationKinematicsCache",
+    "EnergyReport",
     "autodiff",
     "functional",
     "math",
@@ -201,16 +219,25 @@ __all__ = [
 ]
 
 
+# What takes time to import, the parsers half of that of an import, or is asked for in annotations only.
+_MODULES_OF = {
+    "load_model": "mbt.parsing",
+    "BatchContext": "mbt.scalars",
+    "EnergyReport": "mbt.context.energy_report",
+    "FinalizeReport": "mbt.tree.report",
+    "ParseReport": "mbt.parsing",
+    "SpanningForest": "mbt.topology",
+}
+
+
 def __getattr__(name: str) -> _typing.Any:
-    """Import what takes time when it is first asked for: the parsers are half of the time of an import."""
+    """Import some modules when they are first asked for, or something in them."""
     from importlib import import_module
 
-    if name in ("autodiff", "symbolic"):
+    if name in ("autodiff", "parsing", "symbolic"):
         return import_module(f"mbt.{name}")  # Which sets the attribute.
-    if name in ("parsing", "load_model"):
-        parsing = import_module("mbt.parsing")
-        globals().update(parsing=parsing, load_model=parsing.load_model)
-        return globals()[name]
+    if name in _MODULES_OF:
+        return globals().setdefault(name, getattr(import_module(_MODULES_OF[name]), name))
     raise AttributeError(f"module 'mbt' has no attribute {name!r}")
 
 

@@ -1,1 +1,2 @@
-def supported() -> tuple[str, ...]: ...
+def supported() -> tuple[str, ...]:
+    """Instruction sets this processor runs, best first."""

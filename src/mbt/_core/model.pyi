@@ -9,6 +9,11 @@ PARAMETER_SECTIONS: tuple[str, ...]
 
 @disjoint_base
 class CompiledModel:
+    """Topology and default parameters, immutable.
+
+    Arrays are in BodyNodeIndex order; a parent has a smaller index than its child.
+    """
+
     def __init__(
         self,
         *,
@@ -43,8 +48,11 @@ class CompiledModel:
     def default_q(self) -> FloatArray: ...
     @property
     def defaults(self) -> Derived: ...
-    def parameter_slice(self, section: str, index: int) -> slice[int, int, None]: ...
+    def parameter_slice(self, section: str, index: int) -> slice[int, int, None]:
+        """Slice of a parameter vector that holds one element of a section."""
 
 @disjoint_base
 class Derived:
+    """Node frames, inertias in them, and the other arrays that kernels read."""
+
     def __init__(self, compiled: CompiledModel, parameters: FloatArray) -> None: ...

@@ -10,12 +10,26 @@ from mbt._core.model import CompiledModel
 
 @disjoint_base
 class ObjectEngine:
+    """Python objects. An error that an operation raises surfaces as it is, and changes nothing.
+
+    `functions` are sin, cos, sqrt, select_lt, tanh, atan2, floor and from_float, called as
+    ``select_lt(a, b, x, y)`` (x where a < b, else y), ``atan2(y, x)`` and ``from_float(x)``, which makes an object of
+    a float. The objects `zero` and `one` themselves are folded, not those that equal them.
+    """
+
     def __new__(
         cls, compiled: CompiledModel, functions: tuple[Callable[..., Any], ...], zero: Any, one: Any
     ) -> Self: ...
-    def set_q(self, q: Sequence[Any]) -> None: ...
-    def set_v(self, v: Sequence[Any]) -> None: ...
-    def set_parameters(self, parameters: Sequence[Any]) -> None: ...
+    def set_q(self, q: Sequence[Any]) -> None:
+        """Take positions, (nq,) array of objects."""
+
+    def set_v(self, v: Sequence[Any]) -> None:
+        """Take velocities, (nv,) array of objects."""
+
+    def set_parameters(self, parameters: Sequence[Any]) -> None:
+        """Take parameters, (size,) array of objects, and derive from them what kernels read."""
+
     def evaluate(
         self, context: ContextCore, quantity: int, index: int, x: Sequence[Any] | None
-    ) -> npt.NDArray[np.object_]: ...
+    ) -> npt.NDArray[np.object_]:
+        """Evaluate a `Quantity`, the parameters, q and v being set. Returns an array of objects, (n,)."""

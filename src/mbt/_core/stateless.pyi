@@ -12,7 +12,49 @@ def inverse_dynamics(
     *,
     external_forces: MultibodyForces | None = None,
     out: FloatArray | None = None,
-) -> FloatArray: ...
+) -> FloatArray:
+    """Return the generalized forces that give the accelerations `vdot`: ``tau = M vdot + C v - tau_forces``.
+
+    Gravity, the other force elements and joint damping act; actuation does not.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, vdot : array_like, shape (..., num_velocities)
+        Generalized velocities and accelerations. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        Generalized forces [N m or N].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> tree.finalize()
+    >>> mbt.functional.inverse_dynamics(tree, [[0.0], [1.0]], [0.0], [1.0])
+    array([[0.6],
+           [0.6]])
+    """
+
 def forward_dynamics(
     tree: MultibodyTree,
     q: npt.ArrayLike,
@@ -21,15 +63,133 @@ def forward_dynamics(
     *,
     external_forces: MultibodyForces | None = None,
     out: FloatArray | None = None,
-) -> FloatArray: ...
-def mass_matrix(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray: ...
+) -> FloatArray:
+    """Return the generalized accelerations that `tau` gives: the exact inverse of `inverse_dynamics`.
+
+    Gravity, the other force elements and joint damping act; actuation does not.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, tau : array_like, shape (..., num_velocities)
+        Generalized velocities and forces. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        Generalized accelerations [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+    """
+
+def mass_matrix(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
+    """Return the mass matrix M(q), symmetric, reflected inertia of the rotors included.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_velocities, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities, num_velocities)
+        Mass matrix [kg m^2, kg m, kg].
+    """
+
 def bias_term(
     tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, *, out: FloatArray | None = None
-) -> FloatArray: ...
+) -> FloatArray:
+    """Return the bias term ``C(q, v) v``, without gravity and any other force.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        Generalized forces [N m or N].
+    """
+
 def gravity_generalized_forces(
     tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None
-) -> FloatArray: ...
-def body_poses(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray: ...
+) -> FloatArray:
+    """Return the generalized forces of gravity, on the right-hand side: ``tau_g = -dPE/dq`` along v.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        Generalized forces [N m or N].
+    """
+
+def body_poses(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
+    """Return the pose X_WB of every body in World.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_bodies, 4, 4), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_bodies, 4, 4)
+        Homogeneous matrices, rows in BodyNodeIndex order; row 0 is World.
+    """
+
 def frame_jacobian(
     tree: MultibodyTree, frame: Frame | RigidBody, q: npt.ArrayLike, *, out: FloatArray | None = None
-) -> FloatArray: ...
+) -> FloatArray:
+    """Return the Jacobian of a frame's spatial velocity in World, at the frame origin: ``V_WF = J v``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, num_velocities)
+        Angular rows first.
+    """

@@ -12,7 +12,44 @@ def inverse_dynamics_derivatives(
     *,
     external_forces: MultibodyForces | None = None,
     out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
-) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the derivatives of `inverse_dynamics`, analytically, in O(n depth).
+
+    Gravity, the other force elements and joint damping vary with q and v.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, vdot : array_like, shape (..., num_velocities)
+        Generalized velocities and accelerations. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World, where they are constant, and generalized. Its batch shape broadcasts
+        too.
+    out : tuple of three (ndarray or None), optional
+        Arrays of shape (..., num_velocities, num_velocities), float64, C-contiguous, written in place and returned.
+        Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    dtau_dq : ndarray, shape (..., num_velocities, num_velocities)
+        Column j is the rate of tau along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components of v
+        and vdot held fixed.
+    dtau_dv : ndarray, shape (..., num_velocities, num_velocities)
+        Partial derivatives with respect to v.
+    M : ndarray, shape (..., num_velocities, num_velocities)
+        Mass matrix: the partial derivatives with respect to vdot.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion, or a force element without a force; in a batch that sample is NaN.
+    """
+
 def forward_dynamics_derivatives(
     tree: MultibodyTree,
     q: npt.ArrayLike,
@@ -21,4 +58,41 @@ def forward_dynamics_derivatives(
     *,
     external_forces: MultibodyForces | None = None,
     out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
-) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the derivatives of `forward_dynamics`, analytically.
+
+    Gravity, the other force elements and joint damping vary with q and v.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, tau : array_like, shape (..., num_velocities)
+        Generalized velocities and forces. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World, where they are constant, and generalized. Its batch shape broadcasts
+        too.
+    out : tuple of three (ndarray or None), optional
+        Arrays of shape (..., num_velocities, num_velocities), float64, C-contiguous, written in place and returned.
+        Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    dvdot_dq : ndarray, shape (..., num_velocities, num_velocities)
+        Column j is the rate of vdot along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components of
+        v and tau held fixed.
+    dvdot_dv : ndarray, shape (..., num_velocities, num_velocities)
+        Partial derivatives with respect to v.
+    M_inverse : ndarray, shape (..., num_velocities, num_velocities)
+        Inverse of the mass matrix: the partial derivatives with respect to tau.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state, or it has a zero quaternion or a force element
+        without a force; in a batch that sample is NaN.
+    """

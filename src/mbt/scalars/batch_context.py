@@ -30,6 +30,11 @@ class BatchContext(ScalarContext):
     axes that broadcast to those of the batch; parameters too may differ from sample to sample. A sample
     without a result, where a Context of one state raises a `SingularityError`, is NaN. Locks and what gravity
     spares are common to all samples.
+
+    Attributes
+    ----------
+    tree : MultibodyTree
+        The tree that it belongs to.
     """
 
     __slots__ = ("_batch_shape", "_vectors")

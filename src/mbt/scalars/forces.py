@@ -133,7 +133,7 @@ class ScalarForces(MultibodyForces):
             )
         )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def clone(self) -> ScalarForces:
         """Return independent forces for the same tree with the same values."""

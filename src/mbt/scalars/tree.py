@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbt._core.variants import Quantity
 from mbt.errors import AlreadyFinalizedError
@@ -41,6 +41,10 @@ class ScalarTree(MultibodyTree):
     @property
     def _numbers(self) -> ScalarArrays:
         return arrays_of(self.scalar_type)
+
+    if TYPE_CHECKING:
+
+        def create_default_context(self) -> ScalarContext: ...  # type: ignore[override]
 
     # What needs no Context.
 

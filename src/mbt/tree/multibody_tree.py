@@ -134,7 +134,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
     @overload
     def add_body(self, body: Callable[P, BodyT], *args: P.args, **kwargs: P.kwargs) -> BodyT: ...
 
-    def add_body(self, body: Any, *args: Any, **kwargs: Any) -> Any:
+    def add_body(self, body: RigidBody | Callable[..., RigidBody], *args: Any, **kwargs: Any) -> RigidBody:
         """Add a body, and with it its body frame.
 
         Parameters
@@ -166,7 +166,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         <RigidBody 'body_2' index=2 model_instance=1>
         """
         self._check_can_change("add_body")
-        element = make_element("add_body", RigidBody, body, args, kwargs)
+        element: RigidBody = make_element("add_body", RigidBody, body, args, kwargs)
         self._elements.add_body(element)
         return element
 
@@ -175,7 +175,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
     @overload
     def add_frame(self, frame: Callable[P, FrameT], *args: P.args, **kwargs: P.kwargs) -> FrameT: ...
 
-    def add_frame(self, frame: Any, *args: Any, **kwargs: Any) -> Any:
+    def add_frame(self, frame: Frame | Callable[..., Frame], *args: Any, **kwargs: Any) -> Frame:
         """Add a frame. Its parent frame must have been added before.
 
         Parameters
@@ -197,7 +197,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
             When the frame belongs to a tree already, or the parent frame does not belong to this one.
         """
         self._check_can_change("add_frame")
-        element = make_element("add_frame", Frame, frame, args, kwargs)
+        element: Frame = make_element("add_frame", Frame, frame, args, kwargs)
         self._elements.add_frame(element)
         return element
 
@@ -208,7 +208,9 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         self, mobilizer: Callable[P, MobilizerT], *args: P.args, **kwargs: P.kwargs
     ) -> MobilizerT: ...
 
-    def add_mobilizer(self, mobilizer: Any, *args: Any, **kwargs: Any) -> Any:
+    def add_mobilizer(
+        self, mobilizer: Mobilizer | Callable[..., Mobilizer], *args: Any, **kwargs: Any
+    ) -> Mobilizer:
         """Add a mobilizer that no joint stands for. Most models use `add_joint` instead.
 
         Its inboard body must be the one nearer World: `finalize` raises `TopologyError` otherwise.
@@ -232,7 +234,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
             When its bodies are connected already.
         """
         self._check_can_change("add_mobilizer")
-        element = make_element("add_mobilizer", Mobilizer, mobilizer, args, kwargs)
+        element: Mobilizer = make_element("add_mobilizer", Mobilizer, mobilizer, args, kwargs)
         self._elements.add_mobilizer(element)
         return element
 
@@ -253,15 +255,15 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
 
     def add_joint(
         self,
-        joint: Any,
-        name: Any = None,
-        parent: Any = None,
-        X_PF: Any = None,
-        child: Any = None,
-        X_BM: Any = None,
+        joint: Joint | Callable[..., Joint],
+        name: str | None = None,
+        parent: RigidBody | Any = None,
+        X_PF: object = None,
+        child: RigidBody | Any = None,
+        X_BM: object = None,
         *args: Any,
         **kwargs: Any,
-    ) -> Any:
+    ) -> Joint:
         """Add a joint between two bodies.
 
         ``add_joint(JointType, name, parent, X_PF, child, X_BM, ...)`` makes the frames of the joint;
@@ -307,7 +309,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         if not isinstance(joint, type):
             if any(argument is not None for argument in (name, parent, X_PF, child, X_BM)):
                 args = (name, *args)
-            element = make_element("add_joint", Joint, joint, args, kwargs)
+            element: Joint = make_element("add_joint", Joint, joint, args, kwargs)
             self._elements.add_joint(element)
             return element
         name = as_name(name, "add_joint: name")
@@ -328,7 +330,9 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         self, force_element: Callable[P, ForceElementT], *args: P.args, **kwargs: P.kwargs
     ) -> ForceElementT: ...
 
-    def add_force_element(self, force_element: Any, *args: Any, **kwargs: Any) -> Any:
+    def add_force_element(
+        self, force_element: ForceElement | Callable[..., ForceElement], *args: Any, **kwargs: Any
+    ) -> ForceElement:
         """Add a force element.
 
         Parameters
@@ -353,7 +357,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
             When it is an instance of a subclass of `ForceElement` without a method for its forces.
         """
         self._check_can_change("add_force_element")
-        element = make_element("add_force_element", ForceElement, force_element, args, kwargs)
+        element: ForceElement = make_element("add_force_element", ForceElement, force_element, args, kwargs)
         self._elements.add_force_element(element)
         return element
 
@@ -374,7 +378,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         self, name: Callable[P, JointActuator], *args: P.args, **kwargs: P.kwargs
     ) -> JointActuator: ...
 
-    def add_joint_actuator(self, name: Any, *args: Any, **kwargs: Any) -> JointActuator:
+    def add_joint_actuator(self, name: str | Any, *args: Any, **kwargs: Any) -> JointActuator:
         """Add an actuator on a joint with one degree of freedom.
 
         Parameters

@@ -1,0 +1,51 @@
+"""A program of a user, for type checkers: `mypy --strict` accepts it, and it runs."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import assert_type
+
+import mbt
+from mbt import functional
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def build() -> mbt.MultibodyTree:
+    tree = mbt.MultibodyTree()
+    inertia = mbt.SpatialInertia(mass=1.0, p_PScm_E=[0, 0, -0.5], G_SP_E=np.diag([0.34, 0.34, 0.01]))
+    rod = assert_type(tree.add_body(mbt.RigidBody("rod", inertia)), mbt.RigidBody)
+    hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    assert_type(hinge, mbt.RevoluteJoint)
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    return tree
+
+
+def one_state(tree: mbt.MultibodyTree) -> float:
+    context = assert_type(tree.create_default_context(), mbt.Context)
+    context.q, context.v = [0.3], [1.0]
+    assert_type(tree.calc_forward_dynamics(context), FloatArray)
+    assert_type(tree.eval_position_kinematics(context), mbt.PositionKinematicsCache)
+    assert_type(tree.calc_energy_report(context), mbt.EnergyReport)
+    return tree.calc_kinetic_energy(context) + tree.calc_potential_energy(context)
+
+
+def many_states(tree: mbt.MultibodyTree) -> FloatArray:
+    batch = assert_type(tree.create_default_context(5), mbt.BatchContext)
+    batch.v = np.ones((5, 1))
+    assert_type(tree.calc_total_mass(batch), FloatArray)
+    return tree.calc_kinetic_energy(batch) + tree.calc_potential_energy(batch)
+
+
+def other_numbers(tree: mbt.MultibodyTree) -> Any:
+    twin = tree.to_autodiff()
+    context = twin.create_default_context()
+    return assert_type(twin.calc_kinetic_energy(context), Any)
+
+
+def arrays(tree: mbt.MultibodyTree, q: npt.ArrayLike) -> FloatArray:
+    assert_type(tree.finalize_report, mbt.FinalizeReport)
+    v = np.zeros(tree.num_velocities)
+    return assert_type(functional.inverse_dynamics(tree, q, v, [0.0]), FloatArray)
