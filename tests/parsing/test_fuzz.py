@@ -2,14 +2,15 @@
 
 import random
 import re
+import warnings
 
+import numpy as np
 import pytest
 
+import mbt
 from mbt.errors import ParseError
 from mbt.models import model_names, model_path
-from mbt.parsing.sources import read_source
-from mbt.parsing.urdf import read_urdf
-from support.urdf_texts import BOX, joint, link, robot, transmission
+from support.urdf_texts import BOX, describe, joint, link, robot, transmission
 
 EVERYTHING = robot(
     link("world", None),
@@ -23,7 +24,13 @@ EVERYTHING = robot(
         "arm",
         inside='<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="3" velocity="2"/>',
     ),
-    joint("slide", "arm", "tip", "prismatic", '<origin xyz="1 0 0"/><mimic joint="hinge" multiplier="2"/>'),
+    joint(
+        "slide",
+        "arm",
+        "tip",
+        "prismatic",
+        '<origin xyz="1 0 0"/><limit lower="0" upper="1"/><mimic joint="hinge" multiplier="2"/>',
+    ),
     joint("mount", "world", "base", "fixed", '<dynamics damping="1" friction="2"/>'),
     joint("float", "world", "free", "floating"),
     transmission("hinge", '<drake:rotor_inertia value="1e-4"/>'),
@@ -34,15 +41,30 @@ TOKEN = re.compile(r"\"[^\"]*\"|[\w:.-]+|\s+|.", re.DOTALL)
 STRANGE = [
     '""', '"nan"', '"1e999"', '"-1"', '"0"',
     '"1e-320"', '"1e300"', '"world"', '"base"', '"hinge"', '"  "', '"1 2"', '"${x}"',
-    "<", ">", "/", "&amp;", "&x;",
+    "<", ">", "/", "&amp;", "&x;", "&nbsp;", "&", "--", "\n\n<?xml version='1.0' encoding='big5'?>",
     "\ufeff", "\u0085", "<!--", "-->", "<![CDATA[", "]]>", "<?x?>", "é", "\x01",
 ]  # fmt: skip
+
+
+def must_be_finite(text):
+    """What is loaded has a finite mass matrix, or says that it may have none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            tree = mbt.load_model(text)
+        except mbt.MbtError:
+            return
+    assert {warning.category for warning in caught} <= {mbt.ModelWarning}
+    told = any("mass matrix is not finite" in str(warning.message) for warning in caught)
+    with np.errstate(over="ignore", invalid="ignore"):
+        M = tree.calc_mass_matrix(tree.create_default_context())
+    assert told or np.isfinite(M).all()
 
 
 def must_read_or_refuse(data):
     for strict in (False, True):
         try:
-            text = str(read_urdf(read_source(data), strict=strict).report)
+            text = str(describe(data, strict=strict).report)
         except ParseError as error:
             text = str(error)
             too_long = len(text) > 2000
@@ -105,8 +127,9 @@ def test_exchanged_attribute_values(seed):
         text = text[:a] + replacement + text[b:]
         values = [match.span() for match in re.finditer(r"(?<==)\"[^\"]*\"", text)]
     must_read_or_refuse(text)
+    must_be_finite(text)
 
 
 def test_the_seeds_themselves_are_read():
     for text in SEEDS:
-        read_urdf(read_source(text), strict=True)
+        describe(text, strict=True)

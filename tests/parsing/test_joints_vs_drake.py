@@ -35,6 +35,22 @@ JOINTS = {
     ),
 }
 
+CURVES = (
+    '<drake:curves><drake:line_segment length="0.3"/><drake:circular_arc radius="0.5" angle="-0.8"/>'
+    '<drake:circular_arc radius="0.2" angle="1.1"/></drake:curves>'
+)
+RING = '<drake:is_periodic value="true"/><drake:curves>{}</drake:curves>'.format(
+    '<drake:circular_arc radius="0.15" angle="3.141592653589793"/><drake:line_segment length="0.1"/>' * 2
+)
+PLANE = '<drake:initial_tangent xyz="0 2 1"/><drake:plane_normal xyz="3 0 0"/>'
+JOINTS |= {
+    "curvilinear": drake_joint("j", "a", "b", "curvilinear", ORIGIN + CURVES),
+    "curvilinear in a plane": drake_joint(
+        "j", "a", "b", "curvilinear", ORIGIN + PLANE + CURVES + '<dynamics damping="0.5"/>'
+    ),
+    "curvilinear ring": drake_joint("j", "a", "b", "curvilinear", ORIGIN + PLANE + RING),
+}
+
 
 @pytest.mark.parametrize("kind", JOINTS)
 def test_forward_dynamics(kind):
@@ -48,8 +64,16 @@ def test_forward_dynamics(kind):
     Parser(plant).AddModelsFromString(text, "urdf")
     plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("a"))
     plant.Finalize()
+    for limits in ("position_lower_limits", "position_upper_limits"):
+        expected = getattr(plant.GetJointByName("j"), limits)()
+        np.testing.assert_allclose(getattr(tree.get_joint_by_name("j"), limits), expected, rtol=1e-15)
     rng = np.random.default_rng(1)
-    q, v = rng.uniform(-1, 1, tree.num_positions), rng.normal(size=tree.num_velocities)
+    for _ in range(5):
+        q, v = rng.uniform(-1, 1, tree.num_positions), rng.normal(size=tree.num_velocities)
+        compare(tree, plant, q, v)
+
+
+def compare(tree, plant, q, v):
     context, other = tree.create_default_context(), plant.CreateDefaultContext()
     context.q, context.v = q, v
     plant.SetPositions(other, q)

@@ -90,13 +90,13 @@ def test_joints_of_drake():
         text = joint(kind, parent, child, kind, '<dynamics damping="0.25"/>' + extra)
         parts.append(text.replace("joint name", "drake:joint name").replace("</joint>", "</drake:joint>"))
     tree = mbt.load_model(robot(*parts, transmission("screw")))
-    assert [type(joint) for joint in tree.joints[:4]] == [
+    assert [type(joint) for joint in tree.joints[1:]] == [
         mbt.BallRpyJoint,
         mbt.UniversalJoint,
         mbt.PlanarJoint,
         mbt.ScrewJoint,
     ]
-    for moving in tree.joints[:4]:
+    for moving in tree.joints[1:]:
         assert moving.default_damping_vector.tolist() == [0.25] * moving.num_velocities
     screw = tree.get_joint_by_name("screw")
     assert (screw.screw_pitch, screw.screw_axis.tolist()) == (0.5, [0, 1, 0])
@@ -150,6 +150,19 @@ def test_gravity():
     assert tree_gravity(mbt.load_model(robot(*TWO_LINKS), gravity=None)) == []
 
 
+def test_a_tree_tells_that_it_has_no_gravity():
+    """add_model adds none: the tree, and its report, say so."""
+    tree = mbt.MultibodyTree()
+    mbt.parsing.add_model(tree, robot(*TWO_LINKS))
+    assert repr(tree) == "<MultibodyTree: 3 bodies, 2 joints, no gravity, not finalized>"
+    tree.finalize()
+    assert str(tree.finalize_report).startswith(
+        "<MultibodyTree: 3 bodies, 2 joints, 1 position, 1 velocity, no gravity>"
+    )
+    assert repr(mbt.load_model(robot(*TWO_LINKS), gravity=None)) == repr(tree)
+    assert "gravity" not in repr(mbt.load_model(robot(*TWO_LINKS)))
+
+
 def tree_gravity(tree):
     return [element.gravity_vector.tolist() for element in tree.force_elements]
 
@@ -158,29 +171,6 @@ def tree_gravity(tree):
 def test_bad_gravity(gravity):
     with pytest.raises(mbt.MbtError, match="gravity: expected"):
         mbt.load_model(robot(*TWO_LINKS), gravity=gravity)
-
-
-def test_fixed_bases_are_welded_to_world():
-    tree = mbt.load_model(robot(link("a"), link("b"), link("c"), joint("j", "b", "c")))
-    assert [j.name for j in tree.joints] == ["j", "a_to_world", "b_to_world"]
-    weld = tree.get_joint_by_name("b_to_world")
-    assert (type(weld), weld.parent_body, weld.child_body.name) == (mbt.WeldJoint, tree.world_body, "b")
-    assert tree.num_positions == 1
-
-
-def test_floating_bases_are_free():
-    tree = mbt.load_model(robot(link("a"), link("b"), link("c"), joint("j", "b", "c")), base="floating")
-    assert [(j.name, j.is_ephemeral) for j in tree.joints] == [("j", False), ("a", True), ("b", True)]
-    assert (tree.num_positions, tree.num_velocities) == (15, 13)
-
-
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-def test_the_link_world_is_world_whatever_the_base(base):
-    text = robot(link("world", None), link("arm"), joint("j", "world", "arm"), link("free"))
-    tree = mbt.load_model(text, base=base)
-    assert [body.name for body in tree.bodies] == ["world", "arm", "free"]
-    assert tree.get_joint_by_name("j").parent_body is tree.world_body
-    assert tree.num_velocities == (1 if base == "fixed" else 7)
 
 
 def test_names_of_joint_frames_and_welds_give_way():
@@ -232,7 +222,7 @@ def test_several_models_in_one_tree():
         (robot(*TWO_LINKS), {"model_name": ""}, mbt.ArgumentValueError),
         (robot(*TWO_LINKS), {"model_name": 3}, mbt.ArgumentTypeError),
         (robot(*TWO_LINKS), {"base": "loose"}, mbt.ArgumentValueError),
-        (robot(*TWO_LINKS), {"base": None}, mbt.ArgumentTypeError),
+        (robot(*TWO_LINKS), {"base": 3}, mbt.ArgumentTypeError),
         (robot(*TWO_LINKS), {"package_paths": "folder"}, mbt.ArgumentTypeError),
         (3, {}, mbt.ArgumentTypeError),
         (
@@ -273,8 +263,8 @@ def test_one_warning_for_all_and_it_points_here():
         tree = mbt.load_model(text)
     (warning,) = caught
     assert warning.filename == __file__
-    assert "and 6 more: see tree.parse_reports" in str(warning.message)
-    assert len(tree.parse_reports[0].warnings) == 16
+    assert "and 7 more: see tree.parse_reports" in str(warning.message)
+    assert len(tree.parse_reports[0].warnings) == 17
     with pytest.warns(mbt.ModelWarning) as caught:
         mbt.parsing.add_model(mbt.MultibodyTree(), text)
     assert caught[0].filename == __file__
@@ -319,3 +309,92 @@ def test_a_chain_of_ten_thousand_links():
     tree = mbt.load_model(chain(10_000))
     assert (tree.num_bodies, tree.num_velocities) == (10_002, 10_000)
     assert tree.tree_height == 10_002
+
+
+# Options.
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"strict": "no"}, mbt.ArgumentTypeError, "strict: expected True or False, got 'no'"),
+        ({"strict": 1}, mbt.ArgumentTypeError, "strict: expected True or False, got 1"),
+        ({"joint_friction": None}, mbt.ArgumentTypeError, "joint_friction: expected True or False, got None"),
+        (
+            {"base": "loose"},
+            mbt.ArgumentValueError,
+            "base: expected 'fixed' or 'floating' or None, got 'loose'",
+        ),
+        ({"base": True}, mbt.ArgumentTypeError, "base: expected 'fixed' or 'floating' or None, got bool"),
+        (
+            {"actuators": "some"},
+            mbt.ArgumentValueError,
+            "actuators: expected 'declared' or 'all', got 'some'",
+        ),
+        ({"actuators": None}, mbt.ArgumentTypeError, "actuators: expected 'declared' or 'all', got NoneType"),
+        ({"model_name": ""}, mbt.ArgumentValueError, "model_name"),
+        ({"package_paths": [3]}, mbt.ArgumentTypeError, "package_paths: expected folders"),
+    ],
+)
+def test_options_have_their_values(options, error, message):
+    tree = mbt.MultibodyTree()
+    with pytest.raises(error, match=message):
+        mbt.load_model(robot(*TWO_LINKS), **options)
+    with pytest.raises(error, match=message):
+        mbt.parsing.add_model(tree, robot(*TWO_LINKS), **options)
+    assert tree.num_bodies == 1
+
+
+def test_a_bool_of_numpy_is_one():
+    assert mbt.load_model(robot(*TWO_LINKS), strict=np.True_).num_bodies == 3
+
+
+# Actuators.
+
+DRIVEN = (
+    link("a"),
+    link("b"),
+    link("c"),
+    link("d"),
+    link("e"),
+    joint("lift", "a", "b", "prismatic", '<limit lower="0" upper="1" effort="7" velocity="1"/>'),
+    joint("turn", "b", "c", "revolute", '<limit lower="0" upper="1" effort="8" velocity="1"/>'),
+    joint("fix", "c", "d", "fixed"),
+    joint("puck", "d", "e", "planar"),
+    transmission("turn", '<drake:gear_ratio value="3"/>'),
+)
+
+
+def test_declared_actuators():
+    tree = mbt.load_model(robot(*DRIVEN))
+    assert [(a.name, a.effort_limit) for a in tree.joint_actuators] == [("turn_motor", 8)]
+    assert [tree.get_joint_by_name(name).effort_limit for name in ("lift", "turn", "puck")] == [7, 8, np.inf]
+    assert tree.parse_reports[0].ignored["joint/limit@effort without an actuator"] == 1
+
+
+def test_all_actuators():
+    tree = mbt.load_model(robot(*DRIVEN), actuators="all")
+    assert [(a.name, a.joint.name, a.effort_limit, a.default_gear_ratio) for a in tree.joint_actuators] == [
+        ("lift", "lift", 7, 1),
+        ("turn_motor", "turn", 8, 3),
+    ]
+    assert tree.parse_reports[0].num_actuators == 2
+    assert "effort" not in str(tree.parse_reports[0])
+
+
+def test_all_actuators_give_way_to_names_that_are_taken():
+    text = robot(
+        *TWO_LINKS,
+        link("tip"),
+        joint("tip", "arm", "tip"),
+        transmission("hinge").replace("hinge_motor", "tip"),
+    )
+    tree = mbt.load_model(text, actuators="all")
+    assert [(a.name, a.joint.name) for a in tree.joint_actuators] == [("tip", "hinge"), ("tip_2", "tip")]
+
+
+def test_effort_limits_of_zero():
+    text = robot(link("a"), link("b"), joint("j", "a", "b", inside='<limit effort="0"/>'))
+    assert mbt.load_model(text).get_joint_by_name("j").effort_limit == 0
+    (motor,) = mbt.load_model(text, actuators="all").joint_actuators
+    assert motor.effort_limit == 0

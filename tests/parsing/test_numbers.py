@@ -5,12 +5,12 @@ import pytest
 
 from mbt.errors import ParseError
 from mbt.math import make_pose
-from mbt.parsing.numbers import take_number, take_pose, take_vector
-from mbt.parsing.xml_tree import Element
+from mbt.parsing.numbers import take_number, take_numbers, take_pose
+from mbt.parsing.xml_tree import Document, Element
 
 
 def element(**attributes):
-    return Element("origin", attributes, 7, "f.urdf")
+    return Element("origin", attributes, 7, Document("f.urdf"))
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,18 @@ def test_numbers(text, value):
         ("", "0 are given"),
         ("  ", "0 are given"),
         ("1 2", "2 are given"),
-        ("abc", "'abc' is no number"),
-        ("--1", "is no number"),
+        ("abc", "'abc' is not a number"),
+        ("--1", "is not a number"),
         ("1e", "without a unit"),
-        (".", "is no number"),
-        ("e5", "is no number"),
-        ("\u0661", "is no number"),
-        ("\uff11", "is no number"),
+        (".", "is not a number"),
+        ("e5", "is not a number"),
+        ("\u0661", "is not a number"),
+        ("\uff11", "is not a number"),
         ("${mass}", "xacro"),
         ("$(arg", "xacro"),
         ("1\u00a02", "without a unit"),
         ("1" * 400, "too large"),
-        ("x" * 400, "is no number"),
+        ("x" * 400, "is not a number"),
     ],
 )
 def test_what_is_no_number(text, hint):
@@ -72,16 +72,16 @@ def test_defaults_and_missing_attributes():
     with pytest.raises(ParseError, match="the attribute 'value' is missing"):
         take_number(element(), "value")
     with pytest.raises(ParseError, match="the attribute 'xyz' is missing"):
-        take_vector(element(), "xyz", 3)
+        take_numbers(element(), "xyz", 3)
 
 
 @pytest.mark.parametrize(
     ("text", "given"), [("1 2", "2 are given"), ("1 2 3 4", "4 are given"), ("1", "1 is given")]
 )
 def test_vectors_have_their_length(text, given):
-    np.testing.assert_array_equal(take_vector(element(xyz="1\t2 \n 3"), "xyz", 3), [1, 2, 3])
+    assert take_numbers(element(xyz="1\t2 \n 3"), "xyz", 3) == [1, 2, 3]
     with pytest.raises(ParseError, match="expected 3 numbers") as caught:
-        take_vector(element(xyz=text), "xyz", 3)
+        take_numbers(element(xyz=text), "xyz", 3)
     assert given in caught.value.hint
 
 

@@ -4,7 +4,11 @@ import pytest
 
 from mbt.errors import ParseError
 from mbt.parsing import xml_tree
-from mbt.parsing.xml_tree import parse_xml
+from mbt.parsing.xml_tree import Document
+
+
+def parse_xml(data, file, **options):
+    return xml_tree.parse_xml(data, Document(file), **options)
 
 
 def test_elements_know_their_lines_and_texts():
@@ -19,9 +23,9 @@ def test_what_was_not_read_is_known():
     root = parse_xml(b'<a><b x="1" y="2" xmlns:z="z"><c/></b><b x="1"/><d><e/></d></a>', "f.xml")
     for child in root.take_children("b"):
         child.take("x")
-    assert list(root.unread()) == ["b@y", "b/c", "d"]
+    assert [path for path, _ in root.unread()] == ["b@y", "b/c", "d"]
     root.children[0].dismiss()
-    assert list(root.unread()) == ["d"]
+    assert [path for path, _ in root.unread()] == ["d"]
 
 
 @pytest.mark.parametrize(
@@ -33,15 +37,9 @@ def test_what_was_not_read_is_known():
         (b"<a>\n<b/>", 2, "no element found"),
         (b"<a/><b/>", 1, "junk after document element"),
         (b'<a x="1" x="2"/>', 1, "duplicate attribute"),
-        (b"<a>&nbsp;</a>", 1, "undefined entity"),
-        (b'<a x="\xff\xfe"/>', 1, "invalid token"),
-        (b'<a x="\xed\xa0\x80"/>', 1, "invalid token"),
-        (b'<a x="\xc0\x80"/>', 1, "invalid token"),
         (b'<a x="&#0;"/>', 1, "invalid character"),
         (b"<a>\n<b c=d/></a>", 2, "invalid token"),
         (b"plain text", 1, "syntax error|invalid token"),
-        (b'<?xml version="1.0" encoding="utf-7"?><a/>', None, "encoding"),
-        (b'<?xml version="1.0" encoding="no-such"?><a/>', None, "encoding"),
         (b"\x00\x01\x02", 1, "well-formed"),
     ],
     ids=str,

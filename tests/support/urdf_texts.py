@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.formats import read_description
+from mbt.parsing.options import ReadOptions
+from mbt.parsing.sources import read_source
+
 BOX = '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/>'
+
+
+def describe(source: str | bytes, **options: object) -> ModelDescription:
+    """The description that the reader makes of a source."""
+    return read_description(read_source(source), ReadOptions(**options))
 
 
 def link(name: str, mass: float | str | None = 1.0, inertia: str = BOX, origin: str = "") -> str:
@@ -12,7 +22,7 @@ def link(name: str, mass: float | str | None = 1.0, inertia: str = BOX, origin: 
 
 
 def joint(
-    name: str, parent: str, child: str, kind: str = "revolute", inside: str = '<axis xyz="0 0 1"/>'
+    name: str, parent: str, child: str, kind: str = "continuous", inside: str = '<axis xyz="0 0 1"/>'
 ) -> str:
     return (
         f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{inside}</joint>'
@@ -33,7 +43,7 @@ def robot(*parts: str, name: str = "bot") -> str:
     return "\n".join([f'<robot name="{name}">', *parts, "</robot>"])
 
 
-def chain(count: int, kind: str = "revolute") -> str:
+def chain(count: int, kind: str = "continuous") -> str:
     """A chain of `count` links besides its base."""
     parts = [link("link_0")]
     for i in range(1, count + 1):

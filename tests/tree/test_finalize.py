@@ -38,7 +38,7 @@ def test_world_alone(tree: MultibodyTree) -> None:
     assert tree.world_body.node_index == 0
     assert tree.world_body.inboard_mobilizer is None
     assert tree.world_body.inboard_joint is None
-    assert repr(tree) == "<MultibodyTree: 1 body, 0 joints, 0 positions, 0 velocities>"
+    assert repr(tree) == "<MultibodyTree: 1 body, 0 joints, 0 positions, 0 velocities, no gravity>"
 
 
 def test_depth_first_order(tree: MultibodyTree) -> None:

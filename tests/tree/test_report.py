@@ -115,7 +115,7 @@ class TestText:
         text = str(tree.finalize_report)
         assert text == tree.finalize_report.to_text()
         for words in (
-            "<MultibodyTree: 6 bodies, 4 joints, 10 positions, 9 velocities>",
+            "<MultibodyTree: 6 bodies, 4 joints, 10 positions, 9 velocities, no gravity>",
             "Forest: 3 trees, height 4",
             "'ball' has no path to World: finalize() gave it the quaternion floating joint 'ball'.",
             "'arm::elbow': its child 'arm::upper' is nearer World than its parent 'arm::mid'.",

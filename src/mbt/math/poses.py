@@ -17,6 +17,7 @@ __all__ = [
     "as_pose",
     "as_rotation",
     "as_unit_vector",
+    "calc_rows_of_rpy",
     "inverse_pose",
     "make_pose",
     "matrix_to_quaternion",
@@ -167,17 +168,19 @@ def rpy_to_matrix(rpy: object) -> FloatArray:
     >>> rpy_to_matrix([0, 0, np.pi / 2]).round(12) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    roll, pitch, yaw = as_finite_array(rpy, "rpy", (3,)).tolist()
+    return np.array(calc_rows_of_rpy(*as_finite_array(rpy, "rpy", (3,)).tolist()))
+
+
+def calc_rows_of_rpy(roll: float, pitch: float, yaw: float) -> list[list[float]]:
+    """Return the rows of ``Rz(yaw) Ry(pitch) Rx(roll)``."""
     cr, sr = math.cos(roll), math.sin(roll)
     cp, sp = math.cos(pitch), math.sin(pitch)
     cy, sy = math.cos(yaw), math.sin(yaw)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
+    return [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
 
 
 def quaternion_to_matrix(quaternion: object) -> FloatArray:

@@ -6,14 +6,15 @@ URDF is read. `load_model` makes a tree of one robot; `add_model` adds a robot t
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from mbt.errors import ArgumentTypeError, ModelWarning
 from mbt.math.arrays import as_finite_array
-from mbt.parsing.assembly import add_description, check_base, check_tree
+from mbt.parsing.assembly import add_description, check_tree, make_mount
+from mbt.parsing.formats import read_description
+from mbt.parsing.options import Actuators, Base, ReadOptions
 from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
 from mbt.parsing.sources import read_source
-from mbt.parsing.urdf import read_urdf
 
 if TYPE_CHECKING:
     import os
@@ -21,25 +22,29 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from mbt.tree.frame import Frame
     from mbt.tree.indices import ModelInstanceIndex
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["MimicJoint", "ParseRemark", "ParseReport", "add_model", "load_model"]
-
-Base = Literal["fixed", "floating"]
 
 
 def load_model(
     path_or_text_or_bytes: str | os.PathLike[str] | bytes,
     *,
     model_name: str | None = None,
-    base: Base = "fixed",
+    base: Base = None,
+    base_pose: npt.ArrayLike | None = None,
     gravity: npt.ArrayLike | None = (0.0, 0.0, -9.81),
     package_paths: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
+    actuators: Actuators = "declared",
     joint_friction: bool = False,
 ) -> MultibodyTree:
     """Load a robot into a tree of its own and finalize it.
+
+    Links, joints and actuators are added depth first, children in the order of the file. So the index of a
+    body is its row in per-body arrays, and actuators are in the order of the velocities that they drive.
 
     Parameters
     ----------
@@ -48,7 +53,11 @@ def load_model(
     model_name : str, optional
         Name of the model instance; otherwise the robot's own, or that of the file.
     base : {"fixed", "floating"}, optional
-        Weld the root link to World, or leave it free. A link named ``world`` is World, whatever `base` says.
+        Weld the root links to World, or leave them free. None is as the file says: URDF, which cannot say, is
+        fixed. A link named ``world`` is World; ``"floating"`` takes the joints out that fix links to it.
+    base_pose : array_like, shape (4, 4), optional
+        Pose in World at which the roots are welded, and where a floating base is by default; also that of a
+        link named ``world``.
     gravity : array_like, shape (3,), or None, optional
         Gravity in World [m/s^2]; None adds none.
     package_paths : sequence of paths, optional
@@ -56,6 +65,9 @@ def load_model(
         folders. Meshes are never opened.
     strict : bool, optional
         Refuse what is loaded with a warning otherwise: inertias that no physical body has, and repairs.
+    actuators : {"declared", "all"}, optional
+        Only those that the file declares, or one for each joint with one degree of freedom: those without get
+        one of their own name with the effort limit of the joint.
     joint_friction : bool, optional
         Add a `JointFriction` for each joint whose description has a friction. Otherwise none is added, and
         ``tree.parse_reports`` counts them: most other libraries ignore friction, so results agree.
@@ -94,7 +106,8 @@ def load_model(
 
     g_W = None if gravity is None else as_finite_array(gravity, "gravity", (3,))
     tree = MultibodyTree()
-    _add_model(tree, path_or_text_or_bytes, model_name, base, package_paths, strict, joint_friction)
+    options = ReadOptions(model_name, base, strict, joint_friction, actuators)
+    _add_model(tree, path_or_text_or_bytes, options, package_paths, base_pose, None, None)
     if g_W is not None:
         tree.add_force_element(UniformGravityFieldElement(g_W))
     tree.finalize()
@@ -106,19 +119,31 @@ def add_model(
     source: str | os.PathLike[str] | bytes,
     *,
     model_name: str | None = None,
-    base: Base = "fixed",
+    base: Base = None,
+    base_pose: npt.ArrayLike | None = None,
+    parent: Frame | None = None,
+    X_PF: npt.ArrayLike | None = None,
     package_paths: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
+    actuators: Actuators = "declared",
     joint_friction: bool = False,
 ) -> ModelInstanceIndex:
     """Add a robot to a tree that is not finalized yet. When that fails, the tree is as it was.
 
+    The tree gets no gravity: ``tree.add_force_element(mbt.UniformGravityFieldElement())`` adds it, once for
+    all models.
+
     Parameters
     ----------
     tree : MultibodyTree
-        The tree. It gets no gravity.
-    source, model_name, base, package_paths, strict, joint_friction
+        The tree.
+    source, model_name, base, base_pose, package_paths, strict, actuators, joint_friction
         As in `load_model`.
+    parent : Frame, optional
+        A frame P of the tree on which the model is mounted, in place of World: its roots, and a link named
+        ``world``, are welded there.
+    X_PF : array_like, shape (4, 4), optional
+        Pose in the parent frame at which they are; the identity unless given.
 
     Returns
     -------
@@ -133,30 +158,44 @@ def add_model(
         When the tree is finalized.
     ArgumentValueError
         When a model instance has the name already.
+    ForeignElementError
+        When the parent is a frame of another tree.
+
+    Examples
+    --------
+    A tool on the flange of an arm:
+
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> arm = mbt.parsing.add_model(tree, mbt.models.model_path("mbt_arm"))
+    >>> tool = '<robot name="tool"><link name="camera"/></robot>'
+    >>> flange = tree.bodies[-1].body_frame
+    >>> mbt.parsing.add_model(tree, tool, parent=flange, X_PF=mbt.math.make_pose([0, 0, 0.1]))
+    3
+    >>> tree.get_joint_by_name("camera_to_" + flange.name).parent_body is flange.body
+    True
     """
-    return _add_model(tree, source, model_name, base, package_paths, strict, joint_friction)
+    options = ReadOptions(model_name, base, strict, joint_friction, actuators)
+    return _add_model(tree, source, options, package_paths, base_pose, parent, X_PF)
 
 
 def _add_model(
     tree: MultibodyTree,
     source: object,
-    model_name: object,
-    base: object,
+    options: ReadOptions,
     package_paths: object,
-    strict: bool,
-    joint_friction: bool,
+    base_pose: object,
+    parent: object,
+    X_PF: object,
 ) -> ModelInstanceIndex:
-    from mbt.tree.element import as_name
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
-    name = None if model_name is None else as_name(model_name, "model_name")
-    base = check_base(base)
-    document = read_source(source, package_paths)
-    model = read_urdf(document, model_name=name, strict=strict, joint_friction=joint_friction)
-    check_tree(tree, model)
+    mount = make_mount(tree, options.base, base_pose, parent, X_PF)
+    model = read_description(read_source(source, package_paths), options)
+    check_tree(tree, model.name)
     if model.report.warnings:
         # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.
         warnings.warn(model.report.summarize_warnings(), ModelWarning, stacklevel=3)
-    return add_description(tree, model, base)
+    return add_description(tree, model, mount, is_floating=options.base == "floating")

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
-from mbt.errors import AlreadyFinalizedError, ArgumentTypeError, ArgumentValueError
-from mbt.math.poses import make_pose
-from mbt.parsing.description import WORLD, JointDescription, ModelDescription
+from mbt.errors import (
+    AlreadyFinalizedError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    ForeignElementError,
+    quote,
+)
+from mbt.math.arrays import FloatArray
+from mbt.math.poses import as_pose, make_pose
+from mbt.parsing.description import (
+    NO_LIMITS,
+    WORLD,
+    JointDescription,
+    JointLimits,
+    ModelDescription,
+)
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.force_elements import JointFriction
@@ -15,6 +31,7 @@ from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
 from mbt.tree.joints import (
     BallRpyJoint,
+    CurvilinearJoint,
     PlanarJoint,
     PrismaticJoint,
     QuaternionFloatingJoint,
@@ -27,20 +44,35 @@ from mbt.tree.joints import (
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["add_description", "check_base", "check_tree"]
+JointT = TypeVar("JointT", bound=Joint)
+
+__all__ = ["Mount", "add_description", "check_tree", "make_mount"]
 
 
-def check_base(base: object) -> str:
-    """Return `base` if it says what becomes of the roots."""
-    if not isinstance(base, str):
-        raise ArgumentTypeError(f"base: expected 'fixed' or 'floating', got {type(base).__name__}")
-    if base not in ("fixed", "floating"):
-        raise ArgumentValueError(f"base: expected 'fixed' or 'floating', got {base!r}")
-    return base
+@dataclass(frozen=True)
+class Mount:
+    """Where a model stands: the frame for its World, and the pose of its roots there.
+
+    Attributes
+    ----------
+    frame : Frame
+        World's own, or that of the body on which the model is mounted.
+    X_FR : ndarray, shape (4, 4), or None
+        Pose of the roots in that frame; None is the identity.
+    """
+
+    frame: Frame
+    X_FR: FloatArray | None
+
+    def place(self, X_RB: FloatArray | None) -> FloatArray | None:
+        """Return the pose in `frame` of what stands at X_RB on the World of the model."""
+        if self.X_FR is None:
+            return X_RB
+        return self.X_FR if X_RB is None else self.X_FR @ X_RB
 
 
-def check_tree(tree: MultibodyTree, model: ModelDescription) -> None:
-    """Check that a model can be added to a tree.
+def check_tree(tree: MultibodyTree, name: str) -> None:
+    """Check that a model of this name can be added to a tree.
 
     Raises
     ------
@@ -51,13 +83,43 @@ def check_tree(tree: MultibodyTree, model: ModelDescription) -> None:
     """
     if tree.is_finalized:
         raise AlreadyFinalizedError("add_model: the tree is finalized. Add models before finalize().")
-    if tree.has_model_instance_named(model.name):
+    if tree.has_model_instance_named(name):
         raise ArgumentValueError(
-            f"model_name: there is a model instance named {model.name!r} already: name this one otherwise"
+            f"model_name: there is a model instance named {quote(name)} already: name this one otherwise"
         )
 
 
-def add_description(tree: MultibodyTree, model: ModelDescription, base: str) -> ModelInstanceIndex:
+def make_mount(
+    tree: MultibodyTree, base: str | None, base_pose: object, parent: object, X_PF: object
+) -> Mount:
+    """Return where a model is to stand in a tree.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ForeignElementError
+        When the frame is of another tree, a matrix is no pose, or the arguments contradict each other.
+    """
+    poses = {"base_pose": base_pose, "X_PF": X_PF}
+    given = {name: as_pose(X, name) for name, X in poses.items() if X is not None}
+    X_FR = next(iter(given.values()), None)
+    if parent is None:
+        if X_PF is not None:
+            raise ArgumentValueError("X_PF: it is the pose in the frame `parent`, and none is given")
+        return Mount(tree.world_frame, X_FR)
+    if not isinstance(parent, Frame):
+        raise ArgumentTypeError(f"parent: expected a frame of the tree, got {type(parent).__name__}")
+    if not parent.has_parent_tree or parent.parent_tree is not tree:
+        raise ForeignElementError(f"parent: expected a frame of this tree, got {quote(parent)}")
+    if base == "floating":
+        raise ArgumentValueError("parent: a floating base is not mounted on a frame")
+    if len(given) > 1:
+        raise ArgumentValueError("X_PF and base_pose are the same pose: expected one of them")
+    return Mount(parent, X_FR)
+
+
+def add_description(
+    tree: MultibodyTree, model: ModelDescription, mount: Mount, *, is_floating: bool
+) -> ModelInstanceIndex:
     """Add a checked description to a tree that passed `check_tree`, and return the new model instance.
 
     Every element is constructed before the first is added: what a constructor refuses leaves the tree as it
@@ -68,14 +130,13 @@ def add_description(tree: MultibodyTree, model: ModelDescription, base: str) -> 
     tree : MultibodyTree
         A tree that is not finalized.
     model : ModelDescription
-        The robot.
-    base : str
-        ``"fixed"`` welds each root to World, ``"floating"`` leaves it free.
+        The robot, depth first.
+    mount : Mount
+        Where it stands.
+    is_floating : bool
+        Whether its roots are left free, or welded to the mount.
     """
-    elements = _Elements(tree, model)
-    if base == "fixed":
-        for root in model.roots:
-            elements.weld_to_world(root)
+    elements = _Elements(tree, model, mount, is_floating=is_floating)
     tree.add_model_instance(model.name)
     for body in elements.bodies.values():
         if body is not tree.world_body:
@@ -95,8 +156,11 @@ def add_description(tree: MultibodyTree, model: ModelDescription, base: str) -> 
 class _Elements:
     """The elements of a description, constructed for a model instance that is still to be added."""
 
-    def __init__(self, tree: MultibodyTree, model: ModelDescription) -> None:
+    def __init__(
+        self, tree: MultibodyTree, model: ModelDescription, mount: Mount, *, is_floating: bool
+    ) -> None:
         self.instance = ModelInstanceIndex(tree.num_model_instances)
+        self.mount = mount
         self.bodies = {WORLD: tree.world_body}
         self.frames: dict[str, FixedOffsetFrame] = {}
         self.joints: dict[str, Joint] = {}
@@ -105,8 +169,7 @@ class _Elements:
         # Frames of the file come first: those of joints give way where a name is taken.
         for frame in model.frames:
             self._make_frame(frame.name, frame.link, frame.X_BF)
-        for joint in model.joints:
-            self.joints[joint.name] = self._make_joint(joint)
+        self._make_joints(model, is_floating)
         self.actuators = [
             JointActuator(
                 actuator.name,
@@ -121,17 +184,42 @@ class _Elements:
             JointFriction(self.joints[joint.name], joint.friction) for joint in model.joints if joint.friction
         ]
 
-    def weld_to_world(self, root: str) -> None:
-        name = f"{root}_to_world"
-        while name in self.joints:
-            name += "_"
-        world_frame = self.bodies[WORLD].body_frame
-        self.joints[name] = WeldJoint(name, world_frame, self.bodies[root].body_frame)
+    def _make_joints(self, model: ModelDescription, is_floating: bool) -> None:
+        """Make the joint inboard of each link, in the order of the links."""
+        roots, taken = set(model.roots), {joint.name for joint in model.joints}
+        joints = iter(model.joints)
+        for link in model.links:
+            if link.name not in roots:
+                joint = next(joints)
+                self.joints[joint.name] = self._make_joint(joint)
+                continue
+            X_FM = self.mount.place(model.freed.get(link.name))
+            if not is_floating:
+                name = f"{link.name}_to_{self.mount.frame.name}"
+                self._add_base_joint(WeldJoint, name, link.name, taken, X_FM)
+            elif X_FM is not None:
+                # Without a pose, finalize() adds the same joint.
+                floating = self._add_base_joint(QuaternionFloatingJoint, link.name, link.name, taken)
+                floating.set_default_pose(X_FM)
 
-    def _make_frame(self, name: str, link: str, X_BF: object = None) -> Frame:
+    def _add_base_joint(
+        self, joint_type: Callable[..., JointT], name: str, root: str, taken: set[str], *args: object
+    ) -> JointT:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        joint = joint_type(name, self.mount.frame, self.bodies[root].body_frame, *args)
+        self.joints[name] = joint
+        return joint
+
+    def _make_frame(self, name: str, link: str, X_BF: FloatArray | None = None) -> Frame:
         while name in self.frames or name in self.bodies:
             name += "_"
-        self.frames[name] = FixedOffsetFrame(name, self.bodies[link], X_BF, self.instance)
+        if link == WORLD:
+            parent, X_BF = self.mount.frame, self.mount.place(X_BF)
+        else:
+            parent = self.bodies[link].body_frame
+        self.frames[name] = FixedOffsetFrame(name, parent, X_BF, self.instance)
         return self.frames[name]
 
     def _make_joint(self, joint: JointDescription) -> Joint:
@@ -153,14 +241,27 @@ class _Elements:
             return BallRpyJoint(*ends, damping)
         if joint.kind == "universal":
             return UniversalJoint(*ends, damping)
-        limits = joint.limits
-        one_axis: ScrewJoint | RevoluteJoint | PrismaticJoint
-        if joint.kind == "screw":
-            one_axis = ScrewJoint(*ends, joint.axis, joint.screw_pitch, damping)
-            one_axis.set_position_limits([limits.lower], [limits.upper])
-        else:
-            kind = RevoluteJoint if joint.kind == "revolute" else PrismaticJoint
-            one_axis = kind(*ends, joint.axis, limits.lower, limits.upper, damping)
-        one_axis.set_velocity_limits([-limits.velocity], [limits.velocity])
-        one_axis.set_acceleration_limits([-limits.acceleration], [limits.acceleration])
-        return one_axis
+        return _set_limits(_make_one_dof_joint(ends, joint, damping), joint.limits)
+
+
+def _make_one_dof_joint(ends: tuple[str, Frame, Frame], joint: JointDescription, damping: float) -> Joint:
+    if joint.path is not None:
+        return CurvilinearJoint(*ends, joint.path, damping)
+    if joint.kind == "screw":
+        return ScrewJoint(*ends, joint.axis, joint.screw_pitch, damping)
+    kind = RevoluteJoint if joint.kind == "revolute" else PrismaticJoint
+    return kind(*ends, joint.axis, damping=damping)
+
+
+def _set_limits(joint: Joint, limits: JointLimits) -> Joint:
+    if limits is NO_LIMITS:
+        return joint
+    if limits.lower > -math.inf or limits.upper < math.inf:
+        joint.set_position_limits([limits.lower], [limits.upper])
+    if limits.velocity < math.inf:
+        joint.set_velocity_limits([-limits.velocity], [limits.velocity])
+    if limits.acceleration < math.inf:
+        joint.set_acceleration_limits([-limits.acceleration], [limits.acceleration])
+    if limits.effort < math.inf:
+        joint.set_effort_limit(limits.effort)
+    return joint

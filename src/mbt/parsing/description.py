@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-import numpy as np
-
+from mbt.math import PiecewiseConstantCurvatureTrajectory
 from mbt.math.arrays import FloatArray
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.report import ParseReport
-from mbt.parsing.xml_tree import Element
 
 __all__ = [
+    "NO_LIMITS",
     "WORLD",
     "ActuatorDescription",
     "FrameDescription",
@@ -26,17 +25,20 @@ __all__ = [
 WORLD = "world"
 
 
-@dataclass(frozen=True)
-class LinkDescription:
-    """A rigid body B; its mass properties are about Bo, expressed in B."""
+class LinkDescription(NamedTuple):
+    """A rigid body B; its mass properties are about Bo, expressed in B.
+
+    `mass` [kg] is theirs, and `moment` [kg m^2] is not less than any entry of the rotational inertia.
+    """
 
     name: str
     M_BBo_B: SpatialInertia
     line: int
+    mass: float = 0.0
+    moment: float = 0.0
 
 
-@dataclass(frozen=True)
-class JointLimits:
+class JointLimits(NamedTuple):
     """What a joint does not exceed: position [rad, m] both ways, velocity, acceleration, effort [N m, N]."""
 
     lower: float = -math.inf
@@ -46,37 +48,88 @@ class JointLimits:
     effort: float = math.inf
 
 
-@dataclass(frozen=True)
+NO_LIMITS = JointLimits()
+
+
 class JointDescription:
     """A joint between a frame F at X_PF on the parent link and a frame M on the child link.
 
-    `kind` is ``"revolute"``, ``"prismatic"``, ``"screw"``, ``"universal"``, ``"ball"``, ``"planar"``,
-    ``"weld"`` or ``"floating"``. M is the frame of the child link, turned by R_BM where that is given.
-    `damping` has one number for each that the joint takes; `friction` is that of a joint with one degree of
-    freedom.
+    Attributes
+    ----------
+    name, parent, child : str
+        Names of the joint and of its links.
+    kind : str
+        ``"revolute"``, ``"prismatic"``, ``"screw"``, ``"curvilinear"``, ``"universal"``, ``"ball"``,
+        ``"planar"``, ``"weld"`` or ``"floating"``.
+    X_PF : ndarray, shape (4, 4)
+        Pose of F on the parent.
+    R_BM : ndarray, shape (3, 3), or None
+        Rotation of M on the child; M is the frame of the child link where there is none.
+    axis : list of float
+        Axis of revolute, prismatic and screw joints, of any length but zero.
+    limits : JointLimits
+        Of joints with one degree of freedom.
+    damping : tuple of float
+        One number for each that the joint takes.
+    friction : float
+        Dry friction of a joint with one degree of freedom.
+    screw_pitch : float
+        Metres per turn of a screw joint.
+    path : PiecewiseConstantCurvatureTrajectory or None
+        Path of a curvilinear joint.
+    line : int
+        Line of the file.
+    is_reversed : bool
+        Whether the child is nearer World than the parent. Known of an ordered model.
     """
 
-    name: str
-    kind: str
-    parent: str
-    child: str
-    X_PF: FloatArray
-    line: int
-    axis: FloatArray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
-    limits: JointLimits = JointLimits()
-    damping: tuple[float, ...] = (0.0,)
-    friction: float = 0.0
-    screw_pitch: float = 0.0
-    R_BM: FloatArray | None = None
+    __slots__ = (
+        "R_BM",
+        "X_PF",
+        "axis",
+        "child",
+        "damping",
+        "friction",
+        "is_reversed",
+        "kind",
+        "limits",
+        "line",
+        "name",
+        "parent",
+        "path",
+        "screw_pitch",
+    )
+
+    def __init__(self, name: str, kind: str, parent: str, child: str, X_PF: FloatArray, line: int) -> None:
+        self.name = name
+        self.kind = kind
+        self.parent = parent
+        self.child = child
+        self.X_PF = X_PF
+        self.line = line
+        self.R_BM: FloatArray | None = None
+        self.axis = [1.0, 0.0, 0.0]
+        self.limits = NO_LIMITS
+        self.damping: tuple[float, ...] = (0.0,)
+        self.friction = 0.0
+        self.screw_pitch = 0.0
+        self.is_reversed = False
+        self.path: PiecewiseConstantCurvatureTrajectory | None = None
 
     @property
     def is_actuatable(self) -> bool:
         """Whether the joint has one degree of freedom."""
-        return self.kind in ("revolute", "prismatic", "screw")
+        return self.kind in ("revolute", "prismatic", "screw", "curvilinear")
+
+    @property
+    def lever(self) -> float:
+        """Largest ratio of rotation and translation: of a screw [m/rad], of a path [rad/m]."""
+        if self.path is not None:
+            return float(abs(self.path.turning_rates).max())
+        return abs(self.screw_pitch)
 
 
-@dataclass(frozen=True)
-class FrameDescription:
+class FrameDescription(NamedTuple):
     """A frame F fixed at X_BF on a link."""
 
     name: str
@@ -85,39 +138,46 @@ class FrameDescription:
     line: int
 
 
-@dataclass(frozen=True)
-class ActuatorDescription:
+class ActuatorDescription(NamedTuple):
     """A motor on a joint of one degree of freedom."""
 
     name: str
     joint: str
     effort_limit: float
-    rotor_inertia: float
-    gear_ratio: float
-    line: int
+    rotor_inertia: float = 0.0
+    gear_ratio: float = 1.0
+    line: int = 0
 
 
-@dataclass
 class ModelDescription:
     """A whole robot.
 
-    World is never in `links`; `roots` are the links without a parent that nothing connects to World.
-    When `is_strict`, what would be repaired is an error. `with_friction` tells whether the friction of joints
-    was asked for.
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    report : ParseReport
+        What was ignored or repaired.
+    links : list of LinkDescription
+        The links; World is never one of them.
+    joints : list of JointDescription
+        The joints.
+    frames : list of FrameDescription
+        Named frames.
+    actuators : list of ActuatorDescription
+        The motors.
+    roots : list of str
+        The links without a parent that nothing connects to World.
+    freed : dict of str to ndarray
+        The roots that the description fixes to World, and at which pose. ``base="floating"`` frees them.
     """
 
-    name: str
-    report: ParseReport
-    links: list[LinkDescription] = field(default_factory=list)
-    joints: list[JointDescription] = field(default_factory=list)
-    frames: list[FrameDescription] = field(default_factory=list)
-    actuators: list[ActuatorDescription] = field(default_factory=list)
-    roots: list[str] = field(default_factory=list)
-    is_strict: bool = False
-    with_friction: bool = False
-
-    def repair(self, element: Element, text: str) -> None:
-        """Warn of something at `element` that is left out or filled in; refuse it when strict."""
-        if self.is_strict:
-            raise element.error(text, "strict=False goes on with a warning")
-        self.report.warn(text, element.line)
+    def __init__(self, name: str, report: ParseReport) -> None:
+        self.name = name
+        self.report = report
+        self.links: list[LinkDescription] = []
+        self.joints: list[JointDescription] = []
+        self.frames: list[FrameDescription] = []
+        self.actuators: list[ActuatorDescription] = []
+        self.roots: list[str] = []
+        self.freed: dict[str, FloatArray] = {}

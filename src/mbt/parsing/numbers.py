@@ -6,19 +6,23 @@ A number is read as a whole token or not at all: ``1.5kg``, ``1,5``, ``0x10``, `
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import overload
 
 import numpy as np
 
-from mbt.errors import ParseError
+from mbt.errors import ParseError, quote
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import make_pose
+from mbt.math.poses import calc_rows_of_rpy, make_pose
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["take_number", "take_pose", "take_vector"]
+__all__ = ["IDENTITY", "take_number", "take_numbers", "take_pose"]
 
-_TOKEN = re.compile(r"[^ \t\r\n]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+#: The pose of what is not moved.
+IDENTITY = np.eye(4)
+IDENTITY.flags.writeable = False
 
 
 @overload
@@ -38,63 +42,79 @@ def take_number(element: Element, attribute: str, default: object = ...) -> obje
         When it is missing, or anything but one finite number.
     """
     text = element.require(attribute) if default is ... else element.take(attribute)
-    return default if text is None else _numbers(element, attribute, text, 1)[0]
+    return default if text is None else _read_numbers(element, attribute, text, 1)[0]
 
 
-def take_vector(
-    element: Element, attribute: str, count: int, default: tuple[float, ...] | None = None
-) -> FloatArray:
+def take_numbers(
+    element: Element, attribute: str, count: int, default: list[float] | None = None
+) -> list[float]:
     """Return the `count` numbers that an attribute holds, separated by blanks."""
-    text = element.require(attribute) if default is None else element.take(attribute)
-    return np.array(default if text is None else _numbers(element, attribute, text, count), dtype=np.float64)
+    if default is not None and attribute not in element.attributes:
+        return default
+    return _read_numbers(element, attribute, element.require(attribute), count)
 
 
 def take_pose(element: Element | None) -> FloatArray:
     """Return the pose, shape (4, 4), of an element with ``xyz`` and ``rpy``; the identity without one."""
-    if element is None:
-        return np.eye(4)
-    p = take_vector(element, "xyz", 3, (0.0, 0.0, 0.0))
-    rpy_is_given = "rpy" in element.attributes
-    rpy = take_vector(element, "rpy", 3, (0.0, 0.0, 0.0))
-    if "quat_xyzw" not in element.attributes:
-        return make_pose(p, rpy=rpy)
-    if rpy_is_given:
+    if element is None or not element.attributes:
+        return IDENTITY
+    x, y, z = take_numbers(element, "xyz", 3, _ZEROS)
+    quaternion = element.attributes.get("quat_xyzw")
+    if quaternion is not None:
+        return _read_pose_with_quaternion(element, [x, y, z])
+    roll, pitch, yaw = take_numbers(element, "rpy", 3, _ZEROS)
+    if roll == 0.0 and pitch == 0.0 and yaw == 0.0:
+        return np.array([[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z], _BOTTOM])
+    a, b, c = calc_rows_of_rpy(roll, pitch, yaw)
+    return np.array([[*a, x], [*b, y], [*c, z], _BOTTOM])
+
+
+_ZEROS = [0.0, 0.0, 0.0]
+_BOTTOM = [0.0, 0.0, 0.0, 1.0]
+
+
+def _read_pose_with_quaternion(element: Element, p: list[float]) -> FloatArray:
+    if "rpy" in element.attributes:
         raise element.error("both 'rpy' and 'quat_xyzw' give a rotation: one of them is expected")
-    x, y, z, w = take_vector(element, "quat_xyzw", 4).tolist()
+    x, y, z, w = take_numbers(element, "quat_xyzw", 4)
     if not (x or y or z or w):
         raise element.error("quat_xyzw is zero: that is no rotation")
     return make_pose(p, quaternion=[w, x, y, z])
 
 
-def _numbers(element: Element, attribute: str, text: str, count: int) -> list[float]:
-    tokens = _TOKEN.findall(text)
-    wanted = "a number" if count == 1 else f"{count} numbers"
-    for token in tokens:
-        if not _NUMBER.fullmatch(token):
-            raise _error(element, attribute, text, wanted, _hint(token))
-    if len(tokens) != count:
-        raise _error(
-            element, attribute, text, wanted, f"{len(tokens)} {'is' if len(tokens) == 1 else 'are'} given"
-        )
-    numbers = [float(token) for token in tokens]
-    if not np.isfinite(numbers).all():
-        raise _error(element, attribute, text, wanted, "the number is too large")
+def _read_numbers(element: Element, attribute: str, text: str, count: int) -> list[float]:
+    try:
+        numbers = [float(token) for token in text.split()]
+    except ValueError:
+        numbers = []
+    # Python reads more as a number than XML does: digits of other scripts, underscores, words.
+    if len(numbers) != count or not text.isascii() or "_" in text or not all(map(isfinite, numbers)):
+        raise _error(element, attribute, text, count)
     return numbers
 
 
-def _error(element: Element, attribute: str, text: str, wanted: str, hint: str) -> ParseError:
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    return element.error(f"{attribute}={shown!r}: expected {wanted}", hint)
+def _error(element: Element, attribute: str, text: str, count: int) -> ParseError:
+    wanted = "a number" if count == 1 else f"{count} numbers"
+    tokens = re.findall(r"[^ \t\r\n]+", text)
+    strange = next((token for token in tokens if not _NUMBER.fullmatch(token)), None)
+    if strange is not None:
+        hint = _hint(strange)
+    elif len(tokens) != count:
+        hint = f"{len(tokens)} {'is' if len(tokens) == 1 else 'are'} given"
+    else:
+        hint = "the number is too large"
+    macro = ", which xacro would expand" if "$" in text else ""
+    return element.error(f"{attribute}={quote(text)}{macro}: expected {wanted}", hint)
 
 
 def _hint(token: str) -> str:
-    shown = token if len(token) <= 30 else token[:27] + "..."
+    shown = quote(token, limit=30)
     if "$" in token or "{" in token:
-        return f"{shown!r} looks like a macro: expand the file with xacro first"
+        return f"{shown} looks like a macro: expand the file with xacro first"
     if "," in token:
-        return f"{shown!r}: write a decimal point, and separate numbers by blanks"
+        return f"{shown}: write a decimal point, and separate numbers by blanks"
     if token.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        return f"{shown!r}: numbers must be finite; leave a limit out where there is none"
+        return f"{shown}: numbers must be finite; leave a limit out where there is none"
     if _NUMBER.match(token):
-        return f"{shown!r}: numbers stand alone, without a unit; everything is in m, kg, s, rad"
-    return f"{shown!r} is no number"
+        return f"{shown}: numbers stand alone, without a unit; everything is in m, kg, s, rad"
+    return f"{shown} is not a number"

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbt.errors import ArgumentTypeError, ParseError
+from mbt.errors import ArgumentTypeError, ParseError, quote, shorten
 from mbt.parsing.xml_tree import MAX_BYTES
 
 __all__ = ["Source", "read_source"]
 
 _PACKAGE_SCHEME = "package://"
+# How files begin that hold a description in packed form.
+_PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def read_source(source: object, package_paths: object = ()) -> Source:
         When there is no such file, or it cannot be read.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Source(bytes(source), "<bytes>", "model")
+        return _check_packing(Source(bytes(source), "<bytes>", "model"))
     folders = _package_folders(package_paths)
     if isinstance(source, str):
         # A byte order mark may come first, where the text was read from a file.
@@ -67,30 +69,51 @@ def read_source(source: object, package_paths: object = ()) -> Source:
             return _read_file(_find_in_packages(text, folders))
         return _read_file(Path(_checked_path(source)))
     if isinstance(source, os.PathLike):
-        return _read_file(Path(os.fsdecode(source)))
+        return _read_file(_as_path(source, "source"))
     raise ArgumentTypeError(f"source: expected a path, XML text or bytes, got {type(source).__name__}")
 
 
+def _check_packing(source: Source) -> Source:
+    for beginning, packing in _PACKED.items():
+        if source.data.startswith(beginning):
+            raise ParseError(f"this is {packing}, not XML text", file=source.file, hint="unpack it first")
+    return source
+
+
 def _read_text(text: str, source: str) -> Source:
-    # Keep the lines in front, so that line numbers are the caller's.
-    lines_in_front = source[: len(source) - len(text)].count("\n")
-    if lines_in_front and text.startswith("<?xml"):
-        lines_in_front = 0  # An XML declaration must come first of all.
+    # The lines in front stay, so that line numbers are the caller's. A declaration could not come after them,
+    # and it says nothing: the encoding of a string is known.
+    in_front = source[: len(source) - len(text)]
+    if text.startswith("<?xml ") and "?>" in text:
+        declaration, _, text = text.partition("?>")
+        in_front += declaration
     try:
-        data = ("\n" * lines_in_front + text).encode("utf-8")
-    except UnicodeEncodeError as error:
-        line = source.count("\n", 0, error.start) + 1
+        data = ("\n" * in_front.count("\n") + text).encode("utf-8")
+    except UnicodeEncodeError:
+        lone = next(i for i, character in enumerate(source) if "\ud800" <= character <= "\udfff")
+        line = source.count("\n", 0, lone) + 1
         raise ParseError("the text holds half of a surrogate pair", file="<text>", line=line) from None
     return Source(data, "<text>", "model", "utf-8")
 
 
 def _checked_path(text: str) -> str:
-    shown = text if len(text) <= 80 else text[:77] + "..."
     if not text.strip():
         raise ParseError("the source is empty: expected a path, or XML text that begins with '<'")
     if "\n" in text or "\0" in text:
-        raise ParseError(f"{shown!r} is neither a path nor XML text, which begins with '<'")
+        raise ParseError(f"{quote(text)} is neither a path nor XML text, which begins with '<'")
     return text
+
+
+def _as_path(path: object, name: str) -> Path:
+    """Return a path of any class; `name` is that of the argument."""
+    try:
+        return Path(os.fsdecode(path))  # type: ignore[arg-type]
+    except Exception as error:
+        # Whatever the __fspath__ of someone else's class does.
+        reason = f"{type(error).__name__}: {shorten(str(error))}"
+        raise ArgumentTypeError(
+            f"{name}: expected a path, got a {type(path).__name__} that gives none ({reason})"
+        ) from error
 
 
 def _read_file(path: Path) -> Source:
@@ -99,7 +122,7 @@ def _read_file(path: Path) -> Source:
         if path.is_dir():
             raise ParseError("this is a folder: expected a file", file=file)
         if path.exists() and not path.is_file():
-            raise ParseError("this is no regular file", file=file)
+            raise ParseError("this is not a regular file", file=file)
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
@@ -111,7 +134,7 @@ def _read_file(path: Path) -> Source:
         raise ParseError(f"the file cannot be read: {reason}", file=file) from None
     if len(data) > MAX_BYTES:
         raise ParseError(f"the file is larger than a description may be ({MAX_BYTES} bytes)", file=file)
-    return Source(data, file, path.stem or "model")
+    return _check_packing(Source(data, file, path.stem or "model"))
 
 
 def _hint_for_missing(path: Path) -> str:
@@ -127,26 +150,26 @@ def _package_folders(package_paths: object) -> list[Path]:
     for folder in package_paths:
         if not isinstance(folder, (str, os.PathLike)):
             raise ArgumentTypeError(f"package_paths: expected folders, got {type(folder).__name__}")
-    return [Path(os.fsdecode(folder)) for folder in package_paths]
+    return [_as_path(folder, "package_paths") for folder in package_paths]
 
 
 def _find_in_packages(uri: str, folders: list[Path]) -> Path:
     """Return the path of ``package://name/rest`` inside a folder of that name, and never outside of it."""
     name, _, rest = uri.removeprefix(_PACKAGE_SCHEME).strip().partition("/")
     if not name or not rest or name in (".", ".."):
-        raise ParseError(f"{uri!r}: expected package://name/path")
+        raise ParseError(f"{quote(uri)}: expected package://name/path")
     try:
         candidates = [folder for folder in folders if folder.resolve().name == name]
         candidates += [folder / name for folder in folders if (folder / name).is_dir()]
         for package in candidates:
             path = (package / rest).resolve()
             if not path.is_relative_to(package.resolve()):
-                raise ParseError(f"{uri!r} leads out of the package {name!r}", file=str(package))
+                raise ParseError(f"{quote(uri)} leads out of the package {quote(name)}", file=str(package))
             if path.is_file():
                 return path
     except (OSError, ValueError) as error:
         if isinstance(error, ParseError):
             raise
-        raise ParseError(f"{uri!r} cannot be found: {error}") from None
+        raise ParseError(f"{quote(uri)} cannot be found: {error}") from None
     searched = ", ".join(str(folder) for folder in folders) or "no folder: package_paths is empty"
-    raise ParseError(f"{uri!r} was not found (searched: {searched})")
+    raise ParseError(f"{quote(uri)} was not found (searched: {searched})")

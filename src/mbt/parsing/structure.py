@@ -1,19 +1,20 @@
-"""Checks of what connects to what: a description must be a forest."""
+"""What connects to what: a description must be a forest, and its parts are put into depth-first order."""
 
 from __future__ import annotations
 
 import math
 
-from mbt.errors import ParseError
+from mbt.errors import ParseError, quote, shorten
 from mbt.parsing.description import WORLD, JointDescription, ModelDescription
 
-__all__ = ["calc_carried_masses", "check_structure"]
+__all__ = ["check_structure", "find_massless_joints", "free_from_world", "order_depth_first"]
 
 
-def check_structure(model: ModelDescription) -> None:
-    """Check that links and joints form a forest, and find its roots.
+def check_structure(model: ModelDescription, hint: str | None = None) -> None:
+    """Check that links and joints form a forest.
 
-    Fills ``model.roots``. Linear in the number of links, without recursion.
+    Linear in the number of links, without recursion. `hint` is the advice where a link does not exist;
+    otherwise it is the nearest name.
 
     Raises
     ------
@@ -21,48 +22,110 @@ def check_structure(model: ModelDescription) -> None:
         When a joint names an unknown link or connects a link to itself, a link has two parents, or joints
         form a loop.
     """
-    links = {link.name for link in model.links} | {WORLD}
+    links = {link.name for link in model.links}
+    links.add(WORLD)
     parent_joint: dict[str, JointDescription] = {}
     for joint in model.joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in links:
-                raise _error(model, joint, f"its {role} link {link!r} does not exist", _nearest(link, links))
+                message = f"its {role} link {quote(link)} does not exist"
+                raise _error(model, joint, message, hint or _nearest(link, links))
         if joint.parent == joint.child:
-            raise _error(model, joint, f"it connects link {joint.child!r} to itself")
+            raise _error(model, joint, f"it connects link {quote(joint.child)} to itself")
         other = parent_joint.setdefault(joint.child, joint)
         if other is not joint:
             message = (
-                f"link {joint.child!r} has two parents: joint {other.name!r} (line {other.line}) is first"
+                f"link {quote(joint.child)} has two parents: "
+                f"joint {quote(other.name)} (line {other.line}) is first"
             )
-            hint = "URDF describes trees; leave one joint of a closed loop out"
-            raise _error(model, joint, message, hint)
-    model.roots = _find_tops(model, parent_joint)
+            raise _error(model, joint, message, "URDF describes trees; leave one joint of a closed loop out")
+    _check_loops(model, parent_joint)
 
 
-def calc_carried_masses(model: ModelDescription) -> dict[str, float]:
-    """Return the mass of each link together with all that it carries [kg]."""
-    carried = {link.name: link.M_BBo_B.mass for link in model.links}
-    carried[WORLD] = math.inf  # What carries World is not free to move.
-    for joint in reversed(_base_to_tip(model)):
-        carried[joint.parent] += carried[joint.child]
-    return carried
+def free_from_world(model: ModelDescription) -> None:
+    """Take the joints out that fix a link to World: ``base="floating"``. Fills ``model.freed``."""
+    kept = []
+    for joint in model.joints:
+        if joint.kind == "weld" and joint.parent == WORLD:
+            model.freed[joint.child] = joint.X_PF
+            model.report.warn(
+                f'joint {quote(joint.name)} fixes link {quote(joint.child)} to World: base="floating" leaves '
+                "it out",
+                joint.line,
+            )
+        else:
+            kept.append(joint)
+    model.joints = kept
 
 
-def _find_tops(model: ModelDescription, parent_joint: dict[str, JointDescription]) -> list[str]:
-    """Return the links without a parent, but not the one that World hangs together with."""
-    top: dict[str, str] = {}
+def order_depth_first(model: ModelDescription) -> None:
+    """Put links, joints and actuators into the order of the velocities, and find the roots.
+
+    The order is that in which a finalized tree numbers them: depth first, first what connects to World, then
+    from each root; children in the order of the file. Fills ``model.roots`` and ``joint.is_reversed``.
+    """
+    joints_of: dict[str, list[JointDescription]] = {WORLD: []}
+    for link in model.links:
+        joints_of[link.name] = []
+    for joint in model.joints:
+        joints_of[joint.parent].append(joint)
+        joints_of[joint.child].append(joint)
+    links = {link.name: link for link in model.links}
+    inner = {joint.child for joint in model.joints}
+    ordered: list[JointDescription] = []
+    reached: dict[str, None] = {}
+    for start in (WORLD, *(name for name in links if name not in inner)):
+        if start in reached:
+            continue
+        if start != WORLD:
+            model.roots.append(start)
+        stack: list[tuple[str, JointDescription | None]] = [(start, None)]
+        while stack:
+            name, inboard = stack.pop()
+            reached[name] = None
+            if inboard is not None:
+                ordered.append(inboard)
+                inboard.is_reversed = inboard.child != name
+            for joint in reversed(joints_of[name]):
+                if joint is not inboard:
+                    stack.append((joint.parent if joint.child == name else joint.child, joint))
+    del reached[WORLD]
+    model.links = [links[name] for name in reached]
+    model.joints = ordered
+    place = {joint.name: i for i, joint in enumerate(ordered)}
+    model.actuators.sort(key=lambda actuator: place[actuator.joint])
+
+
+def find_massless_joints(model: ModelDescription) -> list[JointDescription]:
+    """Return the joints of an ordered model that move nothing with mass, or with inertia that they turn."""
+    masses = {link.name: link.mass for link in model.links}
+    moments = {link.name: link.moment for link in model.links}
+    masses[WORLD] = moments[WORLD] = math.inf  # What carries World is not free to move.
+    has_rotor = {a.joint for a in model.actuators if a.rotor_inertia != 0.0 and a.gear_ratio != 0.0}
+    found = []
+    for joint in reversed(model.joints):
+        inboard, outboard = joint.parent, joint.child
+        if joint.is_reversed:
+            inboard, outboard = outboard, inboard
+        masses[inboard] += masses[outboard]
+        moments[inboard] += moments[outboard]
+        is_massless = masses[outboard] == 0.0 and (joint.kind == "prismatic" or moments[outboard] == 0.0)
+        if is_massless and joint.kind != "weld" and joint.name not in has_rotor:
+            found.append(joint)
+    return found[::-1]
+
+
+def _check_loops(model: ModelDescription, parent_joint: dict[str, JointDescription]) -> None:
+    settled: set[str] = set()
     for start in (WORLD, *(link.name for link in model.links)):
-        path, on_path, link = [], set(), start
-        while link not in top and link in parent_joint:
-            if link in on_path:
+        path: dict[str, None] = {}
+        link = start
+        while link in parent_joint and link not in settled:
+            if link in path:
                 raise _loop_error(model, parent_joint, link)
-            path.append(link)
-            on_path.add(link)
+            path[link] = None
             link = parent_joint[link].parent
-        found = top.setdefault(link, link)
-        for passed in path:
-            top[passed] = found
-    return [name for name in dict.fromkeys(top[link.name] for link in model.links) if name != top[WORLD]]
+        settled.update(path)
 
 
 def _loop_error(model: ModelDescription, parent_joint: dict[str, JointDescription], start: str) -> ParseError:
@@ -70,7 +133,7 @@ def _loop_error(model: ModelDescription, parent_joint: dict[str, JointDescriptio
     while link != start:
         names.append(link)
         link = parent_joint[link].parent
-    shown = [repr(name) for name in reversed(names)]
+    shown = [quote(name, limit=30) for name in reversed(names)]
     if len(shown) > 8:
         shown = [*shown[:7], f"... ({len(names)} links)"]
     return _error(
@@ -81,30 +144,17 @@ def _loop_error(model: ModelDescription, parent_joint: dict[str, JointDescriptio
     )
 
 
-def _base_to_tip(model: ModelDescription) -> list[JointDescription]:
-    """Return the joints of a forest so that each comes after the one that moves its parent."""
-    children: dict[str, list[JointDescription]] = {}
-    inner = {joint.child for joint in model.joints}
-    for joint in model.joints:
-        children.setdefault(joint.parent, []).append(joint)
-    stack = [link for link in (WORLD, *(link.name for link in model.links)) if link not in inner]
-    ordered = []
-    while stack:
-        for joint in children.get(stack.pop(), ()):
-            ordered.append(joint)
-            stack.append(joint.child)
-    return ordered
-
-
 def _nearest(link: str, links: set[str]) -> str | None:
     import difflib  # Only when something is wrong already.
 
-    nearest = difflib.get_close_matches(link, sorted(links), n=1) if len(links) < 10_000 else []
-    return f"did you mean {nearest[0]!r}?" if nearest else None
+    # Comparing takes the product of the lengths.
+    is_small = len(link) <= 200 and len(links) < 10_000
+    nearest = difflib.get_close_matches(link, sorted(links), n=1) if is_small else []
+    return f"did you mean {quote(nearest[0])}?" if nearest else None
 
 
 def _error(
     model: ModelDescription, joint: JointDescription, message: str, hint: str | None = None
 ) -> ParseError:
-    element = f'<joint name="{joint.name}">'
+    element = f'<joint name="{shorten(joint.name)}">'
     return ParseError(message, file=model.report.file, line=joint.line, element=element, hint=hint)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 
+from mbt.errors import quote
 from mbt.parsing.description import WORLD, FrameDescription, ModelDescription
 from mbt.parsing.numbers import take_pose
+from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseRemark, ParseReport
-from mbt.parsing.sources import Source
-from mbt.parsing.structure import calc_carried_masses, check_structure
-from mbt.parsing.urdf_joints import read_joint, read_mimics
+from mbt.parsing.structure import (
+    check_structure,
+    find_massless_joints,
+    free_from_world,
+    order_depth_first,
+)
+from mbt.parsing.urdf_joints import read_joint
 from mbt.parsing.urdf_links import read_link
-from mbt.parsing.urdf_transmissions import read_transmissions
-from mbt.parsing.xml_tree import Element, parse_xml
+from mbt.parsing.urdf_mimics import read_mimics
+from mbt.parsing.urdf_transmissions import add_missing_actuators, read_transmissions
+from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_urdf"]
 
@@ -25,71 +32,68 @@ _MISSED_ELEMENTS = (
     "drake:ball_constraint",
     "drake:tendon_constraint",
 )
+_XACRO = "xacro:"
+_XACRO_HINT = "the file holds macros: expand it with xacro first"
 
 
-def read_urdf(
-    source: Source, *, model_name: str | None = None, strict: bool = False, joint_friction: bool = False
-) -> ModelDescription:
+def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> ModelDescription:
     """Read and check a whole URDF document.
 
     Parameters
     ----------
-    source : Source
-        The document.
-    model_name : str, optional
-        Name of the model; otherwise the robot's, or that of the file.
-    strict : bool, optional
-        Refuse what was repaired, and inertias that no physical body has.
-    joint_friction : bool, optional
-        Whether the friction of joints is wanted; otherwise it is reported as ignored.
+    root : Element
+        The ``<robot>``.
+    report : ParseReport
+        Where to tell what was ignored or repaired.
+    options : ReadOptions
+        What the caller asks for.
 
     Raises
     ------
     ParseError
         When anything in it cannot be modelled.
     """
-    root = parse_xml(source.data, source.file, source.encoding)
-    _check_root(root)
-    name = model_name or (root.take("name") or "").strip() or source.stem
-    report = ParseReport(source.file, name)
-    model = ModelDescription(name, report, is_strict=strict, with_friction=joint_friction)
-
+    model = ModelDescription(report.model_name, report)
+    has_macros = any(child.tag.startswith(_XACRO) for child in root.children)
     links = [link for link in root.take_children("link") if not _is_switched_off(link, report)]
-    joints = root.take_children("joint", "drake:joint")
-    joints = [joint for joint in joints if not _is_switched_off(joint, report)]
+    joints = [
+        joint for joint in root.take_children("joint", "drake:joint") if not _is_switched_off(joint, report)
+    ]
     if not links:
-        raise root.error("the robot has no <link>")
+        raise root.error("the robot has no <link>", _XACRO_HINT if has_macros else None)
     _check_names(links)
     _check_names(joints)
     for link in links:
         read_link(link, model)
     for joint in joints:
-        read_joint(joint, model)
-    check_structure(model)
+        read_joint(joint, model, with_friction=options.joint_friction)
+    check_structure(model, _XACRO_HINT if has_macros else None)
     _read_frames(root, model)
     read_mimics(joints, model)
     read_transmissions(root, model)
+    if options.actuators == "all":
+        add_missing_actuators(model)
+    if options.base == "floating":
+        free_from_world(model)
+    order_depth_first(model)
 
+    _report_roots(root, model, options)
+    _check_magnitudes(root, model)
     _report_impossible_inertias(report)
-    _report_massless_joints(model)
+    for massless in find_massless_joints(model):
+        text = f"joint {quote(massless.name)} moves links without mass: forward dynamics will be singular"
+        report.warn(text, massless.line)
     _report_ignored(root, model)
     report.num_links, report.num_joints = len(model.links), len(model.joints)
     report.num_actuators = len(model.actuators)
     return model
 
 
-def _check_root(root: Element) -> None:
-    if root.tag != "robot":
-        raise root.error("expected a <robot>: only URDF is read", "SDF and MJCF are other formats")
-    for element in root.children:
-        if element.tag.startswith("xacro:"):
-            raise element.error("the file holds macros", "expand it with xacro first")
-
-
 def _is_switched_off(element: Element, report: ParseReport) -> bool:
     """Return whether ``drake_ignore`` takes a link or joint out. World stays World."""
-    is_world = element.tag == "link" and element.attributes.get("name") == WORLD
-    if is_world or element.attributes.get("drake_ignore") != "true":
+    if "drake_ignore" not in element.attributes or element.attributes["drake_ignore"] != "true":
+        return False
+    if element.tag == "link" and element.attributes.get("name") == WORLD:
         return False
     report.ignore(f"{element.tag} with drake_ignore")
     element.dismiss()
@@ -99,53 +103,82 @@ def _is_switched_off(element: Element, report: ParseReport) -> bool:
 def _check_names(elements: list[Element]) -> None:
     seen: dict[str, Element] = {}
     for element in elements:
-        first = seen.setdefault(element.require_name(), element)
+        name = element.require_name()
+        first = seen.setdefault(name, element)
         if first is not element:
             raise element.error(f"there is a {element.tag} of this name already, in line {first.line}")
+        if "${" in name or "$(" in name:
+            element.repair(f"{element}: its name is a macro that xacro would expand; taken as it is")
 
 
 def _read_frames(root: Element, model: ModelDescription) -> None:
     """Read ``<frame name= link= xyz= rpy=>``: a named frame fixed on a link."""
     elements = root.take_children("frame")
+    if not elements:
+        return
     _check_names(elements)
     taken = {WORLD, *(link.name for link in model.links)}
     for element in elements:
         name, link = element.attributes["name"], element.require_name("link")
         if link not in taken:
-            raise element.error(f"its link {link!r} does not exist")
+            raise element.error(f"its link {quote(link)} does not exist")
         if name in taken:
             raise element.error("a link of this name has a frame of this name already")
         model.frames.append(FrameDescription(name, link, take_pose(element), element.line))
 
 
+def _report_roots(root: Element, model: ModelDescription, options: ReadOptions) -> None:
+    """Warn of links that nothing holds, and of a base that the file does not leave to choice."""
+    loose = [name for name in model.roots if name not in model.freed]
+    world_carries = len(loose) < len(model.roots) or any(WORLD in (j.parent, j.child) for j in model.joints)
+    if len(loose) + world_carries > 1 and loose:
+        roots = (["World"] if world_carries else []) + [quote(name, limit=30) for name in loose]
+        shown = ", ".join(roots[:10]) + (" ..." if len(roots) > 10 else "")
+        fate = "left free" if options.base == "floating" else "welded to World, or to what it is mounted on"
+        root.repair(
+            f"no joint connects {len(roots)} parts of the model, with the roots {shown}: each is {fate}"
+        )
+    if options.base == "floating" and not model.roots:
+        model.report.warn('base="floating" has no effect: what moves on World is not fixed to it')
+
+
+def _check_magnitudes(root: Element, model: ModelDescription) -> None:
+    """Refuse masses whose sum overflows; warn where the mass matrix may."""
+    mass = sum(link.mass for link in model.links)
+    if not math.isfinite(mass):
+        raise root.error("the masses of its links add up to more than a float can hold")
+    moment = sum(link.moment for link in model.links)
+    reach = sum(sum(map(abs, joint.X_PF[:3, 3].tolist())) for joint in model.joints)
+    # A turn of a screw, and of an arc, moves by more than it turns.
+    lever = max([1.0, *(joint.lever for joint in model.joints)])
+    rotor = sum(a.gear_ratio * a.gear_ratio * a.rotor_inertia for a in model.actuators)
+    # No entry of the mass matrix is larger: the sum over all bodies of I_Bo + m (reach + |com|)^2, and more.
+    if not math.isfinite((2.0 * moment + 2.0 * mass * reach * reach) * lever * lever + rotor):
+        model.report.warn("masses and lengths are so large that the mass matrix is not finite", root.line)
+
+
 def _report_impossible_inertias(report: ParseReport) -> None:
     names = report.impossible_inertias
     if names:
-        shown = ", ".join(repr(name) for name in names[:10]) + (" ..." if len(names) > 10 else "")
+        shown = ", ".join(quote(name, limit=30) for name in names[:10]) + (" ..." if len(names) > 10 else "")
         what = "1 link has an inertia" if len(names) == 1 else f"{len(names)} links have inertias"
         text = f"{what} that no physical body has, loaded as written: {shown}"
         report.warnings.insert(0, ParseRemark(text))
-
-
-def _report_massless_joints(model: ModelDescription) -> None:
-    carried = calc_carried_masses(model)
-    has_rotor = {a.joint for a in model.actuators if a.rotor_inertia != 0.0 and a.gear_ratio != 0.0}
-    for joint in model.joints:
-        if joint.kind != "weld" and carried[joint.child] == 0.0 and joint.name not in has_rotor:
-            model.report.warn(
-                f"joint {joint.name!r} moves links without mass: forward dynamics will be singular",
-                joint.line,
-            )
 
 
 def _report_ignored(root: Element, model: ModelDescription) -> None:
     for tag in _MISSED_ELEMENTS:
         found = [child for child in root.children if child.tag == tag]
         if found:
-            model.repair(found[0], f"{len(found)} <{tag}> ignored: the model lacks what they do")
+            found[0].repair(f"{len(found)} <{tag}> ignored: the model lacks what they do")
     driven = {actuator.joint for actuator in model.actuators}
     for joint in model.joints:
         if math.isfinite(joint.limits.effort) and joint.name not in driven:
             model.report.ignore("joint/limit@effort without an actuator")
-    for path in root.unread():
+    macros = []
+    for path, element in root.unread():
         model.report.ignore(path)
+        if _XACRO in path:
+            macros.append(element)
+    if macros:
+        macros[0].repair(f"{len(macros)} leftovers of xacro ignored: expand the file with xacro first")

@@ -1,20 +1,20 @@
-"""URDF joints: types, frames, axes, limits, and the couplings between joints."""
+"""URDF joints: types, frames, axes and limits."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
+from mbt.errors import quote
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import normalize_axis, skew
-from mbt.parsing.description import JointDescription, JointLimits, ModelDescription
-from mbt.parsing.numbers import take_number, take_pose, take_vector
-from mbt.parsing.report import MimicJoint
+from mbt.parsing.description import NO_LIMITS, JointDescription, JointLimits, ModelDescription
+from mbt.parsing.numbers import take_number, take_numbers, take_pose
+from mbt.parsing.urdf_paths import read_path
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["read_joint", "read_mimics"]
+__all__ = ["read_joint"]
 
 # The types of <joint>, and the kind of joint that models each.
 _JOINT_KINDS = {
@@ -26,50 +26,62 @@ _JOINT_KINDS = {
     "planar": "planar",
 }
 # Those of <drake:joint>.
-_DRAKE_JOINT_KINDS = {"ball": "ball", "planar": "planar", "screw": "screw", "universal": "universal"}
+_DRAKE_JOINT_KINDS = {
+    "ball": "ball",
+    "curvilinear": "curvilinear",
+    "planar": "planar",
+    "screw": "screw",
+    "universal": "universal",
+}
 
 
-def read_joint(joint: Element, model: ModelDescription) -> None:
+def read_joint(joint: Element, model: ModelDescription, *, with_friction: bool) -> None:
     """Read a joint into ``model.joints``.
 
     Raises
     ------
     ParseError
-        When its type cannot be modelled, a link is not named, the axis is zero, limits are reversed, or a
-        number is none.
+        When its type cannot be modelled, a link is not named, the axis is zero, or a number is none.
     """
-    kind = _read_joint_kind(joint)
-    parent = joint.require_single("parent").require_name("link")
-    child = joint.require_single("child").require_name("link")
-    X_PF = take_pose(joint.take_single("origin"))
+    type_ = _take_type(joint)
+    kind = (_DRAKE_JOINT_KINDS if joint.tag == "drake:joint" else _JOINT_KINDS)[type_]
+    parent = joint.require_first("parent").require_name("link")
+    child = joint.require_first("child").require_name("link")
+    X_PF = take_pose(joint.take_first("origin"))
     description = JointDescription(joint.attributes["name"], kind, parent, child, X_PF, joint.line)
-    if description.is_actuatable:
-        description = _read_motion(joint, description, model)
-    elif kind == "planar":
-        description = _read_plane(joint, description)
-    if kind in ("planar", "ball", "universal"):
-        damping = _read_damping(joint, joint.take_single("dynamics"), 3 if kind == "planar" else 1)
-        description = replace(description, damping=damping)
     model.joints.append(description)
+    if description.is_actuatable:
+        _read_motion(joint, type_, description, model, with_friction)
+    elif kind == "planar":
+        _read_plane(joint, description)
+    elif kind in ("ball", "universal"):
+        description.damping = _read_damping(joint, joint.take_first("dynamics"), 1)
 
 
-def _read_motion(joint: Element, description: JointDescription, model: ModelDescription) -> JointDescription:
-    dynamics = joint.take_single("dynamics")
-    return replace(
-        description,
-        axis=_read_axis(joint),
-        limits=_read_limits(joint, joint.take_single("limit")),
-        damping=_read_damping(joint, dynamics, 1),
-        friction=_read_friction(joint, dynamics, model),
-        screw_pitch=_read_screw_pitch(joint) if description.kind == "screw" else 0.0,
-    )
+def _read_motion(
+    joint: Element, type_: str, description: JointDescription, model: ModelDescription, with_friction: bool
+) -> None:
+    """Read what belongs to one degree of freedom."""
+    dynamics = joint.take_first("dynamics")
+    description.damping = _read_damping(joint, dynamics, 1)
+    description.friction = _read_friction(joint, dynamics, model, with_friction)
+    description.limits = _read_limits(joint, type_)
+    if type_ == "curvilinear":
+        description.path = read_path(joint)
+    else:
+        description.axis = _read_axis(joint)
+    if type_ == "screw":
+        pitch = joint.require_first("drake:screw_thread_pitch", "metres per turn, as its value")
+        description.screw_pitch = take_number(pitch, "value")
 
 
-def _read_plane(joint: Element, description: JointDescription) -> JointDescription:
+def _read_plane(joint: Element, description: JointDescription) -> None:
     """Turn z of F, and of M, to the normal of the plane: the axis."""
+    description.damping = _read_damping(joint, joint.take_first("dynamics"), 3)
     X_FJ = np.eye(4)
     X_FJ[:3, :3] = _calc_rotation_from_z(normalize_axis(_read_axis(joint), "axis"))
-    return replace(description, X_PF=description.X_PF @ X_FJ, R_BM=X_FJ[:3, :3])
+    description.X_PF = description.X_PF @ X_FJ
+    description.R_BM = X_FJ[:3, :3]
 
 
 def _calc_rotation_from_z(n: FloatArray) -> FloatArray:
@@ -84,39 +96,44 @@ def _calc_rotation_from_z(n: FloatArray) -> FloatArray:
     return R
 
 
-def _read_axis(joint: Element) -> FloatArray:
-    element = joint.take_single("axis")
-    axis = np.array([1.0, 0.0, 0.0]) if element is None else take_vector(element, "xyz", 3)
-    if not axis.any():
+def _take_type(joint: Element) -> str:
+    kinds = _DRAKE_JOINT_KINDS if joint.tag == "drake:joint" else _JOINT_KINDS
+    type_ = joint.take("type")
+    if type_ in kinds:
+        return type_
+    hint = f"a type of <{joint.tag}> is one of {', '.join(kinds)}"
+    if type_ is None:
+        raise joint.error("the attribute 'type' is missing", hint)
+    raise joint.error(f"unknown type {quote(type_)}", hint)
+
+
+def _read_axis(joint: Element) -> list[float]:
+    element = joint.take_first("axis")
+    axis = [1.0, 0.0, 0.0] if element is None else take_numbers(element, "xyz", 3)
+    if not any(axis):
         raise joint.error("its axis is zero: expected a direction")
     return axis
 
 
-def _read_joint_kind(joint: Element) -> str:
-    kinds = _DRAKE_JOINT_KINDS if joint.tag == "drake:joint" else _JOINT_KINDS
-    hint = f"a type of <{joint.tag}> is one of {', '.join(kinds)}"
-    written = joint.require("type", hint)
-    if written not in kinds:
-        raise joint.error(f"unknown type {written[:60]!r}", hint)
-    return kinds[written]
-
-
-def _read_screw_pitch(joint: Element) -> float:
-    pitch = joint.require_single("drake:screw_thread_pitch", "metres per turn, as its value")
-    return take_number(pitch, "value")
-
-
-def _read_limits(joint: Element, limit: Element | None) -> JointLimits:
+def _read_limits(joint: Element, type_: str) -> JointLimits:
+    limit = joint.take_first("limit")
+    is_limited = type_ in ("revolute", "prismatic")
     if limit is None:
-        return JointLimits()
-    lower, upper = take_number(limit, "lower", -math.inf), take_number(limit, "upper", math.inf)
-    if joint.attributes["type"] == "continuous":
-        lower, upper = -math.inf, math.inf
-    if lower > upper:
-        raise joint.error(f"its limits are reversed: lower = {lower:g} > upper = {upper:g}")
+        if is_limited:
+            joint.repair(f"{joint} is {type_} without <limit>: its position is not limited")
+        return NO_LIMITS
+    lower, upper = take_number(limit, "lower", None), take_number(limit, "upper", None)
+    if is_limited and (lower is None or upper is None):
+        missing = " and ".join(name for name, value in (("lower", lower), ("upper", upper)) if value is None)
+        limit.repair(f"{joint} is {type_} without {missing} in its <limit>: no such limit is taken")
+    if type_ == "continuous":
+        lower = upper = None
+    elif lower is not None and upper is not None and lower > upper:
+        limit.repair(f"{joint}: its limits are reversed, {lower:g} > {upper:g}: its position is not limited")
+        lower = upper = None
     return JointLimits(
-        lower,
-        upper,
+        -math.inf if lower is None else lower,
+        math.inf if upper is None else upper,
         velocity=_take_magnitude(joint, limit, "velocity"),
         acceleration=_take_magnitude(joint, limit, "drake:acceleration"),
         effort=_take_magnitude(joint, limit, "effort"),
@@ -135,7 +152,7 @@ def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[
     if dynamics is None or "damping" not in dynamics.attributes:
         return (0.0,) * size
     if size > 1 and len(dynamics.attributes["damping"].split()) == size:
-        damping = tuple(take_vector(dynamics, "damping", size).tolist())
+        damping = tuple(take_numbers(dynamics, "damping", size))
     else:
         damping = (take_number(dynamics, "damping"),) * size
     if min(damping) < 0.0:
@@ -143,63 +160,15 @@ def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[
     return damping
 
 
-def _read_friction(joint: Element, dynamics: Element | None, model: ModelDescription) -> float:
+def _read_friction(
+    joint: Element, dynamics: Element | None, model: ModelDescription, with_friction: bool
+) -> float:
     friction = 0.0 if dynamics is None else take_number(dynamics, "friction", 0.0)
     if friction == 0.0:
         return 0.0
-    if not model.with_friction:
+    if not with_friction:
         model.report.ignore("joint/dynamics@friction without joint_friction=True")
         return 0.0
     if friction < 0.0:
         raise joint.error(f"friction = {friction:g}: expected a number >= 0")
     return friction
-
-
-def read_mimics(joints: list[Element], model: ModelDescription) -> None:
-    """Check and report couplings: a joint that mimics another keeps a coordinate of its own.
-
-    Raises
-    ------
-    ParseError
-        When the other joint does not exist, or joints mimic themselves.
-    """
-    by_name = {joint.name: joint for joint in model.joints}
-    masters: dict[str, str] = {}
-    for joint in joints:
-        mimic = joint.take_single("mimic")
-        if mimic is None:
-            continue
-        name, master = joint.attributes["name"], mimic.require_name("joint")
-        coupling = MimicJoint(
-            name, master, take_number(mimic, "multiplier", 1.0), take_number(mimic, "offset", 0.0)
-        )
-        if master == name:
-            raise joint.error("it mimics itself")
-        if master not in by_name:
-            raise joint.error(f"it mimics joint {master!r}, which does not exist")
-        if not (by_name[name].is_actuatable and by_name[master].is_actuatable):
-            text = f"joint {name!r} mimics {master!r}: one of them has no single coordinate; no effect"
-            model.report.warn(text, joint.line)
-            continue
-        masters[name] = master
-        model.report.mimic_joints.append(coupling)
-        rule = f"q = {coupling.multiplier:g} q_{master} {coupling.offset:+g}"
-        text = f"joint {name!r} mimics {master!r} ({rule}): it keeps a coordinate of its own"
-        model.report.warn(text, mimic.line)
-    _check_mimic_loops(masters, joints)
-
-
-def _check_mimic_loops(masters: dict[str, str], joints: list[Element]) -> None:
-    settled: set[str] = set()
-    for start in masters:
-        path: list[str] = []
-        on_path: set[str] = set()
-        name = start
-        while name in masters and name not in settled:
-            if name in on_path:
-                element = next(joint for joint in joints if joint.attributes["name"] == name)
-                raise element.error(f"joints mimic each other in a loop: {' -> '.join([*path[:8], name])}")
-            path.append(name)
-            on_path.add(name)
-            name = masters[name]
-        settled.update(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from mbt.math.arrays import FloatArray
 from mbt.math.spatial_inertia import SpatialInertia
@@ -13,8 +13,11 @@ from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_link"]
 
-_MOMENTS = ("ixx", "iyy", "izz")
 _PRODUCTS = ("ixy", "ixz", "iyz")
+_MASSLESS = SpatialInertia.zero()
+
+# Ixx, Iyy, Izz, Ixy, Ixz, Iyz
+Moments = tuple[float, float, float, float, float, float]
 
 
 def read_link(link: Element, model: ModelDescription) -> None:
@@ -26,53 +29,93 @@ def read_link(link: Element, model: ModelDescription) -> None:
         When its mass is negative, or anything of its inertia is missing, no number or beyond bounds.
     """
     name = link.attributes["name"]
-    inertial = link.take_single("inertial")
-    M_BBo_B = SpatialInertia.zero() if inertial is None else _read_inertial(name, inertial, model)
-    if name != WORLD:
-        model.links.append(LinkDescription(name, M_BBo_B, link.line))
-    elif inertial is not None:
-        model.report.warn("link 'world' is World: its inertia has no effect", link.line)
+    inertial = link.take_first("inertial")
+    if name == WORLD:
+        if inertial is not None:
+            inertial.dismiss()
+            model.report.warn("link 'world' is World: its inertia has no effect", link.line)
+        return
+    if inertial is None:
+        model.links.append(LinkDescription(name, _MASSLESS, link.line))
+    else:
+        model.links.append(_read_inertial(link, inertial, model))
 
 
-def _read_inertial(name: str, inertial: Element, model: ModelDescription) -> SpatialInertia:
-    mass = take_number(inertial.require_single("mass", "a link without mass has no <inertial>"), "value")
-    X_BI = take_pose(inertial.take_single("origin"))
-    I_SScm_I = _read_inertia_matrix(inertial.require_single("inertia"), model)
+def _read_inertial(link: Element, inertial: Element, model: ModelDescription) -> LinkDescription:
+    mass = take_number(inertial.require_first("mass", "a link without mass has no <inertial>"), "value")
+    X_BI = take_pose(inertial.take_first("origin"))
+    inertia = inertial.take_first("inertia")
     if mass < 0.0:
-        raise inertial.error(f"link {name!r}: mass = {mass:g}: a mass cannot be negative")
-    if mass == 0.0:
-        if I_SScm_I.any() and name != WORLD:
-            model.repair(inertial, f"link {name!r} has inertia, but no mass: the inertia has no effect")
-        return SpatialInertia.zero()
-    M_BBo_B = _calc_spatial_inertia(mass, X_BI, I_SScm_I)
+        raise link.error(f"mass = {mass:g}: a mass cannot be negative")
+    if inertia is None:
+        if mass > 0.0:
+            inertial.repair(f"{link} has a mass without <inertia>: a point mass is taken")
+        I_SScm_I: Moments = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    else:
+        I_SScm_I = _read_moments(inertia)
+    if mass == 0.0 and any(I_SScm_I):
+        inertial.repair(f"{link} has inertia, but no mass: the inertia has no effect")
+    p, I_SBo_B = _calc_inertia_in_body(mass, X_BI, I_SScm_I)
+    moment = sum(map(abs, I_SBo_B))
+    M_BBo_B = _make_spatial_inertia(mass, p, I_SBo_B)
     if M_BBo_B is None:
-        raise inertial.error(f"link {name!r}: the numbers of its inertia go beyond what a float can hold")
-    reason = M_BBo_B.criticize_not_physically_valid()
-    if reason is not None and name != WORLD:
-        if model.is_strict:
-            hint = "strict=False loads it as written, with a warning"
-            raise inertial.error(f"link {name!r}: {reason}", hint)
-        model.report.impossible_inertias.append(name)
-        model.report.warn(f"link {name!r}: {reason[:1].lower()}{reason[1:]}", inertial.line)
-    return M_BBo_B
+        raise link.error("the numbers of its inertia go beyond what a float can hold")
+    reason = None if _is_possible(I_SScm_I) else M_BBo_B.criticize_not_physically_valid()
+    if reason is not None:
+        if inertial.document.is_strict:
+            raise link.error(reason, "strict=False loads it as written, with a warning")
+        model.report.impossible_inertias.append(link.attributes["name"])
+        model.report.warn(f"{link}: {reason[:1].lower()}{reason[1:]}", inertial.line)
+    return LinkDescription(link.attributes["name"], M_BBo_B, link.line, mass, moment)
 
 
-def _calc_spatial_inertia(mass: float, X_BI: FloatArray, I_SScm_I: FloatArray) -> SpatialInertia | None:
-    """Return M_BBo_B of an inertia about the origin of a frame I; None when it overflows."""
-    R_BI, p_BoBcm_B = X_BI[:3, :3], X_BI[:3, 3]
-    with np.errstate(over="ignore", invalid="ignore"):
-        I_SScm_B = R_BI @ I_SScm_I @ R_BI.T
-        G_BBcm_B = UnitInertia.from_matrix(0.5 * (I_SScm_B + I_SScm_B.T) / mass)
-        G_BBo_B = G_BBcm_B.shift_from_center_of_mass(p_BoBcm_B)
-        M_BBo_B = SpatialInertia(mass, p_BoBcm_B, G_BBo_B, skip_validity_check=True)
-        I_BBo_B = M_BBo_B.calc_rotational_inertia()
-    return M_BBo_B if np.isfinite(G_BBo_B.components).all() and np.isfinite(I_BBo_B).all() else None
-
-
-def _read_inertia_matrix(inertia: Element, model: ModelDescription) -> FloatArray:
-    xx, yy, zz = (take_number(inertia, moment) for moment in _MOMENTS)
+def _read_moments(inertia: Element) -> Moments:
+    xx, yy, zz = take_number(inertia, "ixx"), take_number(inertia, "iyy"), take_number(inertia, "izz")
     missing = [product for product in _PRODUCTS if product not in inertia.attributes]
     if missing:
-        model.repair(inertia, f"<inertia> without {', '.join(missing)}: zero is taken")
-    xy, xz, yz = (take_number(inertia, product, 0.0) for product in _PRODUCTS)
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        inertia.repair(f"<inertia> without {', '.join(missing)}: zero is taken")
+    xy, xz, yz = [take_number(inertia, product, 0.0) for product in _PRODUCTS]
+    return xx, yy, zz, xy, xz, yz
+
+
+def _calc_inertia_in_body(mass: float, X_BI: FloatArray, I_SScm_I: Moments) -> tuple[list[float], Moments]:
+    """Return p_BoBcm_B and I_SBo_B of an inertia about the origin of a frame I."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = X_BI.tolist()
+    xx, yy, zz, xy, xz, yz = I_SScm_I
+    if not a == e == i == 1.0:
+        # I_SScm_B = R_BI I_SScm_I R_BI^T, by its rows R_BI I_SScm_I.
+        ax, ay, az = a * xx + b * xy + c * xz, a * xy + b * yy + c * yz, a * xz + b * yz + c * zz
+        dx, dy, dz = d * xx + e * xy + f * xz, d * xy + e * yy + f * yz, d * xz + e * yz + f * zz
+        gx, gy, gz = g * xx + h * xy + i * xz, g * xy + h * yy + i * yz, g * xz + h * yz + i * zz
+        xx, yy, zz = ax * a + ay * b + az * c, dx * d + dy * e + dz * f, gx * g + gy * h + gz * i
+        xy, xz, yz = ax * d + ay * e + az * f, ax * g + ay * h + az * i, dx * g + dy * h + dz * i
+    # I_SBo = I_SScm + m (|p|^2 1 - p p^T)
+    mx, my, mz = mass * x, mass * y, mass * z
+    xx, yy, zz = xx + (my * y + mz * z), yy + (mx * x + mz * z), zz + (mx * x + my * y)
+    return [x, y, z], (xx, yy, zz, xy - mx * y, xz - mx * z, yz - my * z)
+
+
+def _make_spatial_inertia(mass: float, p: list[float], I_SBo_B: Moments) -> SpatialInertia | None:
+    """Return mass properties, which need not be those of a body; None where a float cannot hold them."""
+    if not all(map(math.isfinite, I_SBo_B)):
+        return None
+    if mass == 0.0:
+        return _MASSLESS
+    G_SBo_B = [moment / mass for moment in I_SBo_B]
+    if not all(map(math.isfinite, G_SBo_B)):
+        return None
+    return SpatialInertia(mass, p, UnitInertia(*G_SBo_B), skip_validity_check=True)
+
+
+def _is_possible(I_SScm: Moments) -> bool:
+    """Return whether the triangle inequality holds for sure, without an eigenvalue problem.
+
+    It holds where the matrix J = tr(I) / 2 - I of second moments is positive definite: all its leading minors
+    are positive.
+    """
+    xx, yy, zz, xy, xz, yz = I_SScm
+    jx, jy, jz = yy + zz - xx, xx + zz - yy, xx + yy - zz
+    xy, xz, yz = 2.0 * xy, 2.0 * xz, 2.0 * yz
+    minor = jx * jy - xy * xy
+    det = jz * minor - jx * yz * yz - jy * xz * xz - 2.0 * xy * xz * yz
+    return jx > 0.0 and minor > 0.0 and det > 0.0

@@ -1,68 +1,84 @@
 """XML text as a light tree of elements that knows its line numbers and what of it was read.
 
 The standard library's expat does the parsing, within bounds: no document type, so no entities; limited
-nesting, size and number of elements. Nothing is fetched and no other file is opened.
+nesting, size and number of elements. Nothing is fetched and no other file is opened. What expat refuses is
+repaired where that can be done, and parsed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from mbt.errors import ParseError
+from mbt.errors import ParseError, shorten
+from mbt.parsing.report import ParseRemark
 
-__all__ = ["MAX_BYTES", "MAX_ELEMENTS", "MAX_NESTING", "Element", "parse_xml"]
+__all__ = ["MAX_BYTES", "MAX_ELEMENTS", "MAX_NESTING", "Document", "Element", "parse_xml"]
 
 MAX_BYTES = 64 * 2**20
 MAX_NESTING = 64
 MAX_ELEMENTS = 1_000_000
 
 
+@dataclass
+class Document:
+    """What all elements of a document have in common: what messages call it, and how faults are met."""
+
+    file: str
+    is_strict: bool = False
+    warnings: list[ParseRemark] = field(default_factory=list)
+
+    def repair(self, text: str, line: int | None, element: str | None = None) -> None:
+        """Warn of something that is left out or filled in; refuse it when strict."""
+        if self.is_strict:
+            hint = "strict=False goes on with a warning"
+            raise ParseError(text, file=self.file, line=line, element=element, hint=hint)
+        self.warnings.append(ParseRemark(text, line))
+
+
 class Element:
     """One element of an XML document.
 
-    `take` and `take_children` note what was read: what remains unread is what the reader ignored.
+    To take an attribute removes it, to take a child marks it: what remains is what the reader ignored.
     """
 
-    __slots__ = ("_text", "_unread", "attributes", "children", "file", "is_read", "line", "tag")
+    __slots__ = ("attributes", "children", "document", "is_read", "line", "tag", "text_parts")
 
-    def __init__(self, tag: str, attributes: dict[str, str], line: int, file: str) -> None:
+    def __init__(self, tag: str, attributes: dict[str, str], line: int, document: Document) -> None:
         self.tag = tag
         self.attributes = attributes
         self.line = line
-        self.file = file
+        self.document = document
         self.children: list[Element] = []
         self.is_read = False
-        self._unread = dict.fromkeys(attributes)
-        self._text: list[str] = []
+        self.text_parts: list[str] | None = None
 
     @property
     def text(self) -> str:
         """The character data directly inside, without blanks around it."""
-        return "".join(self._text).strip()
-
-    @property
-    def unread_attributes(self) -> list[str]:
-        """Names of the attributes that nobody took."""
-        return list(self._unread)
+        return "".join(self.text_parts or ()).strip()
 
     def take(self, name: str) -> str | None:
-        """Return an attribute, or None."""
-        self._unread.pop(name, None)
-        return self.attributes.get(name)
+        """Remove an attribute and return it, or None."""
+        return self.attributes.pop(name, None)
 
     def require(self, name: str, hint: str | None = None) -> str:
-        """Return an attribute that must be there."""
-        value = self.take(name)
+        """Remove and return an attribute that must be there."""
+        value = self.attributes.pop(name, None)
         if value is None:
             raise self.error(f"the attribute {name!r} is missing", hint)
         return value
 
     def require_name(self, attribute: str = "name") -> str:
-        """Return a name that must be there and not be empty."""
-        name = self.require(attribute)
-        if not name.strip():
+        """Return a name that must be there and not be empty. It stays where it is: messages show it."""
+        name = self.attributes.get(attribute)
+        if name is None:
+            raise self.error(f"the attribute {attribute!r} is missing")
+        if not name or name.isspace():
             raise self.error(f"the attribute {attribute!r} is empty: a name is expected")
+        if attribute != "name":
+            del self.attributes[attribute]
         return name
 
     def take_children(self, *tags: str) -> list[Element]:
@@ -72,16 +88,22 @@ class Element:
             child.is_read = True
         return found
 
-    def take_single(self, tag: str) -> Element | None:
-        """Return the only child with this tag, or None."""
-        found = self.take_children(tag)
-        if len(found) > 1:
-            raise found[1].error(f"{self} has {len(found)} elements <{tag}>: one is expected")
-        return found[0] if found else None
+    def take_first(self, tag: str) -> Element | None:
+        """Return the child with this tag, or None. Of several the first counts."""
+        first = None
+        for child in self.children:
+            if child.tag == tag:
+                child.is_read = True
+                if first is None:
+                    first = child
+                else:
+                    child.repair(f"{self} has a second <{tag}>: the first one counts")
+                    child.dismiss()
+        return first
 
-    def require_single(self, tag: str, hint: str | None = None) -> Element:
-        """Return the only child with this tag, which must be there."""
-        child = self.take_single(tag)
+    def require_first(self, tag: str, hint: str | None = None) -> Element:
+        """Return the child with this tag, which must be there. Of several the first counts."""
+        child = self.take_first(tag)
         if child is None:
             raise self.error(f"the element <{tag}> is missing", hint)
         return child
@@ -90,114 +112,140 @@ class Element:
         """Count this element and all inside as read: it was accounted for as a whole."""
         self.is_read = True
         self.children = []
-        self._unread = {}
+        self.attributes = {"name": self.attributes["name"]} if "name" in self.attributes else {}
 
-    def append_text(self, data: str) -> None:
-        """Add character data."""
-        self._text.append(data)
+    def unread(self) -> Iterator[tuple[str, Element]]:
+        """Yield what nobody took below this element, in order.
 
-    def unread(self) -> Iterator[str]:
-        """Yield what nobody took below this element, as ``link/visual`` or ``joint/axis@rpy``, in order."""
+        Each is a path, as ``link/visual`` or ``joint/axis@rpy``, with the element concerned.
+        """
         stack = [("", child) for child in reversed(self.children)]
         while stack:
             folder, element = stack.pop()
             path = folder + element.tag
             if not element.is_read:
-                yield path
+                yield path, element
                 continue
-            yield from (
-                f"{path}@{name}" for name in element.unread_attributes if not name.startswith("xmlns")
-            )
-            stack.extend((f"{path}/", child) for child in reversed(element.children))
+            for name in element.attributes:
+                if name != "name" and not name.startswith("xmlns"):
+                    yield f"{path}@{name}", element
+            if element.children:
+                stack.extend([(path + "/", child) for child in reversed(element.children)])
 
     def error(self, message: str, hint: str | None = None) -> ParseError:
         """Return an error that names this element and its place."""
-        return ParseError(message, file=self.file, line=self.line, element=str(self), hint=hint)
+        return ParseError(message, file=self.document.file, line=self.line, element=str(self), hint=hint)
+
+    def repair(self, text: str) -> None:
+        """Warn of something here that is left out or filled in; refuse it when strict."""
+        self.document.repair(text, self.line, str(self) if self.document.is_strict else None)
 
     def __str__(self) -> str:
         """Return the start tag, with the name alone."""
         name = self.attributes.get("name")
-        return f"<{self.tag}>" if name is None else f'<{self.tag} name="{_shortened(name)}">'
+        return f"<{shorten(self.tag)}>" if name is None else f'<{shorten(self.tag)} name="{shorten(name)}">'
 
 
-def parse_xml(data: bytes, file: str, encoding: str | None = None) -> Element:
+def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> Element:
     """Return the root element of an XML document.
 
     Parameters
     ----------
     data : bytes
-        The document.
-    file : str
-        What errors call it.
+        The text.
+    document : Document
+        What errors call it; what is repaired is added to its warnings.
     encoding : str, optional
-        The encoding, whatever the document declares.
+        The encoding, whatever the text declares.
 
     Raises
     ------
     ParseError
-        When the text is no well-formed XML, or goes beyond the bounds.
+        When the text is no well-formed XML and cannot be repaired, or goes beyond the bounds.
     """
     if len(data) > MAX_BYTES:
-        raise ParseError(f"{len(data)} bytes are more than a description may have ({MAX_BYTES})", file=file)
+        message = f"{len(data)} bytes are more than a description may have ({MAX_BYTES})"
+        raise ParseError(message, file=document.file)
     if not data.strip():
-        raise ParseError("the text is empty", file=file)
-    builder = _TreeBuilder(file, encoding)
+        raise ParseError("the text is empty", file=document.file)
     try:
-        builder.parser.Parse(data, True)
+        return _parse(data, document, encoding)
     except ParseError:
         raise
+    # The codec of an encoding that expat does not know may raise any of these.
+    except (expat.ExpatError, ValueError, LookupError, Warning) as error:
+        return _parse_repaired(data, document, encoding, _as_parse_error(error, document.file))
+
+
+def _parse_repaired(data: bytes, document: Document, encoding: str | None, reason: ParseError) -> Element:
+    """Return the root of a text that expat refused for a `reason`."""
+    from mbt.parsing.recovery import recover  # Most files need no repair.
+
+    text, remarks = recover(data, document.file, encoding)
+    repaired = text.encode("utf-8", "replace")
+    if repaired == data:
+        raise reason
+    try:
+        root = _parse(repaired, document, "utf-8")
     except expat.ExpatError as error:
-        raise _as_parse_error(error, file) from None
-    except (ValueError, LookupError) as error:  # An encoding that the parser does not know.
-        raise ParseError(f"no well-formed XML: {error}", file=file) from None
-    return builder.root
+        raise _as_parse_error(error, document.file) from None
+    for remark in remarks:
+        document.repair(remark.text, remark.line)
+    return root
 
 
-class _TreeBuilder:
-    """Receives what expat finds."""
+def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
+    """Parse in one pass. The handlers are closures: no method is looked up for each of the elements."""
+    parser = expat.ParserCreate(encoding)
+    top = Element("", {}, 0, document)
+    siblings = top.children
+    # The lists of children of the elements that are open, from the root inwards.
+    outer: list[list[Element]] = []
+    count = 0
 
-    def __init__(self, file: str, encoding: str | None) -> None:
-        self.root: Element
-        self._file = file
-        self._open: list[Element] = []
-        self._count = 0
-        self.parser = expat.ParserCreate(encoding)
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._text
-        self.parser.StartDoctypeDeclHandler = self._refuse_document_type
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, self.parser.CurrentLineNumber, self._file)
-        self._count += 1
-        if len(self._open) >= MAX_NESTING:
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal siblings, count
+        element = Element(tag, attributes, parser.CurrentLineNumber, document)
+        count += 1
+        if len(outer) >= MAX_NESTING:
             raise element.error(f"elements are nested deeper than {MAX_NESTING} levels")
-        if self._count > MAX_ELEMENTS:
+        if count > MAX_ELEMENTS:
             raise element.error(f"more than {MAX_ELEMENTS} elements")
-        if self._open:
-            self._open[-1].children.append(element)
-        else:
-            self.root = element
-        self._open.append(element)
+        siblings.append(element)
+        outer.append(siblings)
+        siblings = element.children
 
-    def _end(self, tag: str) -> None:
-        self._open.pop()
+    def end(tag: str) -> None:
+        nonlocal siblings
+        siblings = outer.pop()
 
-    def _text(self, data: str) -> None:
+    def add_text(data: str) -> None:
         if not data.isspace():
-            self._open[-1].append_text(data)
+            element = outer[-1][-1]
+            if element.text_parts is None:
+                element.text_parts = []
+            element.text_parts.append(data)
 
-    def _refuse_document_type(self, name: str, *_: object) -> None:
+    def refuse_document_type(*_: object) -> None:
         raise ParseError(
             "a document type (<!DOCTYPE>) is refused",
-            file=self._file,
-            line=self.parser.CurrentLineNumber,
+            file=document.file,
+            line=parser.CurrentLineNumber,
             hint="remove it: a robot description needs no entities",
         )
 
+    parser.buffer_text = True
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = add_text
+    parser.StartDoctypeDeclHandler = refuse_document_type
+    parser.Parse(data, True)
+    return top.children[0]
 
-def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
+
+def _as_parse_error(error: Exception, file: str) -> ParseError:
+    if not isinstance(error, expat.ExpatError):  # An encoding that the parser does not know.
+        return ParseError(f"no well-formed XML: {error}", file=file)
     problem = expat.ErrorString(error.code) or "unknown problem"
     hint = {
         "no element found": "the text ends early, or is no XML",
@@ -207,7 +255,3 @@ def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
     return ParseError(
         f"no well-formed XML: {problem} (column {error.offset + 1})", file=file, line=error.lineno, hint=hint
     )
-
-
-def _shortened(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else text[: length - 3] + "..."

@@ -19,7 +19,7 @@ from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.element import MultibodyElement, as_name, check_element
 from mbt.tree.finalization import FinalizationPlan, make_arrays, make_plan
-from mbt.tree.force_elements import ForceElement
+from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import Frame
 from mbt.tree.identification import Identification
 from mbt.tree.indices import ModelInstanceIndex
@@ -583,7 +583,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         return token_of_tree(self)
 
     def __repr__(self) -> str:
-        """Return the sizes."""
+        """Return the sizes, and whether there is no gravity."""
         counts = [(self.num_bodies, "body", "bodies"), (self.num_joints, "joint", "joints")]
         if self._plan is not None:
             counts += [
@@ -591,7 +591,9 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
                 (self._plan.num_velocities, "velocity", "velocities"),
             ]
         sizes = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
-        return f"<MultibodyTree: {sizes}{'' if self.is_finalized else ', not finalized'}>"
+        gravity = any(isinstance(element, UniformGravityFieldElement) for element in self.force_elements)
+        state = ("" if gravity else ", no gravity") + ("" if self.is_finalized else ", not finalized")
+        return f"<MultibodyTree: {sizes}{state}>"
 
     def _check_can_change(self, method: str) -> None:
         if self._declaring is not None:

@@ -80,7 +80,7 @@ class FinalizeReport:
     >>> tree.finalize()
     >>> report = tree.finalize_report
     >>> report
-    <FinalizeReport of <MultibodyTree: 3 bodies, 2 joints, 8 positions, 7 velocities>>
+    <FinalizeReport of <MultibodyTree: 3 bodies, 2 joints, 8 positions, 7 velocities, no gravity>>
     >>> print(report.draw())
     node  body     joint   type                 q    v
        0  world

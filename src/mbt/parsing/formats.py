@@ -1,0 +1,41 @@
+"""The format of a description is told by its content."""
+
+from __future__ import annotations
+
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.options import ReadOptions
+from mbt.parsing.report import ParseReport
+from mbt.parsing.sources import Source
+from mbt.parsing.urdf import read_urdf
+from mbt.parsing.xml_tree import Document, parse_xml
+
+__all__ = ["read_description"]
+
+# Formats by the tag of the root element.
+_READERS = {"robot": read_urdf}
+_OTHER_FORMATS = {"sdf": "SDF", "mujoco": "MJCF", "mujocoinclude": "a part of MJCF"}
+
+
+def read_description(source: Source, options: ReadOptions) -> ModelDescription:
+    """Read and check a whole document.
+
+    Raises
+    ------
+    ParseError
+        When it is of another format, or anything in it cannot be modelled.
+    """
+    report = ParseReport(source.file)
+    document = Document(source.file, bool(options.strict), report.warnings)
+    root = parse_xml(source.data, document, source.encoding)
+    reader = _READERS.get(root.tag)
+    if reader is None:
+        format_ = _OTHER_FORMATS.get(root.tag)
+        what = (
+            "this is not a robot description"
+            if format_ is None
+            else f"this is {format_}, which is not read yet"
+        )
+        raise root.error(f"{what}: expected URDF, whose root is <robot>")
+    written = (root.take("name") or "").strip()
+    report.model_name = options.model_name or written or source.stem
+    return reader(root, report, options)

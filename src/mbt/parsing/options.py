@@ -1,0 +1,54 @@
+"""What a caller of the reader asks for, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.tree.element import as_name
+
+__all__ = ["Actuators", "Base", "ReadOptions"]
+
+Base = Literal["fixed", "floating"] | None
+Actuators = Literal["declared", "all"]
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of `load_model` that concern the description; see there.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When an option has none of its values.
+    """
+
+    model_name: str | None = None
+    base: Base = None
+    strict: bool = False
+    joint_friction: bool = False
+    actuators: Actuators = "declared"
+
+    def __post_init__(self) -> None:
+        """Check each option."""
+        if self.model_name is not None:
+            as_name(self.model_name, "model_name")
+        _check_choice("base", self.base, ("fixed", "floating"), may_be_none=True)
+        _check_choice("actuators", self.actuators, ("declared", "all"))
+        for name in ("strict", "joint_friction"):
+            value = getattr(self, name)
+            if not isinstance(value, (bool, np.bool_)):
+                raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...], *, may_be_none: bool = False) -> None:
+    if value is None and may_be_none:
+        return
+    expected = " or ".join([*map(repr, choices), *(["None"] if may_be_none else [])])
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{name}: expected {expected}, got {type(value).__name__}")
+    if value not in choices:
+        raise ArgumentValueError(f"{name}: expected {expected}, got {quote(value)}")

@@ -1,0 +1,172 @@
+"""Text that is almost XML: repaired so that a parser reads it, with every line where it was.
+
+Other readers take such files: robots come with them. What is repaired is what has one meaning only: where the
+text of an element or the nesting would be guessed, the parser's refusal stands.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from html.entities import name2codepoint
+
+from mbt.errors import ParseError, quote
+from mbt.parsing.report import ParseRemark
+
+__all__ = ["recover"]
+
+_DECLARATION = re.compile(r"\s*<\?xml\s[^<>]*\?>")
+_DECLARED_ENCODING = re.compile(rb"""\s*<\?xml\s[^<>]*?\bencoding\s*=\s*["']([\w.:-]{1,40})["']""")
+_OPENING = re.compile(r"<!--|<!\[CDATA\[|<\?|&")
+_CLOSING = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
+_REFERENCE = re.compile(r"&(?:#[0-9]+|#x[0-9a-fA-F]+|([A-Za-z][A-Za-z0-9]*));")
+_OF_XML = {"amp", "lt", "gt", "quot", "apos"}
+
+# Byte order marks; that of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Codecs of Python that are no character sets.
+_NO_CHARACTER_SETS = {"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined"}
+# What surrogateescape makes of a byte, to the character that the byte is in Latin-1.
+_LATIN_1 = {0xDC00 + byte: chr(byte) for byte in range(0x80, 0x100)}
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+
+
+def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, list[ParseRemark]]:
+    """Return the text of a document without an XML declaration, and what was repaired.
+
+    Each repair is told once, with the line of the first place. A text in an encoding that it declares is not
+    a repair.
+
+    Parameters
+    ----------
+    data : bytes
+        The document.
+    file : str
+        What errors call it.
+    encoding : str, optional
+        The encoding where it is known, whatever the document declares.
+
+    Raises
+    ------
+    ParseError
+        When the bytes are no text in the encoding that their beginning tells.
+    """
+    repairs = _Repairs()
+    text = _decode(data, file, encoding, repairs).lstrip("\ufeff")
+    declaration = _DECLARATION.match(text)
+    if declaration is not None:
+        in_front = declaration.group()
+        if not in_front.startswith("<"):
+            repairs.note("there are blanks before <?xml", in_front[: in_front.index("<")], len(in_front))
+        text = _blank(in_front) + text[declaration.end() :]
+    return _repair_markup(text, repairs), repairs.remarks()
+
+
+class _Repairs:
+    """What was repaired: how often, and the line of the first place."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, tuple[int, int]] = {}
+
+    def note(self, what: str, text: str, position: int) -> None:
+        """Count a repair at a position of a text."""
+        count, line = self._places.get(what, (0, 0))
+        self._places[what] = count + 1, line or text.count("\n", 0, position) + 1
+
+    def remarks(self) -> list[ParseRemark]:
+        """Return a remark for each kind."""
+        return [
+            ParseRemark(what if count == 1 else f"{what} ({count} times)", line)
+            for what, (count, line) in self._places.items()
+        ]
+
+
+def _decode(data: bytes, file: str, encoding: str | None, repairs: _Repairs) -> str:
+    """Return the text: by a byte order mark, else as declared, else UTF-8 with stray bytes of Latin-1."""
+    for mark, name in () if encoding is not None else _MARKS:
+        if data.startswith(mark) and name != "utf-8":
+            try:
+                return data[len(mark) :].decode(name)
+            except UnicodeDecodeError as error:
+                raise ParseError(
+                    f"the text begins as {name}, but is not: {error.reason}", file=file
+                ) from None
+    declared = _DECLARED_ENCODING.match(data[:1024].removeprefix(codecs.BOM_UTF8))
+    if encoding is None and declared is not None:
+        text = _decode_as_declared(data, declared.group(1).decode(), repairs)
+        if text is not None:
+            return text
+    text = data.decode("utf-8", "surrogateescape")
+    stray = _ESCAPED_BYTE.search(text)
+    if stray is None:
+        return text
+    repairs.note("a byte is not UTF-8: such bytes are read as Latin-1", text, stray.start())
+    return text.translate(_LATIN_1)
+
+
+def _decode_as_declared(data: bytes, declared: str, repairs: _Repairs) -> str | None:
+    """Return the text in the declared encoding; None where it is another one, or not known."""
+    reason = "is not that of this text"
+    try:
+        name = codecs.lookup(declared).name.replace("-", "_")
+        if name == "utf_8":
+            return None
+        if name in _NO_CHARACTER_SETS:
+            reason = "is not known"
+        elif not name.startswith(("utf_16", "utf_32")):
+            return data.decode(name)
+    except UnicodeDecodeError:
+        pass
+    except LookupError:
+        reason = "is not known"
+    line = data[: data.index(b"encoding")].decode("latin-1")
+    repairs.note(f"the declared encoding {quote(declared)} {reason}: UTF-8 is taken", line, len(line))
+    return None
+
+
+def _repair_markup(text: str, repairs: _Repairs) -> str:
+    """Return the text with comments that may hold anything, and with characters where '&' stands for one."""
+    parts, position = [], 0
+    opening = _OPENING.search(text)
+    while opening is not None:
+        start, token = opening.span()[0], opening.group()
+        if token == "&":
+            end, replacement = _resolve_reference(text, start, repairs)
+        else:
+            end = text.find(_CLOSING[token], opening.end())
+            if end < 0:
+                break  # The parser says what is wrong with it.
+            replacement = None
+            end += len(_CLOSING[token])
+            if token == "<!--" and "--" in text[start + 4 : end - 2]:
+                repairs.note("'--' stands in a comment", text, start)
+                replacement = f"<!--{_blank(text[start + 4 : end - 3])}-->"
+        if replacement is not None:
+            parts += [text[position:start], replacement]
+            position = end
+        opening = _OPENING.search(text, end)
+    return "".join([*parts, text[position:]])
+
+
+def _resolve_reference(text: str, start: int, repairs: _Repairs) -> tuple[int, str | None]:
+    """Return where a reference at '&' ends and what replaces it, if anything."""
+    reference = _REFERENCE.match(text, start)
+    name = None if reference is None else reference.group(1)
+    if reference is not None and (name is None or name in _OF_XML):
+        return reference.end(), None
+    if reference is not None and name in name2codepoint:
+        repairs.note(f"&{name}; is of HTML, not of XML: the character is taken", text, start)
+        return reference.end(), f"&#{name2codepoint[name]};"
+    repairs.note("'&' stands alone: it is read as &amp;", text, start)
+    return start + 1, "&amp;"
+
+
+def _blank(text: str) -> str:
+    """Return a text as blank lines."""
+    return "\n" * text.count("\n")

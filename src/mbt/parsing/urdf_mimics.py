@@ -1,0 +1,48 @@
+"""URDF mimics: couplings between joints."""
+
+from __future__ import annotations
+
+from mbt.errors import quote, shorten
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.numbers import take_number
+from mbt.parsing.report import MimicJoint
+from mbt.parsing.xml_tree import Element
+
+__all__ = ["read_mimics"]
+
+
+def read_mimics(joints: list[Element], model: ModelDescription) -> None:
+    """Check and report couplings: a joint that mimics another keeps a coordinate of its own.
+
+    A coupling that cannot be is left out with a warning: to a joint that does not exist, to itself, or round
+    a loop.
+    """
+    by_name = {joint.name: joint for joint in model.joints}
+    masters: dict[str, str] = {}
+    for joint in joints:
+        mimic = joint.take_first("mimic")
+        if mimic is None:
+            continue
+        name, master = joint.attributes["name"], mimic.require_name("joint")
+        coupling = MimicJoint(
+            name, master, take_number(mimic, "multiplier", 1.0), take_number(mimic, "offset", 0.0)
+        )
+        what = f"joint {quote(name)} mimics {quote(master)}"
+        if master not in by_name:
+            mimic.repair(f"{what}, which does not exist: it moves by itself")
+        elif not (by_name[name].is_actuatable and by_name[master].is_actuatable):
+            text = f"{what}: one of them has no single coordinate; no effect"
+            model.report.warn(text, joint.line)
+        elif _closes_loop(name, master, masters):
+            mimic.repair(f"{what}, which mimics it in turn: it moves by itself")
+        else:
+            masters[name] = master
+            model.report.mimic_joints.append(coupling)
+            rule = f"q = {coupling.multiplier:g} q_{shorten(master)} {coupling.offset:+g}"
+            model.report.warn(f"{what} ({rule}): it keeps a coordinate of its own", mimic.line)
+
+
+def _closes_loop(name: str, master: str, masters: dict[str, str]) -> bool:
+    while master != name and master in masters:
+        master = masters[master]
+    return master == name

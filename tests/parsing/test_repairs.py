@@ -1,0 +1,261 @@
+"""What the reader repairs: each row of the table in docs/reading.md, and its refusal when strict."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.errors import ParseError
+from support.urdf_texts import BOX, TWO_LINKS, describe, joint, link, robot, transmission
+
+BASE, ARM = link("base"), link("arm")
+PAGE = Path(__file__).parents[2] / "docs" / "reading.md"
+FLAT = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>'
+
+
+def on_arm(inside, kind="continuous"):
+    """A joint on line 4."""
+    return robot(BASE, ARM, joint("j", "base", "arm", kind, inside))
+
+
+# Row of the table, text, line of the fault, beginning of the warning.
+CASES = [
+    ("a transmission without a joint", robot(*TWO_LINKS, transmission("k")), 5, "joint 'k' does not exist"),
+    (
+        "a transmission without a joint",
+        robot(*TWO_LINKS, '<transmission type="SimpleTransmission"/>'),
+        5,
+        "it has no <joint>",
+    ),
+    (
+        "two actuators of one name",
+        robot(*TWO_LINKS, transmission("hinge"), transmission("hinge")),
+        6,
+        "there is an actuator 'hinge_motor' already: this one is 'hinge_motor_2'",
+    ),
+    ("a mimic of a joint that does not exist", on_arm('<mimic joint="k"/>'), 4, "'k', which does not exist"),
+    ("a mimic of a joint that does not exist", on_arm('<mimic joint="j"/>'), 4, "which mimics it in turn"),
+    (
+        "a mimic of a joint that does not exist",
+        robot(
+            BASE,
+            ARM,
+            link("tip"),
+            joint("j", "base", "arm", inside='\n<mimic joint="k"/>'),
+            joint("k", "arm", "tip", inside='\n<mimic joint="j"/>'),
+        ),
+        8,
+        "joint 'k' mimics 'j', which mimics it in turn",
+    ),
+    (
+        "reversed limits: lower > upper",
+        on_arm('<limit lower="1" upper="-1"/>', "revolute"),
+        4,
+        "its limits are reversed, 1 > -1",
+    ),
+    (
+        "a revolute or prismatic joint without limits",
+        on_arm("", "revolute"),
+        4,
+        "is revolute without <limit>",
+    ),
+    (
+        "a revolute or prismatic joint without limits",
+        on_arm('<limit effort="3" upper="2"/>', "prismatic"),
+        4,
+        "is prismatic without lower in its <limit>",
+    ),
+    ("mass without `<inertia>`", robot(link("base", 2, "")), 2, "mass without <inertia>: a point mass"),
+    (
+        "`<inertia>` without a product",
+        robot(link("base", 2, '<inertia ixx="1" iyy="1" izz="1" ixz="0"/>')),
+        2,
+        "without ixy, iyz: zero",
+    ),
+    ("an inertia that no physical body has", robot(link("base", 2, FLAT)), 2, "no physical body has"),
+    ("a second `<axis>`", on_arm('<axis xyz="0 1 0"/><axis xyz="0 0 1"/>'), 4, "has a second <axis>"),
+    ("a second `<axis>`", robot(link("base", 1, BOX + FLAT)), 2, "has a second <inertia>"),
+    ("a second `<axis>`", on_arm('\n<parent link="arm"/>'), 5, "has a second <parent>"),
+    ("several links without a parent", robot(BASE, ARM), 1, "no joint connects 2 parts"),
+    ("elements of xacro", robot(BASE, "<xacro:arm/>", "<xacro:arm/>"), 3, "2 leftovers of xacro"),
+    ("elements of xacro", robot(link("base").replace("<inertial", "\n<xacro:box/><inertial")), 3, "xacro"),
+    ("elements of xacro", robot(link("${side}_base")), 2, "a macro that xacro would expand"),
+    ("force elements and constraints", robot(BASE, "<force_element/>"), 3, "1 <force_element> ignored"),
+    (
+        "blanks before `<?xml`",
+        b'\n\n<?xml version="1.0"?>\n' + robot(BASE).encode(),
+        3,
+        r"blanks before <\?xml",
+    ),
+    ("`--` in a comment", robot(BASE, "<!-- a -- b\n --- -->"), 3, "'--' stands in a comment"),
+    (
+        "`&nbsp;` and other entities",
+        robot(BASE, "<a>&nbsp;</a>", "<b>&nbsp;</b>"),
+        3,
+        r"&nbsp; is of HTML.*\(2 t",
+    ),
+    ("an `&` that stands alone", robot(BASE, "<a>R & D</a>"), 3, "'&' stands alone"),
+    ("bytes that are not UTF-8", robot(BASE, "<a>é</a>").encode("latin-1"), 3, "a byte is not UTF-8"),
+    (
+        "an encoding that is not known",
+        ('<?xml version="1.0" encoding="klingon"?>' + robot(BASE)).encode(),
+        1,
+        "encoding 'klingon' is not known",
+    ),
+    (
+        "an encoding that is not known",
+        ('<?xml version="1.0" encoding="utf-16"?>' + robot(BASE)).encode(),
+        1,
+        "encoding 'utf-16' is not that of this text",
+    ),
+]
+
+
+def rows_of_page():
+    table = PAGE.read_text(encoding="utf-8").split("| what is wrong | what is done |")[1].split("\n\n")[0]
+    return re.findall(r"^\| (.*?) \| .* \|$", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("row", "text", "line", "message"), CASES)
+def test_a_repair(row, text, line, message):
+    """It is read, with one warning that has the line; strict, it is refused at the same line."""
+    model = describe(text)
+    found = [warning for warning in model.report.warnings if re.search(message, warning.text)]
+    assert line in [warning.line for warning in found]
+    with pytest.raises(ParseError, match=f"(?i){message}") as caught:
+        describe(text, strict=True)
+    assert caught.value.line == line
+    assert "strict=False" in caught.value.hint
+    with pytest.warns(mbt.ModelWarning, match=message):
+        tree = mbt.load_model(text)
+    assert tree.is_finalized
+    assert tree.parse_reports[0].warnings == model.report.warnings
+
+
+def test_the_page_lists_what_is_tested():
+    rows = rows_of_page()
+    assert len(rows) == 18
+    for row in rows:
+        assert any(row.startswith(case[0]) for case in CASES), row
+    for case in CASES:
+        assert any(row.startswith(case[0]) for row in rows), case[0]
+
+
+# What the repairs make of the model.
+
+
+def test_limits_that_are_none():
+    (j,) = describe(on_arm('<limit lower="1" upper="-1" effort="3" velocity="2"/>', "revolute")).joints
+    assert tuple(j.limits) == (-np.inf, np.inf, 2, np.inf, 3)
+    (j,) = describe(on_arm('<limit upper="2"/>', "revolute")).joints
+    assert tuple(j.limits)[:2] == (-np.inf, 2)
+
+
+def test_a_point_mass():
+    (base,) = describe(robot(link("base", 2, "", '<origin xyz="0 0 0.5"/>'))).links
+    np.testing.assert_allclose(base.M_BBo_B.calc_rotational_inertia(), np.diag([0.5, 0.5, 0]), atol=1e-16)
+    assert not base.M_BBo_B.calc_central_inertia().any()
+
+
+def test_the_first_of_two_elements_counts():
+    (j,) = describe(on_arm('<axis xyz="0 1 0"/><axis xyz="0 0 1"/><axis xyz="0 0 0"/>')).joints
+    assert j.axis == [0, 1, 0]
+    second = link("base", 1).replace("</link>", '<inertial><mass value="7"/></inertial></link>')
+    (base,) = describe(robot(second)).links
+    assert base.mass == 1
+    (j,) = describe(on_arm('<parent link="nowhere"/>')).joints
+    assert j.parent == "base"
+
+
+def test_transmissions_that_are_left_out_leave_the_others():
+    text = robot(
+        *TWO_LINKS, transmission("k"), transmission("hinge"), transmission("hinge"), transmission("hinge")
+    )
+    model = describe(text)
+    assert [actuator.name for actuator in model.actuators] == [
+        "hinge_motor",
+        "hinge_motor_2",
+        "hinge_motor_3",
+    ]
+    assert not [path for path in model.report.ignored if "transmission" in path]
+
+
+def test_a_mimic_without_master_leaves_the_others():
+    text = robot(
+        *TWO_LINKS,
+        link("tip"),
+        joint("k", "arm", "tip", inside='<mimic joint="hinge"/>'),
+        link("end"),
+        joint("l", "tip", "end", inside='<mimic joint="nobody"/>'),
+    )
+    assert [mimic.joint for mimic in describe(text).report.mimic_joints] == ["k"]
+
+
+def test_macros_are_named_where_they_break_a_model():
+    for text, hint in (
+        (robot(BASE, "<xacro:arm/>", joint("j", "base", "arm")), "expand it with xacro"),
+        (robot("<xacro:arm/>"), "expand it with xacro"),
+        (robot(link("base", "${mass}")), "expand the file with xacro"),
+    ):
+        with pytest.raises(ParseError) as caught:
+            describe(text)
+        assert hint in caught.value.hint
+    with pytest.raises(ParseError, match="which xacro would expand: expected a number"):
+        describe(robot(link("base", "${mass}")))
+
+
+def test_several_repairs_are_one_warning():
+    text = "<!-- a -- b -->\n" + on_arm('<axis xyz="0 0 1"/><axis xyz="0 0 1"/>', "revolute")
+    with pytest.warns(mbt.ModelWarning) as caught:
+        tree = mbt.load_model(text)
+    assert len(caught) == 1
+    assert [warning.line for warning in tree.parse_reports[0].warnings] == [1, 5, 5]
+
+
+def test_a_name_of_any_length_makes_a_short_message():
+    name = "n" * 3000
+    for parts in (
+        [link(name), link(name)],
+        [link(name), joint(name, name, "m" * 3000)],
+        [link(name), link("b"), joint(name, name, "b", "x" * 3000)],
+        [link(name, -1)],
+    ):
+        with pytest.raises(ParseError) as caught:
+            describe(robot(*parts))
+        assert len(str(caught.value)) < 600
+    model = describe(robot(link(name, 1, FLAT), link("b"), transmission(name)))
+    assert max(len(str(warning)) for warning in model.report.warnings) < 600
+
+
+# Magnitudes.
+
+
+def test_masses_that_overflow_are_refused():
+    text = robot(link("a", 1e308), link("b", 1e308), joint("j", "a", "b", "fixed"))
+    with pytest.raises(ParseError, match="masses of its links add up to more than a float can hold"):
+        describe(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        robot(
+            BASE,
+            link("arm", 1e300),
+            joint("j", "base", "arm"),
+            link("tip"),
+            joint("k", "arm", "tip", inside='<origin xyz="1e10 0 0"/>'),
+        ),
+        on_arm('<origin xyz="1e200 0 0"/>'),
+    ],
+)
+def test_a_mass_matrix_that_overflows_is_worth_a_warning(text):
+    assert "the mass matrix is not finite" in str(describe(text).report)
+
+
+def test_large_but_finite_is_no_reason_to_warn():
+    text = robot(BASE, link("arm", 1e100), joint("j", "base", "arm", inside='<origin xyz="1e50 0 0"/>'))
+    assert describe(text).report.warnings == []
+    assert np.isfinite(mbt.functional.mass_matrix(mbt.load_model(text), np.zeros(1))).all()
