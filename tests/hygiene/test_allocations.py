@@ -6,16 +6,11 @@ With batches, Python objects that name shapes come and go: nothing that grows wi
 from __future__ import annotations
 
 import json
-import os
-import platform
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from support.calls import COMPILED_WITH_OUT, FUNCTIONS, HELPERS, SCALARS, WITH_THREE_OUT
+from support.malloc import compile_malloc, run_with_malloc
 
 # What batches are allowed: 16 bytes a sample.
 NUM_SAMPLES = 1000
@@ -45,7 +40,6 @@ int posix_memalign(void** p, size_t a, size_t n) { *p = __libc_memalign(a, count
 SCRIPT = """
 import ctypes, itertools, json, sys
 import numpy as np
-sys.path.insert(0, sys.argv[1])
 from support.calls import CALLS, COMPILED_WITH_OUT, FUNCTIONS, HELPERS, SCALARS, WITH_THREE_OUT
 from support.case import get_case
 from support.force_element_types import make_everything
@@ -93,7 +87,7 @@ for model, tree, (context, other) in models():
         result[f"{model} {name}"] = allocations(f)
     for name in [*FUNCTIONS, *HELPERS]:
         call = CALLS[name]
-        values = [np.tile(value, (int(sys.argv[2]), 1)) for value in call.values(tree)]
+        values = [np.tile(value, (int(sys.argv[1]), 1)) for value in call.values(tree)]
         arguments = call.positional(tree, context, *values)
         out = call.function(tree)(*arguments)
         out = tuple(map(np.empty_like, out)) if isinstance(out, tuple) else np.empty_like(out)
@@ -108,7 +102,7 @@ for model, tree, (context, other) in models():
         inverse(context, vdot, include_force_elements=True, out=tau)
         forward(context, tau, out=vdot)
     result[f"{model} control loop"] = allocations(control_loop)
-    n, nv = int(sys.argv[2]), tree.num_velocities
+    n, nv = int(sys.argv[1]), tree.num_velocities
     batch = tree.create_default_context(n)
     batch_states = itertools.cycle([np.tile(c.q, (n, 1)) for c in (context, other)])
     batch_vdot, batch_tau, matrices = np.ones((n, nv)), np.ones((n, nv)), np.empty((n, nv, nv))
@@ -129,28 +123,9 @@ print(json.dumps(result))
 
 @pytest.fixture(scope="module")
 def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    compiler = next((path for path in map(shutil.which, ("cc", "gcc", "clang")) if path), None)
-    if platform.system() != "Linux" or platform.libc_ver()[0] != "glibc":
-        pytest.skip("counts by replacing glibc's malloc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    if os.environ.get("LD_PRELOAD"):
-        pytest.skip("another library has replaced malloc already")
-    folder = tmp_path_factory.mktemp("malloc")
-    source, library = folder / "count.c", folder / "count.so"
-    source.write_text(COUNTER)
-    subprocess.run([compiler, "-std=c11", "-O1", "-shared", "-fPIC", source, "-o", library], check=True)
-    tests = str(Path(__file__).parents[1])
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT, tests, str(NUM_SAMPLES)],
-        # Python's own pools would hide small objects; each further thread takes working memory, once.
-        env={**os.environ, "LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc", "MBT_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    result: dict[str, float] = json.loads(run.stdout)
+    library = compile_malloc(tmp_path_factory.mktemp("malloc"), COUNTER)
+    output = run_with_malloc(library, "-c", SCRIPT, str(NUM_SAMPLES))
+    result: dict[str, float] = json.loads(output)
     return result
 
 

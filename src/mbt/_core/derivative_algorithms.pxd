@@ -30,7 +30,7 @@ cdef inline Py_ssize_t row_stride(const Model* model) noexcept nogil:
 cdef inline Py_ssize_t count_derivative_work(const Model* model) noexcept nogil:
     """Scalars of working memory for the derivatives of inverse dynamics."""
     cdef Py_ssize_t nv = model.num_velocities
-    return 122*(nv + 8) + 39*model.num_mobods + 7*nv + 2*model.angle_stride + 24 + count_work(model)
+    return 100*(nv + 8) + 39*model.num_mobods + 7*nv + 2*model.angle_stride + 24 + count_work(model)
 
 
 cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcept nogil:
@@ -139,7 +139,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     # With vdot = 0 until it is known.
     set_zero(vdot, nv)
     calc_motions(model, p.mobods, gravity, q, v, vdot, H_N, sin_q, cos_q, moving, columns)
-    calc_bodies(model, columns)
+    calc_bodies(model, p.mobods, moving, columns)
     if with_external:
         add_external_forces(model, p, switches.weightless, F_Bo_W, moving, columns)
     start_articulated_bodies(model, columns, I_A)

@@ -9,6 +9,9 @@
 //     I   spatial inertia, B x = I (x x V) + x x* (I V) + V x* (I x) for a motion x, F the force
 //     I_S = I S    U = B S + I W    Z = B P + I Q + S x* F    B_S = B' S, whose lower half is zero
 //     G   of external forces, which stay what they are while dofs turn: see `add_external_force`
+//
+// What is computed is computed of whole registers. So every lane is written before: those of a mobod's further dofs get
+// the motion of the mobod, those behind the last dof the motion of the last mobod, about an axis that is zero.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +20,7 @@
 #include "records.hpp"
 #include "scalars/config.hpp"
 #include "scalars/lanes.hpp"
+#include "scalars/transpose.hpp"
 
 namespace MBT_NS {
 
@@ -56,8 +60,6 @@ template <class T>
 struct DerivativeColumns {
   typedef typename Wide<T>::type X;
   // Of a mobod: in the column of its first dof.
-  X pose[12];     // R_WN by rows, p_ON
-  X body[10];     // mass, h, inertia of the mobod alone, in N: as in Mobod
   X V[6];
   X A[6];
   // Composites: of the first dof, then spread to all dofs of the mobod.
@@ -104,9 +106,6 @@ static MBT_INLINE T* aligned(T* p) {
     const int width = Wide<T>::width;                                                \
     return reinterpret_cast<T*>(columns[k / width].field) + k % width;               \
   }
-MBT_FIELD(pose)
-MBT_FIELD(body)
-MBT_FIELD(V)
 MBT_FIELD(A)
 MBT_FIELD(I)
 MBT_FIELD(F)
@@ -183,20 +182,50 @@ static MBT_INLINE void add_B_times(const X* B, const X* x, X* y) {
   add_cross3(e2, B + 9, y + 3);
 }
 
-// Composites of the mobods alone.
+// The first n numbers at each of `records`, one record a lane.
 template <class T>
-static MBT_INLINE void calc_body_columns(DerivativeColumns<T>* c) {
+static MBT_INLINE void gather(const T* const* records, int n, T* out) {
+  for (int i = 0; i < n; ++i) out[i] = records[0][i];
+}
+static MBT_INLINE void gather(const double* const* records, int n, Register* out) {
+  Lanes rows[MBT_W], columns[MBT_W];
+  for (int k = 0; k < n; k += MBT_W) {
+    const int first = k + MBT_W <= n ? k : n - MBT_W;  // the last block overlaps the one before it
+    for (int l = 0; l < MBT_W; ++l) rows[l].r = load(records[l] + first);
+    transpose(rows, columns);
+    for (int i = 0; i < MBT_W; ++i) out[first + i] = columns[i].r;
+  }
+}
+
+// V, A and the composites of the mobods alone; `mobod`: of each of the columns.
+template <class T>
+static MBT_INLINE void calc_body_columns(
+    const int* mobod, const Mobod<T>* mobods, const Moving<T>* moving, DerivativeColumns<T>* c) {
   typedef typename Wide<T>::type X;
-  const X* R = c->pose;
-  const X* p = c->pose + 9;
-  const X* w = c->V;
-  const X* v = c->V + 3;
-  const X mass = c->body[0];
+  const T *poses[Wide<T>::width], *bodies[Wide<T>::width], *motions[Wide<T>::width];
+  for (int l = 0; l < Wide<T>::width; ++l) {
+    poses[l] = moving[mobod[l]].R;
+    bodies[l] = &mobods[mobod[l]].mass;
+    motions[l] = moving[mobod[l]].V;
+  }
+  X pose[12], body[10], motion[12];  // [R_WN, p_ON]; mass, h, inertia in N; V, A
+  gather(poses, 12, pose);
+  gather(bodies, 10, body);
+  gather(motions, 12, motion);
+  for (int i = 0; i < 6; ++i) {
+    c->V[i] = motion[i];
+    c->A[i] = motion[6 + i];
+  }
+  const X* R = pose;
+  const X* p = pose + 9;
+  const X* w = motion;
+  const X* v = motion + 3;
+  const X mass = body[0];
   X h[3], g[3], J[6], t[9], n[3], l[3], d[3], wJ[9], F[6], two_hv;
   // h and J in World about No: R h, R J R'.
   {
-    const X* k = c->body + 1;
-    const X* K = c->body + 4;
+    const X* k = body + 1;
+    const X* K = body + 4;
     for (int i = 0; i < 3; ++i) {
       h[i] = R[3 * i] * k[0] + R[3 * i + 1] * k[1] + R[3 * i + 2] * k[2];
       t[3 * i] = R[3 * i] * K[0] + R[3 * i + 1] * K[1] + R[3 * i + 2] * K[2];
@@ -255,8 +284,22 @@ static MBT_INLINE void calc_body_columns(DerivativeColumns<T>* c) {
   cross3(w, n, F);
   add_cross3(v, l, F);
   cross3(w, l, F + 3);
-  add_inertia_times(c->I, c->A, F);
+  add_inertia_times(c->I, motion + 6, F);
   for (int i = 0; i < 6; ++i) c->F[i] = F[i];
+}
+
+// Axes that do not move, until those of dofs are put.
+template <class T>
+static MBT_INLINE void clear_axes(DerivativeColumns<T>* c) {
+  const typename Wide<T>::type zero = Wide<T>::spread(T(0.0));
+  for (int i = 0; i < 6; ++i) c->S[i] = c->P[i] = zero;
+}
+
+// No external forces.
+template <class T>
+static MBT_INLINE void clear_external_forces(DerivativeColumns<T>* c) {
+  const typename Wide<T>::type zero = Wide<T>::spread(T(0.0));
+  for (int i = 0; i < 12; ++i) c->G[i] = zero;
 }
 
 // W and Q of mobods with one dof.

@@ -1,5 +1,8 @@
 """Cython view of derivative_columns.hpp, which says what each field means."""
 
+from mbt._core.records cimport Mobod, Moving
+
+
 cdef extern from "derivative_columns.hpp" namespace "MBT_NS" nogil:
     cdef cppclass DerivativeColumns[S]:
         pass
@@ -13,9 +16,6 @@ cdef extern from "derivative_columns.hpp" namespace "MBT_NS" nogil:
     S* aligned[S](S* p)
 
     # Component 0 of a field of column k; components are `width_of` apart.
-    S* pose_of[S](DerivativeColumns[S]* columns, int k)
-    S* body_of[S](DerivativeColumns[S]* columns, int k)
-    S* V_of[S](DerivativeColumns[S]* columns, int k)
     S* A_of[S](DerivativeColumns[S]* columns, int k)
     S* I_of[S](DerivativeColumns[S]* columns, int k)
     S* F_of[S](DerivativeColumns[S]* columns, int k)
@@ -31,7 +31,10 @@ cdef extern from "derivative_columns.hpp" namespace "MBT_NS" nogil:
     void copy_column[S](const S* x, int n, S* y)
 
     # All columns that share a register with those of `columns[0]`.
-    void calc_body_columns[S](DerivativeColumns[S]* columns)
+    void clear_axes[S](DerivativeColumns[S]* columns)
+    void clear_external_forces[S](DerivativeColumns[S]* columns)
+    void calc_body_columns[S](
+        const int* mobod, const Mobod[S]* mobods, const Moving[S]* moving, DerivativeColumns[S]* columns)
     void calc_dof_rates[S](DerivativeColumns[S]* columns)
     void calc_axis_momenta[S](DerivativeColumns[S]* columns)
     void calc_force_rates_of[S](DerivativeColumns[S]* columns, bint with_external)

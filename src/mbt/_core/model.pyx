@@ -135,6 +135,9 @@ cdef class CompiledModel:
             b = joint[j].parent
             joint[j].ending = joint[b].ending if b and joint[b].v_end == joint[j].v_end else j
         m.joints = joint
+        dof_mobod = [j for j in range(m.num_mobods) for _ in range(joint[j].nv)]
+        padding = (m.num_velocities + 7)//8*8 - m.num_velocities
+        m.dof_mobod = _keep_ints(self._arrays, "dof_mobod", dof_mobod + [m.num_mobods - 1]*padding)
         m.num_angles = len(angles)
         m.angle_stride = (m.num_angles + 7)//8*8
         m.angles = _keep_ints(self._arrays, "angles", angles + angles[:1]*(m.angle_stride - m.num_angles))

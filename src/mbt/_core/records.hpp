@@ -20,7 +20,7 @@ struct Pose {
 template <class T>
 struct Mobod {
   Pose<T> X_PF;
-  T mass;
+  T mass;        // from here on ten numbers in a row
   T h[3];        // mass * p_NoNcm_N, of all bodies on the mobod
   T inertia[6];  // about No in N: xx xy xz yy yz zz
 };
@@ -71,7 +71,8 @@ struct Weight {
 };
 
 // Forward dynamics: articulated body inertia [A, B; B', C] and force Z at No, in N. A, B and C have rows of four, so
-// that one row of doubles is one vector; only doubles have the lower triangles of A and C, nobody the fourth column.
+// that one row of doubles is one vector; only doubles have the lower triangles of A and C, and a fourth column, of
+// numbers that nobody needs.
 template <class T>
 struct Articulated {
   Pose<T> X_PN;
@@ -88,10 +89,10 @@ struct Articulated {
 // Derivatives: motion of a mobod about O, a point fixed in World where the node origin of its base mobod is, in World.
 template <class T>
 struct Moving {
-  T R[9];      // R_WN
+  T R[9];      // R_WN, and right behind it
   T p[3];      // p_ON
   T p_WO[3];
-  T V[6];      // velocity
+  T V[6];      // velocity, and right behind it
   T A[6];      // its derivative, less gravity
   T dA[6];     // of forward dynamics: what vdot adds to A,
   T dF[6];     // and to the force of all outboard beyond what a rigid body would need

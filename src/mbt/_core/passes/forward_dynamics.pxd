@@ -6,7 +6,7 @@ from mbt._core.node_joints cimport (
 )
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Articulated, ArticulatedDof, Mobod
-from mbt._core.scalars cimport T, add_articulation_rows, sincos_of_angles
+from mbt._core.scalars cimport T, add_articulation_rows, set_articulation_rows, sincos_of_angles
 from mbt._core.spatial cimport (
     add_cross, copy, cross, dot6, rotate, rotate_inverse, rotate_symmetric, set_zero, symmetric_multiply,
 )
@@ -145,23 +145,26 @@ cdef inline void start_articulation(const Mobod[T]* mobod, Articulated[T]* x) no
     cdef T inertia[6]
     copy(mobod.h, 3, h)
     copy(mobod.inertia, 6, inertia)
-    set_symmetric(inertia, x.A)
-    x.B[0] = <T>0.0
-    x.B[1] = -h[2]
-    x.B[2] = h[1]
-    x.B[4] = h[2]
-    x.B[5] = <T>0.0
-    x.B[6] = -h[0]
-    x.B[8] = -h[1]
-    x.B[9] = h[0]
-    x.B[10] = <T>0.0
-    C[0] = mobod.mass
-    C[1] = <T>0.0
-    C[2] = <T>0.0
-    C[3] = mobod.mass
-    C[4] = <T>0.0
-    C[5] = mobod.mass
-    set_symmetric(C, x.C)
+    if T is double:
+        set_articulation_rows(&mobod.mass, x.A, x.B, x.C)
+    else:
+        set_symmetric(inertia, x.A)
+        x.B[0] = <T>0.0
+        x.B[1] = -h[2]
+        x.B[2] = h[1]
+        x.B[4] = h[2]
+        x.B[5] = <T>0.0
+        x.B[6] = -h[0]
+        x.B[8] = -h[1]
+        x.B[9] = h[0]
+        x.B[10] = <T>0.0
+        C[0] = mobod.mass
+        C[1] = <T>0.0
+        C[2] = <T>0.0
+        C[3] = mobod.mass
+        C[4] = <T>0.0
+        C[5] = mobod.mass
+        set_symmetric(C, x.C)
     symmetric_multiply(inertia, x.w, y)
     cross(x.w, y, x.Z)
     cross(x.w, h, y)
@@ -169,7 +172,7 @@ cdef inline void start_articulation(const Mobod[T]* mobod, Articulated[T]* x) no
 
 
 cdef inline void set_symmetric(const T* S, T* A) noexcept nogil:
-    """A, in rows of four, from S = [xx xy xz yy yz zz]."""
+    """A, in rows of four, from S = [xx xy xz yy yz zz]; the fourth column stays what it is."""
     A[0] = S[0]
     A[1] = S[1]
     A[2] = S[2]

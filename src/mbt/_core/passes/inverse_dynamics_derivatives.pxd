@@ -20,9 +20,9 @@ Algebra", IEEE RA-L 7 (2022).
 """
 
 from mbt._core.derivative_columns cimport (
-    COMPOSITE, COMPOSITE_WITH_EXTERNAL, A_of, DerivativeColumns, F_of, G_of, I_of, P_of, Q_of, S_of, V_of, W_of,
-    add_column, body_of, calc_axis_momenta, calc_body_columns, calc_dof_rates, calc_force_rates_of,
-    calc_inboard_entries, calc_outboard_entries, copy_column, get_column, pose_of, put_column, width_of,
+    COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, F_of, G_of, I_of, P_of, Q_of, S_of, W_of, add_column,
+    calc_axis_momenta, calc_body_columns, calc_dof_rates, calc_force_rates_of, calc_inboard_entries,
+    calc_outboard_entries, clear_axes, clear_external_forces, copy_column, get_column, put_column, width_of,
 )
 from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM
 from mbt._core.model cimport Joint, Model
@@ -52,7 +52,7 @@ cdef inline void calc_motions(
     T* cos_q,                      # (angle_stride,)
     # Out:
     Moving[T]* moving,             # (num_mobods,)
-    DerivativeColumns[T]* columns,  # pose, body, V, A, S, and P where there is one dof
+    DerivativeColumns[T]* columns,  # S, and P where there is one dof
 ) noexcept nogil:
     """Poses, motion axes, velocities and accelerations, about O in World."""
     cdef int i, j, k
@@ -75,6 +75,9 @@ cdef inline void calc_motions(
 
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
 
+    if T is double:
+        for i in range(count_registers(model, columns)):
+            clear_axes(columns + i)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         parent = &moving[joint.parent]
@@ -93,11 +96,6 @@ cdef inline void calc_motions(
                 x.A[j] = parent.A[j] + S[j]*vdot[k] + P[j]*v[k]
             put_column(S, 6, S_of(columns, k))
             put_column(P, 6, P_of(columns, k))
-        put_column(x.R, 9, pose_of(columns, k))
-        put_column(x.p, 3, pose_of(columns, k) + 9*width_of(columns))
-        put_column(&mobods[i].mass, 10, body_of(columns, k))
-        put_column(x.V, 6, V_of(columns, k))
-        put_column(x.A, 6, A_of(columns, k))
 
 
 cdef inline void calc_pose(
@@ -428,15 +426,25 @@ cdef inline int count_registers(const Model* model, const DerivativeColumns[T]* 
     return (model.num_velocities + width - 1)//width
 
 
-cdef inline void calc_bodies(const Model* model, DerivativeColumns[T]* columns) noexcept nogil:
-    """I, B, F of each mobod alone. Of doubles all columns are computed, whether first of a mobod or not."""
-    cdef int i
+cdef inline void calc_bodies(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    # In:
+    const Moving[T]* moving,       # (num_mobods,)
+    # Out:
+    DerivativeColumns[T]* columns,  # V, A, I, B, F
+) noexcept nogil:
+    """V, A, and I, B, F of each mobod alone. Of doubles all columns are computed, whether first of a mobod or not."""
+    cdef int i, k
     if T is double:
         for i in range(count_registers(model, columns)):
-            calc_body_columns(columns + i)
+            calc_body_columns(model.dof_mobod + width_of(columns)*i, mobods, moving, columns + i)
     else:
         for i in range(1, model.num_mobods):
-            calc_body_columns(columns + model.joints[i].v)
+            k = model.joints[i].v
+            calc_body_columns(model.dof_mobod + k, mobods, moving, columns + k)
 
 
 cdef inline void add_external_forces(
@@ -457,9 +465,8 @@ cdef inline void add_external_forces(
     cdef T p_OB[3]
     cdef T c[3]
     cdef T d[3]
-    for i in range(1, model.num_mobods):
-        for b in range(12):
-            G_of(columns, model.joints[i].v)[width_of(columns)*b] = <T>0.0
+    for i in range(count_registers(model, columns)):
+        clear_external_forces(columns + i)
     for b in range(1, model.num_bodies):
         m = model.mobod[b]
         if m == 0:
@@ -573,8 +580,10 @@ cdef inline void calc_rows(
     T* dtau_dv,                    # (nv, stride)
     T* M,                          # (nv, stride), or NULL
 ) noexcept nogil:
-    cdef int i, k, head, mobod
-    cdef Py_ssize_t nv = model.num_velocities
+    cdef int i, k, end, head, mobod
+    cdef int nv = model.num_velocities
+    # As many columns as there are in whole registers, if rows have room for them.
+    cdef int row_end = min(<int>stride, count_registers(model, columns)*width_of(columns))
     cdef Py_ssize_t room
     cdef const Joint* joint
     cdef const Joint* inboard
@@ -589,12 +598,13 @@ cdef inline void calc_rows(
             if M != NULL:
                 M_k = M + stride*k
             if model.joints[joint.run].v != 0 or joint.v_end != nv:
-                set_zero(dq, nv)
-                set_zero(dv, nv)
+                set_zero(dq, row_end)
+                set_zero(dv, row_end)
                 if M != NULL:
-                    set_zero(M_k, nv)
+                    set_zero(M_k, row_end)
             room = stride*(nv - k) - width_of(columns)
-            calc_outboard_entries(columns, M != NULL, k, joint.v, joint.v_end, M_k, dq, dv, room)
+            end = row_end if joint.v_end == nv else joint.v_end
+            calc_outboard_entries(columns, M != NULL, k, joint.v, end, M_k, dq, dv, room)
             mobod = joint.parent
             while mobod != 0:
                 inboard = &model.joints[mobod]
@@ -639,7 +649,7 @@ cdef inline void calc_inverse_dynamics_derivatives(
     cdef bint with_external = F_Bo_W != NULL or weightless != NULL
     cdef Py_ssize_t nv = model.num_velocities
     calc_motions(model, p.mobods, gravity, q, v, vdot, H_N, sin_q, cos_q, moving, columns)
-    calc_bodies(model, columns)
+    calc_bodies(model, p.mobods, moving, columns)
     if with_external:
         add_external_forces(model, p, weightless, F_Bo_W, moving, columns)
     sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)

@@ -1,5 +1,5 @@
 // Four doubles in one vector, for matrices of one state whose rows are four long: poses (4, 4), and 3 x 3 matrices
-// whose fourth column is nobody's.
+// whose fourth column is nobody's. It is computed like the others, so it must have been written like the others.
 //
 // Worth it where the number of instructions counts: a product of two poses takes 12 instead of 36 steps.
 // Nothing reads a row that was just written one number at a time: the processor would wait for the store.
@@ -186,6 +186,22 @@ static MBT_INLINE Rows cross(const double* p, const Rows& m) {
 // m - x y', with x (3,)
 static MBT_INLINE Rows subtract_product(const Rows& m, const double* x, const Row& y) {
   return {m.r0 - x[0] * y, m.r1 - x[1] * y, m.r2 - x[2] * y};
+}
+
+// The articulated inertia [A, B; B', C] of a rigid body: A = J, B = [h]x, C = mass 1, of M = [mass, h, J]. Matrices are
+// (3, 4).
+static MBT_INLINE void set_articulation_rows(const double* M, double* A, double* B, double* C) {
+  const double mass = M[0], hx = M[1], hy = M[2], hz = M[3];
+  const Row first = load_row(M + 4), second = load_row(M + 5), third = load_row(M + 6);
+  store_row(A, first);
+  store_row(A + 4, pick<0, 2, 3, 3>(second, second));
+  store_row(A + 8, pick<0, 2, 3, 3>(third, third));
+  store_row(B, make_row(0.0, -hz, hy, 0.0));
+  store_row(B + 4, make_row(hz, 0.0, -hx, 0.0));
+  store_row(B + 8, make_row(-hy, hx, 0.0, 0.0));
+  store_row(C, make_row(mass, 0.0, 0.0, 0.0));
+  store_row(C + 4, make_row(0.0, mass, 0.0, 0.0));
+  store_row(C + 8, make_row(0.0, 0.0, mass, 0.0));
 }
 
 // [A_P, B_P; B_P', C_P] += [A, B; B', C] rotated by R and shifted by p, less U U' / D. U is (6,), matrices are (3, 4).
