@@ -41,8 +41,17 @@ def take_number(element: Element, attribute: str, default: object = ...) -> obje
     ParseError
         When it is missing, or anything but one finite number.
     """
-    text = element.require(attribute) if default is ... else element.take(attribute)
-    return default if text is None else _read_numbers(element, attribute, text, 1)[0]
+    if default is not ... and attribute not in element.attributes:
+        return default
+    text = element.require(attribute)
+    try:
+        number = float(text)
+    except ValueError:
+        raise _error(element, attribute, text, 1) from None
+    # Python reads more as a number than XML does: digits of other scripts, underscores, words.
+    if not isfinite(number) or "_" in text or not text.isascii():
+        raise _error(element, attribute, text, 1)
+    return number
 
 
 def take_numbers(
@@ -51,7 +60,14 @@ def take_numbers(
     """Return the `count` numbers that an attribute holds, separated by blanks."""
     if default is not None and attribute not in element.attributes:
         return default
-    return _read_numbers(element, attribute, element.require(attribute), count)
+    text = element.require(attribute)
+    try:
+        numbers = [float(token) for token in text.split()]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count or not all(map(isfinite, numbers)) or "_" in text or not text.isascii():
+        raise _error(element, attribute, text, count)
+    return numbers
 
 
 def take_pose(element: Element | None) -> FloatArray:
@@ -80,17 +96,6 @@ def _read_pose_with_quaternion(element: Element, p: list[float]) -> FloatArray:
     if not (x or y or z or w):
         raise element.error("quat_xyzw is zero: that is no rotation")
     return make_pose(p, quaternion=[w, x, y, z])
-
-
-def _read_numbers(element: Element, attribute: str, text: str, count: int) -> list[float]:
-    try:
-        numbers = [float(token) for token in text.split()]
-    except ValueError:
-        numbers = []
-    # Python reads more as a number than XML does: digits of other scripts, underscores, words.
-    if len(numbers) != count or not text.isascii() or "_" in text or not all(map(isfinite, numbers)):
-        raise _error(element, attribute, text, count)
-    return numbers
 
 
 def _error(element: Element, attribute: str, text: str, count: int) -> ParseError:

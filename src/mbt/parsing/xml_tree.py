@@ -20,6 +20,9 @@ MAX_BYTES = 64 * 2**20
 MAX_NESTING = 64
 MAX_ELEMENTS = 1_000_000
 
+# Elements whose text matters, by the root of the document; of other documents all text is kept.
+_TEXT_TAGS = {"robot": frozenset(("type",))}
+
 
 @dataclass
 class Document:
@@ -202,22 +205,33 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     # The lists of children of the elements that are open, from the root inwards.
     outer: list[list[Element]] = []
     count = 0
+    # Most character data are blanks between elements: where the text of a few elements matters, expat gives
+    # that alone.
+    text_tags: frozenset[str] | None = None
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal siblings, count
+        nonlocal siblings, count, text_tags
         element = Element(tag, attributes, parser.CurrentLineNumber, document)
-        count += 1
-        if len(outer) >= MAX_NESTING:
-            raise element.error(f"elements are nested deeper than {MAX_NESTING} levels")
-        if count > MAX_ELEMENTS:
-            raise element.error(f"more than {MAX_ELEMENTS} elements")
         siblings.append(element)
         outer.append(siblings)
         siblings = element.children
+        count += 1
+        if len(outer) > MAX_NESTING:
+            raise element.error(f"elements are nested deeper than {MAX_NESTING} levels")
+        if count > MAX_ELEMENTS:
+            raise element.error(f"more than {MAX_ELEMENTS} elements")
+        if count == 1:
+            text_tags = _TEXT_TAGS.get(tag)
+            if text_tags is None:
+                parser.CharacterDataHandler = add_text
+        elif text_tags is not None and tag in text_tags:
+            parser.CharacterDataHandler = add_text
 
     def end(tag: str) -> None:
         nonlocal siblings
         siblings = outer.pop()
+        if text_tags is not None and tag in text_tags:
+            parser.CharacterDataHandler = None
 
     def add_text(data: str) -> None:
         if not data.isspace():
@@ -237,7 +251,6 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     parser.buffer_text = True
     parser.StartElementHandler = start
     parser.EndElementHandler = end
-    parser.CharacterDataHandler = add_text
     parser.StartDoctypeDeclHandler = refuse_document_type
     parser.Parse(data, True)
     return top.children[0]
