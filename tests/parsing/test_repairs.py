@@ -193,17 +193,20 @@ def test_a_mimic_without_master_leaves_the_others():
     assert [mimic.joint for mimic in describe(text).report.mimic_joints] == ["k"]
 
 
-def test_macros_are_named_where_they_break_a_model():
-    for text, hint in (
-        (robot(BASE, "<xacro:arm/>", joint("j", "base", "arm")), "expand it with xacro"),
-        (robot("<xacro:arm/>"), "expand it with xacro"),
-        (robot(link("base", "${mass}")), "expand the file with xacro"),
-    ):
-        with pytest.raises(ParseError) as caught:
-            describe(text)
-        assert hint in caught.value.hint
-    with pytest.raises(ParseError, match="which xacro would expand: expected a number"):
-        describe(robot(link("base", "${mass}")))
+@pytest.mark.parametrize(
+    "text",
+    [
+        robot("<xacro:arm/>"),
+        robot(BASE, "<xacro:arm/>", joint("j", "base", "arm")),
+        robot(BASE, joint("j", "base", "${arm}")),
+        robot(link("base", "${mass}")),
+        robot(link("base", 1, origin='<origin xyz="0 0 $(arg height)"/>')),
+        on_arm("", "${type}"),
+    ],
+)
+def test_xacro_is_named_where_it_breaks_a_model(text):
+    with pytest.raises(ParseError, match="expand it with xacro first"):
+        describe(text)
 
 
 def test_several_repairs_are_one_warning():
@@ -227,6 +230,27 @@ def test_a_name_of_any_length_makes_a_short_message():
         assert len(str(caught.value)) < 600
     model = describe(robot(link(name, 1, FLAT), link("b"), transmission(name)))
     assert max(len(str(warning)) for warning in model.report.warnings) < 600
+
+
+# What moves.
+
+
+def test_what_moves_without_mass_is_on_the_far_side_of_world():
+    """A joint against the direction from World moves its parent."""
+    parts = [
+        link("toe", None),
+        link("foot"),
+        joint("ankle", "toe", "foot"),
+        joint("ground", "foot", "world", "fixed"),
+    ]
+    assert "joint 'ankle' moves links without mass" in str(describe(robot(*parts)).report)
+    parts = [
+        link("toe"),
+        link("foot", None),
+        joint("ankle", "toe", "foot"),
+        joint("ground", "foot", "world", "fixed"),
+    ]
+    assert describe(robot(*parts)).report.warnings == []
 
 
 # Magnitudes.

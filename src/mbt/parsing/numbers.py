@@ -14,7 +14,7 @@ import numpy as np
 from mbt.errors import ParseError, quote
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import calc_rows_of_rpy, make_pose
-from mbt.parsing.xml_tree import Element
+from mbt.parsing.xml_tree import XACRO_HINT, Element
 
 __all__ = ["IDENTITY", "take_number", "take_numbers", "take_pose"]
 
@@ -108,14 +108,13 @@ def _error(element: Element, attribute: str, text: str, count: int) -> ParseErro
         hint = f"{len(tokens)} {'is' if len(tokens) == 1 else 'are'} given"
     else:
         hint = "the number is too large"
-    macro = ", which xacro would expand" if "$" in text else ""
-    return element.error(f"{attribute}={quote(text)}{macro}: expected {wanted}", hint)
+    return element.error(f"{attribute}={quote(text)}: expected {wanted}", hint)
 
 
 def _hint(token: str) -> str:
     shown = quote(token, limit=30)
     if "$" in token or "{" in token:
-        return f"{shown} looks like a macro: expand the file with xacro first"
+        return XACRO_HINT
     if "," in token:
         return f"{shown}: write a decimal point, and separate numbers by blanks"
     if token.lower().lstrip("+-") in ("nan", "inf", "infinity"):

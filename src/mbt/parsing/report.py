@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mbt.errors import quote, shorten
+
 __all__ = ["MimicJoint", "ParseReport", "ParseRemark"]
 
 _SHOWN = 10
@@ -94,7 +96,7 @@ class ParseReport:
         shown = [f"  {warning}" for warning in self.warnings[:_SHOWN]]
         if len(self.warnings) > _SHOWN:
             shown.append(f"  and {len(self.warnings) - _SHOWN} more: see tree.parse_reports")
-        return "\n".join([f"{self.file}: model {self.model_name!r} was loaded with warnings:", *shown])
+        return "\n".join([f"{self.file}: model {quote(self.model_name)} was loaded with warnings:", *shown])
 
     def __str__(self) -> str:
         """Return the whole report as a person reads it."""
@@ -102,13 +104,15 @@ class ParseReport:
             f"{_count(self.num_links, 'link')}, {_count(self.num_joints, 'joint')}, "
             f"{_count(self.num_actuators, 'actuator')}"
         )
-        lines = [f"{self.model_name!r} from {self.file}: {counts}"]
+        lines = [f"{quote(self.model_name)} from {self.file}: {counts}"]
         if self.warnings:
             lines.append("Warnings:")
             lines.extend(f"  {warning}" for warning in self.warnings)
         if self.ignored:
             lines.append("Ignored:")
-            lines.extend(f"  {path} ({count} x)" for path, count in sorted(self.ignored.items()))
+            lines.extend(
+                f"  {shorten(path, 100)} ({count} x)" for path, count in sorted(self.ignored.items())
+            )
         if not (self.warnings or self.ignored):
             lines.append("Nothing was ignored or changed.")
         return "\n".join(lines)

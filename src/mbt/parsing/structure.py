@@ -6,6 +6,7 @@ import math
 
 from mbt.errors import ParseError, quote, shorten
 from mbt.parsing.description import WORLD, JointDescription, ModelDescription
+from mbt.parsing.xml_tree import XACRO_HINT
 
 __all__ = ["check_structure", "find_massless_joints", "free_from_world", "order_depth_first"]
 
@@ -29,7 +30,8 @@ def check_structure(model: ModelDescription, hint: str | None = None) -> None:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in links:
                 message = f"its {role} link {quote(link)} does not exist"
-                raise _error(model, joint, message, hint or _nearest(link, links))
+                is_macro = "${" in link or "$(" in link
+                raise _error(model, joint, message, XACRO_HINT if is_macro else hint or _nearest(link, links))
         if joint.parent == joint.child:
             raise _error(model, joint, f"it connects link {quote(joint.child)} to itself")
         other = parent_joint.setdefault(joint.child, joint)

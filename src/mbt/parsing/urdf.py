@@ -19,7 +19,7 @@ from mbt.parsing.urdf_joints import read_joint
 from mbt.parsing.urdf_links import read_link
 from mbt.parsing.urdf_mimics import read_mimics
 from mbt.parsing.urdf_transmissions import add_missing_actuators, read_transmissions
-from mbt.parsing.xml_tree import Element
+from mbt.parsing.xml_tree import XACRO_HINT, Element
 
 __all__ = ["read_urdf"]
 
@@ -33,7 +33,6 @@ _MISSED_ELEMENTS = (
     "drake:tendon_constraint",
 )
 _XACRO = "xacro:"
-_XACRO_HINT = "the file holds macros: expand it with xacro first"
 
 
 def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> ModelDescription:
@@ -60,14 +59,14 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
         joint for joint in root.take_children("joint", "drake:joint") if not _is_switched_off(joint, report)
     ]
     if not links:
-        raise root.error("the robot has no <link>", _XACRO_HINT if has_macros else None)
+        raise root.error("the robot has no <link>", XACRO_HINT if has_macros else None)
     _check_names(links)
     _check_names(joints)
     for link in links:
         read_link(link, model)
     for joint in joints:
         read_joint(joint, model, with_friction=options.joint_friction)
-    check_structure(model, _XACRO_HINT if has_macros else None)
+    check_structure(model, XACRO_HINT if has_macros else None)
     _read_frames(root, model)
     read_mimics(joints, model)
     read_transmissions(root, model)

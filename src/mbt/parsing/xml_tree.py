@@ -14,11 +14,14 @@ from xml.parsers import expat
 from mbt.errors import ParseError, shorten
 from mbt.parsing.report import ParseRemark
 
-__all__ = ["MAX_BYTES", "MAX_ELEMENTS", "MAX_NESTING", "Document", "Element", "parse_xml"]
+__all__ = ["MAX_BYTES", "MAX_ELEMENTS", "MAX_NESTING", "XACRO_HINT", "Document", "Element", "parse_xml"]
 
 MAX_BYTES = 64 * 2**20
 MAX_NESTING = 64
 MAX_ELEMENTS = 1_000_000
+
+#: What to do about a file with macros.
+XACRO_HINT = "the file holds macros: expand it with xacro first"
 
 # Elements whose text matters, by the root of the document; of other documents all text is kept.
 _TEXT_TAGS = {"robot": frozenset(("type",))}
@@ -136,7 +139,9 @@ class Element:
                 stack.extend([(path + "/", child) for child in reversed(element.children)])
 
     def error(self, message: str, hint: str | None = None) -> ParseError:
-        """Return an error that names this element and its place."""
+        """Return an error that names this element and its place; where a macro is to blame, xacro too."""
+        if "${" in message or "$(" in message:
+            hint = XACRO_HINT
         return ParseError(message, file=self.document.file, line=self.line, element=str(self), hint=hint)
 
     def repair(self, text: str) -> None:
