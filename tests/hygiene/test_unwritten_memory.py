@@ -15,9 +15,9 @@ import pytest
 
 from mbt import functional
 from support.calls import FUNCTIONS
+from support.case import MOVING
 from support.isas import usable_isas
 from support.malloc import compile_malloc, run_with_malloc
-from support.random_trees import CATALOGUE
 from support.unwritten_memory import CONTROL, MALLOC, WORDS
 
 
@@ -51,4 +51,4 @@ def test_no_call_computes_with_unwritten_memory(library: Path, isa: str) -> None
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("isa", usable_isas())
 def test_no_call_on_any_tree(library: Path, isa: str) -> None:
-    look(library, isa, *CATALOGUE)
+    look(library, isa, *MOVING)
