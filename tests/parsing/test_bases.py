@@ -78,6 +78,21 @@ def test_a_floating_base_is_not_fixed_to_the_link_world():
     assert (floating.num_velocities, floating.velocity_start) == (6, 0)
 
 
+def test_what_is_freed_is_told_once():
+    """Two arms fixed to World become two free bases; a third part that nothing holds is told of."""
+    parts = [link("world", None), link("a"), link("b"), joint("j", "world", "a", "fixed")]
+    parts.append(joint("k", "world", "b", "fixed"))
+    with pytest.warns(mbt.ModelWarning) as caught:
+        tree = mbt.load_model(robot(*parts), base="floating")
+    assert tree.num_velocities == 12
+    assert [warning.line for warning in tree.parse_reports[0].warnings] == [5, 6]
+    assert len(caught) == 1
+    with pytest.warns(
+        mbt.ModelWarning, match="no joint connects 3 parts of the model, with the roots 'a', 'b', 'c'"
+    ):
+        mbt.load_model(robot(*parts, link("c")), base="floating")
+
+
 def test_what_moves_on_world_is_not_freed():
     text = robot(link("world", None), link("cart"), joint("rail", "world", "cart"))
     with pytest.warns(mbt.ModelWarning, match="base=.floating. has no effect"):

@@ -79,7 +79,12 @@ CASES = [
     ("a second `<axis>`", robot(link("base", 1, BOX + FLAT)), 2, "has a second <inertia>"),
     ("a second `<axis>`", on_arm('\n<parent link="arm"/>'), 5, "has a second <parent>"),
     ("several links without a parent", robot(BASE, ARM), 1, "no joint connects 2 parts"),
-    ("elements of xacro", robot(BASE, "<xacro:arm/>", "<xacro:arm/>"), 3, "2 leftovers of xacro"),
+    (
+        "elements of xacro",
+        robot(BASE, "<xacro:arm/>", "<xacro:arm/>"),
+        3,
+        "<xacro:arm> and 1 more of xacro ignored",
+    ),
     ("elements of xacro", robot(link("base").replace("<inertial", "\n<xacro:box/><inertial")), 3, "xacro"),
     ("elements of xacro", robot(link("${side}_base")), 2, "a macro that xacro would expand"),
     ("force elements and constraints", robot(BASE, "<force_element/>"), 3, "1 <force_element> ignored"),

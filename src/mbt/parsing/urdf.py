@@ -127,11 +127,12 @@ def _read_frames(root: Element, model: ModelDescription) -> None:
 
 
 def _report_roots(root: Element, model: ModelDescription, options: ReadOptions) -> None:
-    """Warn of links that nothing holds, and of a base that the file does not leave to choice."""
-    loose = [name for name in model.roots if name not in model.freed]
-    world_carries = len(loose) < len(model.roots) or any(WORLD in (j.parent, j.child) for j in model.joints)
-    if len(loose) + world_carries > 1 and loose:
-        roots = (["World"] if world_carries else []) + [quote(name, limit=30) for name in loose]
+    """Warn of parts that no joint connects, and of a base that the file does not leave to choice."""
+    roots = [quote(name, limit=30) for name in model.roots]
+    if any(WORLD in (joint.parent, joint.child) for joint in model.joints):
+        roots.insert(0, "World")
+    # What the caller frees from World has been told.
+    if len(roots) > 1 and len(model.freed) < len(model.roots):
         shown = ", ".join(roots[:10]) + (" ..." if len(roots) > 10 else "")
         fate = "left free" if options.base == "floating" else "welded to World, or to what it is mounted on"
         root.repair(
@@ -180,4 +181,5 @@ def _report_ignored(root: Element, model: ModelDescription) -> None:
         if _XACRO in path:
             macros.append(element)
     if macros:
-        macros[0].repair(f"{len(macros)} leftovers of xacro ignored: expand the file with xacro first")
+        more = f" and {len(macros) - 1} more of xacro" if len(macros) > 1 else ""
+        macros[0].repair(f"{macros[0]}{more} ignored: expand the file with xacro first")
