@@ -82,7 +82,7 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
     for massless in find_massless_joints(model):
         text = f"joint {quote(massless.name)} moves links without mass: forward dynamics will be singular"
         report.warn(text, massless.line)
-    _report_ignored(root, model)
+    _report_ignored(root, report)
     report.num_links, report.num_joints = len(model.links), len(model.joints)
     report.num_actuators = len(model.actuators)
     return model
@@ -166,18 +166,14 @@ def _report_impossible_inertias(report: ParseReport) -> None:
         report.warnings.insert(0, ParseRemark(text))
 
 
-def _report_ignored(root: Element, model: ModelDescription) -> None:
+def _report_ignored(root: Element, report: ParseReport) -> None:
     for tag in _MISSED_ELEMENTS:
         found = [child for child in root.children if child.tag == tag]
         if found:
             found[0].repair(f"{len(found)} <{tag}> ignored: the model lacks what they do")
-    driven = {actuator.joint for actuator in model.actuators}
-    for joint in model.joints:
-        if math.isfinite(joint.limits.effort) and joint.name not in driven:
-            model.report.ignore("joint/limit@effort without an actuator")
     macros = []
     for path, element in root.unread():
-        model.report.ignore(path)
+        report.ignore(path)
         if _XACRO in path:
             macros.append(element)
     if macros:
