@@ -288,3 +288,25 @@ def test_large_but_finite_is_no_reason_to_warn():
     text = robot(BASE, link("arm", 1e100), joint("j", "base", "arm", inside='<origin xyz="1e50 0 0"/>'))
     assert describe(text).report.warnings == []
     assert np.isfinite(mbt.functional.mass_matrix(mbt.load_model(text), np.zeros(1))).all()
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    "text",
+    [
+        robot(*TWO_LINKS, transmission("k"), transmission("hinge"), transmission("hinge")),
+        on_arm('<mimic joint="k"/><axis xyz="0 1 0"/><axis xyz="0 0 1"/>'),
+        on_arm('<parent link="nowhere"/><axis xyz="1 2 3"/>'),
+        robot(*TWO_LINKS, "<!-- a -- b -->", "<a>R & D &nbsp;</a>", "<xacro:arm/>"),
+        "\n" + '<?xml version="1.0"?>' + robot(BASE, link("arm", 2, BOX + FLAT), joint("j", "base", "arm")),
+    ],
+)
+def test_what_pinocchio_makes_of_it(text):
+    """The library that most of these files were written for: the same mass matrix."""
+    pin = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
+    model = pin.buildModelFromXML(text)
+    q = pin.integrate(model, pin.neutral(model), np.array([0.3]))
+    with pytest.warns(mbt.ModelWarning):
+        tree = mbt.load_model(text)
+    M = mbt.functional.mass_matrix(tree, np.array([0.3]))
+    np.testing.assert_allclose(M, pin.crba(model, model.createData(), q), rtol=1e-14)
