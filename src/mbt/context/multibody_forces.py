@@ -9,6 +9,7 @@ import numpy as np
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError
 from mbt.math.arrays import FloatArray, as_float_array, as_index
 from mbt.tree import MultibodyTree
+from mbt.tree.context_access import Forces
 from mbt.tree.pickling import FORMAT, check_format, follow_copies
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["MultibodyForces"]
 
 
-class MultibodyForces:
+class MultibodyForces(Forces):
     """Spatial forces on the bodies of a tree, and generalized forces on its joints.
 
     Both start at zero. Write into the arrays, or assign them as a whole. Forces for the same tree and batch
@@ -142,6 +143,15 @@ class MultibodyForces:
         """Add a force on one body, (..., 6)."""
         self._check_lead(F_Bo_W.shape[:-1])
         self._body_forces[..., node, :] += F_Bo_W
+
+    def _add_to_dof(self, dof: int, tau: FloatArray | float) -> None:
+        """Add a force along one velocity, (...)."""
+        if not isinstance(tau, float):
+            self._add_to_dofs(dof, tau[..., None])
+        elif self._generalized_forces.ndim == 1:
+            self._generalized_forces[dof] += tau
+        else:
+            self._generalized_forces[..., dof] += tau
 
     def _add_to_dofs(self, start: int, tau: FloatArray) -> None:
         """Add forces along the velocities from `start` on, (..., n)."""

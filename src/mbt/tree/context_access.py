@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn, Protocol, runtime_checkable
+from abc import abstractmethod
+from typing import TYPE_CHECKING, NoReturn
 
 from mbt._core.context import ContextCore
 from mbt.errors import ArgumentTypeError, ContextMismatchError, ForeignElementError
@@ -27,29 +28,41 @@ __all__ = [
 ]
 
 
-@runtime_checkable
-class Forces(Protocol):
-    """What elements need of a `MultibodyForces`, which is built on them."""
+class Forces:
+    """What elements need of a `MultibodyForces`, which is built on them: its base class."""
+
+    # No Protocol, which takes 10 us to look at what it is asked about.
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def tree(self) -> MultibodyTree:
         """The tree they act on."""
 
     @property
+    @abstractmethod
     def batch_shape(self) -> tuple[int, ...]:
         """Leading axes of both arrays."""
 
     @property
+    @abstractmethod
     def body_forces(self) -> FloatArray:
         """Force on each body at its origin, in World, (..., num_bodies, 6)."""
 
     @property
+    @abstractmethod
     def generalized_forces(self) -> FloatArray:
         """Force along each velocity, (..., num_velocities)."""
 
+    @abstractmethod
     def _add_to_body(self, node: int, F_Bo_W: FloatArray) -> None:
         """Add a force on one body, (..., 6)."""
 
+    @abstractmethod
+    def _add_to_dof(self, dof: int, tau: FloatArray | float) -> None:
+        """Add a force along one velocity, (...)."""
+
+    @abstractmethod
     def _add_to_dofs(self, start: int, tau: FloatArray) -> None:
         """Add forces along the velocities from `start` on, (..., n)."""
 

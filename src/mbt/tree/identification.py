@@ -204,7 +204,7 @@ class Identification(NamedCoordinates, TreeCore):
 
     def _moving_bodies(self) -> list[RigidBody]:
         """Return all bodies but World, by BodyNodeIndex."""
-        return sorted(self.bodies[1:], key=lambda body: body.node_index)
+        return list(self.node_bodies[1:])
 
 
 def _check_context(tree: object, context: object) -> None:

@@ -17,7 +17,6 @@ from mbt.tree.context_access import (
     check_context,
     check_forces,
     get_scalar_parameter,
-    numbers_of,
     set_parameter,
 )
 from mbt.tree.element import as_name, check_element
@@ -295,13 +294,18 @@ class Joint(JointLimits):
         """
         check_context(self, context)
         check_forces(self, forces)
-        dof = as_index(joint_dof, f"{self._label}: joint_dof", self.num_velocities, "velocity of the joint")
-        tau = numbers_of(self, context).as_float_array(joint_tau, f"{self._label}: joint_tau")
-        if tau.ndim:
-            tau = numbers_of(self, context).as_float_array(
-                tau, f"{self._label}: joint_tau", forces.batch_shape
-            )
-        forces._add_to_dofs(self.velocity_start + dof, tau[..., None])
+        dof = joint_dof
+        # What is as usual is not worth a message: that takes longer than all else.
+        if not (type(dof) is int and 0 <= dof < self.num_velocities):
+            what = f"{self._label}: joint_dof"
+            dof = as_index(joint_dof, what, self.num_velocities, "velocity of the joint")
+        numbers = context._numbers
+        tau = joint_tau
+        if not (isinstance(tau, float) and numbers is DOUBLES):
+            tau = numbers.as_float_array(tau, f"{self._label}: joint_tau")
+            if tau.ndim:
+                tau = numbers.as_float_array(tau, f"{self._label}: joint_tau", forces.batch_shape)
+        forces._add_to_dof(self.velocity_start + dof, tau)
 
     def add_in_damping(self, context: ContextCore, forces: Forces) -> None:
         """Add the viscous damping of this joint, ``-damping * v``, to `forces`.

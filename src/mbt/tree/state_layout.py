@@ -12,6 +12,7 @@ from mbt.tree.element_access import ElementAccess
 
 if TYPE_CHECKING:
     from mbt.topology import SpanningForest
+    from mbt.tree.body import RigidBody
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["StateLayout"]
@@ -100,10 +101,58 @@ class StateLayout(ElementAccess):
         """Largest effort of each actuator, shape (num_actuators,): inf where there is no limit."""
         return np.array([actuator.effort_limit for actuator in self._elements.actuators], dtype=np.float64)
 
+    @property
+    def effort_lower_limits(self) -> FloatArray:
+        """Lower limits of the generalized forces, shape (num_velocities,): minus `effort_upper_limits`."""
+        return -self._effort_limits_of_velocities("effort_lower_limits")
+
+    @property
+    def effort_upper_limits(self) -> FloatArray:
+        """Upper limits of the generalized forces, shape (num_velocities,): inf where there is none.
+
+        The limit of a velocity is that of its joint, ``joint.effort_limit``, or that of the actuators on it,
+        if that is smaller; several add up. ``np.clip(tau, tree.effort_lower_limits,
+        tree.effort_upper_limits)`` keeps forces within. That nothing drives a velocity is not a limit:
+        `actuation_matrix` tells.
+        """
+        return self._effort_limits_of_velocities("effort_upper_limits")
+
+    @property
+    def actuation_matrix(self) -> FloatArray:
+        """The matrix B, shape (num_velocities, num_actuators), read-only: ``tau = B context.actuation``.
+
+        A column for each actuator, in the order of their indices: 1 at the velocity of its joint, else 0.
+        """
+        num_velocities = self._finalized("actuation_matrix").num_velocities
+        matrix = np.zeros((num_velocities, len(self._elements.actuators)))
+        for actuator in self._elements.actuators:
+            matrix[actuator.joint.velocity_start, actuator.input_start] = 1.0
+        matrix.flags.writeable = False
+        return matrix
+
+    @property
+    def node_bodies(self) -> tuple[RigidBody, ...]:
+        """The bodies in the order of rows, by BodyNodeIndex: World first, a parent before its children."""
+        self._finalized("node_bodies")
+        return tuple(sorted(self._elements.bodies, key=lambda body: body.node_index))
+
     def _finalized(self, what: str) -> FinalizationPlan:
         if self._plan is None:
             raise NotFinalizedError(f"{what} is known after tree.finalize().")
         return self._plan
+
+    def _effort_limits_of_velocities(self, what: str) -> FloatArray:
+        limits = np.full(self._finalized(what).num_velocities, np.inf)
+        for joint in self._elements.joints:
+            start = joint.velocity_start
+            limits[start : start + joint.num_velocities] = joint.effort_limit
+        of_actuators: dict[int, float] = {}
+        for actuator in self._elements.actuators:
+            row = actuator.joint.velocity_start
+            of_actuators[row] = of_actuators.get(row, 0.0) + actuator.effort_limit
+        for row, limit in of_actuators.items():
+            limits[row] = min(limits[row], limit)
+        return limits
 
     def _gather_positions(self, limits: str, none: float) -> FloatArray:
         values = np.full(self._finalized(limits).num_positions, none)
