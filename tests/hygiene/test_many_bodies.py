@@ -83,6 +83,11 @@ def test_dynamics(shape: str) -> None:
         assert tree.calc_kinetic_energy(context) == pytest.approx(inertia / 2 * v @ v)
 
 
+def test_mass_resists_every_joint() -> None:
+    """At the root of the chain a ball has 10^-12 of the inertia of all that hangs there: that is no noise."""
+    assert _balls("chain").finalize_report.massless_branches == ()
+
+
 def test_loading() -> None:
     """A description in text becomes the same kind of tree."""
     ball = f'<mass value="{MASS}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'

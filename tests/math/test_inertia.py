@@ -188,9 +188,6 @@ def test_shapes_refuse_sizes_and_densities(bad):
         SpatialInertia.solid_sphere_with_mass(1.0, bad)
     with pytest.raises(ArgumentValueError, match=r"density: expected a finite number > 0"):
         SpatialInertia.solid_sphere_with_density(bad, 1.0)
-    if bad != 0.0:
-        with pytest.raises(InvalidInertiaError, match=r"mass: expected a finite number >= 0"):
-            SpatialInertia.solid_sphere_with_mass(bad, 1.0)
 
 
 def test_flat_tetrahedron_is_refused():
@@ -271,6 +268,28 @@ def test_massless_bodies_are_possible():
     assert SpatialInertia.make_from_central_inertia(0.0, [1, 2, 3], np.zeros((3, 3))).mass == 0.0
     with pytest.raises(InvalidInertiaError, match=r"without mass has no inertia"):
         SpatialInertia.make_from_central_inertia(0.0, np.zeros(3), np.eye(3))
+
+
+@pytest.mark.parametrize("mass", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m: SpatialInertia.point_mass(m, [1, 0, 0]),
+        lambda m: SpatialInertia.solid_box_with_mass(m, 1, 2, 3),
+        lambda m: SpatialInertia.solid_cube_with_mass(m, 1),
+        lambda m: SpatialInertia.solid_sphere_with_mass(m, 1),
+        lambda m: SpatialInertia.hollow_sphere_with_mass(m, 1),
+        lambda m: SpatialInertia.solid_ellipsoid_with_mass(m, 1, 2, 3),
+        lambda m: SpatialInertia.solid_cylinder_with_mass(m, 1, 2, [0, 0, 1]),
+        lambda m: SpatialInertia.solid_cylinder_with_mass_about_end(m, 1, 2, [0, 0, 1]),
+        lambda m: SpatialInertia.solid_capsule_with_mass(m, 1, 2, [0, 0, 1]),
+        lambda m: SpatialInertia.thin_rod_with_mass(m, 1, [0, 0, 1]),
+        lambda m: SpatialInertia.thin_rod_with_mass_about_end(m, 1, [0, 0, 1]),
+    ],
+)
+def test_shapes_have_mass(make, mass):
+    with pytest.raises(InvalidInertiaError, match=r"mass: expected a finite number > 0 kg"):
+        make(mass)
 
 
 def test_asymmetric_inertia_is_refused_and_rounding_is_not():

@@ -287,6 +287,17 @@ class TestMassless:
         context.q = [0.1, 0.7, -0.3]
         assert np.isfinite(tree.calc_forward_dynamics(context)).all()
 
+    def test_what_is_carried_but_not_moved_does_not_count(self) -> None:
+        """A wheel in front of a distant moon that moves as it likes: the wheel's inertia resists its axle."""
+        tree = MultibodyTree()
+        wheel, moon = (tree.add_body(RigidBody(name, M_BBo_B)) for name in ("wheel", "moon"))
+        tree.add_joint(RevoluteJoint, "axle", tree.world_body, None, wheel, None, Z)
+        far = make_pose([2e5, 0, 0])
+        tree.add_joint(mbt.QuaternionFloatingJoint, "orbit", wheel, far, moon, None)
+        tree.finalize()
+        assert tree.finalize_report.massless_branches == ()
+        assert np.isfinite(tree.calc_forward_dynamics(tree.create_default_context())).all()
+
     def test_a_rotor_cures(self) -> None:
         tree = MultibodyTree()
         link = tree.add_body(RigidBody("link", ZERO))

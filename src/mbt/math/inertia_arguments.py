@@ -11,6 +11,8 @@ __all__ = ["as_float", "as_float_array"]
 
 def as_float(value: object, name: str) -> float:
     """Convert a real number to a float; see `arrays.as_float`."""
+    if type(value) is float:
+        return value
     _refuse_foreign(value, name)
     return arrays.as_float(value, name)
 

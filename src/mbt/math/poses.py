@@ -132,11 +132,9 @@ def as_pose(value: object, name: str) -> FloatArray:
     """
     as_matrix = getattr(value, "as_matrix", None)
     X = as_finite_array(as_matrix() if callable(as_matrix) else value, name, (4, 4))
-    bottom_row = X[3]
-    if np.abs(bottom_row - (0.0, 0.0, 0.0, 1.0)).max() > _BOTTOM_ROW_TOLERANCE:
-        raise ArgumentValueError(
-            f"{name}: expected a pose with bottom row [0, 0, 0, 1], got {bottom_row.tolist()}"
-        )
+    x, y, z, one = bottom_row = X[3].tolist()
+    if max(abs(x), abs(y), abs(z), abs(one - 1.0)) > _BOTTOM_ROW_TOLERANCE:
+        raise ArgumentValueError(f"{name}: expected a pose with bottom row [0, 0, 0, 1], got {bottom_row}")
     _check_rotation(X[:3, :3], f"{name}: expected a pose whose rotation matrix is orthonormal")
     return X
 
@@ -272,7 +270,7 @@ def skew(p: object) -> FloatArray:
 def as_unit_vector(value: object, name: str, tol: float = 1e-6) -> FloatArray:
     """Return a vector of unit length within `tol`, renormalised."""
     vector = as_finite_array(value, name, (3,))
-    length = float(np.linalg.norm(vector))
+    length = math.hypot(*vector.tolist())
     if not abs(length - 1.0) <= tol:
         raise ArgumentValueError(
             f"{name}: expected a unit vector, got {vector.tolist()} of length {length:.9g}"
@@ -283,12 +281,13 @@ def as_unit_vector(value: object, name: str, tol: float = 1e-6) -> FloatArray:
 def normalize_axis(value: object, name: str) -> FloatArray:
     """Return the unit vector along any nonzero vector."""
     vector = as_finite_array(value, name, (3,))
-    scale = np.abs(vector).max()
+    x, y, z = vector.tolist()
+    scale = max(abs(x), abs(y), abs(z))
     if scale == 0.0:
         raise ArgumentValueError(f"{name}: expected a nonzero vector, got {vector.tolist()}")
+    # Scaled first: of the smallest and the largest floats the length over- or underflows.
     vector /= scale
-    unit: FloatArray = vector / np.linalg.norm(vector)
-    return unit
+    return vector / math.hypot(x / scale, y / scale, z / scale)
 
 
 def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
@@ -307,11 +306,21 @@ def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
 
 
 def _check_rotation(R: FloatArray, expectation: str) -> None:
+    """Check a rotation: in floats, which are quicker than arrays of this size."""
     if R.shape != (3, 3):
         raise shape_error("R", (3, 3), R.shape)
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = float(np.abs(R @ R.T - np.eye(3)).max())
-        determinant = float(np.linalg.det(R))
+    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+    # R R^T - 1, symmetric; NaN, of an overflow, is the largest of all.
+    errors = (
+        abs(a * a + b * b + c * c - 1.0),
+        abs(d * d + e * e + f * f - 1.0),
+        abs(g * g + h * h + i * i - 1.0),
+        abs(a * d + b * e + c * f),
+        abs(a * g + b * h + c * i),
+        abs(d * g + e * h + f * i),
+    )
+    error = math.nan if any(map(math.isnan, errors)) else max(errors)
+    determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
     if not error <= _ORTHONORMALITY_TOLERANCE:
         raise ArgumentValueError(f"{expectation}, got one with |R R^T - 1| up to {error:.3g}")
     if determinant < 0.0:

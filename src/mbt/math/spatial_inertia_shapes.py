@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError
+from mbt.errors import ArgumentValueError, InvalidInertiaError
 from mbt.math.arrays import as_finite_array
 from mbt.math.inertia_arguments import as_float
 from mbt.math.poses import as_unit_vector
@@ -23,7 +23,8 @@ class SpatialInertiaShapes:
     """Constructors of `SpatialInertia` for simple shapes.
 
     Lengths in m, masses in kg, densities in kg/m^3. P is the centre of the shape unless the name says
-    otherwise; the axis of a rod, cylinder or capsule lies along `unit_vector`.
+    otherwise; the axis of a rod, cylinder or capsule lies along `unit_vector`. All must be greater than zero:
+    a body without mass is `SpatialInertia.zero()`.
     """
 
     __slots__ = ()
@@ -177,7 +178,7 @@ class SpatialInertiaShapes:
     @classmethod
     def _make(cls, mass: object, p_PScm_E: object, G_SP_E: UnitInertia) -> SpatialInertia:
         constructor: Any = cls
-        inertia: SpatialInertia = constructor(mass, p_PScm_E, G_SP_E)
+        inertia: SpatialInertia = constructor(_checked_mass(mass), p_PScm_E, G_SP_E)
         return inertia
 
 
@@ -194,6 +195,15 @@ def _size(value: object, name: str) -> float:
     number = as_float(value, name)
     if not (math.isfinite(number) and number > 0.0):
         raise ArgumentValueError(f"{name}: expected a finite length > 0, got {number}")
+    return number
+
+
+def _checked_mass(value: object) -> float:
+    number = as_float(value, "mass")
+    if not (math.isfinite(number) and number > 0.0):
+        raise InvalidInertiaError(
+            f"mass: expected a finite number > 0 kg (SpatialInertia.zero() has none), got {number}"
+        )
     return number
 
 

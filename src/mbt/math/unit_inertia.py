@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mbt.errors import ArgumentValueError, InvalidInertiaError
@@ -9,7 +11,7 @@ from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.math.inertia_arguments import as_float, as_float_array
 from mbt.math.poses import as_rotation, as_unit_vector
 
-__all__ = ["UnitInertia"]
+__all__ = ["UnitInertia", "matrix_of_components", "matrix_of_particle"]
 
 
 class UnitInertia:
@@ -52,11 +54,12 @@ class UnitInertia:
         """Return the unit inertia of a symmetric ``(3, 3)`` matrix; `name` names it in error messages."""
         G = as_float_array(G_SP_E, name, (3, 3))
         # Symmetric up to rounding of its author's arithmetic. NaN and infinity are not judged here.
-        if np.isfinite(G).all() and np.abs(G - G.T).max() > 1e-9 * np.abs(G).max():
-            raise InvalidInertiaError(f"{name}: expected a symmetric matrix, got {G.tolist()}")
-        return cls(
-            G[0, 0], G[1, 1], G[2, 2], *(0.5 * (G[i, j] + G[j, i]) for i, j in ((0, 1), (0, 2), (1, 2)))
-        )
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rows = G.tolist()
+        entries = (xx, xy, xz, yx, yy, yz, zx, zy, zz)
+        asymmetry = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
+        if all(map(math.isfinite, entries)) and asymmetry > 1e-9 * max(map(abs, entries)):
+            raise InvalidInertiaError(f"{name}: expected a symmetric matrix, got {rows}")
+        return cls(xx, yy, zz, 0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy))
 
     @classmethod
     def zero(cls) -> UnitInertia:
@@ -67,7 +70,7 @@ class UnitInertia:
     def point_mass(cls, p_PQ: object) -> UnitInertia:
         """Return the unit inertia about P of a particle at Q."""
         p = as_finite_array(p_PQ, "p_PQ", (3,))
-        return cls.from_matrix(_particle(p))
+        return cls.from_matrix(matrix_of_particle(p))
 
     @classmethod
     def solid_box(cls, lx: object, ly: object, lz: object) -> UnitInertia:
@@ -145,8 +148,7 @@ class UnitInertia:
 
     def as_matrix(self) -> FloatArray:
         """Return the symmetric ``(3, 3)`` matrix."""
-        xx, yy, zz, xy, xz, yz = self._components.tolist()
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return matrix_of_components(self._components)
 
     def calc_principal_moments(self) -> FloatArray:
         """Return the three principal moments, smallest first."""
@@ -161,13 +163,13 @@ class UnitInertia:
     def shift_to_center_of_mass(self, p_PScm_E: object) -> UnitInertia:
         """Return G_SScm_E of this G_SP_E."""
         return type(self).from_matrix(
-            self.as_matrix() - _particle(as_finite_array(p_PScm_E, "p_PScm_E", (3,)))
+            self.as_matrix() - matrix_of_particle(as_finite_array(p_PScm_E, "p_PScm_E", (3,)))
         )
 
     def shift_from_center_of_mass(self, p_ScmP_E: object) -> UnitInertia:
         """Return G_SP_E of this G_SScm_E."""
         return type(self).from_matrix(
-            self.as_matrix() + _particle(as_finite_array(p_ScmP_E, "p_ScmP_E", (3,)))
+            self.as_matrix() + matrix_of_particle(as_finite_array(p_ScmP_E, "p_ScmP_E", (3,)))
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -191,10 +193,22 @@ class UnitInertia:
         return f"UnitInertia({', '.join(repr(x) for x in self._components.tolist())})"
 
 
-def _particle(p: FloatArray) -> FloatArray:
+def matrix_of_components(components: FloatArray) -> FloatArray:
+    """Return the symmetric ``(3, 3)`` matrix of xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz, xy, xz, yz = components.tolist()
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def matrix_of_particle(p: FloatArray) -> FloatArray:
     """Return the unit inertia matrix of a particle at p: |p|^2 1 - p p^T."""
-    matrix: FloatArray = (p @ p) * np.eye(3) - np.outer(p, p)
-    return matrix
+    x, y, z = p.tolist()
+    return np.array(
+        [
+            [y * y + z * z, -(x * y), -(x * z)],
+            [-(x * y), x * x + z * z, -(y * z)],
+            [-(x * z), -(y * z), x * x + y * y],
+        ]
+    )
 
 
 def _length(value: object, name: str) -> float:

@@ -281,6 +281,12 @@ class MultibodyElement:
         declarations = self._declarations("declare_cache_entry")
         return declarations.add_cache_entry(self, description, calc, prerequisites, self._label)
 
+    @classmethod
+    def _declares(cls, hook: str) -> bool:
+        """Return whether a hook that ``finalize()`` calls does anything in this class."""
+        hooks = (hook, _OWN_HOOKS[hook])
+        return any(getattr(cls, name) is not getattr(MultibodyElement, name) for name in hooks)
+
     def _declarations(self, method: str) -> Declarations:
         """Return what collects declarations, while ``finalize()`` asks this element for them."""
         declarations = None if self._tree is None else self._tree._declaring
@@ -358,6 +364,14 @@ class MultibodyElement:
             else f"index={self._index} model_instance={self._model_instance}"
         )
         return f"<{type(self).__name__} {self.name!r} {place}{self._repr_details()}>"
+
+
+# What finalize() calls, and what that calls.
+_OWN_HOOKS = {
+    "declare_parameters": "do_declare_parameters",
+    "declare_discrete_states": "do_declare_discrete_state",
+    "declare_cache_entries": "do_declare_cache_entries",
+}
 
 
 def as_name(value: object, argument: str) -> str:

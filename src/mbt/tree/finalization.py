@@ -196,7 +196,7 @@ def _frame_arrays(
     for i, frame in enumerate(elements.frames):
         if isinstance(frame, FixedOffsetFrame):
             frame_parent[i] = frame.parent_frame.index
-            frame_X_PF[i] = frame.get_fixed_pose_in_parent_frame()
+            frame_X_PF[i] = frame._X_PF
         elif frame._is_user_defined:
             frame_parent[i] = frame.body.body_frame.index
             frame_X_PF[i] = frame._calc_user_pose(parameters)

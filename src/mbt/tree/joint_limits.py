@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,7 +118,7 @@ class JointLimits(CoordinateOwner):
         lower_limits = as_float_array(lower, f"{self._label}: lower {what} limits", (size,)).copy()
         upper_limits = as_float_array(upper, f"{self._label}: upper {what} limits", (size,)).copy()
         # Not `lower > upper`: NaN must fail as well.
-        if not (lower_limits <= upper_limits).all():
+        if not all(map(operator.le, lower_limits.tolist(), upper_limits.tolist())):
             raise ArgumentValueError(
                 f"{self._label}: {what} limits: expected lower <= upper, "
                 f"got lower {lower_limits.tolist()} and upper {upper_limits.tolist()}"
@@ -145,5 +147,6 @@ def frozen(array: FloatArray) -> FloatArray:
     return array
 
 
+@cache
 def _no_limits(size: int) -> tuple[FloatArray, FloatArray]:
     return frozen(np.full(size, -np.inf)), frozen(np.full(size, np.inf))

@@ -121,10 +121,14 @@ class Declarations:
         """Ask all elements, which calls their hooks."""
         everyone = tuple(elements)
         self.frames = list(frames)
+        classes = {type(element) for element in everyone}
         for hook in ("declare_parameters", "declare_discrete_states", "declare_cache_entries"):
+            # Of a large tree hardly any element declares anything.
+            declaring = {cls for cls in classes if cls._declares(hook)}
             for element in everyone:
-                self.current = element
-                getattr(element, hook)()
+                if type(element) in declaring:
+                    self.current = element
+                    getattr(element, hook)()
         self.current = None
 
     def default_parameters(self) -> Parameters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +14,17 @@ from mbt.tree.joints.weld import WeldMobilizer
 
 if TYPE_CHECKING:
     from mbt._core.context import ContextCore
+    from mbt.topology import SpanningForest
     from mbt.tree.body import RigidBody
     from mbt.tree.mobilizer import Mobilizer
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["MasslessBranch", "find_massless_branches"]
 
-# A pivot below this share of the inertia of all that moves along is a zero with rounding errors.
-_ROUNDING = 1e-12
+# 64 roundings, as in forward dynamics.
+_ROUNDING = 1.4e-14
+# Of the kinetic energies of two motions at the same rate, a share below this is noise.
+_NOISE = 1e-18
 # Forward dynamics is asked in one more configuration: does it fail always, or where the joints are now?
 _SEED = 20
 
@@ -73,93 +77,177 @@ def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
 
 
 def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
-    context = tree.create_default_context()
-    singular = _find_singular_dofs(tree, context)
-    if not singular:
+    here = _Articulation(tree, tree.create_default_context())
+    if not here.singular:
         return ()
-    elsewhere = tree.create_default_context()
-    elsewhere.q = tree.random_positions(np.random.default_rng(_SEED))
-    everywhere = set(_find_singular_dofs(tree, elsewhere))
-    M = tree.calc_mass_matrix(context)
+    context = tree.create_default_context()
+    context.q = tree.random_positions(np.random.default_rng(_SEED))
+    everywhere = _Articulation(tree, context).singular
+    bodies = [tree.bodies[body] for body in tree.topology.body]
+    has_mass = _find_branches_with_mass(tree.topology, bodies)
     branches = []
-    for mobilizer in _mobilizers_in_node_order(tree):
-        dofs = [k for k in mobilizer._velocity_range() if k in singular]
+    for b, mobilizer in enumerate(here.mobilizers, start=1):
+        dofs = [k for k in mobilizer._velocity_range() if k in here.singular]
         if dofs:
-            branches.append(_explain(tree, mobilizer, dofs, singular, M, everywhere.issuperset(dofs)))
+            reason, cure, rigid = _explain(here, bodies, b, dofs, has_mass[b])
+            is_everywhere = everywhere.issuperset(dofs)
+            branches.append(MasslessBranch(mobilizer, tuple(dofs), rigid, reason, cure, is_everywhere))
     return tuple(branches)
 
 
-def _find_singular_dofs(tree: MultibodyTree, context: ContextCore) -> set[int]:
-    """Return the degrees of freedom that no mass resists while all farther from World are free.
+class _Articulation:
+    """Articulated bodies in one configuration, as in forward dynamics.
 
-    Articulated bodies, as in forward dynamics, but a dof without resistance is left out instead of divided
-    by: so all are found, not only the first.
+    A dof that no mass resists while all farther from World are free is left out instead of divided by: so all
+    are found, not only the first. Everything is in World axes, inertias and motions of a body at the point Mo
+    of its mobilizer, where a rotation needs no translation and zeros are zeros.
+
+    Attributes
+    ----------
+    forest : SpanningForest
+        The place of each body.
+    mobilizers : list of Mobilizer
+        The inboard mobilizer of each node but World.
+    singular : set of int
+        The degrees of freedom that no mass resists.
     """
-    forest = tree.topology
-    pc = tree.eval_position_kinematics(context)
-    X_WB, X_BF, H_PB_W = pc.X_WB, pc.X_BF, pc.H_PB_W
-    articulated, composite = np.array(pc.M_Bo_W), np.array(pc.M_Bo_W)
-    reflected = np.zeros(tree.num_velocities)
-    for actuator in tree.joint_actuators:
-        reflected[actuator.joint.velocity_start] += actuator.calc_reflected_inertia(context)
 
-    singular = set()
-    mobilizers = _mobilizers_in_node_order(tree)
-    for b in range(forest.num_nodes - 1, 0, -1):
-        mobilizer = mobilizers[b - 1]
-        # About Mo, where a rotation needs no translation and zeros are zeros.
-        p_BoMo_W = X_WB[b, :3, :3] @ X_BF[mobilizer.outboard_frame.index, :3, 3]
-        inertia = _shift(articulated[b], p_BoMo_W)
-        # What was taken out of the articulated inertia has left rounding errors of this size in it.
-        whole = _shift(composite[b], p_BoMo_W)
-        size_rotation, size_translation = np.trace(whole[:3, :3]), np.trace(whole[3:, 3:])
-        for k in reversed(mobilizer._velocity_range()):
-            h = H_PB_W[k].copy()
-            h[3:] += np.cross(h[:3], p_BoMo_W)
-            U = inertia @ h
-            D = float(h @ U) + reflected[k]
-            scale = size_rotation * (h[:3] @ h[:3]) + size_translation * (h[3:] @ h[3:])
-            if _ROUNDING * scale >= D:
-                singular.add(k)
-            else:
-                inertia = inertia - np.outer(U, U) / D
-        parent = forest.parent[b]
-        p_MoPo_W = X_WB[parent, :3, 3] - X_WB[b, :3, 3] - p_BoMo_W
-        articulated[parent] += _shift(inertia, p_MoPo_W)
-        composite[parent] += _shift(whole, p_MoPo_W)
-    return singular
+    def __init__(self, tree: MultibodyTree, context: ContextCore) -> None:
+        self.forest = tree.topology
+        self.mobilizers = tree._finalized("The report").mobilizer_of_node
+        self.singular: set[int] = set()
+        pc = tree.eval_position_kinematics(context)
+        outboard_frames = [0, *(mobilizer.outboard_frame.index for mobilizer in self.mobilizers)]
+        p_BoMo_W = np.einsum("bij,bj->bi", pc.X_WB[:, :3, :3], pc.X_BF[outboard_frames, :3, 3])
+        # By node: where Mo is; what the body carries, as one rigid body.
+        self._p_WMo = pc.X_WB[:, :3, 3] + p_BoMo_W
+        self._composite = np.array([_shift(M, p) for M, p in zip(pc.M_Bo_W, p_BoMo_W, strict=True)])
+        # By dof: motion axis, articulated inertia times axis, pivot, diagonal entry of the mass matrix.
+        self._axes = np.array(pc.H_PB_W)
+        self._U = np.zeros_like(self._axes)
+        self._D, self._M = np.zeros((2, tree.num_velocities))
+        for actuator in tree.joint_actuators:
+            self._D[actuator.joint.velocity_start] += actuator.calc_reflected_inertia(context)
+        of_bodies = _ROUNDING * np.array([np.diag(np.diag(M)) for M in pc.M_Bo_W])
+        noise = np.array([_shift(N, p) for N, p in zip(of_bodies, p_BoMo_W, strict=True)])
+        for b in range(self.forest.num_nodes - 1, 0, -1):
+            for k in self.mobilizers[b - 1]._velocity_range():
+                self._axes[k, 3:] += np.cross(self._axes[k, :3], p_BoMo_W[b])
+        self._eliminate(self._composite.copy(), noise)
+
+    def _eliminate(self, articulated: FloatArray, noise: FloatArray) -> None:
+        """Take out one dof after the other, from the tips to World.
+
+        `articulated` is the inertia of each body at first. Rounding may have changed it by as much as `noise`
+        either way, which goes the same way: what a long chain carries, but does not move, leaves none.
+        """
+        for b in range(self.forest.num_nodes - 1, 0, -1):
+            parent = self.forest.parent[b]
+            p_MoPo = self._p_WMo[parent] - self._p_WMo[b]
+            inertia, error, composite = articulated[b], noise[b], self._composite[b]
+            for k in reversed(self.mobilizers[b - 1]._velocity_range()):
+                h = self._axes[k]
+                error = error + _ROUNDING * np.diag(np.diag(inertia))
+                self._U[k] = U = inertia @ h
+                self._M[k] = h @ composite @ h + self._D[k]
+                self._D[k] += h @ U
+                if self._D[k] <= h @ error @ h:
+                    self.singular.add(k)
+                    continue
+                inertia = inertia - np.outer(U, U) / self._D[k]
+                others_free = np.eye(6) - np.outer(h, U) / self._D[k]
+                error = others_free.T @ error @ others_free + _ROUNDING * np.diag(np.diag(articulated[b]))
+            for array, outboard in ((articulated, inertia), (noise, error), (self._composite, composite)):
+                array[parent] += _shift(outboard, p_MoPo)
+
+    @cached_property
+    def _yielding(self) -> list[list[int]]:
+        """For each node the next ones farther out with a dof that gives way: between, all is rigid."""
+        yielding: list[list[int]] = [[] for _ in self.forest.parent]
+        for b in range(self.forest.num_nodes - 1, 0, -1):
+            gives_way = not self.singular.issuperset(self.mobilizers[b - 1]._velocity_range())
+            found = [b] if gives_way else yielding[b]
+            parent = self.forest.parent[b]
+            # The nodes of a chain share one list.
+            yielding[parent] = [*yielding[parent], *found] if yielding[parent] else found
+        return yielding
+
+    def find_partners(self, node: int, dofs: list[int]) -> list[Mobilizer]:
+        """Return the mobilizers farther out that must move for the dofs of a node to move no mass."""
+        energy: dict[int, float] = {}
+        noise = _NOISE * float(self._M.max())
+        for dof in dofs:
+            waiting = [
+                (node, b, self._follow(node, self._axes[dof], {}, after=dof)) for b in self._yielding[node]
+            ]
+            while waiting:
+                parent, b, V_P = waiting.pop()
+                V = V_P.copy()
+                V[3:] += np.cross(V[:3], self._p_WMo[b] - self._p_WMo[parent])
+                V = self._follow(b, V, energy)
+                # What is at rest moves nothing farther out.
+                if V @ self._composite[b] @ V > noise:
+                    waiting += [(b, outboard, V) for outboard in self._yielding[b]]
+        largest = max(energy.values(), default=0.0)
+        if largest <= noise:
+            return []
+        return [self.mobilizers[b - 1] for b in sorted(energy) if energy[b] > 1e-9 * largest]
+
+    def _follow(self, node: int, V: FloatArray, energy: dict[int, float], after: int = -1) -> FloatArray:
+        """Return the velocity of a node whose dofs give way, for one that has it without them.
+
+        The greatest kinetic energy with which one of them moves goes into `energy`.
+        """
+        for k in self.mobilizers[node - 1]._velocity_range():
+            if k > after and k not in self.singular:
+                rate = -(self._U[k] @ V) / self._D[k]
+                energy[node] = max(energy.get(node, 0.0), float(self._M[k] * rate**2))
+                V = V + rate * self._axes[k]
+        return V
+
+    def find_rigid(self, node: int) -> list[int]:
+        """Return a node and those farther out that welds connect to it."""
+        rigid, waiting = [], [node]
+        while waiting:
+            b = waiting.pop()
+            rigid.append(b)
+            waiting += [
+                c for c in self.forest.children[b] if isinstance(self.mobilizers[c - 1], WeldMobilizer)
+            ]
+        return sorted(rigid)
 
 
 def _shift(inertia: FloatArray, p_PQ: FloatArray) -> FloatArray:
-    """Return the (6, 6) inertia about P for the same body about Q: V_P = [w; v_Q - w x p_PQ]."""
+    """Return the (6, 6) inertia about Q of one about P: V_P = [w; v_Q - w x p_PQ]."""
     V_P_from_V_Q = np.eye(6)
     V_P_from_V_Q[3:, :3] = skew(p_PQ)
     shifted: FloatArray = V_P_from_V_Q.T @ inertia @ V_P_from_V_Q
     return shifted
 
 
+def _find_branches_with_mass(forest: SpanningForest, bodies: list[RigidBody]) -> list[bool]:
+    """Return for each node whether it, or anything farther out, has mass."""
+    has_mass = [body.default_mass > 0.0 for body in bodies]
+    for b in range(forest.num_nodes - 1, 0, -1):
+        has_mass[forest.parent[b]] |= has_mass[b]
+    return has_mass
+
+
 def _explain(
-    tree: MultibodyTree,
-    mobilizer: Mobilizer,
-    dofs: list[int],
-    singular: set[int],
-    M: FloatArray,
-    is_everywhere: bool,
-) -> MasslessBranch:
-    forest = tree.topology
-    node = mobilizer.outboard_body.node_index
-    carried = [tree.bodies[forest.body[b]] for b in forest.subtree(node)]
-    # Bodies that move with the first one as if they were one.
-    rigid = [tree.bodies[forest.body[b]] for b in _welded_outboard(tree, node)]
+    articulation: _Articulation, bodies: list[RigidBody], node: int, dofs: list[int], has_mass: bool
+) -> tuple[str, str, tuple[RigidBody, ...]]:
+    """Return why no mass resists the dofs of a node, what to do, and the bodies that move with it as one."""
+    mobilizer = articulation.mobilizers[node - 1]
+    rigid = tuple(bodies[b] for b in articulation.find_rigid(node))
     names = _enumerate([body._label for body in rigid])
-    partners = _find_partners(tree, mobilizer, dofs, singular, M)
+    partners = articulation.find_partners(node, dofs)
     has_one_dof = mobilizer.num_velocities == 1
     rotor = ["give the joint an actuator with a rotor inertia"] if has_one_dof and mobilizer.joint else []
     is_free = mobilizer.joint is not None and mobilizer.joint.is_ephemeral
     weld = "weld it to another body" if is_free else "weld the joint"
-    if not any(body.default_mass for body in carried):
+    if not has_mass:
         what = f"{names} {'has' if len(rigid) == 1 else 'have'} no mass"
-        if len(carried) > len(rigid):
+        if len(articulation.forest.subtree(node)) > len(rigid):
             what += ", nor has anything farther out"
         cures = [f"give {rigid[0]._label} mass and inertia", weld, *rotor]
     elif partners:
@@ -174,44 +262,7 @@ def _explain(
             what = f"{names}, with all that moves along, has no inertia about {len(dofs)} of its axes"
         cures = [f"give {rigid[0]._label} an inertia about its centre of mass", weld, *rotor]
     cure = _enumerate(cures, "or")
-    return MasslessBranch(
-        mobilizer, tuple(dofs), tuple(rigid), what, f"{cure[0].upper()}{cure[1:]}.", is_everywhere
-    )
-
-
-def _find_partners(
-    tree: MultibodyTree, mobilizer: Mobilizer, dofs: list[int], singular: set[int], M: FloatArray
-) -> list[Mobilizer]:
-    """Return the mobilizers farther out that must move for the dofs to move no mass."""
-    forest = tree.topology
-    mobilizers = _mobilizers_in_node_order(tree)
-    node = mobilizer.outboard_body.node_index
-    outboard = [mobilizers[b - 1] for b in forest.subtree(node)[1:]]
-    free = [k for m in outboard for k in m._velocity_range() if k not in singular]
-    if not free:
-        return []
-    # The motion n of the others that M n = 0 asks for; its share of the kinetic energy tells noise apart.
-    n = np.linalg.lstsq(M[np.ix_(free, free)], -M[np.ix_(free, dofs)], rcond=None)[0]
-    energy = (np.diag(M)[free][:, np.newaxis] * n**2).max(axis=1)
-    if float(energy.max()) <= 1e-18 * float(np.diag(M).max()):
-        return []
-    moving = {free[i] for i in np.flatnonzero(energy > 1e-9 * energy.max())}
-    return [m for m in outboard if moving.intersection(m._velocity_range())]
-
-
-def _welded_outboard(tree: MultibodyTree, node: int) -> list[int]:
-    """Return a node and those farther out that welds connect to it."""
-    forest = tree.topology
-    mobilizers = _mobilizers_in_node_order(tree)
-    rigid = {node: None}
-    for b in forest.subtree(node)[1:]:
-        if forest.parent[b] in rigid and isinstance(mobilizers[b - 1], WeldMobilizer):
-            rigid[b] = None
-    return list(rigid)
-
-
-def _mobilizers_in_node_order(tree: MultibodyTree) -> list[Mobilizer]:
-    return tree._finalized("The report").mobilizer_of_node
+    return what, f"{cure[0].upper()}{cure[1:]}.", rigid
 
 
 def _label(mobilizer: Mobilizer) -> str:
