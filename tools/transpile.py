@@ -22,12 +22,12 @@ from Cython.Compiler.Main import compile as run_cython
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 
-#: What `T` stands for in a module, where that is not `double` alone. Cython works on every fused function
+#: What `T` stands for in a module, where that is not `double`. Cython works on every fused function
 #: that a module can see, once for each type, whether it is called or not.
 SCALARS = {
-    "lane_engine": ["double", "Lanes"],
-    "dual_engine": ["double", "Dual"],
-    "object_engine": ["double", "PyScalar"],
+    "lane_engine": ["Lanes"],
+    "dual_engine": ["Dual"],
+    "object_engine": ["PyScalar"],
     "scalar_probe": ["double", "Lanes", "Dual", "PyScalar"],
 }
 

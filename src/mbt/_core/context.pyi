@@ -90,8 +90,12 @@ class VelocityKinematicsCache:
 class AccelerationKinematicsCache:
     """Kinematics that depend on positions, velocities and accelerations. Arrays are read-only.
 
-    `A_WB` is the spatial acceleration of each body in World, (num_bodies, 6) [rad/s^2, m/s^2], `vdot` what it was
-    computed from.
+    Attributes
+    ----------
+    A_WB : ndarray, shape (num_bodies, 6)
+        Spatial acceleration of each body in World [rad/s^2, m/s^2].
+    vdot : ndarray, shape (num_velocities,)
+        What it was computed from.
     """
 
     def __init__(self, A_WB: FloatArray, vdot: FloatArray) -> None: ...

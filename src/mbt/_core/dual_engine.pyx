@@ -10,7 +10,7 @@ from mbt._core cimport derivatives as partials, kernels
 from mbt._core.context cimport ContextCore, check_maps, check_positions
 from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2, new3
-from mbt._core.mobilizers cimport calc_v, map_is_singular
+from mbt._core.mobilizers cimport map_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
@@ -468,7 +468,7 @@ cdef void set_velocity_seeds(
         for j in range(num_q):
             memset(unit, 0, sizeof(unit))
             unit[j] = 1.0
-            calc_v[double](m.type[b], m.constants[b], q + m.q_start[b], unit, Nplus[j])
+            kernels.velocities_of_mobilizer(m.type[b], m.constants[b], q + m.q_start[b], unit, Nplus[j])
         for i in range(num_v):
             seeds[m.v_start[b] + i] = combine_seeds(
                 dq + directions*m.q_start[b], num_q, directions, &Nplus[0][i], 7, rows + directions*(m.v_start[b] + i)

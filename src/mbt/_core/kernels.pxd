@@ -154,6 +154,8 @@ cdef int mass_matrix_inverse(
 ) noexcept nogil
 cdef void N_matrix(const Model* model, const double* q, double* N) noexcept nogil
 cdef void Nplus_matrix(const Model* model, const double* q, double* Nplus) noexcept nogil
+cdef void velocities_of_mobilizer(
+    int type, const double* constants, const double* q, const double* qdot, double* v) noexcept nogil
 cdef void acceleration_to_qddot(
     const Model* model, const double* q, const double* v, const double* vdot, double* qddot) noexcept nogil
 cdef void qddot_to_acceleration(

@@ -1,5 +1,7 @@
 from mbt._core cimport algorithms
-from mbt._core.model cimport Model, Switches
+from mbt._core.force_elements cimport acts_on_joint, calc_singularity_between
+from mbt._core.mobilizers cimport calc_v
+from mbt._core.model cimport ForceElement, Model, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_reaction_forces
 from mbt._core.passes.energy cimport calc_kinetic_energy
@@ -8,7 +10,7 @@ from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_ab
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.records cimport ArticulatedDof, Parameters
+from mbt._core.records cimport ArticulatedDof, Ends, Parameters
 
 
 cdef extern from "arena.hpp" namespace "MBT_NS" nogil:
@@ -76,7 +78,17 @@ cdef void add_forces_between(
 cdef int find_singular_element(
     const Model* model, const Parameters[double]* p, const double* X_WB
 ) noexcept nogil:
-    return element_forces.find_singular_element(model, p.force_elements, p.X_BF, X_WB)
+    """The first element whose force is undefined, or -1. NaN is not singular: it propagates."""
+    cdef int i
+    cdef const ForceElement* e
+    cdef Ends[double] ends
+    for i in range(model.num_force_elements):
+        e = &model.force_elements[i]
+        if not acts_on_joint(e.type):
+            element_forces.set_ends[double](model, e, p.X_BF, X_WB, NULL, &ends)
+            if calc_singularity_between(e.type, p.force_elements + e.start, &ends) <= 0.0:
+                return i
+    return -1
 
 
 cdef int find_singular_element_at(
@@ -400,6 +412,12 @@ cdef void N_matrix(const Model* model, const double* q, double* N) noexcept nogi
 
 cdef void Nplus_matrix(const Model* model, const double* q, double* Nplus) noexcept nogil:
     qdot_maps.calc_Nplus[double](model, q, Nplus)
+
+
+cdef void velocities_of_mobilizer(
+    int type, const double* constants, const double* q, const double* qdot, double* v
+) noexcept nogil:
+    calc_v[double](type, constants, q, qdot, v)
 
 
 cdef void acceleration_to_qddot(

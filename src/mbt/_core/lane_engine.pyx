@@ -13,7 +13,7 @@ from mbt._core.batch cimport Batch, Operand, has_singular_map, is_singular
 from mbt._core.context cimport ContextCore
 from mbt._core.derived_parameters cimport EVERYTHING, FRAMES, count_derived, derive_parameters, section_of
 from mbt._core.door cimport adopt, data, in1, size
-from mbt._core.model cimport CompiledModel, Derived, Model, ParameterLayout, Switches
+from mbt._core.model cimport CompiledModel, Derived, Model, ParameterLayout, Switches, derive_numbers
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport (
@@ -584,6 +584,6 @@ cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept n
         memcpy(own, job.common, job.layout.size*sizeof(double))
         for k in range(job.num_columns):
             own[job.columns[k]] = row[k]
-        derive_parameters[double](job.model, job.layout, EVERYTHING, own, own + job.layout.size, &derived)
+        derive_numbers(job.model, job.layout, own, own + job.layout.size, &derived)
         p = &derived
     return kernels.find_singular_element_at(job.model, p, q, memory) >= 0

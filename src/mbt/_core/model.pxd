@@ -94,6 +94,13 @@ cdef struct ParameterLayout:
     Py_ssize_t size
 
 
+# Everything that kernels read, from numbers. Both arrays must live as long as `p`.
+cdef void derive_numbers(
+    const Model* model, const ParameterLayout* layout, const double* parameters, double* derived,
+    Parameters[double]* p
+) noexcept nogil
+
+
 cdef class CompiledModel:
     cdef Model model
     cdef ParameterLayout layout

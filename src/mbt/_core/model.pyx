@@ -204,6 +204,13 @@ cdef class CompiledModel:
         return slice(start + width*index, start + width*(index + 1))
 
 
+cdef void derive_numbers(
+    const Model* model, const ParameterLayout* layout, const double* parameters, double* derived,
+    Parameters[double]* p
+) noexcept nogil:
+    derive_parameters[double](model, layout, EVERYTHING, parameters, derived, p)
+
+
 cdef class Derived:
     """Node frames, inertias in them, and the other arrays that kernels read."""
 
@@ -214,7 +221,7 @@ cdef class Derived:
         self._memory = PyMem_Malloc(count_derived(m)*sizeof(double))
         if self._memory == NULL:
             raise MemoryError
-        derive_parameters[double](m, &compiled.layout, EVERYTHING, x, <double*>self._memory, &self.parameters)
+        derive_numbers(m, &compiled.layout, x, <double*>self._memory, &self.parameters)
 
     def __dealloc__(self):
         PyMem_Free(self._memory)

@@ -5,7 +5,7 @@
 
 from mbt._core.force_elements cimport (
     acts_on_joint, calc_conservative_power_between, calc_forces_on_ends, calc_joint_conservative_force,
-    calc_joint_dissipative_force, calc_joint_potential_energy, calc_potential_energy_between, calc_singularity_between,
+    calc_joint_dissipative_force, calc_joint_potential_energy, calc_potential_energy_between,
 )
 from mbt._core.model cimport ForceElement, Model
 from mbt._core.records cimport Ends
@@ -247,25 +247,3 @@ cdef inline T calc_element_non_conservative_power(
     calc_forces_on_ends(e.type, constants + e.start, ends)
     power = dot6(ends.F_A, ends.V_WA) + dot6(ends.F_C, ends.V_WC)
     return power - calc_conservative_power_between(e.type, constants + e.start, ends)
-
-
-cdef inline int find_singular_element(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const double* constants,   # (all numbers of all force elements,)
-    const double* X_BF,        # (num_frames, 4, 4)
-    # In:
-    const double* X_WB,        # (num_bodies, 4, 4)
-) noexcept nogil:
-    """The first element whose force is undefined, or -1. NaN is not singular: it propagates."""
-    cdef int i
-    cdef const ForceElement* e
-    cdef Ends[double] ends
-    for i in range(model.num_force_elements):
-        e = &model.force_elements[i]
-        if not acts_on_joint(e.type):
-            set_ends[double](model, e, X_BF, X_WB, NULL, &ends)
-            if calc_singularity_between(e.type, constants + e.start, &ends) <= 0.0:
-                return i
-    return -1

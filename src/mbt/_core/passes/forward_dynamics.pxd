@@ -241,18 +241,19 @@ cdef inline void carry_dof_to_parent(const Articulated[T]* x, ArticulatedDof[T]*
 
 
 cdef inline void add_articulation_rows_to_parent(
-    const Articulated[double]* x, const ArticulatedDof[double]* dof, Articulated[double]* parent
+    const Articulated[T]* x, const ArticulatedDof[T]* dof, Articulated[T]* parent
 ) noexcept nogil:
     """Add I_A and Z + I_A bias to the parent's, rotated into P and shifted to its origin; less U U' / D, plus U u."""
-    cdef double Z[6]
+    cdef T Z[6]
     cdef int i
     calc_I_A_times(x, x.bias, Z)
     add_force_to_parent(x, Z, parent)
     for i in range(6):
         parent.Z[i] = parent.Z[i] + dof.U[i]*dof.u
-    add_articulation_rows(
-        x.X_PN.R, x.X_PN.p, x.A, x.B, x.C, dof.U, dof.D_inverse, parent.A, parent.B, parent.C
-    )
+    if T is double:  # no other comes here: rows are of doubles
+        add_articulation_rows(
+            x.X_PN.R, x.X_PN.p, x.A, x.B, x.C, dof.U, dof.D_inverse, parent.A, parent.B, parent.C
+        )
 
 
 cdef inline void add_articulation_to_parent(const Articulated[T]* x, Articulated[T]* parent) noexcept nogil:
