@@ -225,7 +225,7 @@ def test_an_error_inside_passes_and_changes_nothing() -> None:
         lambda: mbt.functional.inverse_dynamics(tree, q, context.v, np.zeros(7), out=out),
         lambda: tree.calc_non_conservative_power(context),
     ):
-        with pytest.raises(ZeroDivisionError, match=r"^mine$"):
+        with pytest.raises(ZeroDivisionError, match=r"^mine\b"):
             call()
     assert (forces.generalized_forces == 5.0).all()
     assert not forces.body_forces.any()
@@ -234,12 +234,19 @@ def test_an_error_inside_passes_and_changes_nothing() -> None:
     assert np.isfinite(tree.calc_inverse_dynamics(context, np.zeros(7))).all()
 
 
-@pytest.mark.parametrize("what", ["q", "v", "time"])
+@pytest.mark.parametrize("what", ["q", "v", "time", "actuation", "lock", "gravity", "mass"])
 def test_a_force_does_not_change_the_context_it_is_computed_for(what: str) -> None:
     """Forces would be of one state, and what they are added to of another."""
 
     def forces(context: Any, pc: Any, forces: Any) -> None:
-        setattr(context, what, 1.5 + getattr(context, what))
+        if what == "lock":
+            context.tree.joints[0].lock(context)
+        elif what == "mass":
+            context.tree.bodies[1].set_mass(context, 5.0)
+        elif what == "gravity":
+            context._set_weightless([1], True)
+        else:
+            setattr(context, what, 1.5 + getattr(context, what))
 
     model = faulty(forces=forces)
     for call in (model.tree.calc_forward_dynamics, model.tree.calc_non_conservative_power):
@@ -478,7 +485,7 @@ def test_an_impossible_pose_changes_nothing() -> None:
     before = results(model)
     with pytest.raises(mbt.MbtError, match=r"'telescope': Picky.do_calc_pose_in_body_frame"):
         model.context.set_numeric_parameter(model.telescope.place, [1.5, 0])
-    with pytest.raises(ZeroDivisionError, match=r"^mine$"):
+    with pytest.raises(ZeroDivisionError, match=r"^mine\b"):
         model.context.set_numeric_parameter(model.telescope.place, [2.5, 0])
     assert model.context.get_numeric_parameter(model.telescope.place).tolist() == [0.5, 0.3]
     for name, value in results(model).items():

@@ -231,7 +231,10 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     def _check_writeable(self) -> None:
         if not (self._value.flags.writeable and self._derivatives.flags.writeable):
-            raise ArgumentValueError("this AutoDiffArray is read-only: write into a copy()")
+            raise ArgumentValueError(
+                "this AutoDiffArray is read-only: write into a copy(), and into a Context as a whole, as in "
+                "context.q = ..."
+            )
 
     def _check_holds(self, entries: object, what: str) -> None:
         if isinstance(entries, AutoDiffArray) and entries.num_derivatives not in (0, self.num_derivatives):

@@ -64,6 +64,11 @@ class Numbers:
         """Return a copy of a rotation, (3, 3)."""
         return poses.as_rotation(value, name)
 
+    def known_values(self, array: Any) -> FloatArray:
+        """Return an array of doubles: the values, and zero where an entry has none."""
+        values: FloatArray = np.asarray(array, dtype=np.float64)
+        return values
+
     def scalar(self, entry: Any) -> float:
         """Return one entry of an array as a number of its own."""
         return float(entry)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,17 @@ import numpy.typing as npt
 from mbt.errors import ArgumentValueError
 
 __all__ = ["ReadOnlyArray"]
+
+
+def _writing(name: str) -> Callable[..., Any]:
+    method = getattr(np.ndarray, name)
+
+    @wraps(method)
+    def write(self: ReadOnlyArray, *args: Any, **kwargs: Any) -> Any:
+        self._check_writeable()
+        return method(self, *args, **kwargs)
+
+    return write
 
 
 class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
@@ -26,35 +39,20 @@ class ReadOnlyArray(np.ndarray[Any, np.dtype[np.float64]]):
                 "context.q = ..., or write into a copy()."
             )
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """Write, or tell how to."""
-        self._check_writeable()
-        super().__setitem__(key, value)
-
-    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
-        """Add in place, or tell how to."""
-        self._check_writeable()
-        return super().__iadd__(other)
-
-    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
-        """Subtract in place, or tell how to."""
-        self._check_writeable()
-        return super().__isub__(other)
-
-    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]
-        """Multiply in place, or tell how to."""
-        self._check_writeable()
-        return super().__imul__(other)
-
-    def __itruediv__(self, other: Any) -> Any:  # type: ignore[misc]
-        """Divide in place, or tell how to."""
-        self._check_writeable()
-        return super().__itruediv__(other)
-
-    def fill(self, value: Any) -> None:
-        """Fill, or tell how to write."""
-        self._check_writeable()
-        super().fill(value)
+    # What writes in place does so, or tells how to write.
+    __setitem__ = _writing("__setitem__")
+    __iadd__ = _writing("__iadd__")
+    __isub__ = _writing("__isub__")
+    __imul__ = _writing("__imul__")
+    __itruediv__ = _writing("__itruediv__")
+    __ifloordiv__ = _writing("__ifloordiv__")
+    __imod__ = _writing("__imod__")
+    __ipow__ = _writing("__ipow__")
+    __imatmul__ = _writing("__imatmul__")
+    fill = _writing("fill")
+    sort = _writing("sort")
+    partition = _writing("partition")
+    put = _writing("put")
 
     def __array_wrap__(
         self, array: npt.NDArray[Any], context: object = None, return_scalar: bool = False

@@ -15,7 +15,8 @@ from mbt._core.variants import Quantity
 from mbt.autodiff.array import AutoDiffArray
 from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
 from mbt.math import arrays
-from mbt.math.arrays import Shape
+from mbt.math.arrays import FloatArray, Shape
+from mbt.math.read_only import ReadOnlyArray
 from mbt.scalars.scalar_arrays import ScalarArrays
 from mbt.symbolic import ScalarType
 
@@ -115,6 +116,18 @@ class ObjectArrays(ScalarArrays):
         """Return nothing: objects need not have a value."""
         return
 
+    def known_values(self, array: Any) -> FloatArray:
+        """Return the values of numbers, and zero for each symbol."""
+        entries = _operand(array)
+        values = np.array([_value_of(entry) for entry in entries.flat])
+        return values.reshape(entries.shape)
+
+    def _checked_number(self, value: object, name: str, check: Any) -> Any:
+        # Of a plain number the value is known.
+        if isinstance(value, (int, float, np.number)):
+            check(value, name)
+        return self.as_float(value, name)
+
     def scalar(self, entry: Any) -> Any:
         """Return one entry; plain numbers become objects of the scalar."""
         if isinstance(entry, (float, np.floating)):
@@ -162,7 +175,7 @@ class ObjectArrays(ScalarArrays):
     def frozen(self, view: Any) -> Any:
         """Return a read-only array."""
         view.flags.writeable = False
-        return view
+        return view.view(ReadOnlyArray)
 
     def add(self, total: Any, addend: Any) -> Any:
         """Add in place."""
@@ -212,6 +225,14 @@ class ObjectArrays(ScalarArrays):
     ) -> Any:
         """Return a quantity."""
         return engine.evaluate(context, quantity, index, x)
+
+
+def _value_of(entry: Any) -> float:
+    """Return the value of a number, and zero for what has none."""
+    try:
+        return float(entry)
+    except Exception:  # Each package has its own errors for symbols.
+        return 0.0
 
 
 def _operand(value: Any) -> Any:

@@ -13,6 +13,7 @@ from mbt.errors import (
     NotFinalizedError,
 )
 from mbt.math.arrays import as_index
+from mbt.tree.hooks import call_hook
 from mbt.tree.indices import (
     AbstractParameterIndex,
     DiscreteStateIndex,
@@ -24,7 +25,7 @@ from mbt.tree.indices import (
 from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from typing_extensions import Self
 
@@ -36,7 +37,6 @@ __all__ = [
     "as_name",
     "call_constructor",
     "check_element",
-    "elements_among",
 ]
 
 ResultT = TypeVar("ResultT")
@@ -165,17 +165,17 @@ class MultibodyElement:
     def declare_parameters(self) -> None:
         """Declare the parameters of this element. ``finalize()`` calls it; users do not."""
         self._declarations("declare_parameters")
-        self.do_declare_parameters()
+        call_hook(self, "do_declare_parameters")
 
     def declare_discrete_states(self) -> None:
         """Declare the discrete state of this element. ``finalize()`` calls it; users do not."""
         self._declarations("declare_discrete_states")
-        self.do_declare_discrete_state()
+        call_hook(self, "do_declare_discrete_state")
 
     def declare_cache_entries(self) -> None:
         """Declare the cache entries of this element. ``finalize()`` calls it; users do not."""
         self._declarations("declare_cache_entries")
-        self.do_declare_cache_entries()
+        call_hook(self, "do_declare_cache_entries")
 
     def set_default_parameters(self, parameters: Parameters) -> None:
         """Write the defaults of the parameters of this element into `parameters`."""
@@ -183,7 +183,7 @@ class MultibodyElement:
             raise ArgumentTypeError(
                 f"{self._label}: parameters: expected Parameters, got {type(parameters).__name__}"
             )
-        self.do_set_default_parameters(parameters)
+        call_hook(self, "do_set_default_parameters", parameters)
 
     def declare_numeric_parameter(self, model_vector: object) -> NumericParameterIndex:
         """Declare a vector as parameter; to be called in `do_declare_parameters`.
@@ -264,7 +264,7 @@ class MultibodyElement:
         prerequisites : iterable of str and CacheEntry, optional
             What it depends on: any of ``"time"``, ``"q"``, ``"v"``, ``"parameters"``, ``"inputs"`` and
             ``"discrete_state"``, and cache entries that were declared before. A change of anything else
-            keeps the result. All six unless given.
+            keeps the result. All six unless given. Locks, and whom gravity spares, count as parameters.
 
         Returns
         -------
@@ -421,15 +421,6 @@ def call_constructor(
             form = inspect.Signature(accepted)
             raise ArgumentTypeError(f"{class_name}: expected {class_name}{form}, but {error}") from None
         raise
-
-
-def elements_among(element: MultibodyElement) -> Iterator[tuple[MultibodyElement, str]]:
-    """Yield the elements among the attributes of an element, also in lists and the like, with their names."""
-    for name, value in vars(element).items():
-        values = value.values() if isinstance(value, dict) else value
-        for entry in values if isinstance(value, (dict, list, tuple, set)) else [value]:
-            if isinstance(entry, MultibodyElement):
-                yield entry, name
 
 
 def check_element(element: object, element_type: type[Any], argument: str) -> None:

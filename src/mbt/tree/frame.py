@@ -16,6 +16,7 @@ from mbt.math.poses import as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import call_constructor
 from mbt.tree.frame_acceleration import FrameAcceleration
+from mbt.tree.hooks import call_hook
 from mbt.tree.indices import FrameIndex
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Frame(FrameAcceleration):
     def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
         """Return the rotation R_BF of this frame F in its body frame B, with the parameters of `context`."""
         if self._is_user_defined:
-            R_BF = self.do_calc_rotation_matrix_in_body_frame(self._parameters_of(context))
+            R_BF = call_hook(self, "do_calc_rotation_matrix_in_body_frame", self._parameters_of(context))
             return numbers_of(self, context).as_rotation(
                 R_BF, self._what("do_calc_rotation_matrix_in_body_frame")
             )
@@ -171,7 +172,7 @@ class Frame(FrameAcceleration):
         """Return the pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
         X = numbers_of(self, context).as_pose(X_FQ, "X_FQ")
         if self._is_user_defined:
-            X_BQ = self.do_calc_offset_pose_in_body(self._parameters_of(context), X)
+            X_BQ = call_hook(self, "do_calc_offset_pose_in_body", self._parameters_of(context), X)
             return numbers_of(self, context).as_pose(X_BQ, self._what("do_calc_offset_pose_in_body"))
         return self.calc_pose_in_body_frame(context) @ X
 
@@ -179,7 +180,7 @@ class Frame(FrameAcceleration):
         """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
         R = numbers_of(self, context).as_rotation(R_FQ, "R_FQ")
         if self._is_user_defined:
-            R_BQ = self.do_calc_offset_rotation_matrix_in_body(self._parameters_of(context), R)
+            R_BQ = call_hook(self, "do_calc_offset_rotation_matrix_in_body", self._parameters_of(context), R)
             return numbers_of(self, context).as_rotation(
                 R_BQ, self._what("do_calc_offset_rotation_matrix_in_body")
             )
@@ -328,7 +329,7 @@ class Frame(FrameAcceleration):
 
     def _calc_user_pose(self, parameters: Parameters, numbers: Numbers = DOUBLES) -> FloatArray:
         """Return the pose X_BF that a subclass computes, checked."""
-        X_BF = self.do_calc_pose_in_body_frame(parameters)
+        X_BF = call_hook(self, "do_calc_pose_in_body_frame", parameters)
         pose: FloatArray = numbers.as_pose(X_BF, self._what("do_calc_pose_in_body_frame"))
         return pose
 
@@ -353,7 +354,8 @@ class Frame(FrameAcceleration):
 
     def _default_pose_of_base(self) -> FloatArray:
         """Return the default pose X_BF of a frame without an offset."""
-        return as_pose(self.do_get_fixed_pose_in_body_frame(), self._what("do_get_fixed_pose_in_body_frame"))
+        X_BF = call_hook(self, "do_get_fixed_pose_in_body_frame")
+        return as_pose(X_BF, self._what("do_get_fixed_pose_in_body_frame"))
 
     def _pose_of_base(self, context: ContextCore) -> FloatArray:
         """Return the pose X_BF of a frame without an offset."""

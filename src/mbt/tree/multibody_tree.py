@@ -434,12 +434,15 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
             When joints close a loop, or a mobilizer added with `add_mobilizer` works towards World. The tree
             then remains as it was; also when an element written in Python raises an error in what it
             declares.
+        ForeignElementError
+            When an element written in Python has come to refer to one of another tree, or of none.
         """
         if self._plan is not None:
             raise AlreadyFinalizedError(
                 "finalize: the tree is finalized already. Call it once, when everything is added."
             )
         self._check_can_change("finalize")
+        self._elements.check_user_elements()
         plan = make_plan(self._elements)
         declarations = self._declare()
         self._compile(**make_arrays(self._elements, plan, declarations.default_parameters()))

@@ -19,12 +19,14 @@ from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementErro
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
-from mbt.tree.element import MultibodyElement, elements_among
+from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements import ForceElement
 from mbt.tree.frame import Frame
+from mbt.tree.hooks import call_hook
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
+from mbt.tree.references import elements_among, slots_of
 from mbt.tree.registry import ElementRegistry
 
 if TYPE_CHECKING:
@@ -184,7 +186,7 @@ def copy_tree(
     vars(twin).update(attributes)
     for element in own_way:
         variant = element_of(twin, collection_of(element), element._index)
-        _become(variant, element, element.do_clone_to_scalar(twin))  # type: ignore[attr-defined]
+        _become(variant, element, call_hook(element, "do_clone_to_scalar", twin))
     return twin
 
 
@@ -287,15 +289,9 @@ def _become(variant: MultibodyElement, original: MultibodyElement, clone: Any) -
         )
     vars(clone).update(_OwnAttributes(variant).attributes, _tree=tree, _index=original._index)
     variant.__dict__ = clone.__dict__
-    for name in _slots_of(kind):
+    for name in slots_of(kind):
         if hasattr(clone, name):
             setattr(variant, name, getattr(clone, name))
-
-
-def _slots_of(kind: type[Any]) -> list[str]:
-    slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
-    names = [name for s in slots for name in ((s,) if isinstance(s, str) else s)]
-    return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
 def _raw_state(element: MultibodyElement) -> Any:

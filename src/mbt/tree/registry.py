@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
@@ -18,6 +18,7 @@ from mbt.tree.indices import default_model_instance, world_model_instance
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
+from mbt.tree.references import elements_among
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -131,8 +132,7 @@ class ElementRegistry:
         """Add a force element."""
         self._check_is_new(element)
         _check_force_methods(element)
-        for needed, argument in element._needs():
-            self.check_is_owned(needed, f"{type(element).__name__}: {argument}")
+        self.check_needs(element, element._needs())
         if isinstance(element, UniformGravityFieldElement):
             self._check_gravity(element)
         element._name = self._checked_name(element, self.force_elements)
@@ -161,6 +161,17 @@ class ElementRegistry:
             self._own(mobilizer, self.mobilizers)
 
     # Checks.
+
+    def check_user_elements(self) -> None:
+        """Check what elements written in Python refer to: it may have changed since they were added."""
+        for element in (*self.frames, *self.force_elements):
+            if element._is_user_defined:
+                self.check_needs(element, elements_among(element))
+
+    def check_needs(self, element: MultibodyElement, needs: Iterable[tuple[MultibodyElement, str]]) -> None:
+        """Check that all that an element refers to belongs to this tree; see `check_is_owned`."""
+        for needed, name in needs:
+            self.check_is_owned(needed, f"{type(element).__name__}: {name}")
 
     def check_is_owned(self, element: MultibodyElement, needed_by: str) -> None:
         """Check that an element belongs to this tree.
@@ -239,6 +250,8 @@ class ElementRegistry:
                 f"do_calc_pose_in_body_frame(self, parameters), got {frame!r}"
             )
         self.check_is_owned(frame.body, frame._label)
+        if frame._is_user_defined:
+            self.check_needs(frame, elements_among(frame))
 
     def _checked_name(
         self,
@@ -286,25 +299,32 @@ class ElementRegistry:
         return graph
 
 
+_FORCE_METHODS = (
+    "do_calc_and_add_force_contribution",
+    "do_calc_potential_energy",
+    "do_calc_conservative_power",
+    "do_calc_non_conservative_power",
+)
+
+
 def _check_force_methods(element: ForceElement) -> None:
-    """Check that the forces of an element are computed where it says.
+    """Check that the forces of an element are computed where it says, and its energy too.
 
     Raises
     ------
     ArgumentTypeError
         When a subclass of `ForceElement` has no method for its forces, or a subclass of an element that mbt
-        computes itself has one, which nobody would call.
+        computes itself has methods that nobody would call.
     """
-    is_overridden = (
-        type(element).do_calc_and_add_force_contribution
-        is not ForceElement.do_calc_and_add_force_contribution
-    )
+    own = [name for name in _FORCE_METHODS if element._overrides(name)]
     name = type(element).__name__
-    method = "do_calc_and_add_force_contribution(self, context, pc, vc, forces)"
-    if element._is_user_defined and not is_overridden:
-        raise ArgumentTypeError(f"add_force_element: expected {name} to have a method {method}")
-    if is_overridden and not element._is_user_defined:
+    if element._is_user_defined and _FORCE_METHODS[0] not in own:
         raise ArgumentTypeError(
-            f"add_force_element: {name} has a method {method}, which is never called: the forces of its base "
-            "class are computed by compiled code. Derive it from mbt.ForceElement."
+            f"add_force_element: expected {name} to have a method "
+            f"{_FORCE_METHODS[0]}(self, context, pc, vc, forces)"
+        )
+    if own and not element._is_user_defined:
+        raise ArgumentTypeError(
+            f"add_force_element: {name} has a method {own[0]}(), which is never called: the forces and the "
+            "energy of its base class are computed by compiled code. Derive it from mbt.ForceElement."
         )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, StaleCacheError
 from mbt.tree.context_access import check_context
-from mbt.tree.element import MultibodyElement, elements_among
+from mbt.tree.element import MultibodyElement
+from mbt.tree.hooks import call_hook
 from mbt.tree.indices import ForceElementIndex
+from mbt.tree.references import elements_among
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -129,7 +131,7 @@ class ForceElement(MultibodyElement):
         check_context(self, context)
         pc = self.parent_tree._position_of(context, pc)
         with context._exclusive():
-            energy = self.do_calc_potential_energy(context, pc)
+            energy = call_hook(self, "do_calc_potential_energy", context, pc)
         checked: float = self._number(context, "do_calc_potential_energy", energy)
         return checked
 
@@ -152,7 +154,7 @@ class ForceElement(MultibodyElement):
         tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
         with context._exclusive():
-            power = self.do_calc_conservative_power(context, pc, vc)
+            power = call_hook(self, "do_calc_conservative_power", context, pc, vc)
         checked: float = self._number(context, "do_calc_conservative_power", power)
         return checked
 
@@ -178,7 +180,7 @@ class ForceElement(MultibodyElement):
         tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
         with context._exclusive():
-            power = self.do_calc_non_conservative_power(context, pc, vc)
+            power = call_hook(self, "do_calc_non_conservative_power", context, pc, vc)
         checked: float = self._number(context, "do_calc_non_conservative_power", power)
         return checked
 
@@ -218,7 +220,7 @@ class ForceElement(MultibodyElement):
         velocity and in time. In doubles a method that cannot compute in `mbt.autodiff.AutoDiffArray`, or has
         no finite derivatives there, is differentiated by central differences, good for eight digits.
         """
-        if type(self).do_calc_potential_energy is ForceElement.do_calc_potential_energy:
+        if not self._overrides("do_calc_potential_energy"):
             return context._zero
         return -context._rate_of_energy(self)
 
@@ -285,6 +287,11 @@ class ForceElement(MultibodyElement):
         """Whether its forces are computed in Python."""
         return True
 
+    def _overrides(self, method: str) -> bool:
+        """Return whether this element, or its class, has its own method of this name."""
+        own = getattr(self, method)
+        return getattr(own, "__func__", own) is not getattr(ForceElement, method)
+
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
         """Return the elements that must be of the same tree, each with the name it has here."""
         return elements_among(self)
@@ -292,17 +299,17 @@ class ForceElement(MultibodyElement):
     def _own_forces(self, context: Any, pc: PositionKinematicsCache, vc: VelocityKinematicsCache) -> Any:
         """Return the forces of this element alone, as a subclass computes them."""
         forces = context._new_forces()
-        before = context._serials[:4]  # Of time, q, v and parameters.
-        result: object = self.do_calc_and_add_force_contribution(context, pc, vc, forces)  # type: ignore[func-returns-value]
+        before = context._serials
+        result = call_hook(self, "do_calc_and_add_force_contribution", context, pc, vc, forces)
         if result is not None:
             raise ArgumentTypeError(
                 f"{self._label}: {type(self).__name__}.do_calc_and_add_force_contribution: expected forces "
                 f"added into `forces` and no result, got {type(result).__name__}"
             )
-        if context._serials[:4] != before:
+        if context._serials != before:
             raise StaleCacheError(
                 f"{self._label}: {type(self).__name__}.do_calc_and_add_force_contribution: it changed the "
-                "Context that forces are computed for, and pc and vc are stale now. Use a changed "
+                "Context that forces are computed for: what was computed before is stale now. Use a changed "
                 "context.clone() instead."
             )
         return forces

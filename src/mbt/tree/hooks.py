@@ -1,0 +1,83 @@
+"""Calls of methods that users write: an error inside tells whose it is, and none asks for itself forever."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from mbt.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from mbt.tree.element import MultibodyElement
+
+__all__ = ["add_note", "call_hook"]
+
+# Far more than elements need that compute with each other.
+_MAX_DEPTH = 16
+
+
+class _Calls(threading.local):
+    """How many calls of hooks are within each other in this thread."""
+
+    depth = 0
+
+
+_calls = _Calls()
+
+
+def call_hook(element: MultibodyElement, method: str, *args: Any) -> Any:
+    """Call a method of an element that its class, written by a user, may override.
+
+    Parameters
+    ----------
+    element : MultibodyElement
+        The element.
+    method : str
+        Name of the method.
+    *args
+        Its arguments.
+
+    Raises
+    ------
+    ArgumentValueError
+        When the method asks, on the way, for what includes its own result.
+    Exception
+        Whatever the method raises, with a note of the element and the method.
+    """
+    where = f"{element._label}: {type(element).__name__}.{method}"
+    if _calls.depth >= _MAX_DEPTH:
+        raise ArgumentValueError(
+            f"{where} asks for what its own result is part of: accelerations and the forces of all elements "
+            "include those of this element. Compute with context.q, context.v, pc and vc."
+        )
+    _calls.depth += 1
+    try:
+        return getattr(element, method)(*args)
+    except Exception as error:
+        add_note(error, f"in {where}()")
+        raise
+    finally:
+        _calls.depth -= 1
+
+
+class _NoteError(Exception):
+    """Stands for a note in the tracebacks of Python 3.10, which has none."""
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Add a note to an error, once; its type and arguments remain."""
+    if note in getattr(error, "__notes__", ()):
+        return
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+    else:
+        _chain_note(error, note)
+
+
+def _chain_note(error: BaseException, note: str) -> None:
+    """Add a note that a traceback shows as what happened before the error."""
+    error.__notes__ = [*getattr(error, "__notes__", ()), note]
+    first = error
+    while (before := first.__cause__ or first.__context__) is not None:
+        first = before
+    first.__context__ = _NoteError(note)

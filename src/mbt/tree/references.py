@@ -1,0 +1,63 @@
+"""Which other elements the attributes of an element refer to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from mbt.tree.element import MultibodyElement
+
+__all__ = ["elements_among", "slots_of"]
+
+
+def elements_among(element: MultibodyElement) -> Iterator[tuple[MultibodyElement, str]]:
+    """Yield the other elements among the attributes of an element, each with the name of the attribute.
+
+    Also those in lists, dictionaries, data classes and the like, however deep. What objects of other classes
+    hold is their own affair.
+    """
+    for name, value in _attributes(element).items():
+        seen: dict[int, Any] = {}
+        rest = [value]
+        while rest:
+            part = rest.pop()
+            if isinstance(part, MultibodyElement):
+                if part is not element:
+                    yield part, name
+            elif id(part) not in seen:
+                # Kept, so that no other object has its id.
+                seen[id(part)] = part
+                rest.extend(_parts(part))
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return what a container holds; nothing for anything else."""
+    if isinstance(value, (list, tuple, set, frozenset, deque)):
+        return list(value)
+    if isinstance(value, Mapping):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return list(value.flat)
+    if isinstance(value, SimpleNamespace) or (
+        dataclasses.is_dataclass(value) and not isinstance(value, type)
+    ):
+        return list(_attributes(value).values())
+    return []
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object, those in slots too."""
+    in_slots = {name: getattr(value, name) for name in slots_of(type(value)) if hasattr(value, name)}
+    return {**getattr(value, "__dict__", {}), **in_slots}
+
+
+def slots_of(kind: type[Any]) -> list[str]:
+    """Return the names of the attributes that a class keeps in slots."""
+    slots = [vars(base).get("__slots__", ()) for base in kind.__mro__]
+    names = [name for s in slots for name in ((s,) if isinstance(s, str) else s)]
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
