@@ -11,7 +11,8 @@ import numpy as np
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
 from mbt.math.arrays import FloatArray, as_index
 from mbt.math.numbers import Numbers
-from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters
+from mbt.tree.hooks import add_note
+from mbt.tree.parameters import CacheEntry, Declarations, Parameters
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DeclaredValues"]
 
-_INPUTS = SOURCES.index("inputs")
 _NOT_COMPUTED = (None, None)
 
 
@@ -184,6 +184,9 @@ class DeclaredValues:
         try:
             with context._exclusive():
                 value = entry.calc(context)
+        except Exception as error:
+            add_note(error, f"in {entry!r}")
+            raise
         finally:
             self._computing.pop()
         if isinstance(value, np.ndarray):
@@ -193,11 +196,20 @@ class DeclaredValues:
 
     def _serials(self, context: Context, entry: CacheEntry) -> tuple[int, ...] | None:
         """Return the serial numbers of what an entry depends on; None when that may change unseen."""
-        serials = [*context._serials[: _INPUTS + 1], self.discrete_serial]
         # The arrays of the applied forces can be written into.
         if "inputs" in entry.sources and context._has_applied_forces:
             return None
-        return tuple(serials[SOURCES.index(source)] for source in entry.sources)
+        time, q, v, parameters, inputs, switches = context._serials
+        serials = {
+            "time": (time,),
+            "q": (q,),
+            "v": (v,),
+            # A lock, and whom gravity spares, are settings of elements too.
+            "parameters": (parameters, switches),
+            "inputs": (inputs,),
+            "discrete_state": (self.discrete_serial,),
+        }
+        return tuple(serial for source in entry.sources for serial in serials[source])
 
     # For all of them.
 
