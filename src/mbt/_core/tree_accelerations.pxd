@@ -14,7 +14,7 @@ cdef class ForwardAccelerations:
 
 cdef class TreeAccelerations(TreeJacobians):
     cdef object _joint_ends                         # (num_joints, 2) int32: child frame, node of the mobilizer
-    cdef AccelerationKinematicsCache accelerations(self, ContextCore c)
+    cdef AccelerationKinematicsCache accelerations(self, ContextCore c, tuple user)
     cdef object joint_ends(self)
     cdef void move_reaction(
         self, PositionKinematicsCache pc, int frame_Jc, int node, const double* F_BMo_W, double* F_CJc_Jc) noexcept

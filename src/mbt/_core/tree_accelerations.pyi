@@ -36,6 +36,7 @@ class TreeAccelerations(TreeJacobians):
             When no mass resists a degree of freedom.
         """
 
+    def _find_massless_dofs(self, context: ContextCore) -> list[int]: ...
     def eval_body_spatial_acceleration_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray:
         """Return the spatial acceleration A_WB of a body by forward dynamics, (6,) [rad/s^2, m/s^2].
 

@@ -8,7 +8,7 @@ from mbt._core.context cimport (
     AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
 )
 from mbt._core.door cimport adopt, data, new1, out2, size
-from mbt._core.model cimport Derived, Model
+from mbt._core.model cimport Derived, Model, Switches
 from mbt._core.spatial cimport add_shifted_force, rotate_inverse4
 from mbt._core.tree_jacobians cimport TreeJacobians
 
@@ -47,7 +47,8 @@ cdef class TreeAccelerations(TreeJacobians):
 
         They are those of `calc_forward_dynamics` without arguments: force elements, joint damping,
         ``context.actuation`` and ``context.applied_forces`` act. They are computed again when any of that, q, v, the
-        time, a parameter or a lock of the Context has changed.
+        time, a parameter or a lock of the Context has changed, and in each call when the tree has force elements that
+        users wrote: nobody but these knows what they read.
 
         Parameters
         ----------
@@ -67,23 +68,28 @@ cdef class TreeAccelerations(TreeJacobians):
         cdef ContextCore c = self.own(context)
         if c._methods is not None:
             return c._methods.eval_acceleration_kinematics(c)
-        return self.accelerations(c)
+        return self.accelerations(c, self.user_inputs(c))
 
-    cdef AccelerationKinematicsCache accelerations(self, ContextCore c):
+    cdef AccelerationKinematicsCache accelerations(self, ContextCore c, tuple user):
+        """Accelerations under all forces, those of `user_inputs` among them. With any of these nothing is kept."""
         cdef ForwardAccelerations entry
         body_forces = generalized_forces = None
         if c._applied_forces is not None:
             body_forces, generalized_forces = self.arrays_of(
                 &c.compiled.model, c._applied_forces, "context.applied_forces"
             )
-        if c._forward_accelerations is not None:
+        if c._forward_accelerations is not None and not user:
             entry = c._forward_accelerations
             if entry.belongs_to(c, body_forces, generalized_forces):
                 return entry.cache
-        vdot = self.calc_forward_dynamics(c)
+        cdef tuple applied = () if body_forces is None else ((body_forces, generalized_forces),)
+        vdot = new1(c.compiled.model.num_velocities)
+        self.solve_forward_dynamics(c, None, applied + user, vdot)
         entry = ForwardAccelerations()
         entry.cache = AccelerationKinematicsCache(self.calc_spatial_accelerations_from_vdot(c, vdot), vdot)
         entry.cache.is_of_context = True
+        if user:
+            return entry.cache
         entry.time_serial = c.time_serial
         entry.switch_serial = c.switch_serial
         entry.q_serial = c.q_serial
@@ -95,6 +101,28 @@ cdef class TreeAccelerations(TreeJacobians):
         c._forward_accelerations = entry
         return entry.cache
 
+    def _find_massless_dofs(self, context):
+        """Indices in v of all dofs that no mass resists, but those that are locked; of the values of any scalar."""
+        cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        cdef Derived derived = c.derived()
+        cdef int singular = 0
+        locked = c._locked_dofs().astype(np.intc)
+        tau = np.zeros(m.num_velocities)
+        vdot = new1(m.num_velocities)
+        cdef Switches switches = c.switches
+        switches.locked = <const int*>cnp.PyArray_DATA(locked)
+        # One after the other: what a pivot of zero leaves inboard means nothing.
+        found = []
+        while singular >= 0:
+            singular = kernels.forward_dynamics(
+                m, &derived.parameters, &switches, c.q_data, c.v_data, data(tau), kernels.get_work(m, 0), data(vdot)
+            )
+            if singular >= 0:
+                found.append(singular)
+                locked[singular] = 1
+        return found[::-1]
+
     def eval_body_spatial_acceleration_in_world(self, context, body):
         """Return the spatial acceleration A_WB of a body by forward dynamics, (6,) [rad/s^2, m/s^2].
 
@@ -104,7 +132,7 @@ cdef class TreeAccelerations(TreeJacobians):
         if c._methods is not None:
             return c._methods.eval_body_spatial_acceleration_in_world(c, body)
         from mbt.context.checks import body_node_index
-        return self.accelerations(c).A_WB[body_node_index(self, body)]
+        return self.accelerations(c, self.user_inputs(c)).A_WB[body_node_index(self, body)]
 
     def _calc_frame_acceleration(self, context, frame_F, frame_M, frame_E, str name_M, str name_E):
         """A_MF_E, (6,), by forward dynamics. The names are those of the arguments in messages."""
@@ -115,7 +143,7 @@ cdef class TreeAccelerations(TreeJacobians):
         cdef int f = self.frame(frame_F, "frame_F")
         cdef int a = self.frame(frame_M, name_M)
         cdef int e = self.frame(frame_E, name_E)
-        cdef AccelerationKinematicsCache ac = self.accelerations(c)
+        cdef AccelerationKinematicsCache ac = self.accelerations(c, self.user_inputs(c))
         cdef PositionKinematicsCache pc = c.position()
         cdef VelocityKinematicsCache vc = c.velocity()
         cdef double[16] X_WE
@@ -175,12 +203,11 @@ cdef class TreeAccelerations(TreeJacobians):
         body_forces = None
         if c._applied_forces is not None:
             body_forces = self.arrays_of(m, c._applied_forces, "context.applied_forces")[0]
-        cdef AccelerationKinematicsCache ac = self.accelerations(c)
+        # Once: accelerations and reactions are those of the same forces.
+        cdef tuple user = self.user_inputs(c)
+        cdef AccelerationKinematicsCache ac = self.accelerations(c, user)
         cdef PositionKinematicsCache pc = c.position()
         cdef VelocityKinematicsCache vc = c.velocity()
-        F_user = None
-        if self._user_force_elements is not None:
-            F_user = self.user_forces(c, pc, vc)[0]
         cdef Derived derived = c.derived()
         self.check_elements(m, derived, pc)
         cdef Py_ssize_t nb = m.num_bodies
@@ -192,7 +219,7 @@ cdef class TreeAccelerations(TreeJacobians):
         # Forces on dofs are pairs of forces between two bodies, and pass through the joint that they act on.
         memset(F_applied, 0, (12*nb + m.num_velocities)*sizeof(double))
         self.add_element_forces(c, derived, pc, vc, F_applied, tau)
-        for forces in (F_user, body_forces):
+        for forces in (user[0][0] if user else None, body_forces):
             if forces is not None:
                 for j in range(6*nb):
                     F_applied[j] += data(forces)[j]

@@ -359,22 +359,26 @@ cdef class TreeDynamics(TreeKinematics):
         if c._methods is not None:
             return c._methods.calc_forward_dynamics(c, tau_applied, external_forces, out=out)
         cdef const Model* m = &c.compiled.model
-        cdef Py_ssize_t nb = m.num_bodies
-        cdef Py_ssize_t nv = m.num_velocities
-        cdef int singular
         if tau_applied is not None:
-            tau_applied = in1(tau_applied, "tau_applied", nv)
-        vdot = out1(out, "out", nv)
+            tau_applied = in1(tau_applied, "tau_applied", m.num_velocities)
+        vdot = out1(out, "out", m.num_velocities)
         cdef tuple inputs = ()
         if external_forces is not None:
             inputs += (self.arrays_of(m, external_forces, "external_forces"),)
         if c._applied_forces is not None:
             inputs += (self.arrays_of(m, c._applied_forces, "context.applied_forces"),)
+        self.solve_forward_dynamics(c, tau_applied, inputs + self.user_inputs(c), vdot)
+        return vdot
+
+    cdef int solve_forward_dynamics(self, ContextCore c, object tau_applied, tuple inputs, object vdot) except -1:
+        """Fill `vdot`: force elements, actuation and `inputs` act, pairs of body forces and generalized forces."""
+        cdef const Model* m = &c.compiled.model
+        cdef Py_ssize_t nb = m.num_bodies
+        cdef Py_ssize_t nv = m.num_velocities
+        cdef int singular
         cdef bint with_forces = len(inputs) > 0 or self.acts_on_bodies(c)
         cdef PositionKinematicsCache pc = c.position() if with_forces else None
-        cdef VelocityKinematicsCache vc = c.velocity() if self.forces_need_velocities(c) else None
-        if self._user_force_elements is not None:
-            inputs += (self.user_forces(c, pc, vc),)
+        cdef VelocityKinematicsCache vc = c.velocity() if m.num_elements_between else None
         cdef Derived derived = c.derived()
         if with_forces:
             self.check_elements(m, derived, pc)
@@ -405,7 +409,7 @@ cdef class TreeDynamics(TreeKinematics):
             from mbt.context.checks import raise_massless_dof
             raise_massless_dof(self, singular)
         memcpy(data(vdot), result, nv*sizeof(double))
-        return vdot
+        return 0
 
     def calc_force_elements_contribution(self, context, forces, *, pc=None, vc=None):
         """Overwrite `forces` with those of all force elements and of joint damping, without actuation.
@@ -491,6 +495,12 @@ cdef class TreeDynamics(TreeKinematics):
                 from mbt.context.checks import raise_singular_element
                 raise_singular_element(self, singular)
         return 0
+
+    cdef tuple user_inputs(self, ContextCore c):
+        """The sum of the forces of elements written by users: none, or one pair as `user_forces` returns it."""
+        if self._user_force_elements is None:
+            return ()
+        return (self.user_forces(c, c.position(), c.velocity()),)
 
     cdef tuple user_forces(self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc):
         """Body forces and generalized forces of the elements written by users. Runs Python code."""

@@ -142,7 +142,7 @@ cdef class TreeMass(TreeAccelerations):
         cdef double[3] p_WScm
         masses = self.selected_masses(c.derived(), model_instances)
         cdef double mass = self.positive_mass(c, masses, model_instances, p_WScm)
-        cdef AccelerationKinematicsCache ac = self.accelerations(c)
+        cdef AccelerationKinematicsCache ac = self.accelerations(c, self.user_inputs(c))
         self.center_of_mass_acceleration(c, masses, mass, data(ac.A_WB), data(acceleration))
         return acceleration
 

@@ -178,22 +178,29 @@ class ScalarDynamics(ScalarKinematics):
         ):
             tau = np.zeros(self.tree.num_velocities) if tau_applied is None else tau_applied
             return c._run(_FORWARD_DYNAMICS, tau, "tau_applied", out=out)
-        nv = self.tree.num_velocities
         numbers = self._numbers
         if tau_applied is None:
-            tau = numbers.zeros((nv,))
+            tau = numbers.zeros((self.tree.num_velocities,))
         else:
-            tau = numbers.as_float_array(tau_applied, "tau_applied", (nv,))
+            tau = numbers.as_float_array(tau_applied, "tau_applied", (self.tree.num_velocities,))
         pairs = [] if external_forces is None else [self._external(c, external_forces, "external_forces")]
-        if c._has_applied_forces:
-            pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
-        F, tau_forces = self._sum_of_forces(pairs + self._user_forces(c))
+        return self._solve_forward_dynamics(c, tau, pairs + self._applied(c) + self._user_forces(c), out)
+
+    def _applied(self, c: Any) -> list[tuple[Any, Any]]:
+        """Return the applied forces of a Context: none or one pair of arrays."""
+        if not c._has_applied_forces:
+            return []
+        return [self._forces_of(c, c.applied_forces, "context.applied_forces")]
+
+    def _solve_forward_dynamics(self, c: Any, tau: Any, pairs: list[tuple[Any, Any]], out: Any = None) -> Any:
+        """Return the accelerations under force elements, actuation, and pairs of other forces."""
+        F, tau_forces = self._sum_of_forces(pairs)
         if F is not None:
             tau = tau + self._generalized(c, F, tau_forces)
         if c._has_actuation:
             dofs = [actuator.joint.velocity_start for actuator in self.tree.joint_actuators]
-            tau = numbers.add_at(tau, dofs, c.actuation)
-        return c._result(out, (nv,), Quantity.FORWARD_DYNAMICS, tau)
+            tau = self._numbers.add_at(tau, dofs, c.actuation)
+        return c._result(out, (self.tree.num_velocities,), Quantity.FORWARD_DYNAMICS, tau)
 
     def calc_force_elements_contribution(self, c: Any, forces: Any, *, pc: Any = None, vc: Any = None) -> Any:
         self._forces_of(c, forces, "forces")
@@ -208,13 +215,19 @@ class ScalarDynamics(ScalarKinematics):
     # Accelerations by forward dynamics.
 
     def eval_acceleration_kinematics(self, c: Any) -> Any:
+        return self._accelerations(c, self._user_forces(c))
+
+    def _accelerations(self, c: Any, user: list[tuple[Any, Any]]) -> ScalarAccelerationKinematics:
+        """Return the accelerations under all forces, those of `_user_forces` among them."""
+        applied = self._applied(c)
 
         def compute() -> ScalarAccelerationKinematics:
-            vdot = self.calc_forward_dynamics(c)
+            zeros = self._numbers.zeros((self.tree.num_velocities,))
+            vdot = self._solve_forward_dynamics(c, zeros, applied + user)
             return ScalarAccelerationKinematics(c, self.calc_spatial_accelerations_from_vdot(c, vdot), vdot)
 
-        # The arrays of the applied forces may be written in place.
-        ac = compute() if c._has_applied_forces else c._cache("acceleration", c._serials, compute)
+        # Applied forces may be written in place; and nobody but elements of users knows what these read.
+        ac = compute() if applied or user else c._cache("acceleration", c._serials, compute)
         ac.is_of_context = True
         return ac
 
@@ -238,10 +251,10 @@ class ScalarDynamics(ScalarKinematics):
         return relative_acceleration(pc, vc, A_WB, measured_in, p_WoP, V_WP, A_WP)
 
     def calc_reaction_forces(self, c: Any, *, out: Any = None) -> Any:
-        vdot = self.eval_acceleration_kinematics(c).vdot
-        pairs = [self._element_forces(c), *self._user_forces(c)]
-        if c._has_applied_forces:
-            pairs.append(self._forces_of(c, c.applied_forces, "context.applied_forces"))
+        # Once: accelerations and reactions are those of the same forces.
+        user = self._user_forces(c)
+        vdot = self._accelerations(c, user).vdot
+        pairs = [self._element_forces(c), *user, *self._applied(c)]
         F_BMo_W = self._forces_through_mobilizers(c, vdot, self._sum_of_forces(pairs)[0])
         rows = [self._reaction(c, joint, F_BMo_W) for joint in self.tree.joints]
         reactions = np.stack(rows, -2) if rows else self._numbers.zeros((*c.batch_shape, 0, 6))
