@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.autodiff.array import AutoDiffArray
+from mbt.autodiff.array import AutoDiffArray, wrap
 from mbt.context.multibody_forces import MultibodyForces
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
 
@@ -46,10 +46,8 @@ class ScalarForces(MultibodyForces):
             return
         if self._body_forces.derivatives.any() or self._generalized_forces.derivatives.any():
             return
-        self._body_forces = AutoDiffArray(self._body_forces.value, np.zeros((*self._body_forces.shape, room)))
-        self._generalized_forces = AutoDiffArray(
-            self._generalized_forces.value, np.zeros((*self._generalized_forces.shape, room))
-        )
+        self._body_forces = _with_room(self._body_forces, room)
+        self._generalized_forces = _with_room(self._generalized_forces, room)
 
     @property
     def body_forces(self) -> Any:
@@ -59,7 +57,8 @@ class ScalarForces(MultibodyForces):
     @body_forces.setter
     def body_forces(self, value: object) -> None:
         shape = self._body_forces.shape
-        self._body_forces = self._numbers.as_float_array(value, "body_forces", shape).copy()
+        array = self._numbers.as_float_array(value, "body_forces", shape)
+        self._body_forces = _written(self._body_forces, array)
 
     @property
     def generalized_forces(self) -> Any:
@@ -69,7 +68,14 @@ class ScalarForces(MultibodyForces):
     @generalized_forces.setter
     def generalized_forces(self, value: object) -> None:
         shape = self._generalized_forces.shape
-        self._generalized_forces = self._numbers.as_float_array(value, "generalized_forces", shape).copy()
+        array = self._numbers.as_float_array(value, "generalized_forces", shape)
+        self._generalized_forces = _written(self._generalized_forces, array)
+
+    def set_zero(self) -> Self:
+        """Set all forces to zero."""
+        for forces in (self._body_forces, self._generalized_forces):
+            forces[...] = self._numbers.zeros(forces.shape)
+        return self
 
     def add_in_forces(self, addend: MultibodyForces) -> Self:
         """Add the forces of another object for the same tree; see `MultibodyForces`."""
@@ -83,9 +89,10 @@ class ScalarForces(MultibodyForces):
 
     def _add_arrays(self, F_Bo_W: Any, tau: Any = None) -> None:
         """Add forces on all bodies, (num_bodies, 6), and on all dofs, (num_velocities,)."""
-        self._body_forces = self._numbers.add(self._body_forces, F_Bo_W)
+        self._body_forces = _written(self._body_forces, self._numbers.add(self._body_forces, F_Bo_W))
         if tau is not None:
-            self._generalized_forces = self._numbers.add(self._generalized_forces, tau)
+            total = self._numbers.add(self._generalized_forces, tau)
+            self._generalized_forces = _written(self._generalized_forces, total)
 
     def _add_to_body(self, node: int, F_Bo_W: Any) -> None:
         self._make_room([self._body_forces, F_Bo_W])
@@ -106,8 +113,8 @@ class ScalarForces(MultibodyForces):
         if isinstance(factor, MultibodyForces):
             return NotImplemented
         s = self._numbers.as_float(factor, "factor")
-        self._body_forces = self._numbers.scale(self._body_forces, s)
-        self._generalized_forces = self._numbers.scale(self._generalized_forces, s)
+        self.body_forces = self._numbers.scale(self._body_forces, s)
+        self.generalized_forces = self._numbers.scale(self._generalized_forces, s)
         return self
 
     def __itruediv__(self, divisor: Any) -> Self:  # type: ignore[misc]
@@ -117,8 +124,8 @@ class ScalarForces(MultibodyForces):
         s = self._numbers.as_float(divisor, "divisor")
         if self._numbers.is_zero(s):
             raise ArgumentValueError("divisor: forces cannot be divided by zero")
-        self._body_forces = self._numbers.divide(self._body_forces, s)
-        self._generalized_forces = self._numbers.divide(self._generalized_forces, s)
+        self.body_forces = self._numbers.divide(self._body_forces, s)
+        self.generalized_forces = self._numbers.divide(self._generalized_forces, s)
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -146,6 +153,24 @@ class ScalarForces(MultibodyForces):
         """Verify the shapes of both arrays."""
         if not self.check_has_right_size_for_model(self._tree):
             raise AssertionError("MultibodyForces: violated: the sizes are those of the tree")
+
+
+def _with_room(array: AutoDiffArray, room: int) -> AutoDiffArray:
+    """Return the same values, in the same memory, with so many derivatives of zero."""
+    return wrap(array.value, np.zeros((*array.shape, room)))
+
+
+def _written(array: Any, values: Any) -> Any:
+    """Return an array with these values, written into `array`, which others hold.
+
+    One of numbers with derivatives has room for so many only; a new one shares its values.
+    """
+    if array is values:
+        return array
+    if isinstance(array, AutoDiffArray) and values.num_derivatives not in (0, array.num_derivatives):
+        array = _with_room(array, values.num_derivatives)
+    array[...] = values
+    return array
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mbt.autodiff.array import AutoDiffArray
 from mbt.errors import shape_error
 from mbt.math.arrays import as_float_array, is_foreign
 from mbt.math.leading_axes import join, rotate, transpose
@@ -104,8 +105,13 @@ class ScalarSpatialInertia(SpatialInertia):
         return type(self)(self._mass, rotate(R, self._com), self._unit_inertia.re_express(R).components)
 
     def criticize_not_physically_valid(self) -> str | None:
-        """Return None: it is not known."""
-        return None
+        """Return why no physical body has these values; None also where they are not known."""
+        components = self._unit_inertia.components
+        if not isinstance(components, AutoDiffArray):
+            return None
+        mass, com = (getattr(x, "value", x) for x in (self._mass, self._com))
+        G = UnitInertia(*components.value)
+        return SpatialInertia(float(mass), com, G, skip_validity_check=True).criticize_not_physically_valid()
 
     def __add__(self, other: SpatialInertia) -> ScalarSpatialInertia:
         """Return the mass properties of both bodies together, about the same P, expressed in the same E."""
