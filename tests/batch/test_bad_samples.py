@@ -74,7 +74,6 @@ SPOILERS: dict[str, Callable[[Any], None]] = {
     "v is inf": fill("v", -np.inf),
     "v is huge": fill("v", 1e300),
     "actuation is NaN": fill("actuation", np.nan),
-    "time is NaN": fill("time", np.nan),
     "applied forces are NaN": bad_applied_force,
     "zero quaternions": zero_quaternions,
     "gimbal lock": gimbal_lock,

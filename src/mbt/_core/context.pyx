@@ -380,14 +380,14 @@ cdef class ContextCore:
 
     @property
     def time(self):
-        """Time [s]."""
+        """Time [s], a finite number."""
         return self._time
 
     @time.setter
     def time(self, value):
         self.check_user()
-        from mbt.math.arrays import as_float
-        self._time = as_float(value, "time")
+        from mbt.math.arrays import as_finite
+        self._time = as_finite(value, "time")
         self.time_serial = next_serial()
 
     @property
@@ -469,6 +469,20 @@ cdef class ContextCore:
         if self._locked is None:
             return np.zeros(self.compiled.model.num_velocities, dtype=bool)
         return self._locked != 0
+
+    def _find_singular_joints(self):
+        """BodyNodeIndex of each mobilizer without a pose, a zero quaternion, and of each at gimbal lock."""
+        cdef const Model* m = &self.compiled.model
+        cdef int i
+        positions = [
+            m.checked[i] for i in range(m.num_checked)
+            if position_is_singular(m.type[m.checked[i]], self.q_data + m.q_start[m.checked[i]])
+        ]
+        maps = [
+            m.map_checked[i] for i in range(m.num_map_checked)
+            if map_is_singular(m.type[m.map_checked[i]], self.q_data + m.q_start[m.map_checked[i]])
+        ]
+        return positions, maps
 
     def _set_weightless(self, nodes, bint weightless):
         """Let gravity spare bodies, or not, given by BodyNodeIndex."""

@@ -449,7 +449,7 @@ cdef class DualEngine:
 cdef int find_massless_dof(const Model* m, const Pivots[Dual]* p) noexcept nogil:
     """As `kernels.find_massless_dof`, by the values."""
     cdef int k
-    for k in range(m.num_velocities):
+    for k in range(m.num_velocities - 1, -1, -1):
         if p.D[p.stride*k].x <= 1.4e-14*p.scale[p.stride*k].x and not (p.locked != NULL and p.locked[k]):
             return k
     return -1

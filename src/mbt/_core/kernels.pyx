@@ -104,7 +104,7 @@ cdef int forward_dynamics(
     const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot
 ) noexcept nogil:
-    """Of tau and gravity on all bodies. Returns -1, or the first dof that no mass resists."""
+    """Of tau and gravity on all bodies. Returns -1, or the last dof that no mass resists."""
     cdef double[3] zero
     cdef const double* gravity = algorithms.gravity_acceleration[double](p, switches.weightless, zero)
     return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics[double](
@@ -116,7 +116,7 @@ cdef int forward_dynamics_with_elements(
     const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot
 ) noexcept nogil:
-    """Needs 2 nv more doubles of memory. Returns -1, or the first dof that no mass resists."""
+    """Needs 2 nv more doubles of memory. Returns -1, or the last dof that no mass resists."""
     return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics_with_elements[double](
         model, p, switches, q, v, tau, memory, vdot
     ))
@@ -124,7 +124,8 @@ cdef int forward_dynamics_with_elements(
 
 cdef int find_massless_dof(const Model* model, const int* locked, const ArticulatedDof[double]* dofs) noexcept nogil:
     cdef int k
-    for k in range(model.num_velocities):
+    # The farthest from World first: what a pivot of zero leaves inboard means nothing.
+    for k in range(model.num_velocities - 1, -1, -1):
         # 64 roundings. NaN is not singular: it propagates.
         if dofs[k].D <= 1.4e-14*dofs[k].scale and not (locked != NULL and locked[k]):
             return k

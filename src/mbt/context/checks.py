@@ -36,6 +36,9 @@ __all__ = [
     "check_outputs",
     "check_with_respect_to",
     "compile_copy",
+    "describe_massless_dof",
+    "describe_singular_map",
+    "describe_singular_position",
     "forces_of",
     "frame_index",
     "raise_concurrent_use",
@@ -149,9 +152,14 @@ def check_with_respect_to(value: object) -> bool:
 
 def raise_singular_position(tree: MultibodyTree, node: int) -> NoReturn:
     """Refuse positions in which a mobilizer has no pose."""
+    raise SingularityError(describe_singular_position(tree, node))
+
+
+def describe_singular_position(tree: MultibodyTree, node: int) -> str:
+    """Return why the mobilizer of a node has no pose."""
     mobilizer = _mobilizer_of_node(tree, node)
     start = mobilizer.position_start
-    raise SingularityError(
+    return (
         f"q: the quaternion of {_describe(mobilizer)}, q[{start}:{start + 4}], is zero, or too small or too "
         "large to normalize, and stands for no rotation; the identity is [1, 0, 0, 0]."
     )
@@ -179,8 +187,13 @@ def raise_locked(context: Context, v: FloatArray) -> NoReturn:
 
 def raise_singular_map(tree: MultibodyTree, node: int) -> NoReturn:
     """Refuse positions in which the rates of roll, pitch and yaw are undefined."""
+    raise SingularityError(describe_singular_map(tree, node))
+
+
+def describe_singular_map(tree: MultibodyTree, node: int) -> str:
+    """Return why the rates of the angles of a mobilizer are undefined."""
     mobilizer = _mobilizer_of_node(tree, node)
-    raise SingularityError(
+    return (
         f"q: {_describe(mobilizer)} is at gimbal lock, its pitch q[{mobilizer.position_start + 1}] within "
         "1e-3 of a quarter turn: the rates of roll and yaw do not follow from its angular velocity there. "
         "Poses and dynamics do not need them, integrate_positions() passes through, and a joint with a "
@@ -190,15 +203,21 @@ def raise_singular_map(tree: MultibodyTree, node: int) -> NoReturn:
 
 def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
     """Refuse forward dynamics where no mass resists a degree of freedom."""
-    for mobilizer in tree.mobilizers:
-        if mobilizer.velocity_start <= dof < mobilizer.velocity_start + mobilizer.num_velocities:
-            raise SingularityError(
-                f"forward dynamics: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
-                f"{mobilizer.outboard_body._label} and what it carries have no mass, or no inertia about the "
-                "axis. Give it a mass, weld the joint, or add a rotor inertia. "
-                "tree.finalize_report.massless_branches lists all such joints."
-            )
-    raise SingularityError(f"forward dynamics: no mass resists velocity {dof}.")
+    raise SingularityError(
+        f"{describe_massless_dof(tree, dof)} tree.finalize_report.massless_branches lists all such joints."
+    )
+
+
+def describe_massless_dof(tree: MultibodyTree, dof: int) -> str:
+    """Return why forward dynamics has no answer for a degree of freedom."""
+    mobilizer = next(
+        m for m in tree.mobilizers if m.velocity_start <= dof < m.velocity_start + m.num_velocities
+    )
+    return (
+        f"forward dynamics: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
+        f"{mobilizer.outboard_body._label} and what it carries have no mass, or no inertia about the "
+        "axis. Give it a mass, weld the joint, or add a rotor inertia."
+    )
 
 
 def raise_concurrent_use() -> NoReturn:

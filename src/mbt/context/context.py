@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mbt._core.context import ContextCore
 from mbt.context.checks import check_forces
 from mbt.context.declared_values import DeclaredValues
 from mbt.context.multibody_forces import MultibodyForces
+from mbt.context.validation import (
+    find_faulty_elements,
+    find_not_finite,
+    find_singularities,
+    raise_problems,
+)
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_float
 from mbt.tree.parameters import as_declared_vector
@@ -255,33 +259,28 @@ class Context(ContextCore):
         return restore_context, (FORMAT, type(self), self.tree, self._get_state())
 
     def validate(self) -> None:
-        """Check that the state and the inputs are numbers that a computation can use.
+        """Check that the state and the inputs are such that everything can be computed.
+
+        Numbers must be finite, as far as they are known: q, v, time, the actuation, the applied forces, the
+        discrete state of elements. No joint may be at gimbal lock, the force of each element must be defined
+        (the ends of a spring must not coincide), and mass must resist each degree of freedom that is not
+        locked. Of a batch this is said of each sample; symbols are finite, and singular nowhere.
 
         Raises
         ------
         ArgumentValueError
-            When q, v, time, the actuation, the applied forces or the discrete state of elements hold NaN or
-            infinity; it lists all of them.
+            When something is wrong; it lists everything.
         """
-        problems = [
-            problem
-            for name, array in (
-                ("q", self.q),
-                ("v", self.v),
-                ("time", np.array([self.time])),
-                ("actuation", self.actuation),
-            )
-            for problem in _not_finite(name, array)
-        ]
-        if self._has_applied_forces:
-            forces = self.applied_forces
-            problems += _not_finite("applied_forces.body_forces", forces.body_forces.ravel())
-            problems += _not_finite("applied_forces.generalized_forces", forces.generalized_forces)
-        problems += [
-            problem for name, array in self._declared.arrays() for problem in _not_finite(name, array.ravel())
-        ]
-        if problems:
-            raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
+        problems = find_not_finite(self)
+        is_finite = not problems
+        problems += self._find_singularities()
+        if is_finite:
+            problems += find_faulty_elements(self)
+        raise_problems(problems)
+
+    def _find_singularities(self) -> list[str]:
+        """Return what is undefined at the present values."""
+        return find_singularities(self)
 
     def _repr_html_(self) -> str:
         """Return state and inputs by name, for a notebook."""
@@ -315,7 +314,3 @@ def restore_context(
     except (KeyError, TypeError) as error:
         raise ArgumentValueError(f"unpickling a Context: it is truncated: {error!r}") from error
     return context
-
-
-def _not_finite(name: str, array: FloatArray) -> list[str]:
-    return [f"{name}[{i}] = {array[i]}" for i in np.flatnonzero(~np.isfinite(array))[:3]]

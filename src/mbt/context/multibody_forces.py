@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ContextMismatchError, ShapeError
-from mbt.math.arrays import FloatArray, as_float_array, as_index
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContextMismatchError,
+    ElementIndexError,
+    ShapeError,
+)
+from mbt.math.arrays import FloatArray, as_float_array
 from mbt.tree import MultibodyTree
 from mbt.tree.context_access import Forces
 from mbt.tree.pickling import FORMAT, check_format, follow_copies
@@ -354,11 +361,24 @@ def restore_forces(
 
 def as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
     """Return leading axes as a tuple of int that are not negative."""
-    if isinstance(batch_shape, str):
-        raise ArgumentTypeError(f"batch_shape: expected a tuple of int, got {batch_shape!r}")
-    axes: tuple[object, ...]
+    is_sequence = isinstance(batch_shape, (tuple, list)) or (
+        isinstance(batch_shape, np.ndarray) and batch_shape.ndim == 1
+    )
+    axes = tuple(batch_shape) if is_sequence else (batch_shape,)  # type: ignore[arg-type]
+    return tuple(_as_extent(axis, batch_shape) for axis in axes)
+
+
+def _as_extent(axis: Any, batch_shape: object) -> int:
+    got = repr(batch_shape)[:60]
     try:
-        axes = tuple(batch_shape)  # type: ignore[arg-type]
+        extent = operator.index(axis)
     except TypeError:
-        axes = (batch_shape,)
-    return tuple(as_index(axis, "batch_shape", 2**62, "batch axis") for axis in axes)
+        extent = None
+    if extent is None or isinstance(axis, (bool, np.bool_)):
+        raise ArgumentTypeError(f"batch_shape: expected an int or a tuple of int, got {got}")
+    if not 0 <= extent < 2**62:
+        raise ElementIndexError(
+            "batch_shape: expected the extents of the batch axes, each not negative and less than 2**62, got "
+            f"{got}"
+        )
+    return extent

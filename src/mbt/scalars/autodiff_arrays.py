@@ -37,6 +37,10 @@ class AutoDiffArrays(ScalarArrays):
         """Return the values."""
         return array.value if isinstance(array, AutoDiffArray) else np.asarray(array, dtype=np.float64)
 
+    def known_values(self, array: Any) -> FloatArray:
+        """Return the values."""
+        return self.values(array)
+
     def scalar(self, entry: Any) -> Any:
         """Return one entry."""
         return entry if isinstance(entry, AutoDiffArray) else _autodiff_of(entry, "entry")

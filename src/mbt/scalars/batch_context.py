@@ -10,6 +10,7 @@ from mbt._core.context import ContextCore, SampleVectors
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces, as_batch_shape
 from mbt.context.user_forces import differentiate_user_forces
+from mbt.context.validation import find_singularities_of_samples
 from mbt.errors import ArgumentValueError, ShapeError, SingularityError
 from mbt.scalars.batch_arrays import BatchArrays
 from mbt.scalars.batch_methods import BatchMethods
@@ -97,7 +98,7 @@ class BatchContext(ScalarContext):
             self._stale.add(name)
 
     def _take_time(self, value: object) -> FloatArray:
-        return self._take(value, "time", ())
+        return self._spread(self._numbers.as_finite_array(value, "time", ()), 0)
 
     def _check_locked(self, v: FloatArray) -> None:
         if self._locked_dofs().any() and v[..., self._locked_dofs()].any():
@@ -214,31 +215,8 @@ class BatchContext(ScalarContext):
         context._set_state(state)
         return context
 
-    def validate(self) -> None:
-        """Check that state and inputs of all samples are numbers that a computation can use."""
-        arrays = [(name, getattr(self, name)) for name in ("q", "v", "time", "actuation")]
-        if self._forces is not None:
-            arrays += [
-                (f"applied_forces.{name}", getattr(self._forces, name))
-                for name in ("body_forces", "generalized_forces")
-            ]
-        arrays += self._declared.arrays()
-        problems = [
-            f"{name}[{', '.join(map(str, i))}] = {array[tuple(i)]}"
-            for name, array in arrays
-            for i in np.argwhere(~np.isfinite(array))[:3]
-        ]
-        if problems:
-            raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
-        for mobilizer in self.tree.mobilizers:
-            if mobilizer.has_quaternion_dofs:
-                start = mobilizer.position_start
-                squares = (self.q[..., start : start + 4] ** 2).sum(-1)
-                for i in np.argwhere(~((squares > 0.0) & np.isfinite(squares)))[:1]:
-                    raise ArgumentValueError(
-                        f"context: q[{', '.join(map(str, i))}, {start}:{start + 4}] is a quaternion that is "
-                        "zero, or too small or too large to normalize"
-                    )
+    def _find_singularities(self) -> list[str]:
+        return find_singularities_of_samples(self)
 
     def __repr__(self) -> str:
         """Tell the sizes and the axes of the batch."""

@@ -12,6 +12,7 @@ from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
 from mbt.context.context import Context
 from mbt.context.user_forces import differentiate_user_forces
+from mbt.context.validation import find_singularities
 from mbt.errors import ArgumentValueError, ShapeError
 from mbt.math.leading_axes import entry_of
 from mbt.scalars.arrays import AutoDiffArrays, ScalarArrays
@@ -136,7 +137,7 @@ class ScalarContext(Context):
 
     @property
     def time(self) -> Any:
-        """Time [s]."""
+        """Time [s], finite where that is known."""
         return self._time
 
     @time.setter
@@ -172,8 +173,8 @@ class ScalarContext(Context):
         F, tau = self._methods._external(self, value, "applied_forces")
         self._note_change("inputs")
         if value is not self._forces:
-            self._forces = self._new_forces()
-            self._forces._add_arrays(F, tau)
+            forces = self.applied_forces
+            forces.body_forces, forces.generalized_forces = F, tau
 
     @property
     def _has_applied_forces(self) -> bool:
@@ -189,7 +190,7 @@ class ScalarContext(Context):
         return self._scalars.frozen(self._scalars.as_float_array(value, name, shape).copy())
 
     def _take_time(self, value: object) -> Any:
-        return self._scalars.as_float(value, "time")
+        return self._scalars.as_finite(value, "time")
 
     def _set_core(self, name: str, array: Any) -> None:
         """Let the compiled base class check values, where there are any, and keep them for other checks."""
@@ -411,10 +412,12 @@ class ScalarContext(Context):
         self._stale = {"q", "v", "parameters"}
         self._cached = {}
         self._has_actuation = bool(self._actuation.shape[-1])
-        self._forces = None
+        # Somebody may hold the forces: they stay the same object.
         if state["scalar_forces"] is not None:
-            self._forces = self._new_forces()
-            self._forces.body_forces, self._forces.generalized_forces = state["scalar_forces"]
+            forces = self.applied_forces
+            forces.body_forces, forces.generalized_forces = state["scalar_forces"]
+        elif self._forces is not None:
+            self._forces.set_zero()
 
     def _move_to(self, tree: Any) -> None:
         """Become a Context of a copy of its tree."""
@@ -422,17 +425,9 @@ class ScalarContext(Context):
         self._methods = self._make_methods()
         self._engine = self._scalars.make_engine(tree._compiled)
 
-    def validate(self) -> None:
-        """Check that values are finite, where there are any."""
-        if self._scalars.values(self.q) is None:
-            return
-        problems = []
-        for name in ("q", "v", "actuation"):
-            values = self._scalars.values(getattr(self, name))
-            assert values is not None
-            problems += [f"{name}[{i}] = {values[i]}" for i in np.flatnonzero(~np.isfinite(values))[:3]]
-        if problems:
-            raise ArgumentValueError("context: expected finite numbers, got " + ", ".join(problems))
+    def _find_singularities(self) -> list[str]:
+        # The values of symbols are not known.
+        return find_singularities(self) if self._is_dual else []
 
     def __repr__(self) -> str:
         """Tell the sizes and the time."""
