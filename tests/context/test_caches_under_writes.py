@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from hypothesis.strategies import integers, sampled_from
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.strategies import integers, lists, sampled_from, tuples
 
 from support.kinds import make_context
 from support.writes import WRITES, make_watched_tree
@@ -39,20 +39,25 @@ class Machine(RuleBasedStateMachine):
 
     kind: ClassVar[str]
 
-    @initialize()
-    def make(self) -> None:
+    @initialize(seed=integers(0, 2**32 - 1))
+    def make(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
         self.context = make_context(make_watched_tree(), self.kind)
         self.tree = self.context.tree
-        self.is_changed = False
-
-    @rule(write=sampled_from(sorted(WRITES)), seed=integers(0, 2**32 - 1))
-    def write(self, write: str, seed: int) -> None:
-        WRITES[write](self.tree, self.context, np.random.default_rng(seed))
         self.is_changed = True
 
-    @rule(result=sampled_from(sorted(RESULTS)))
-    def read(self, result: str) -> None:
-        RESULTS[result](self.tree, self.context)
+    @rule(
+        steps=lists(
+            tuples(sampled_from(sorted(WRITES)), sampled_from(sorted(RESULTS))), min_size=1, max_size=3
+        )
+    )
+    def write(self, steps: list[tuple[str, str]]) -> None:
+        """Write, and compute something between: some caches are fresh then, and some are not."""
+        for i, (write, result) in enumerate(steps):
+            if i:
+                RESULTS[result](self.tree, self.context)
+            WRITES[write](self.tree, self.context, self.rng)
+        self.is_changed = True
 
     @rule(force=integers(-3, 3))
     def change_what_an_element_reads(self, force: int) -> None:
@@ -60,17 +65,13 @@ class Machine(RuleBasedStateMachine):
         self.is_changed = True
 
     @precondition(lambda self: self.is_changed)
-    @rule()
-    def compare(self) -> None:
+    @invariant()
+    def is_like_new(self) -> None:
         fresh = type(self.context)._of_state(self.tree, self.context._get_state())
         for name, calc in RESULTS.items():
             got, wanted = (np.asarray(calc(self.tree, c)) for c in (self.context, fresh))
             np.testing.assert_array_equal(got, wanted, err_msg=name)
         self.is_changed = False
-
-    def teardown(self) -> None:
-        if self.is_changed:
-            self.compare()
 
 
 class OneState(Machine):
@@ -95,11 +96,11 @@ def _settings(examples: int, steps: int) -> Any:
 
 
 class TestOneState(OneState.TestCase):  # type: ignore[misc]
-    settings = _settings(8, 15)
+    settings = _settings(12, 12)
 
 
 class TestManyStates(ManyStates.TestCase):  # type: ignore[misc]
-    settings = _settings(5, 15)
+    settings = _settings(8, 12)
 
 
 @pytest.mark.exhaustive
