@@ -273,9 +273,10 @@ class Context(ContextCore):
         """
         problems = find_not_finite(self)
         is_finite = not problems
-        problems += self._find_singularities()
-        if is_finite:
-            problems += find_faulty_elements(self)
+        if self._numbers.has_values:
+            problems += self._find_singularities()
+            if is_finite:
+                problems += find_faulty_elements(self)
         raise_problems(problems)
 
     def _find_singularities(self) -> list[str]:

@@ -7,27 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.variants import Quantity
 from mbt.context.checks import describe_massless_dof, describe_singular_map, describe_singular_position
 from mbt.errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
-    from mbt.math.arrays import FloatArray
-    from mbt.scalars.batch_context import BatchContext
 
 __all__ = [
     "find_faulty_elements",
     "find_not_finite",
     "find_singularities",
-    "find_singularities_of_samples",
+    "index_text",
+    "name_samples",
     "raise_problems",
 ]
 
 # So many entries of an array, or samples, a message names.
 _MAX_NAMED = 3
-# So many samples without a result are looked at one by one.
-_MAX_SAMPLES = 64
 
 
 def raise_problems(problems: list[str]) -> None:
@@ -52,7 +48,7 @@ def find_not_finite(context: Context) -> list[str]:
         values = context._numbers.known_values(array)
         places = np.argwhere(~np.isfinite(values))
         for i in places[:_MAX_NAMED]:
-            found.append(f"{name}{_index(i) if len(i) else ''} = {values[tuple(i)]}")
+            found.append(f"{name}{index_text(i) if len(i) else ''} = {values[tuple(i)]}")
         if len(places) > _MAX_NAMED:
             found.append(f"{len(places) - _MAX_NAMED} more of {name}")
     return ["expected finite numbers, got " + ", ".join(found)] if found else []
@@ -101,7 +97,7 @@ def _find_singular_elements(context: Context, *, is_user_defined: bool) -> list[
         else:
             samples = _find_not_finite_forces(context, forces) if is_user_defined else []
             if samples:
-                where = f"{_enumerate(samples)}: " if context.batch_shape else ""
+                where = f"{name_samples(samples)}: " if context.batch_shape else ""
                 problems.append(f"{where}{element._label}: its forces are not finite numbers")
     return problems
 
@@ -112,38 +108,16 @@ def _find_not_finite_forces(context: Context, forces: Any) -> list[str]:
         np.isfinite(context._numbers.known_values(array))
         for array in (forces.body_forces, forces.generalized_forces)
     )
-    return [_index(i) for i in np.argwhere(~(F.all((-2, -1)) & tau.all(-1)))]
+    return [index_text(i) for i in np.argwhere(~(F.all((-2, -1)) & tau.all(-1)))]
 
 
-def find_singularities_of_samples(context: BatchContext) -> list[str]:
-    """Return what is undefined in some samples, and in which."""
-    suspects = np.argwhere(_find_samples_without_result(context))
-    samples: dict[str, list[str]] = {}
-    for i in suspects[:_MAX_SAMPLES]:
-        for problem in find_singularities(context._sample(tuple(map(int, i)))):
-            samples.setdefault(problem, []).append(_index(i))
-    problems = [f"{_enumerate(where)}: {problem}" for problem, where in samples.items()]
-    if problems and len(suspects) > _MAX_SAMPLES:
-        more = len(suspects) - _MAX_SAMPLES
-        problems.append(f"{more} more samples have no result, perhaps for the same reasons")
-    return problems
-
-
-def _find_samples_without_result(context: BatchContext) -> FloatArray:
-    """Return whether rates or accelerations of a sample are NaN or infinite, (*batch_shape)."""
-    zeros = np.zeros(context.tree.num_velocities)
-    # With forces of all compiled elements, without any others.
-    vdot = context._evaluate(Quantity.FORWARD_DYNAMICS, zeros)
-    qdot = context.tree.map_velocity_to_qdot(context, zeros)
-    without: FloatArray = ~(np.isfinite(vdot).all(-1) & np.isfinite(qdot).all(-1))
-    return without
-
-
-def _index(i: Any) -> str:
+def index_text(i: Any) -> str:
+    """Return an index as it is written, ``[1, 2]``."""
     return f"[{', '.join(map(str, i))}]"
 
 
-def _enumerate(samples: list[str]) -> str:
+def name_samples(samples: list[str]) -> str:
+    """Return which samples, given by their indices: some of them, and how many more."""
     if len(samples) == 1:
         return f"sample {samples[0]}"
     more = len(samples) - _MAX_NAMED

@@ -24,9 +24,12 @@ class Numbers:
     ----------
     array_type : type
         The class of arrays of these numbers.
+    has_values : bool
+        Whether the value of each number is known, as it is not of symbols.
     """
 
     array_type: ClassVar[type[Any]] = np.ndarray
+    has_values: ClassVar[bool] = True
 
     def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> FloatArray:
         """Return an array of any numbers."""

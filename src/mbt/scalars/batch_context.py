@@ -10,11 +10,11 @@ from mbt._core.context import ContextCore, SampleVectors
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces, as_batch_shape
 from mbt.context.user_forces import differentiate_user_forces
-from mbt.context.validation import find_singularities_of_samples
 from mbt.errors import ArgumentValueError, ShapeError, SingularityError
 from mbt.scalars.batch_arrays import BatchArrays
 from mbt.scalars.batch_methods import BatchMethods
 from mbt.scalars.context import ScalarContext
+from mbt.scalars.sample_validation import find_singularities_of_samples
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray

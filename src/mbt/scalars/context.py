@@ -12,7 +12,6 @@ from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
 from mbt.context.context import Context
 from mbt.context.user_forces import differentiate_user_forces
-from mbt.context.validation import find_singularities
 from mbt.errors import ArgumentValueError, ShapeError
 from mbt.math.leading_axes import entry_of
 from mbt.scalars.arrays import AutoDiffArrays, ScalarArrays
@@ -421,13 +420,11 @@ class ScalarContext(Context):
 
     def _move_to(self, tree: Any) -> None:
         """Become a Context of a copy of its tree."""
+        if self._forces is not None:
+            self._forces._move_to(tree)
         super()._move_to(tree)
         self._methods = self._make_methods()
         self._engine = self._scalars.make_engine(tree._compiled)
-
-    def _find_singularities(self) -> list[str]:
-        # The values of symbols are not known.
-        return find_singularities(self) if self._is_dual else []
 
     def __repr__(self) -> str:
         """Tell the sizes and the time."""

@@ -50,6 +50,8 @@ class ObjectArrays(ScalarArrays):
     The zero and the one of the scalar are Python floats inside, which kernels fold.
     """
 
+    has_values = False
+
     def __init__(self, scalar_type: ScalarType) -> None:
         self.scalar_type = scalar_type
 

@@ -1,0 +1,43 @@
+"""What is wrong with some samples of a batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt._core.variants import Quantity
+from mbt.context.validation import find_singularities, index_text, name_samples
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+    from mbt.scalars.batch_context import BatchContext
+
+__all__ = ["find_singularities_of_samples"]
+
+# So many samples without a result are looked at one by one.
+_MAX_SAMPLES = 64
+
+
+def find_singularities_of_samples(context: BatchContext) -> list[str]:
+    """Return what is undefined in some samples, and in which."""
+    suspects = np.argwhere(_find_samples_without_result(context))
+    samples: dict[str, list[str]] = {}
+    for i in suspects[:_MAX_SAMPLES]:
+        for problem in find_singularities(context._sample(tuple(map(int, i)))):
+            samples.setdefault(problem, []).append(index_text(i))
+    problems = [f"{name_samples(where)}: {problem}" for problem, where in samples.items()]
+    more = len(suspects) - _MAX_SAMPLES
+    if problems and more > 0:
+        problems.append(f"{more} more samples have no result, perhaps for the same reasons")
+    return problems
+
+
+def _find_samples_without_result(context: BatchContext) -> FloatArray:
+    """Return whether rates or accelerations of a sample are NaN or infinite, (*batch_shape)."""
+    zeros = np.zeros(context.tree.num_velocities)
+    # With forces of all compiled elements, without any others.
+    vdot = context._evaluate(Quantity.FORWARD_DYNAMICS, zeros)
+    qdot = context.tree.map_velocity_to_qdot(context, zeros)
+    without: FloatArray = ~(np.isfinite(vdot).all(-1) & np.isfinite(qdot).all(-1))
+    return without
