@@ -121,7 +121,7 @@ def test_forces_that_do_not_broadcast(lead: tuple[int, ...]) -> None:
     message = re.escape(f"expected batch shape (2, 3), got {lead}")
     with pytest.raises(mbt.ShapeError, match=f"applied_forces: {message}"):
         context.applied_forces = forces
-    assert not context._has_applied_forces
+    assert not context.applied_forces.generalized_forces.any()
     for name in ("calc_inverse_dynamics", "calc_forward_dynamics", "calc_forward_dynamics_derivatives"):
         with pytest.raises(mbt.ShapeError, match=f"external_forces: {message}"):
             getattr(tree, name)(context, x, forces)
@@ -225,7 +225,7 @@ def test_back_to_the_defaults() -> None:
         for a, b in zip(arrays_of(call(context)), arrays_of(call(fresh)), strict=True):
             np.testing.assert_array_equal(a, b, err_msg=name)
     assert not tree.joints[1].is_locked(context)
-    assert not context._has_applied_forces
+    assert not context.applied_forces.generalized_forces.any()
     np.testing.assert_array_equal(context.time, np.zeros(SHAPE))
 
 
