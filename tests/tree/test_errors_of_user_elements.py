@@ -70,6 +70,26 @@ def test_methods_of_a_compiled_element_are_refused(method: str, place: str) -> N
     tree.add_force_element(type("Named", (mbt.RevoluteSpring,), {"describe": compute}), joint, 0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        "do_calc_pose_in_body_frame",
+        "do_calc_rotation_matrix_in_body_frame",
+        "do_calc_offset_pose_in_body",
+        "do_calc_offset_rotation_matrix_in_body",
+        "do_get_fixed_pose_in_body_frame",
+    ],
+)
+def test_methods_of_a_fixed_frame_are_refused(method: str) -> None:
+    kind: Any = type("Turned", (mbt.FixedOffsetFrame,), {method: lambda self, *args: np.eye(4)})
+    tree, _ = make_hinge()
+    with pytest.raises(
+        mbt.ArgumentTypeError, match=rf"Turned has a method {method}\(\), which is never called"
+    ):
+        tree.add_frame(kind("turned", tree.world_body))
+    assert tree.num_frames == 2
+
+
 def test_a_method_of_an_object_counts() -> None:
     tree, _ = make_hinge()
     element = tree.add_force_element(Silent())

@@ -367,7 +367,9 @@ cdef class TreeDynamics(TreeKinematics):
             inputs += (self.arrays_of(m, external_forces, "external_forces"),)
         if c._applied_forces is not None:
             inputs += (self.arrays_of(m, c._applied_forces, "context.applied_forces"),)
-        self.solve_forward_dynamics(c, tau_applied, inputs + self.user_inputs(c), vdot)
+        if self._user_force_elements is not None:
+            inputs += self.user_inputs(c)
+        self.solve_forward_dynamics(c, tau_applied, inputs, vdot)
         return vdot
 
     cdef int solve_forward_dynamics(self, ContextCore c, object tau_applied, tuple inputs, object vdot) except -1:

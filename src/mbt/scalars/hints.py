@@ -6,21 +6,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mbt.symbolic import ScalarType
+from mbt.tree.hooks import add_note
 
 __all__ = ["hinting_at_functions"]
 
 
 @contextmanager
 def hinting_at_functions(scalar: ScalarType) -> Iterator[None]:
-    """Add a note to a TypeError of an element written in Python; Python 3.10 has no notes."""
+    """Add a note to a TypeError of an element written in Python."""
     try:
         yield
     except TypeError as error:
-        add_note = getattr(error, "add_note", None)
         # Numbers with derivatives tell themselves what to write.
-        if add_note is not None and scalar.name not in ("autodiff", "double"):
+        if scalar.name not in ("autodiff", "double"):
             add_note(
+                error,
                 f"Functions that take one object of the scalar {scalar.name!r} are those of "
-                "context.tree.scalar_type: sin, cos, sqrt, tanh, atan2, floor, select_lt."
+                "context.tree.scalar_type: sin, cos, sqrt, tanh, atan2, floor, select_lt.",
             )
         raise

@@ -10,7 +10,7 @@ from mbt.errors import ArgumentValueError
 if TYPE_CHECKING:
     from mbt.tree.element import MultibodyElement
 
-__all__ = ["add_note", "call_hook"]
+__all__ = ["add_note", "call_hook", "overrides"]
 
 # Far more than elements need that compute with each other.
 _MAX_DEPTH = 16
@@ -58,6 +58,12 @@ def call_hook(element: MultibodyElement, method: str, *args: Any) -> Any:
         raise
     finally:
         _calls.depth -= 1
+
+
+def overrides(element: MultibodyElement, base: type[MultibodyElement], method: str) -> bool:
+    """Return whether an element, or its class, has another method of this name than its base class."""
+    own = getattr(element, method)
+    return getattr(own, "__func__", own) is not getattr(base, method)
 
 
 class _NoteError(Exception):

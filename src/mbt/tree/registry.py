@@ -14,6 +14,7 @@ from mbt.tree.collection import ElementCollection
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
+from mbt.tree.hooks import overrides
 from mbt.tree.indices import default_model_instance, world_model_instance
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
@@ -236,10 +237,11 @@ class ElementRegistry:
     def _check_frame(self, frame: Frame) -> None:
         self._check_is_new(frame)
         if isinstance(frame, FixedOffsetFrame):
-            if frame._is_user_defined:
+            own = [name for name in _POSE_METHODS if overrides(frame, Frame, name)]
+            if own:
                 raise ArgumentTypeError(
-                    f"add_frame: {type(frame).__name__} has a method do_calc_pose_in_body_frame(), which is "
-                    "never called: a FixedOffsetFrame has the pose it is given. Derive it from mbt.Frame."
+                    f"add_frame: {type(frame).__name__} has a method {own[0]}(), which is never called: a "
+                    "FixedOffsetFrame has the pose it is given. Derive it from mbt.Frame."
                 )
             self.check_is_owned(frame.parent_frame, frame._label)
         elif isinstance(frame, BodyFrame):
@@ -299,6 +301,13 @@ class ElementRegistry:
         return graph
 
 
+_POSE_METHODS = (
+    "do_calc_pose_in_body_frame",
+    "do_calc_rotation_matrix_in_body_frame",
+    "do_calc_offset_pose_in_body",
+    "do_calc_offset_rotation_matrix_in_body",
+    "do_get_fixed_pose_in_body_frame",
+)
 _FORCE_METHODS = (
     "do_calc_and_add_force_contribution",
     "do_calc_potential_energy",
@@ -316,7 +325,7 @@ def _check_force_methods(element: ForceElement) -> None:
         When a subclass of `ForceElement` has no method for its forces, or a subclass of an element that mbt
         computes itself has methods that nobody would call.
     """
-    own = [name for name in _FORCE_METHODS if element._overrides(name)]
+    own = [name for name in _FORCE_METHODS if overrides(element, ForceElement, name)]
     name = type(element).__name__
     if element._is_user_defined and _FORCE_METHODS[0] not in own:
         raise ArgumentTypeError(

@@ -9,7 +9,7 @@ from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, StaleCacheError
 from mbt.tree.context_access import check_context
 from mbt.tree.element import MultibodyElement
-from mbt.tree.hooks import call_hook
+from mbt.tree.hooks import call_hook, overrides
 from mbt.tree.indices import ForceElementIndex
 from mbt.tree.references import elements_among
 
@@ -220,7 +220,7 @@ class ForceElement(MultibodyElement):
         velocity and in time. In doubles a method that cannot compute in `mbt.autodiff.AutoDiffArray`, or has
         no finite derivatives there, is differentiated by central differences, good for eight digits.
         """
-        if not self._overrides("do_calc_potential_energy"):
+        if not overrides(self, ForceElement, "do_calc_potential_energy"):
             return context._zero
         return -context._rate_of_energy(self)
 
@@ -286,11 +286,6 @@ class ForceElement(MultibodyElement):
     def _is_user_defined(self) -> bool:
         """Whether its forces are computed in Python."""
         return True
-
-    def _overrides(self, method: str) -> bool:
-        """Return whether this element, or its class, has its own method of this name."""
-        own = getattr(self, method)
-        return getattr(own, "__func__", own) is not getattr(ForceElement, method)
 
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
         """Return the elements that must be of the same tree, each with the name it has here."""
