@@ -113,8 +113,8 @@ class ScalarForces(MultibodyForces):
         if isinstance(factor, MultibodyForces):
             return NotImplemented
         s = self._numbers.as_float(factor, "factor")
-        self.body_forces = self._numbers.scale(self._body_forces, s)
-        self.generalized_forces = self._numbers.scale(self._generalized_forces, s)
+        F, tau = (self._numbers.scale(array, s) for array in (self._body_forces, self._generalized_forces))
+        self.body_forces, self.generalized_forces = F, tau
         return self
 
     def __itruediv__(self, divisor: Any) -> Self:  # type: ignore[misc]
@@ -124,8 +124,8 @@ class ScalarForces(MultibodyForces):
         s = self._numbers.as_float(divisor, "divisor")
         if self._numbers.is_zero(s):
             raise ArgumentValueError("divisor: forces cannot be divided by zero")
-        self.body_forces = self._numbers.divide(self._body_forces, s)
-        self.generalized_forces = self._numbers.divide(self._generalized_forces, s)
+        F, tau = (self._numbers.divide(array, s) for array in (self._body_forces, self._generalized_forces))
+        self.body_forces, self.generalized_forces = F, tau
         return self
 
     def __eq__(self, other: object) -> bool:
