@@ -122,7 +122,7 @@ class ContextCore:
     def tree(self) -> MultibodyTree: ...
     @property
     def time(self) -> float:
-        """Time [s]."""
+        """Time [s], a finite number."""
 
     @time.setter
     def time(self, value: float) -> None: ...

@@ -18,7 +18,8 @@ class TreeAccelerations(TreeJacobians):
 
         They are those of `calc_forward_dynamics` without arguments: force elements, joint damping,
         ``context.actuation`` and ``context.applied_forces`` act. They are computed again when any of that, q, v, the
-        time, a parameter or a lock of the Context has changed.
+        time, a parameter or a lock of the Context has changed, and in each call when the tree has force elements that
+        users wrote: nobody but these knows what they read.
 
         Parameters
         ----------
