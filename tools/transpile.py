@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -20,7 +19,7 @@ import numpy as np
 from Cython.Compiler.CmdLine import parse_command_line
 from Cython.Compiler.Main import compile as run_cython
 
-SOURCES = Path(__file__).resolve().parent.parent / "src"
+CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
 
 #: What `T` stands for in a module, where that is not `double`. Cython works on every fused function
 #: that a module can see, once for each type, whether it is called or not.
@@ -45,7 +44,7 @@ def cython_arguments(checked: bool) -> list[str]:
         "binding": True,
         "freethreading_compatible": False,
     }
-    arguments = ["--cplus", "-3", "--warning-errors", "--depfile"]
+    arguments = ["--cplus", "-3", "--warning-errors"]
     for name, value in directives.items():
         arguments += ["-X", f"{name}={value}"]
     return [*arguments, "--line-directives"] if checked else arguments
@@ -63,48 +62,37 @@ def write_fused_scalar(output: Path, module: str) -> Path:
     return directory
 
 
-def digest(paths: list[str], arguments: list[str]) -> str:
-    """Return a digest of everything that the text of a module depends on."""
+def digest(module: str, arguments: list[str]) -> str:
+    """Return a digest of what the text of a module depends on: its own source, and every declaration.
+
+    Cython's own list of dependencies lacks modules that are cimported from their package.
+    """
     state = hashlib.sha256(repr((Cython.__version__, np.__version__, arguments)).encode())
-    for path in paths:
-        state.update(path.encode())
-        state.update((SOURCES / path).read_bytes() if (SOURCES / path).is_file() else b"")
+    for path in [CORE / f"{module}.pyx", *sorted(CORE.rglob("*.pxd"))]:
+        state.update(str(path.relative_to(CORE)).encode())
+        state.update(path.read_bytes())
     return state.hexdigest()
-
-
-def read_dependencies(depfile: Path) -> list[str]:
-    """Return the sources of this project that Cython has read, relative to SOURCES; others have a version."""
-    _, *lines = depfile.read_text(encoding="utf-8").split("\\\n")
-    paths = [Path(os.path.abspath(line.strip().replace("\\ ", " "))) for line in lines]
-    sources = sorted(str(path.relative_to(SOURCES)) for path in paths if path.is_relative_to(SOURCES))
-    if not sources:
-        raise SystemExit(f"{depfile} names no source")
-    return sources
 
 
 def transpile(module: str, output: Path, arguments: list[str]) -> str:
     """Write `module.cxx`, unless it is up to date. Returns what was done."""
-    target, record = output / f"{module}.cxx", output / f"{module}.json"
+    target, record = output / f"{module}.cxx", output / f"{module}.digest"
     arguments = [*arguments, "-I", str(write_fused_scalar(output, module))]
-    if target.is_file() and record.is_file():
-        known = json.loads(record.read_text(encoding="utf-8"))
-        if known["digest"] == digest(known["sources"], arguments):
-            return "up to date"
+    wanted = digest(module, arguments)
+    if target.is_file() and record.is_file() and record.read_text(encoding="utf-8") == wanted:
+        return "up to date"
     fresh = output / "fresh" / target.name
     fresh.parent.mkdir(exist_ok=True)
-    source = str(SOURCES / "mbt" / "_core" / f"{module}.pyx")
+    source = str(CORE / f"{module}.pyx")
     options, _ = parse_command_line([*arguments, "--output-file", str(fresh), source])
     if run_cython(source, options).num_errors:
         raise SystemExit(f"Cython refuses {source}")
-    sources = read_dependencies(fresh.with_name(f"{fresh.name}.dep"))
     if target.is_file() and target.read_bytes() == fresh.read_bytes():
         done = "unchanged"
     else:
         fresh.replace(target)
         done = "written"
-    record.write_text(
-        json.dumps({"digest": digest(sources, arguments), "sources": sources}), encoding="utf-8"
-    )
+    record.write_text(wanted, encoding="utf-8")
     return done
 
 
