@@ -60,8 +60,7 @@ template <class T>
 struct DerivativeColumns {
   typedef typename Wide<T>::type X;
   // Of a mobod: in the column of its first dof.
-  X V[6];
-  X A[6];
+  X motion[12];   // V, A
   // Composites: of the first dof, then spread to all dofs of the mobod.
   X I[10];        // mass, h, inertia xx xy xz yy yz zz
   X B[12];        // B x = [C e - n x e; -2 l x e] for x = [e; u]: symmetric C (6), n (3), l (3)
@@ -106,7 +105,7 @@ static MBT_INLINE T* aligned(T* p) {
     const int width = Wide<T>::width;                                                \
     return reinterpret_cast<T*>(columns[k / width].field) + k % width;               \
   }
-MBT_FIELD(A)
+MBT_FIELD(motion)
 MBT_FIELD(I)
 MBT_FIELD(F)
 MBT_FIELD(G)
@@ -197,7 +196,7 @@ static MBT_INLINE void gather(const double* const* records, int n, Register* out
   }
 }
 
-// V, A and the composites of the mobods alone; `mobod`: of each of the columns.
+// V, A, and the composites of the mobods alone; `mobod`: of each of the columns.
 template <class T>
 static MBT_INLINE void calc_body_columns(
     const int* mobod, const Mobod<T>* mobods, const Moving<T>* moving, DerivativeColumns<T>* c) {
@@ -208,18 +207,14 @@ static MBT_INLINE void calc_body_columns(
     bodies[l] = &mobods[mobod[l]].mass;
     motions[l] = moving[mobod[l]].V;
   }
-  X pose[12], body[10], motion[12];  // [R_WN, p_ON]; mass, h, inertia in N; V, A
+  X pose[12], body[10];  // [R_WN, p_ON]; mass, h, inertia in N
   gather(poses, 12, pose);
   gather(bodies, 10, body);
-  gather(motions, 12, motion);
-  for (int i = 0; i < 6; ++i) {
-    c->V[i] = motion[i];
-    c->A[i] = motion[6 + i];
-  }
+  gather(motions, 12, c->motion);
   const X* R = pose;
   const X* p = pose + 9;
-  const X* w = motion;
-  const X* v = motion + 3;
+  const X* w = c->motion;
+  const X* v = c->motion + 3;
   const X mass = body[0];
   X h[3], g[3], J[6], t[9], n[3], l[3], d[3], wJ[9], F[6], two_hv;
   // h and J in World about No: R h, R J R'.
@@ -284,7 +279,7 @@ static MBT_INLINE void calc_body_columns(
   cross3(w, n, F);
   add_cross3(v, l, F);
   cross3(w, l, F + 3);
-  add_inertia_times(c->I, motion + 6, F);
+  add_inertia_times(c->I, c->motion + 6, F);
   for (int i = 0; i < 6; ++i) c->F[i] = F[i];
 }
 
@@ -307,14 +302,16 @@ template <class T>
 static MBT_INLINE void calc_dof_rates(DerivativeColumns<T>* c) {
   typedef typename Wide<T>::type X;
   X Q[6];
+  const X* V = c->motion;
+  const X* A = c->motion + 6;
   for (int i = 0; i < 6; ++i) c->W[i] = c->P[i] + c->P[i];
   // Q = A x S + V x P
-  cross3(c->A, c->S, Q);
-  add_cross3(c->V, c->P, Q);
-  cross3(c->A, c->S + 3, Q + 3);
-  add_cross3(c->A + 3, c->S, Q + 3);
-  add_cross3(c->V, c->P + 3, Q + 3);
-  add_cross3(c->V + 3, c->P, Q + 3);
+  cross3(A, c->S, Q);
+  add_cross3(V, c->P, Q);
+  cross3(A, c->S + 3, Q + 3);
+  add_cross3(A + 3, c->S, Q + 3);
+  add_cross3(V, c->P + 3, Q + 3);
+  add_cross3(V + 3, c->P, Q + 3);
   for (int i = 0; i < 6; ++i) c->Q[i] = Q[i];
 }
 

@@ -16,7 +16,7 @@ cdef extern from "derivative_columns.hpp" namespace "MBT_NS" nogil:
     S* aligned[S](S* p)
 
     # Component 0 of a field of column k; components are `width_of` apart.
-    S* A_of[S](DerivativeColumns[S]* columns, int k)
+    S* motion_of[S](DerivativeColumns[S]* columns, int k)
     S* I_of[S](DerivativeColumns[S]* columns, int k)
     S* F_of[S](DerivativeColumns[S]* columns, int k)
     S* G_of[S](DerivativeColumns[S]* columns, int k)

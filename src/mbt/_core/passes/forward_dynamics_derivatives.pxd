@@ -6,9 +6,9 @@ composites are large beside articulated bodies.)
 """
 
 from mbt._core.derivative_columns cimport (
-    ARTICULATED, ARTICULATED_ROW, A_of, DerivativeColumns, F_of, I_of, I_S_of, S_of,
-    add_unit_accelerations, dot_in_halves, get_column, mirror_upper, multiply_articulated, put_column,
-    take_articulated_dof, take_unit_forces,
+    ARTICULATED, ARTICULATED_ROW, DerivativeColumns, F_of, I_of, I_S_of, S_of, add_unit_accelerations, dot_in_halves,
+    get_column, mirror_upper, motion_of, multiply_articulated, put_column, take_articulated_dof, take_unit_forces,
+    width_of,
 )
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Moving
@@ -200,7 +200,7 @@ cdef inline void add_accelerations(
             put_column(F, 6, F_of(columns, k))
         for l in range(6):
             x.A[l] = x.A[l] + x.dA[l]
-        put_column(x.A, 6, A_of(columns, joint.v))
+        put_column(x.A, 6, motion_of(columns, joint.v) + 6*width_of(columns))
 
 
 cdef inline void add_inertia_force(const T* I, const T* A, T* F) noexcept nogil:
