@@ -1,0 +1,115 @@
+"""What it takes to read a robot, beside other libraries.
+
+    python benchmarks/loading.py [FILE.urdf ...] [--runs 100]
+
+From URDF text to a model that computes; with the first mass matrix too; `finalize()` alone. The libraries
+take turns; the fastest of each counts. Those that are not installed, or do not read a file, stay empty. Files
+are read as they are, not lumped. Time is that of the processor: what else it does makes no difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+import mbt
+from models import make_model
+
+Load = Callable[[str], Any]
+
+
+def load_with_mbt(text: str) -> mbt.MultibodyTree:
+    """Return a finalized tree."""
+    return mbt.load_model(text)
+
+
+def loaders() -> dict[str, Load]:
+    """Return what makes a model of URDF text, by library: of those that are installed."""
+    found: dict[str, Load] = {"mbt": load_with_mbt}
+    for name, module, load in (
+        ("pin", "pinocchio", lambda pin, text: pin.buildModelFromXML(text)),
+        ("mujoco", "mujoco", lambda mujoco, text: mujoco.MjModel.from_xml_string(text)),
+        ("drake", "pydrake.multibody", load_with_drake),
+    ):
+        try:
+            library = importlib.import_module(module)
+        except ImportError:
+            continue
+        found[name] = lambda text, library=library, load=load: load(library, text)
+    return found
+
+
+def load_with_drake(_: Any, text: str) -> Any:
+    """Return a finalized plant."""
+    plant = importlib.import_module("pydrake.multibody.plant").MultibodyPlant(0.0)
+    importlib.import_module("pydrake.multibody.parsing").Parser(plant).AddModelsFromString(text, "urdf")
+    plant.Finalize()
+    return plant
+
+
+def load_and_compute(text: str) -> None:
+    """Load a robot and compute its first mass matrix."""
+    tree = mbt.load_model(text)
+    mbt.functional.mass_matrix(tree, tree.default_positions)
+
+
+def time_of_finalize(text: str) -> float:
+    """Return the time of `finalize()` alone [ms]."""
+    tree = mbt.MultibodyTree()
+    mbt.parsing.add_model(tree, text)
+    start = process_time()
+    tree.finalize()
+    return 1e3 * (process_time() - start)
+
+
+def time_of(work: Load, text: str) -> float:
+    """Return the time of one call [ms]."""
+    start = process_time()
+    work(text)
+    return 1e3 * (process_time() - start)
+
+
+def measure(text: str, runs: int) -> dict[str, float]:
+    """Return the fastest of so many runs of each library [ms]."""
+    works: dict[str, Load] = {**loaders(), "mbt, with M": load_and_compute}
+    times: dict[str, list[float]] = {name: [] for name in (*works, "finalize")}
+    for _ in range(runs):
+        for name, work in tuple(works.items()):
+            try:
+                times[name].append(time_of(work, text))
+            except (RuntimeError, ValueError):
+                del works[name]
+        times["finalize"].append(time_of_finalize(text))
+    return {name: min(column, default=np.nan) for name, column in times.items()}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--runs", type=int, default=100)
+    arguments = parser.parse_args()
+    models = [make_model(name) for name in ("arm7", "chain30", "humanoid")]
+    texts = {model.name: model.urdf for model in models}
+    texts |= {path.stem: path.read_text() for path in arguments.files}
+    warnings.simplefilter("ignore")
+    columns: list[str] = []
+    for name, text in texts.items():
+        fastest = measure(text, arguments.runs)
+        if not columns:
+            columns = list(fastest)
+            print("| ms | " + " | ".join(columns) + " |")
+            print("|---|" + "--:|" * len(columns))
+        cells = (f"{fastest[column]:.2f}" if fastest[column] > 0 else "" for column in columns)
+        print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
