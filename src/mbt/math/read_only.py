@@ -17,8 +17,10 @@ __all__ = ["ReadOnlyArray"]
 def _writing(name: str) -> Callable[..., Any]:
     method = getattr(np.ndarray, name)
 
-    @wraps(method)
+    # Without NumPy's docstring: its examples are not ours.
+    @wraps(method, assigned=("__name__", "__qualname__"))
     def write(self: ReadOnlyArray, *args: Any, **kwargs: Any) -> Any:
+        """Write in place, as any array does, or tell how to write."""
         self._check_writeable()
         return method(self, *args, **kwargs)
 
