@@ -97,7 +97,8 @@ cdef inline T calc_joint_potential_energy(int type, const T* c, T q) noexcept no
         half_width = c[5]*0.5
         s = smooth_step(half_width, q - half_width)
         s0 = smooth_step(half_width, -half_width)
-        return c[1]*(stretch*stretch - c[0]*c[0])*0.5 + c[6]*half_width*(s0*s0 - s*s)
+        # ((q - q_s0)^2 - q_s0^2)/2 = q (q/2 - q_s0): products, which are zero where they should be.
+        return c[1]*q*(q*0.5 - c[0]) + c[6]*half_width*(s0 - s)*(s0 + s)
     return <T>0.0
 
 
@@ -188,6 +189,26 @@ cdef inline T calc_conservative_power_between(int type, const T* c, const Ends[T
         calc_bushing(x, &bushing)
         for i in range(3):
             power = power - c[i]*bushing.rpy[i]*bushing.rpydot[i] - c[6 + i]*bushing.r[i]*bushing.rdot[i]
+    return power
+
+
+cdef inline T calc_non_conservative_power_between(int type, const T* c, const Ends[T]* x) noexcept nogil:
+    """The power of the force less the conservative one, without that difference."""
+    cdef Stretch[T] stretch
+    cdef Bushing[T] bushing
+    cdef T power = <T>0.0
+    cdef T rate
+    cdef int i
+    if type == LINEAR_SPRING_DAMPER:
+        calc_stretch(c, x, &stretch)
+        power = -(c[2]*stretch.rate*stretch.rate)
+    elif type == LINEAR_BUSHING_RPY:
+        calc_bushing(x, &bushing)
+        for i in range(3):
+            # The force acts along `rate`, of which only rdot changes the energy.
+            rate = bushing.rdot[i] + bushing.drift[i]
+            power = power - c[3 + i]*bushing.rpydot[i]*bushing.rpydot[i] - c[9 + i]*rate*rate
+            power = power - c[6 + i]*bushing.r[i]*bushing.drift[i]
     return power
 
 
@@ -302,6 +323,12 @@ cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil
     for i in range(3):
         y[i] = y[i] + x.v[i]
     rotate_inverse(x.R_AB, y, x.rdot)
+    # w_AC / 2 - w_AB = (tan × w_AC) / 2
+    cross(half, x.w, y)
+    for i in range(3):
+        half[i] = y[i]*0.5
+    cross(x.p, half, y)
+    rotate_inverse(x.R_AB, y, x.drift)
 
 
 cdef inline void calc_bushing_force(const T* c, const Ends[T]* ends, T* p_AoCo_W, T* F_C_W) noexcept nogil:
@@ -310,18 +337,11 @@ cdef inline void calc_bushing_force(const T* c, const Ends[T]* ends, T* p_AoCo_W
     cdef T tau[3]
     cdef T f_B[3]
     cdef T F_A[6]
-    cdef T y[3]
-    cdef T rate[3]
     cdef int i
     calc_bushing(ends, &x)
-    # The rate of r that damps takes w_AC / 2 for w_AB.
-    cross(x.p, x.w, y)
-    for i in range(3):
-        y[i] = x.v[i] + y[i]*0.5
-    rotate_inverse(x.R_AB, y, rate)
     for i in range(3):
         tau[i] = -(c[i]*x.rpy[i] + c[3 + i]*x.rpydot[i])
-        f_B[i] = -(c[6 + i]*x.r[i] + c[9 + i]*rate[i])
+        f_B[i] = -(c[6 + i]*x.r[i] + c[9 + i]*(x.rdot[i] + x.drift[i]))
     # t = N' tau
     rotate_inverse(x.N, tau, F_A)
     rotate(x.R_AB, f_B, F_A + 3)

@@ -174,6 +174,7 @@ struct Bushing {
   T R_AB[9];
   T r[3];      // p_AoCo in B
   T rdot[3];   // its derivative in B
+  T drift[3];  // the rate that damps, which takes w_AC / 2 for w_AB, less that
 };
 
 }  // namespace MBT_NS

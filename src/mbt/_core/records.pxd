@@ -119,6 +119,7 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S R_AB[9]
         S r[3]
         S rdot[3]
+        S drift[3]
 
 
 cdef extern from "columns.hpp" namespace "MBT_NS" nogil:

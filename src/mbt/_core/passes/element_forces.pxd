@@ -5,13 +5,14 @@
 
 from mbt._core.force_elements cimport (
     acts_on_joint, calc_conservative_power_between, calc_forces_on_ends, calc_joint_conservative_force,
-    calc_joint_dissipative_force, calc_joint_potential_energy, calc_potential_energy_between,
+    calc_joint_dissipative_force, calc_joint_potential_energy, calc_non_conservative_power_between,
+    calc_potential_energy_between,
 )
 from mbt._core.model cimport ForceElement, Model
 from mbt._core.records cimport Ends
 from mbt._core.scalars cimport T
 from mbt._core.spatial cimport (
-    add_cross, add_shifted_force, dot6, multiply_poses4, position_between4, rotate4, set_zero, shift_velocity,
+    add_cross, add_shifted_force, multiply_poses4, position_between4, rotate4, set_zero, shift_velocity,
 )
 
 
@@ -238,12 +239,9 @@ cdef inline T calc_element_conservative_power(
 
 
 cdef inline T calc_element_non_conservative_power(
-    const ForceElement* e, const T* constants, const T* v, Ends[T]* ends
+    const ForceElement* e, const T* constants, const T* v, const Ends[T]* ends
 ) noexcept nogil:
-    """The rest of the power of the force; writes that into `ends`."""
-    cdef T power
+    """The rest of the power of the force."""
     if acts_on_joint(e.type):
         return v[e.b]*calc_joint_dissipative_force(e.type, constants + e.start, v[e.b])
-    calc_forces_on_ends(e.type, constants + e.start, ends)
-    power = dot6(ends.F_A, ends.V_WA) + dot6(ends.F_C, ends.V_WC)
-    return power - calc_conservative_power_between(e.type, constants + e.start, ends)
+    return calc_non_conservative_power_between(e.type, constants + e.start, ends)

@@ -228,10 +228,10 @@ class DoorHinge(JointForceElement):
         zero, half = c.spring_zero_angle_rad, c.catch_width / 2
 
         def energy(q: Any) -> Any:
-            stretch = q - zero
+            # Products, which are zero where they should be.
             s0, s = _step(numbers, half, -half), _step(numbers, half, q - half)
-            spring = c.spring_constant / 2 * (stretch * stretch - zero * zero)
-            return spring + c.catch_torque * half * (s0 * s0 - s * s)
+            spring = c.spring_constant * q * (q / 2 - zero)
+            return spring + c.catch_torque * half * (s0 - s) * (s0 + s)
 
         return numbers.apply(energy, numbers.as_float_array(angle, "angle"))
 
