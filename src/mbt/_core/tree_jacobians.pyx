@@ -1,7 +1,7 @@
 """Jacobians of velocities, and bias accelerations: the part of an acceleration that they do not explain."""
 
 cimport numpy as cnp
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache, check_maps
@@ -287,16 +287,17 @@ cdef class TreeJacobians(TreeDynamics):
         cdef int e = self.frame(frame_E, "frame_E")
         bias = out1(out, "out", 6)
         cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
         cdef double[3] p_WoBp
         cdef double[16] X_WE
-        cdef double* memory = kernels.get_work(m, 6*m.num_bodies + m.num_velocities)
-        cdef double* A_WB = memory + kernels.work_size(m) + m.num_velocities
+        cdef int node_A = m.frame_node[a]
+        cdef int node_B = m.frame_node[b]
+        cdef BodyMotion motion
+        cdef double* memory = kernels.get_work(m, bias_size(m))
         self.calc_points_in_world(pc, b, data(p_BoBp), 1, p_WoBp)
         self.calc_X_WF(pc, e, X_WE)
-        self.bias_accelerations(c, by_qdot, memory, A_WB)
+        self.bias_motion(c, by_qdot, common_ancestor(m, node_A, node_B), memory, &motion)
         kernels.relative_acceleration(
-            m.frame_node[a], m.frame_node[b], pc.X_WB_data, vc.V_WB_data, A_WB, p_WoBp, X_WE, data(bias)
+            node_A, node_B, pc.X_WB_data, motion.V_WB, motion.A_WB, p_WoBp, X_WE, data(bias)
         )
         return bias
 
@@ -335,18 +336,19 @@ cdef class TreeJacobians(TreeDynamics):
         cdef int e = self.frame(frame_E, "frame_E")
         bias = out1(out, "out", 3)
         cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
         cdef double[3] p_WoBo
         cdef double[16] X_WE
         cdef double[6] A_AB_E
-        cdef double* memory = kernels.get_work(m, 6*m.num_bodies + m.num_velocities)
-        cdef double* A_WB = memory + kernels.work_size(m) + m.num_velocities
+        cdef int node_A = m.frame_node[a]
+        cdef int node_B = m.frame_node[b]
+        cdef BodyMotion motion
+        cdef double* memory = kernels.get_work(m, bias_size(m))
         cdef int i
         self.calc_p_WoFo(pc, b, p_WoBo)
         self.calc_X_WF(pc, e, X_WE)
-        self.bias_accelerations(c, by_qdot, memory, A_WB)
+        self.bias_motion(c, by_qdot, common_ancestor(m, node_A, node_B), memory, &motion)
         kernels.relative_acceleration(
-            m.frame_node[a], m.frame_node[b], pc.X_WB_data, vc.V_WB_data, A_WB, p_WoBo, X_WE, A_AB_E
+            node_A, node_B, pc.X_WB_data, motion.V_WB, motion.A_WB, p_WoBo, X_WE, A_AB_E
         )
         for i in range(3):
             data(bias)[i] = A_AB_E[i]
@@ -397,39 +399,76 @@ cdef class TreeJacobians(TreeDynamics):
         bias = out1(out, "out", 3) if points.ndim == 1 else out2(out, "out", 3, n)
         points = apart(points, bias)
         cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
         cdef double[16] X_WE
         cdef double[6] A_ABi_E
-        cdef double* memory = kernels.get_work(m, 6*m.num_bodies + m.num_velocities + 3*n)
-        cdef double* A_WB = memory + kernels.work_size(m) + m.num_velocities
-        cdef double* p_WoBi = A_WB + 6*m.num_bodies
+        cdef int node_A = m.frame_node[a]
+        cdef int node_B = m.frame_node[b]
+        cdef BodyMotion motion
+        cdef double* memory = kernels.get_work(m, bias_size(m) + 3*n)
+        cdef double* p_WoBi = memory + kernels.work_size(m) + bias_size(m)
         cdef Py_ssize_t i
         cdef int j
         self.calc_points_in_world(pc, b, data(points), n, p_WoBi)
         self.calc_X_WF(pc, e, X_WE)
-        self.bias_accelerations(c, by_qdot, memory, A_WB)
+        self.bias_motion(c, by_qdot, common_ancestor(m, node_A, node_B), memory, &motion)
         for i in range(n):
             kernels.relative_acceleration(
-                m.frame_node[a], m.frame_node[b], pc.X_WB_data, vc.V_WB_data, A_WB, p_WoBi + 3*i, X_WE, A_ABi_E
+                node_A, node_B, pc.X_WB_data, motion.V_WB, motion.A_WB, p_WoBi + 3*i, X_WE, A_ABi_E
             )
             for j in range(3):
                 data(bias)[n*j + i] = A_ABi_E[3 + j]
         return bias
 
-    cdef int bias_accelerations(self, ContextCore c, bint by_qdot, double* memory, double* A_WB) except -1:
-        """Accelerations of all bodies in World with vdot = 0, or with qddot = 0. `memory` ends with room for vdot."""
+    cdef int bias_motion(
+        self, ContextCore c, bint by_qdot, int base, double* memory, BodyMotion* motion
+    ) except -1:
+        """How bodies outboard of `base` move with vdot = 0, or with qddot = 0, while `base` rests.
+
+        What a body outboard of it sees of another one is the same, and no large numbers cancel that are of the motion
+        of both. `memory` has room for `bias_size` numbers behind what kernels need.
+        """
         cdef const Model* m = &c.compiled.model
         cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
+        cdef VelocityKinematicsCache vc
         cdef Derived derived = c.derived()
+        cdef Py_ssize_t nv = m.num_velocities
         cdef double* vdot = memory + kernels.work_size(m)
+        cdef double* v = vdot + nv
+        cdef double* V_PB_W = v + nv
+        cdef double* V_PB = V_PB_W + 6*m.num_bodies
+        cdef double* V_WB = V_PB + 6*m.num_bodies
+        motion.A_WB = V_WB + 6*m.num_bodies
+        if base == 0:
+            vc = c.velocity()
+            v, V_PB_W, V_WB = c.v_data, vc.V_PB_W_data, vc.V_WB_data
+        else:
+            memcpy(v, c.v_data, nv*sizeof(double))
+            while base > 0:
+                memset(v + m.v_start[base], 0, (m.v_start[base + 1] - m.v_start[base])*sizeof(double))
+                base = m.parent[base]
+            kernels.velocity_kinematics(m, pc.X_WB_data, pc.H_PB_W_data, v, V_PB_W, V_PB, V_WB)
+        motion.V_WB = V_WB
         if by_qdot:
             check_maps(self, c.compiled, c.q_data)
-            kernels.vdot_of_steady_qdot(m, c.q_data, c.v_data, vdot)
+            kernels.vdot_of_steady_qdot(m, c.q_data, v, vdot)
         else:
-            memset(vdot, 0, m.num_velocities*sizeof(double))
+            memset(vdot, 0, nv*sizeof(double))
         kernels.acceleration_kinematics(
-            m, &derived.parameters, c.q_data, c.v_data, vdot, pc.X_WB_data, pc.H_PB_W_data,
-            vc.V_PB_W_data, vc.V_WB_data, A_WB
+            m, &derived.parameters, c.q_data, v, vdot, pc.X_WB_data, pc.H_PB_W_data, V_PB_W, V_WB, motion.A_WB
         )
         return 0
+
+
+cdef int common_ancestor(const Model* m, int a, int b) noexcept:
+    """The outermost body that is inboard of both, or one of them. Of all from a to b, since nodes are depth first."""
+    while a != b:
+        if a > b:
+            a = m.parent[a]
+        else:
+            b = m.parent[b]
+    return a
+
+
+cdef Py_ssize_t bias_size(const Model* m) noexcept:
+    """Doubles of working memory for `bias_motion`."""
+    return 2*m.num_velocities + 24*m.num_bodies

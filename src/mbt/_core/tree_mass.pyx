@@ -4,14 +4,12 @@ cimport numpy as cnp
 from libc.string cimport memcpy
 
 from mbt._core cimport kernels
-from mbt._core.context cimport (
-    AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
-)
+from mbt._core.context cimport AccelerationKinematicsCache, ContextCore, PositionKinematicsCache
 from mbt._core.door cimport adopt, data, in1, out1, out2
 from mbt._core.model cimport Derived, Model
 from mbt._core.spatial cimport invert_pose4
 from mbt._core.tree_accelerations cimport TreeAccelerations
-from mbt._core.tree_jacobians cimport wants_qdot
+from mbt._core.tree_jacobians cimport BodyMotion, bias_size, common_ancestor, wants_qdot
 
 from mbt.math.read_only import ReadOnlyArray
 
@@ -106,7 +104,7 @@ cdef class TreeMass(TreeAccelerations):
         cdef double[6] L
         masses = self.selected_masses(c.derived(), model_instances)
         cdef double mass = self.positive_mass(c, masses, model_instances, p_WScm)
-        self.momentum(c, masses, L)
+        self.momentum(c, masses, c.velocity().V_WB_data, L)
         for i in range(3):
             data(velocity)[i] = L[3 + i]/mass
         return velocity
@@ -143,7 +141,9 @@ cdef class TreeMass(TreeAccelerations):
         masses = self.selected_masses(c.derived(), model_instances)
         cdef double mass = self.positive_mass(c, masses, model_instances, p_WScm)
         cdef AccelerationKinematicsCache ac = self.accelerations(c, self.user_inputs(c))
-        self.center_of_mass_acceleration(c, masses, mass, data(ac.A_WB), data(acceleration))
+        self.center_of_mass_acceleration(
+            c, masses, mass, c.velocity().V_WB_data, data(ac.A_WB), data(acceleration)
+        )
         return acceleration
 
     def calc_jacobian_center_of_mass_translational_velocity(
@@ -257,19 +257,18 @@ cdef class TreeMass(TreeAccelerations):
         cdef double[6] A_AScm_E
         cdef double[16] X_WE
         cdef double mass = self.positive_mass(c, masses, model_instances, p_WScm)
-        self.momentum(c, masses, L)
         cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
-        cdef double* memory = kernels.get_work(m, 6*m.num_bodies + m.num_velocities)
-        cdef double* A_WB = memory + kernels.work_size(m) + m.num_velocities
+        cdef BodyMotion motion
+        cdef double* memory = kernels.get_work(m, bias_size(m))
         cdef int i
-        self.bias_accelerations(c, by_qdot, memory, A_WB)
-        self.center_of_mass_acceleration(c, masses, mass, A_WB, A_WScm + 3)
+        self.bias_motion(c, by_qdot, self.ancestor_of_masses(c, masses, m.frame_node[a]), memory, &motion)
+        self.momentum(c, masses, motion.V_WB, L)
+        self.center_of_mass_acceleration(c, masses, mass, motion.V_WB, motion.A_WB, A_WScm + 3)
         for i in range(3):
             V_WScm[3 + i] = L[3 + i]/mass
         self.calc_X_WF(pc, e, X_WE)
         kernels.relative_acceleration_of_point(
-            m.frame_node[a], pc.X_WB_data, vc.V_WB_data, A_WB, p_WScm, V_WScm, A_WScm, X_WE, A_AScm_E
+            m.frame_node[a], pc.X_WB_data, motion.V_WB, motion.A_WB, p_WScm, V_WScm, A_WScm, X_WE, A_AScm_E
         )
         for i in range(3):
             data(bias)[i] = A_AScm_E[3 + i]
@@ -302,7 +301,7 @@ cdef class TreeMass(TreeAccelerations):
         masses = self.selected_masses(c.derived(), model_instances)
         cdef double[6] L
         cdef const double* p = data(p_WoP)
-        self.momentum(c, masses, L)
+        self.momentum(c, masses, c.velocity().V_WB_data, L)
         # L_P = L_Wo - p × l
         L[0] -= p[1]*L[5] - p[2]*L[4]
         L[1] -= p[2]*L[3] - p[0]*L[5]
@@ -466,24 +465,35 @@ cdef class TreeMass(TreeAccelerations):
             p_WScm[i] = mass_and_moment[1 + i]/mass_and_moment[0]
         return mass_and_moment[0]
 
-    cdef int momentum(self, ContextCore c, masses, double* L_WWo_W) except -1:
+    cdef int ancestor_of_masses(self, ContextCore c, masses, int node) except -1:
+        """The outermost body inboard of all that have mass, and of `node`, or one of them."""
+        cdef const Model* m = &c.compiled.model
+        cdef Derived derived = c.derived()
+        cdef const double* mass = derived.parameters.mass if masses is None else data(masses)
+        cdef int b, first = node, last = node
+        for b in range(1, m.num_bodies):
+            if mass[b] != 0.0:
+                first = min(first, b)
+                last = max(last, b)
+        return common_ancestor(m, first, last)
+
+    cdef int momentum(self, ContextCore c, masses, const double* V_WB, double* L_WWo_W) except -1:
         cdef Derived derived = c.derived()
         kernels.momentum(
             &c.compiled.model, derived.parameters.mass if masses is None else data(masses),
-            derived.parameters.p_BoBcm_B, derived.parameters.G_BBo_B, c.position().X_WB_data,
-            c.velocity().V_WB_data, L_WWo_W
+            derived.parameters.p_BoBcm_B, derived.parameters.G_BBo_B, c.position().X_WB_data, V_WB, L_WWo_W
         )
         return 0
 
     cdef int center_of_mass_acceleration(
-        self, ContextCore c, masses, double mass, const double* A_WB, double* a_WScm
+        self, ContextCore c, masses, double mass, const double* V_WB, const double* A_WB, double* a_WScm
     ) except -1:
         """Acceleration of the centre of mass, for given accelerations of the bodies."""
         cdef Derived derived = c.derived()
         cdef int i
         kernels.mass_acceleration(
             &c.compiled.model, derived.parameters.mass if masses is None else data(masses),
-            derived.parameters.p_BoBcm_B, c.position().X_WB_data, c.velocity().V_WB_data, A_WB, a_WScm
+            derived.parameters.p_BoBcm_B, c.position().X_WB_data, V_WB, A_WB, a_WScm
         )
         for i in range(3):
             a_WScm[i] /= mass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -113,9 +114,31 @@ class ScalarJacobians(ScalarDynamics):
             vdot = self._numbers.zeros((self.tree.num_velocities,))
         return fold(c._evaluate(Quantity.ACCELERATION_KINEMATICS, vdot), self.tree.num_bodies, 6)
 
-    def _bias(self, c: Any, by_qdot: bool, b: int, a: int, e: int, p_WoP: Any) -> Any:
-        A_WB = self._bias_accelerations(c, by_qdot)
-        return self._express(c, e, self._acceleration_of(c, A_WB, self._node_of(b), self._node_of(a), p_WoP))
+    def _with_base_at_rest(self, c: Any, nodes: Sequence[int]) -> Any:
+        """Return a Context in which everything rests that moves all of these bodies alike.
+
+        What they see of each other is the same, and no large numbers cancel that are of the motion of all.
+        """
+        mobilizers: list[Any] = [None, *self.tree._finalized("Bias accelerations").mobilizer_of_node]
+        first, last = min(nodes), max(nodes)
+        while first != last:
+            first, last = sorted((first, mobilizers[last].inboard_body.node_index))
+        dofs: list[int] = []
+        while first:
+            dofs += mobilizers[first]._velocity_range()
+            first = mobilizers[first].inboard_body.node_index
+        if not dofs:
+            return c
+        other = c.clone()
+        other.v = self._numbers.replaced(c.v, dofs, self._numbers.zeros((len(dofs),)))
+        return other
+
+    def _bias(self, c: Any, by_qdot: bool, b: int, a: int, e: int, points: Sequence[Any]) -> list[Any]:
+        """Return the bias of each of some points of frame b, given in World."""
+        nodes = self._node_of(b), self._node_of(a)
+        moving = self._with_base_at_rest(c, nodes)
+        A_WB = self._bias_accelerations(moving, by_qdot)
+        return [self._express(c, e, self._acceleration_of(moving, A_WB, *nodes, p)) for p in points]
 
     def calc_bias_spatial_acceleration(
         self,
@@ -132,7 +155,7 @@ class ScalarJacobians(ScalarDynamics):
         b = self._frame(frame_B, "frame_B")
         p = self._numbers.as_float_array(p_BoBp_B, "p_BoBp_B", (3,))
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
-        bias = self._bias(c, by_qdot, b, a, e, self._point_in_world(c, b, p))
+        (bias,) = self._bias(c, by_qdot, b, a, e, [self._point_in_world(c, b, p)])
         return self._numbers.write(out, bias, "out")
 
     def calc_bias_angular_acceleration(
@@ -141,8 +164,8 @@ class ScalarJacobians(ScalarDynamics):
         by_qdot = check_with_respect_to(with_respect_to)
         b, a = self._frame(frame_B, "frame_B"), self._frame(frame_A, "frame_A")
         e = self._frame(frame_E, "frame_E")
-        bias = self._bias(c, by_qdot, b, a, e, self._p_WoFo(c, b))[..., :3]
-        return self._numbers.write(out, bias, "out")
+        (bias,) = self._bias(c, by_qdot, b, a, e, [self._p_WoFo(c, b)])
+        return self._numbers.write(out, bias[..., :3], "out")
 
     def calc_bias_translational_acceleration(
         self,
@@ -159,7 +182,8 @@ class ScalarJacobians(ScalarDynamics):
         b = self._frame(frame_B, "frame_B")
         points = self._points(c, p_BoBi_B, "p_BoBi_B")
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
-        columns = [self._bias(c, by_qdot, b, a, e, p)[..., 3:] for p in self._each_in_world(c, b, points)]
+        biases = self._bias(c, by_qdot, b, a, e, self._each_in_world(c, b, points))
+        columns = [bias[..., 3:] for bias in biases]
         if points.ndim == 1:
             return self._numbers.write(out, columns[0], "out")
         bias = np.stack(columns, -1) if columns else self._numbers.zeros((*c.batch_shape, 3, 0))

@@ -39,6 +39,12 @@ class ScalarMass(ScalarJacobians):
             c, None if model_instances is None else mask_of_instances(self.tree, model_instances)
         )
 
+    def _nodes_of(self, model_instances: Any) -> list[int]:
+        """Return the nodes of the bodies that count, but World."""
+        if model_instances is None:
+            return list(range(1, self.tree.num_bodies))
+        return [int(node) for node in np.flatnonzero(mask_of_instances(self.tree, model_instances)) if node]
+
     def _center(self, c: Any, masses: Any, model_instances: Any) -> tuple[Any, Any]:
         """Return the total mass, (..., 1), and the centre of mass; an error where there is no mass."""
         moment = c._evaluate(Quantity.MASS_MOMENT, masses)
@@ -113,12 +119,14 @@ class ScalarMass(ScalarJacobians):
         a, e = self._frame(frame_A, "frame_A"), self._frame(frame_E, "frame_E")
         masses = self._selected(c, model_instances)
         mass, p = self._center(c, masses, model_instances)
-        A_WB = self._bias_accelerations(c, by_qdot)
+        node = self._node_of(a)
+        moving = self._with_base_at_rest(c, [node, *self._nodes_of(model_instances)])
+        A_WB = self._bias_accelerations(moving, by_qdot)
         zeros = self._numbers.zeros((3,))
-        V = join([zeros, self._velocity_of_center(c, masses, mass)])
-        A = join([zeros, self._acceleration_of_center(c, masses, mass, A_WB)])
-        pc, vc = self.eval_position_kinematics(c), self.eval_velocity_kinematics(c)
-        bias = self._express(c, e, relative_acceleration(pc, vc, A_WB, self._node_of(a), p, V, A)[..., 3:])
+        V = join([zeros, self._velocity_of_center(moving, masses, mass)])
+        A = join([zeros, self._acceleration_of_center(moving, masses, mass, A_WB)])
+        pc, vc = self.eval_position_kinematics(moving), self.eval_velocity_kinematics(moving)
+        bias = self._express(c, e, relative_acceleration(pc, vc, A_WB, node, p, V, A)[..., 3:])
         return self._numbers.write(out, bias, "out")
 
     def calc_spatial_momentum_in_world_about_point(
