@@ -43,6 +43,7 @@ cdef class VelocityKinematicsCache:
 
 
 cdef class AccelerationKinematicsCache:
+    cdef CompiledModel compiled
     cdef readonly object A_WB    # (num_bodies, 6)
     cdef readonly object vdot    # (nv,)
     cdef bint is_of_context      # a Context hands it out: nobody else computes into it

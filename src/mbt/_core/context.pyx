@@ -208,7 +208,8 @@ cdef class AccelerationKinematicsCache:
         What it was computed from.
     """
 
-    def __init__(self, A_WB, vdot):
+    def __init__(self, CompiledModel compiled, A_WB, vdot):
+        self.compiled = compiled
         self.set(A_WB, vdot)
 
     cdef set(self, A_WB, vdot):

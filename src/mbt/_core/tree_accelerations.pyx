@@ -86,7 +86,9 @@ cdef class TreeAccelerations(TreeJacobians):
         vdot = new1(c.compiled.model.num_velocities)
         self.solve_forward_dynamics(c, None, applied + user, vdot)
         entry = ForwardAccelerations()
-        entry.cache = AccelerationKinematicsCache(self.calc_spatial_accelerations_from_vdot(c, vdot), vdot)
+        entry.cache = AccelerationKinematicsCache(
+            c.compiled, self.calc_spatial_accelerations_from_vdot(c, vdot), vdot
+        )
         entry.cache.is_of_context = True
         if user:
             return entry.cache

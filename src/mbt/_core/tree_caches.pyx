@@ -41,7 +41,7 @@ cdef class TreeCaches:
 
     cdef PositionKinematicsCache position_of(self, ContextCore c, object pc):
         """The cache given, if it belongs to the present state; that of the Context by default."""
-        cdef PositionKinematicsCache cache
+        cdef PositionKinematicsCache cache = None
         if pc is None:
             return c.position()
         if isinstance(pc, PositionKinematicsCache):
@@ -52,10 +52,10 @@ cdef class TreeCaches:
             ):
                 return cache
         from mbt.context.checks import raise_stale_cache
-        raise_stale_cache("pc", pc, "PositionKinematicsCache")
+        raise_stale_cache("pc", pc, "PositionKinematicsCache", cache is not None and cache.compiled is not c.compiled)
 
     cdef VelocityKinematicsCache velocity_of(self, ContextCore c, object vc):
-        cdef VelocityKinematicsCache cache
+        cdef VelocityKinematicsCache cache = None
         if vc is None:
             return c.velocity()
         if isinstance(vc, VelocityKinematicsCache):
@@ -66,7 +66,7 @@ cdef class TreeCaches:
             ):
                 return cache
         from mbt.context.checks import raise_stale_cache
-        raise_stale_cache("vc", vc, "VelocityKinematicsCache")
+        raise_stale_cache("vc", vc, "VelocityKinematicsCache", cache is not None and cache.compiled is not c.compiled)
 
     def _position_of(self, context, pc=None):
         """The cache given, if it belongs to the present state; that of the Context by default."""

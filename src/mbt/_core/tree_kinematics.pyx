@@ -434,18 +434,17 @@ cdef class TreeKinematics(TreeCaches):
         cdef ContextCore c = self.own(context)
         if c._methods is not None:
             return c._methods.calc_acceleration_kinematics_cache(c, known_vdot, pc=pc, vc=vc, ac=ac)
-        cdef AccelerationKinematicsCache cache
-        if ac is not None and (
-            not isinstance(ac, AccelerationKinematicsCache) or (<AccelerationKinematicsCache>ac).is_of_context
-            or len(ac.A_WB) != c.compiled.model.num_bodies or len(ac.vdot) != c.compiled.model.num_velocities
-        ):
-            from mbt.context.checks import raise_foreign_cache
-            raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
+        cdef AccelerationKinematicsCache cache = None
+        if ac is not None:
+            if type(ac) is AccelerationKinematicsCache:
+                cache = ac
+            if cache is None or cache.compiled is not c.compiled or cache.is_of_context:
+                from mbt.context.checks import raise_foreign_cache
+                raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
         vdot = in1(known_vdot, "known_vdot", c.compiled.model.num_velocities).copy()
         A_WB = self.calc_spatial_accelerations_from_vdot(context, vdot, pc=pc, vc=vc)
-        if ac is None:
-            return AccelerationKinematicsCache(A_WB, vdot)
-        cache = ac
+        if cache is None:
+            return AccelerationKinematicsCache(c.compiled, A_WB, vdot)
         cache.set(A_WB, vdot)
         return cache
 

@@ -81,14 +81,16 @@ class ScalarKinematics:
             return self.eval_position_kinematics(c)
         if isinstance(pc, ScalarPositionKinematics) and pc.serials == c._position_serials():
             return pc
-        raise_stale_cache("pc", pc, "PositionKinematicsCache")
+        is_of_another_tree = isinstance(pc, ScalarPositionKinematics) and pc._inputs[0] is not self.tree
+        raise_stale_cache("pc", pc, "PositionKinematicsCache", is_of_another_tree)
 
     def _velocity_of(self, c: Any, vc: Any = None) -> Any:
         if vc is None:
             return self.eval_velocity_kinematics(c)
         if isinstance(vc, ScalarVelocityKinematics) and vc.serials == c._velocity_serials():
             return vc
-        raise_stale_cache("vc", vc, "VelocityKinematicsCache")
+        is_of_another_tree = isinstance(vc, ScalarVelocityKinematics) and vc._tree is not self.tree
+        raise_stale_cache("vc", vc, "VelocityKinematicsCache", is_of_another_tree)
 
     def eval_body_pose_in_world(self, c: Any, body: Any) -> Any:
         return self.eval_position_kinematics(c).X_WB[..., body_node_index(self.tree, body), :, :]

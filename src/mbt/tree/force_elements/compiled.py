@@ -43,9 +43,9 @@ class CompiledForceElement(ForceElement):
     def calc_and_add_force_contribution(
         self,
         context: ContextCore,
-        pc: PositionKinematicsCache | None,
-        vc: VelocityKinematicsCache | None,
-        forces: Any,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        forces: Any = None,
     ) -> None:
         """Add the forces of this element alone to `forces`; see `ForceElement`."""
         check_context(self, context)

@@ -206,7 +206,7 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     def _force_on(self, frame: Frame, context: Any) -> FloatArray:
         check_context(self, context)
         forces = context._new_forces()
-        self.calc_and_add_force_contribution(context, None, None, forces)
+        self.calc_and_add_force_contribution(context, forces=forces)
         torque, force = cut(forces.body_forces[..., frame.body.node_index, :], 3)
         X_WF = frame.calc_pose_in_world(context)
         p_BoFo_W = X_WF[..., :3, 3] - frame.body.eval_pose_in_world(context)[..., :3, 3]

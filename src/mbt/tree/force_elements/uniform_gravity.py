@@ -167,9 +167,9 @@ class UniformGravityFieldElement(ForceElement):
     def calc_and_add_force_contribution(
         self,
         context: ContextCore,
-        pc: PositionKinematicsCache | None,
-        vc: VelocityKinematicsCache | None,
-        forces: Any,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        forces: Any = None,
     ) -> None:
         """Add the weight of each body to `forces`; see `ForceElement`."""
         check_context(self, context)
