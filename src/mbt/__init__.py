@@ -35,6 +35,7 @@ from mbt.errors import (
     UnknownNameError,
 )
 from mbt.math import PiecewiseConstantCurvatureTrajectory, SpatialInertia, UnitInertia
+from mbt.math import foreign as _foreign
 from mbt.tree import (
     AbstractParameterIndex,
     BallRpyJoint,
@@ -217,6 +218,15 @@ __all__ = [
     "TopologyError",
     "UnknownNameError",
 ]
+
+
+def _find_numbers(values: _typing.Any, present: _typing.Any) -> _typing.Any:
+    from mbt.scalars.foreign import find_numbers
+
+    return find_numbers(values, present)
+
+
+_foreign.bring_numbers(_find_numbers)
 
 
 # What takes time to import, the parsers half of that of an import, or is asked for in annotations only.

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Mapping
+from itertools import combinations
 from types import EllipsisType
 from typing import Any
 
@@ -29,6 +31,7 @@ __all__ = [
     "as_nonnegative",
     "as_nonnegative_array",
     "as_positive",
+    "check_apart",
     "check_out",
     "describe_type",
     "has_shape",
@@ -37,6 +40,9 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 Shape = tuple[int | EllipsisType | None, ...]
+
+# Columns of one array interleave without meeting. To find out takes few steps; what takes more is refused.
+_OVERLAP_WORK: Any = 1000
 
 # Booleans, signed and unsigned integers, floats: what converts to float64 without losing a component.
 _REAL_KINDS = "biuf"
@@ -162,6 +168,26 @@ def check_out(out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
     return out
 
 
+def check_apart(outs: Mapping[str, Any]) -> None:
+    """Refuse arrays to write into, by name, that share memory: one result would overwrite another.
+
+    Raises
+    ------
+    ArgumentValueError
+        When two of those that are not None do.
+    """
+    for (name, a), (other, b) in combinations(outs.items(), 2):
+        if any(np.may_share_memory(x, y, _OVERLAP_WORK) for x in _memories(a) for y in _memories(b)):
+            raise ArgumentValueError(
+                f"{name}, {other}: expected arrays apart from each other, got two in the same memory"
+            )
+
+
+def _memories(out: Any) -> tuple[npt.NDArray[Any], ...]:
+    """Return the plain arrays that an argument consists of: two, where it has derivatives."""
+    return () if out is None else (out,) if isinstance(out, np.ndarray) else (out.value, out.derivatives)
+
+
 def as_index(value: object, name: str, count: int, kind: str) -> int:
     """Return `value` as an index in ``range(count)``.
 
@@ -228,9 +254,22 @@ def _as_real_array(value: object, name: str) -> FloatArray:
         got = (
             array.dtype if isinstance(value, np.ndarray) or array.dtype.kind == "c" else describe_type(value)
         )
-        raise ArgumentTypeError(f"{name}: expected real numbers convertible to float64, got {got}")
+        raise ArgumentTypeError(
+            f"{name}: expected real numbers convertible to float64, got {got}{_cure_for(array)}"
+        )
     array = np.asarray(array, np.float64, order="C")
     return array if array.flags.aligned else array.copy()
+
+
+def _cure_for(array: npt.NDArray[Any]) -> str:
+    """Return what to do with an array of objects or of text, if that are numbers."""
+    if array.dtype.kind not in "OSU" or not array.ndim:
+        return ""
+    try:
+        array.astype(np.float64)
+    except (TypeError, ValueError):
+        return ""
+    return "; if that is meant, convert it: np.asarray(x, dtype=float)"
 
 
 def _foreign_error(value: object, name: str) -> ArgumentTypeError:

@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, shape_error
-from mbt.math.arrays import FloatArray, as_finite_array, as_float, is_foreign
+from mbt.math.arrays import FloatArray, as_finite_array, as_float
+from mbt.math.foreign import numbers_among
 
 __all__ = [
     "as_pose",
@@ -63,6 +64,12 @@ def make_pose(
         Of numbers with derivatives, an AutoDiffArray, and of other scalars an array of objects: what a frame
         written in Python computes in a tree of another scalar. Neither is checked.
 
+    Notes
+    -----
+    In code that a tree of another scalar runs, functions such as the sine are those of its `ScalarType`.
+    Elsewhere they are those of the scalar that is known by the name of the package: SymPy, CasADi, mpmath,
+    fractions, JAX; objects of other classes have methods, as for NumPy: ``x.sin()``.
+
     Raises
     ------
     ArgumentTypeError
@@ -89,12 +96,10 @@ def make_pose(
         raise ArgumentTypeError(
             f"make_pose: expected at most one of rpy, quaternion and R, got {' and '.join(given)}"
         )
-    if any(map(is_foreign, (p, rpy, quaternion, R))):
-        from mbt.math.foreign_poses import make_foreign_pose
-
-        pose: FloatArray = make_foreign_pose(p, rpy, quaternion, R)
-        return pose
-    from mbt.math.foreign_poses import has_leading_axes, make_poses
+    numbers = numbers_among(p, rpy, quaternion, R)
+    if numbers is not None:
+        return numbers.make_pose(p, rpy, quaternion, R)  # type: ignore[no-any-return]
+    from mbt.math.pose_batches import has_leading_axes, make_poses
 
     as_matrix = getattr(R, "as_matrix", None)
     R = as_matrix() if callable(as_matrix) else R
@@ -148,7 +153,10 @@ def as_rotation(value: object, name: str) -> FloatArray:
 
 
 def inverse_pose(X_AB: object) -> FloatArray:
-    """Return X_BA, the inverse of a pose."""
+    """Return X_BA, the inverse of a pose, of any scalar."""
+    numbers = numbers_among(X_AB)
+    if numbers is not None:
+        return numbers.inverse_pose(numbers.as_pose(X_AB, "X_AB"))  # type: ignore[no-any-return]
     X = as_pose(X_AB, "X_AB")
     R_BA = X[:3, :3].T
     X_BA = np.eye(4)
@@ -166,6 +174,9 @@ def rpy_to_matrix(rpy: object) -> FloatArray:
     >>> rpy_to_matrix([0, 0, np.pi / 2]).round(12) @ [1, 0, 0]
     array([0., 1., 0.])
     """
+    numbers = numbers_among(rpy)
+    if numbers is not None:
+        return numbers.rpy_to_matrix(numbers.as_float_array(rpy, "rpy", (3,)))  # type: ignore[no-any-return]
     return np.array(calc_rows_of_rpy(*as_finite_array(rpy, "rpy", (3,)).tolist()))
 
 
@@ -189,6 +200,10 @@ def quaternion_to_matrix(quaternion: object) -> FloatArray:
     SingularityError
         When the quaternion is zero.
     """
+    numbers = numbers_among(quaternion)
+    if numbers is not None:
+        wxyz = numbers.as_float_array(quaternion, "quaternion", (4,))
+        return numbers.quaternion_to_matrix(wxyz)  # type: ignore[no-any-return]
     wxyz = as_finite_array(quaternion, "quaternion", (4,))
     scale = np.abs(wxyz).max()
     if scale == 0.0:
@@ -206,6 +221,9 @@ def quaternion_to_matrix(quaternion: object) -> FloatArray:
 
 def matrix_to_quaternion(R: object) -> FloatArray:
     """Return the unit quaternion ``(w, x, y, z)`` of a rotation matrix, with ``w >= 0``."""
+    numbers = numbers_among(R)
+    if numbers is not None:
+        return numbers.matrix_to_quaternion(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
     m = as_rotation(R, "R")
     # 4 w^2, 4 x^2, 4 y^2, 4 z^2: divide by the largest, which is at least 1.
     squares = 1.0 + np.array(
@@ -240,6 +258,9 @@ def matrix_to_rpy(R: object) -> FloatArray:
     >>> matrix_to_rpy(rpy_to_matrix([0.1, -0.2, 0.3])).round(12)
     array([ 0.1, -0.2,  0.3])
     """
+    numbers = numbers_among(R)
+    if numbers is not None:
+        return numbers.matrix_to_rpy(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
     m = as_rotation(R, "R").tolist()
     level = math.hypot(m[0][0], m[1][0])
     yaw = math.atan2(m[1][0], m[0][0]) if level > 1e-12 else 0.0
@@ -251,6 +272,9 @@ def matrix_to_rpy(R: object) -> FloatArray:
 
 def rotation_about_axis(axis: object, angle: object) -> FloatArray:
     """Return the rotation by `angle` [rad] about `axis`, any nonzero vector of shape (3,)."""
+    numbers = numbers_among(axis, angle)
+    if numbers is not None:
+        return numbers.rotation_about_axis(axis, angle)  # type: ignore[no-any-return]
     n = normalize_axis(axis, "axis")
     theta = as_float(angle, "angle")
     if not math.isfinite(theta):
@@ -263,6 +287,9 @@ def rotation_about_axis(axis: object, angle: object) -> FloatArray:
 
 def skew(p: object) -> FloatArray:
     """Return the matrix ``[p]x`` with ``[p]x a = p x a``."""
+    numbers = numbers_among(p)
+    if numbers is not None:
+        return numbers.skew(numbers.as_float_array(p, "p", (3,)))  # type: ignore[no-any-return]
     x, y, z = as_finite_array(p, "p", (3,)).tolist()
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 

@@ -41,9 +41,9 @@ def calc_inertial_parameters(M_SP_E: SpatialInertia) -> FloatArray:
     _check_spatial_inertia(M_SP_E)
     I = M_SP_E.calc_rotational_inertia()  # noqa: E741 - the field's symbol
     moment = M_SP_E.calc_com_moment()
-    # Of the samples of a batch there are many.
-    mass = np.asarray(M_SP_E.mass)[..., np.newaxis]
-    parameters: FloatArray = np.concatenate([mass, moment, I[..., _ROWS, _COLUMNS]], axis=-1)
+    parameters: FloatArray = np.concatenate(
+        [M_SP_E._mass_as_array(), moment, I[..., _ROWS, _COLUMNS]], axis=-1
+    )
     return parameters
 
 
@@ -215,17 +215,26 @@ def nearest_physically_consistent_inertia(
 # Products of inertia in the order xx, xy, yy, xz, yz, zz: the rows of a lower triangle.
 _ROWS = np.array([0, 1, 1, 2, 2, 2])
 _COLUMNS = np.array([0, 0, 1, 0, 1, 2])
+_LOWER_TRIANGLE = np.array([[0, 1, 3, 6], [1, 2, 4, 7], [3, 4, 5, 8], [6, 7, 8, 9]])
 
 
 def _pseudo_inertia_of(x: FloatArray) -> FloatArray:
     """Return [[tr(I)/2 1 - I, m c], [m c^T, m]], (..., 4, 4)."""
-    J = np.zeros((*x.shape[:-1], 4, 4))
-    half_trace = 0.5 * (x[..., 4] + x[..., 6] + x[..., 9])
-    J[..., _ROWS, _COLUMNS] = J[..., _COLUMNS, _ROWS] = 0.0 - x[..., 4:]  # not -0.0
-    for i in range(3):
-        J[..., i, i] += half_trace
-    J[..., :3, 3] = J[..., 3, :3] = x[..., 1:4]
-    J[..., 3, 3] = x[..., 0]
+    # Parts of one entry are arrays: objects by themselves may be those of a package with arrays of its own.
+    xx, xy, yy, xz, yz, zz = (x[..., i : i + 1] for i in range(4, 10))
+    half_trace = (xx + yy + zz) / 2
+    # The lower triangle row by row; 0 - x is not -0.0.
+    parts = [
+        half_trace - xx,
+        0 - xy,
+        half_trace - yy,
+        0 - xz,
+        0 - yz,
+        half_trace - zz,
+        x[..., 1:4],
+        x[..., :1],
+    ]
+    J: FloatArray = np.concatenate(parts, axis=-1)[..., _LOWER_TRIANGLE]
     return J
 
 

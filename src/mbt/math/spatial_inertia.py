@@ -133,6 +133,10 @@ class SpatialInertia(SpatialInertiaShapes):
         """Unit inertia G_SP_E about P [m^2]."""
         return self._unit_inertia
 
+    def _mass_as_array(self) -> FloatArray:
+        """Return the mass, shape (1,)."""
+        return np.array([self._mass])
+
     def calc_com_moment(self) -> FloatArray:
         """Return ``m p_PScm_E`` [kg m], shape (3,)."""
         return self._mass * self._com

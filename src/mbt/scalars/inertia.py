@@ -8,7 +8,8 @@ import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray
 from mbt.errors import shape_error
-from mbt.math.arrays import as_float_array, is_foreign
+from mbt.math.arrays import as_float_array
+from mbt.math.foreign import numbers_among
 from mbt.math.leading_axes import join, rotate, transpose
 from mbt.math.poses import as_rotation, find_suspects
 from mbt.math.spatial_inertia import SpatialInertia
@@ -35,16 +36,20 @@ class ScalarUnitInertia(UnitInertia):
 
     def re_express(self, R_AE: object) -> ScalarUnitInertia:
         """Return the same unit inertia expressed in A: ``G_SP_A = R_AE G_SP_E R_AE^T``."""
-        R = _as_array(R_AE, "R_AE", (3, 3))
+        R = _as_array(R_AE, "R_AE", (3, 3), self._components)
         return type(self)((R @ self.as_matrix() @ transpose(R))[..., _ROWS, _COLUMNS])
 
     def shift_to_center_of_mass(self, p_PScm_E: object) -> ScalarUnitInertia:
         """Return G_SScm_E of this G_SP_E."""
-        return type(self)(self._components - _particle(_as_array(p_PScm_E, "p_PScm_E", (3,))))
+        return type(self)(
+            self._components - _particle(_as_array(p_PScm_E, "p_PScm_E", (3,), self._components))
+        )
 
     def shift_from_center_of_mass(self, p_ScmP_E: object) -> ScalarUnitInertia:
         """Return G_SP_E of this G_SScm_E."""
-        return type(self)(self._components + _particle(_as_array(p_ScmP_E, "p_ScmP_E", (3,))))
+        return type(self)(
+            self._components + _particle(_as_array(p_ScmP_E, "p_ScmP_E", (3,), self._components))
+        )
 
     def __reduce__(self) -> Any:
         """Pickle by the components."""
@@ -71,6 +76,12 @@ class ScalarSpatialInertia(SpatialInertia):
         object.__setattr__(self, "_com", com)
         object.__setattr__(self, "_unit_inertia", ScalarUnitInertia(components))
 
+    def _mass_as_array(self) -> Any:
+        if isinstance(self._mass, float):
+            return super()._mass_as_array()
+        mass = _over(self._mass, 1)
+        return mass if mass.ndim else mass.reshape(1)
+
     def calc_com_moment(self) -> Any:
         """Return ``m p_PScm_E``."""
         return _over(self._mass, 1) * self._com
@@ -86,22 +97,22 @@ class ScalarSpatialInertia(SpatialInertia):
     def as_matrix6(self) -> Any:
         """Return the ``(6, 6)`` matrix ``[[I_SP, m [p]x], [-m [p]x, m 1]]``, rotational part first."""
         moment = self.calc_com_moment()
-        zero = moment[..., :1] * 0.0
+        zero = moment[..., :1] - moment[..., :1]
         # [p]x has the rows 0 -z y, z 0 -x, -y x 0.
         signed = join([zero, moment, -moment])
         m_px = signed[..., [[0, 6, 2], [3, 0, 4], [5, 1, 0]]]
         upper = join([self.calc_rotational_inertia(), m_px])
-        return join([upper, join([-m_px, _over(self._mass, 2) * np.eye(3)])], -2)
+        return join([upper, join([-m_px, _over(self._mass, 2) * np.eye(3, dtype=int)])], -2)
 
     def shift(self, p_PQ_E: object) -> ScalarSpatialInertia:
         """Return M_SQ_E, the same body's mass properties about the point Q at `p_PQ_E` from P."""
-        p_QScm = self._com - _as_array(p_PQ_E, "p_PQ_E", (3,))
+        p_QScm = self._com - _as_array(p_PQ_E, "p_PQ_E", (3,), self._com)
         central = self._unit_inertia.shift_to_center_of_mass(self._com)
         return type(self)(self._mass, p_QScm, central.shift_from_center_of_mass(p_QScm).components)
 
     def re_express(self, R_AE: object) -> ScalarSpatialInertia:
         """Return M_SP_A, the same mass properties expressed in a frame A."""
-        R = _as_array(R_AE, "R_AE", (3, 3))
+        R = _as_array(R_AE, "R_AE", (3, 3), self._com)
         return type(self)(self._mass, rotate(R, self._com), self._unit_inertia.re_express(R).components)
 
     def criticize_not_physically_valid(self) -> str | None:
@@ -117,10 +128,15 @@ class ScalarSpatialInertia(SpatialInertia):
         """Return the mass properties of both bodies together, about the same P, expressed in the same E."""
         if not isinstance(other, SpatialInertia):
             return NotImplemented
-        mass = self._mass + other.mass
-        com = self._share(mass, 1, self._com, other.mass, other.com)
-        G = self._share(mass, 1, self._unit_inertia.components, other.mass, other.unit_inertia.components)
-        return type(self)(mass, com, G)
+        numbers = numbers_among(self._com)
+        other_mass, com, components = (
+            part if numbers is None else numbers.as_float_array(part, "other")[()]
+            for part in (other.mass, other.com, other.unit_inertia.components)
+        )
+        mass = self._mass + other_mass
+        p = self._share(mass, 1, self._com, other_mass, com)
+        G = self._share(mass, 1, self._unit_inertia.components, other_mass, components)
+        return type(self)(mass, p, G)
 
     __radd__ = __add__
 
@@ -139,7 +155,14 @@ class ScalarSpatialInertia(SpatialInertia):
 
 def _over(number: Any, axes: int) -> Any:
     """Return one number, or one for each state, that broadcasts over so many axes of a state."""
-    return number[(..., *(None,) * axes)] if getattr(number, "ndim", 0) else number
+    if isinstance(number, (np.ndarray, AutoDiffArray)):
+        return number[(..., *(None,) * axes)]
+    if isinstance(number, float):
+        return number
+    # Objects of some packages take an array for one of their own.
+    array = np.empty((), dtype=object)
+    array[()] = number
+    return array
 
 
 def _particle(p: Any) -> Any:
@@ -149,14 +172,15 @@ def _particle(p: Any) -> Any:
     return join([moments, -(p[..., [0, 0, 1]] * p[..., [1, 2, 2]])])
 
 
-def _as_array(value: Any, name: str, shape: tuple[int, ...]) -> Any:
-    """Return an array (..., *shape) of doubles, or of other numbers as it is."""
-    if not is_foreign(value):
-        numbers = as_float_array(value, name, (..., *shape))
-        for i in find_suspects(numbers) if shape == (3, 3) else ():
-            as_rotation(numbers[i], f"{name}{list(i)}" if i else name)
-        return numbers
-    array = value if hasattr(value, "shape") else np.array(value, dtype=object)
-    if array.shape[-len(shape) :] != shape:
-        raise shape_error(name, (..., *shape), array.shape)
-    return array
+def _as_array(value: Any, name: str, shape: tuple[int, ...], like: Any) -> Any:
+    """Return an array (..., *shape) of the scalar of another one; a rotation of doubles is checked."""
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        if value.shape[-len(shape) :] != shape:
+            raise shape_error(name, (..., *shape), value.shape)
+        return value
+    if numbers_among(value) is None:
+        value = as_float_array(value, name, (..., *shape))
+        for i in find_suspects(value) if shape == (3, 3) else ():
+            as_rotation(value[i], f"{name}{list(i)}" if i else name)
+    numbers = numbers_among(value, like)
+    return value if numbers is None else numbers.as_float_array(value, name, (..., *shape))

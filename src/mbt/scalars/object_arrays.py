@@ -64,7 +64,8 @@ class ObjectArrays(ScalarArrays):
             array[i] = entry
         if shape is not None and not arrays.has_shape(extent, shape):
             # A matrix of one column is a vector, where packages have no other ones.
-            if len(shape) == 1 and shape[0] == len(entries) and self._entries(value) is not None:
+            core = shape[1:] if shape[:1] == (...,) else shape
+            if core == (len(entries),) and self._entries(value) is not None:
                 extent = (len(entries),)
             else:
                 raise shape_error(name, shape, extent)
@@ -149,7 +150,8 @@ class ObjectArrays(ScalarArrays):
 
     def check_out(self, out: object, name: str, shape: tuple[int, ...]) -> Any:
         """Return an array that can be written into."""
-        if type(out) is not np.ndarray or out.dtype != object:
+        kinds = (np.ndarray, EntryArray)
+        if not (isinstance(out, np.ndarray) and type(out) in kinds and out.dtype == object):
             got = f"dtype {out.dtype}" if type(out) is np.ndarray else type(out).__name__
             raise ArgumentTypeError(f"{name}: expected a numpy.ndarray of objects, got {got}")
         if out.shape != shape:
@@ -173,6 +175,10 @@ class ObjectArrays(ScalarArrays):
     def writable(self, array: Any) -> Any:
         """Return a view for elements written in Python."""
         return array.view(EntryArray)
+
+    def overwrite(self, target: Any, array: Any) -> None:
+        """Write into such a view."""
+        target[...] = array.copy()
 
     def frozen(self, view: Any) -> Any:
         """Return a read-only array."""

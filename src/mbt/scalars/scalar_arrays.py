@@ -11,26 +11,25 @@ from mbt._core.model import CompiledModel
 from mbt._core.variants import Quantity
 from mbt.errors import shape_error
 from mbt.math import arrays
-from mbt.math.arrays import FloatArray, Shape
-from mbt.math.leading_axes import entry_of, fold, join, transpose
-from mbt.math.numbers import Numbers
+from mbt.math.arrays import Shape, check_apart
+from mbt.math.leading_axes import fold, join
 from mbt.math.poses import as_pose, as_rotation
 from mbt.scalars.inertia import ScalarSpatialInertia
-from mbt.symbolic import ScalarType
+from mbt.scalars.pose_arrays import PoseArrays
 
 __all__ = ["ScalarArrays"]
 
 
-class ScalarArrays(Numbers):
+class ScalarArrays(PoseArrays):
     """Arrays of one scalar. What is made of arguments is a copy, or is never written into."""
 
     @abstractmethod
-    def zeros(self, shape: tuple[int, ...], *like: Any) -> Any:
-        """Return zeros, with as many derivatives as the arrays `like`."""
+    def writable(self, array: Any) -> Any:
+        """Return an array that elements written in Python write into; the argument is given away."""
 
     @abstractmethod
-    def writable(self, array: Any) -> Any:
-        """Return a view that elements written in Python write into."""
+    def overwrite(self, target: Any, array: Any) -> None:
+        """Write into what `writable` returned, whatever it held, an array of the same shape."""
 
     @abstractmethod
     def frozen(self, view: Any) -> Any:
@@ -79,6 +78,7 @@ class ScalarArrays(Numbers):
         for out, result, name in targets:
             if out is not None:
                 self._check_can_hold(out, result, name)
+        check_apart({name: out for out, _, name in targets})
         return tuple(self.write(*target) for target in targets)
 
     def _check_can_hold(self, out: Any, result: Any, name: str) -> None:
@@ -126,63 +126,9 @@ class ScalarArrays(Numbers):
         named = ((out, parts[(..., i, *axes)], f"out[{i}]") for i, out in enumerate(outs))
         return self.write_all(*named)
 
-    @abstractmethod
-    def values(self, array: Any) -> FloatArray | None:
-        """Return the values of one state as doubles; None where there are none, or those of many states."""
-
     def make_inertia(self, mass: Any, com: Any, components: Any) -> ScalarSpatialInertia:
         """Return mass properties, unchecked."""
         return ScalarSpatialInertia(mass, com, components)
-
-    def inverse_pose(self, X: Any) -> Any:
-        """Return the inverse of a pose."""
-        R = transpose(X[..., :3, :3])
-        return join([join([R, -(R @ X[..., :3, 3:])]), X[..., 3:, :]], -2)
-
-    def quaternion_to_matrix(self, q: Any) -> Any:
-        """Return the rotation of a quaternion, which need not be of unit length."""
-        w, x, y, z = (self.entry(q, i) for i in range(4))
-        norm = w * w + x * x + y * y + z * z
-        rows = [
-            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
-        ]
-        return fold(self.stack([entry / norm for row in rows for entry in row]), 3, 3)
-
-    @property
-    @abstractmethod
-    def _functions(self) -> ScalarType:
-        """The scalar."""
-
-    def matrix_to_quaternion(self, R: Any) -> Any:
-        """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
-        t = self._functions
-        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = _rows(R)
-        wx, wy, wz = zy - yz, xz - zx, yx - xy
-        xy, yz, zx = xy + yx, yz + zy, zx + xz
-        # Row i is four times the product of entry i with all: the one of the largest entry is far from zero.
-        rows = [
-            [1 + xx + yy + zz, wx, wy, wz],
-            [wx, 1 + xx - yy - zz, xy, zx],
-            [wy, xy, 1 + yy - xx - zz, yz],
-            [wz, zx, yz, 1 + zz - xx - yy],
-        ]
-        largest, q = rows[0][0], rows[0]
-        for i, row in enumerate(rows[1:], 1):
-            q = [t.select_lt(largest, row[i], new, old) for new, old in zip(row, q, strict=True)]
-            largest = t.select_lt(largest, row[i], row[i], largest)
-        w, x, y, z = q
-        norm = t.sqrt(w * w + x * x + y * y + z * z)
-        scale = t.select_lt(w, 0.0, -1 / norm, 1 / norm)
-        return self.stack([entry * scale for entry in q])
-
-    def matrix_to_rpy(self, R: Any) -> Any:
-        """Return roll, pitch and yaw of a rotation."""
-        t = self._functions
-        (xx, _, _), (yx, _, _), (zx, zy, zz) = _rows(R)
-        cos_pitch = t.sqrt(xx * xx + yx * yx)
-        return self.stack([t.atan2(zy, zz), t.atan2(-zx, cos_pitch), t.atan2(yx, xx)])
 
     def tanh(self, x: Any) -> Any:
         """Return the hyperbolic tangent."""
@@ -269,8 +215,3 @@ class ScalarArrays(Numbers):
         if values is not None:
             check(values, name)
         return matrix.copy()
-
-
-def _rows(matrix: Any) -> list[list[Any]]:
-    """Return the entries of a matrix (..., 3, 3), each a number or an array of the leading axes."""
-    return [[entry_of(matrix[..., i, :], j) for j in range(3)] for i in range(3)]

@@ -10,6 +10,7 @@ import numpy as np
 from mbt._core.tree_kinematics import FrameBodyPoseCache
 from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError
 from mbt.math.arrays import FloatArray
+from mbt.math.foreign import computing_in
 from mbt.math.leading_axes import fold
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import as_pose, as_rotation
@@ -161,29 +162,33 @@ class Frame(FrameAcceleration):
     def calc_rotation_matrix_in_body_frame(self, context: ContextCore) -> FloatArray:
         """Return the rotation R_BF of this frame F in its body frame B, with the parameters of `context`."""
         if self._is_user_defined:
-            R_BF = call_hook(self, "do_calc_rotation_matrix_in_body_frame", self._parameters_of(context))
-            return numbers_of(self, context).as_rotation(
-                R_BF, self._what("do_calc_rotation_matrix_in_body_frame")
-            )
+            parameters, numbers = self._parameters_of(context), numbers_of(self, context)
+            with computing_in(numbers):
+                R_BF = call_hook(self, "do_calc_rotation_matrix_in_body_frame", parameters)
+            return numbers.as_rotation(R_BF, self._what("do_calc_rotation_matrix_in_body_frame"))
         R: FloatArray = self.calc_pose_in_body_frame(context)[..., :3, :3].copy()
         return R
 
     def calc_offset_pose_in_body(self, context: ContextCore, X_FQ: object) -> FloatArray:
         """Return the pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
-        X = numbers_of(self, context).as_pose(X_FQ, "X_FQ")
+        numbers = numbers_of(self, context)
+        X = numbers.as_pose(X_FQ, "X_FQ")
         if self._is_user_defined:
-            X_BQ = call_hook(self, "do_calc_offset_pose_in_body", self._parameters_of(context), X)
-            return numbers_of(self, context).as_pose(X_BQ, self._what("do_calc_offset_pose_in_body"))
+            parameters = self._parameters_of(context)
+            with computing_in(numbers):
+                X_BQ = call_hook(self, "do_calc_offset_pose_in_body", parameters, X)
+            return numbers.as_pose(X_BQ, self._what("do_calc_offset_pose_in_body"))
         return self.calc_pose_in_body_frame(context) @ X
 
     def calc_offset_rotation_matrix_in_body(self, context: ContextCore, R_FQ: object) -> FloatArray:
         """Return the rotation R_BQ in the body frame B of a frame Q turned in this one, shape (3, 3)."""
-        R = numbers_of(self, context).as_rotation(R_FQ, "R_FQ")
+        numbers = numbers_of(self, context)
+        R = numbers.as_rotation(R_FQ, "R_FQ")
         if self._is_user_defined:
-            R_BQ = call_hook(self, "do_calc_offset_rotation_matrix_in_body", self._parameters_of(context), R)
-            return numbers_of(self, context).as_rotation(
-                R_BQ, self._what("do_calc_offset_rotation_matrix_in_body")
-            )
+            parameters = self._parameters_of(context)
+            with computing_in(numbers):
+                R_BQ = call_hook(self, "do_calc_offset_rotation_matrix_in_body", parameters, R)
+            return numbers.as_rotation(R_BQ, self._what("do_calc_offset_rotation_matrix_in_body"))
         return self.calc_rotation_matrix_in_body_frame(context) @ R
 
     # Out of the poses of all frames that `tree.eval_frame_body_poses(context)` returns. Every body has a
@@ -329,7 +334,8 @@ class Frame(FrameAcceleration):
 
     def _calc_user_pose(self, parameters: Parameters, numbers: Numbers = DOUBLES) -> FloatArray:
         """Return the pose X_BF that a subclass computes, checked."""
-        X_BF = call_hook(self, "do_calc_pose_in_body_frame", parameters)
+        with computing_in(numbers):
+            X_BF = call_hook(self, "do_calc_pose_in_body_frame", parameters)
         pose: FloatArray = numbers.as_pose(X_BF, self._what("do_calc_pose_in_body_frame"))
         return pose
 

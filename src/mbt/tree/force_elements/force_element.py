@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, StaleCacheError
+from mbt.math.foreign import computing_in
 from mbt.tree.context_access import check_context
 from mbt.tree.element import MultibodyElement
 from mbt.tree.hooks import call_hook, overrides
@@ -88,9 +89,9 @@ class ForceElement(MultibodyElement):
     def calc_and_add_force_contribution(
         self,
         context: Any,
-        pc: PositionKinematicsCache | None,
-        vc: VelocityKinematicsCache | None,
-        forces: Any,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        forces: Any = None,
     ) -> None:
         """Add the forces of this element alone to `forces`.
 
@@ -98,13 +99,16 @@ class ForceElement(MultibodyElement):
         ----------
         context : Context
             State and parameters.
-        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, or None
-            Kinematics of the same state; None: those of the Context.
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
+            Kinematics of the same state; those of the Context by default.
         forces : MultibodyForces
-            What to add to. Left untouched when an argument is rejected, or when the element fails.
+            What to add to; required. By name where pc and vc are left out. Left untouched when an argument is
+            rejected, or when the element fails.
 
         Raises
         ------
+        ArgumentTypeError
+            Without forces.
         ContextMismatchError
             When the Context, or the forces, belong to another tree.
         StaleCacheError
@@ -130,7 +134,7 @@ class ForceElement(MultibodyElement):
         """
         check_context(self, context)
         pc = self.parent_tree._position_of(context, pc)
-        with context._exclusive():
+        with context._exclusive(), computing_in(context._numbers):
             energy = call_hook(self, "do_calc_potential_energy", context, pc)
         checked: float = self._number(context, "do_calc_potential_energy", energy)
         return checked
@@ -153,7 +157,7 @@ class ForceElement(MultibodyElement):
         check_context(self, context)
         tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
-        with context._exclusive():
+        with context._exclusive(), computing_in(context._numbers):
             power = call_hook(self, "do_calc_conservative_power", context, pc, vc)
         checked: float = self._number(context, "do_calc_conservative_power", power)
         return checked
@@ -179,7 +183,7 @@ class ForceElement(MultibodyElement):
         check_context(self, context)
         tree = self.parent_tree
         pc, vc = tree._position_of(context, pc), tree._velocity_of(context, vc)
-        with context._exclusive():
+        with context._exclusive(), computing_in(context._numbers):
             power = call_hook(self, "do_calc_non_conservative_power", context, pc, vc)
         checked: float = self._number(context, "do_calc_non_conservative_power", power)
         return checked
@@ -295,7 +299,8 @@ class ForceElement(MultibodyElement):
         """Return the forces of this element alone, as a subclass computes them."""
         forces = context._new_forces()
         before = context._serials
-        result = call_hook(self, "do_calc_and_add_force_contribution", context, pc, vc, forces)
+        with computing_in(context._numbers):
+            result = call_hook(self, "do_calc_and_add_force_contribution", context, pc, vc, forces)
         if result is not None:
             raise ArgumentTypeError(
                 f"{self._label}: {type(self).__name__}.do_calc_and_add_force_contribution: expected forces "

@@ -1,4 +1,4 @@
-"""Poses of several states at once, and of other scalars than double: those of frames written in Python."""
+"""Poses of several states at once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from mbt.errors import ShapeError, SingularityError, shape_error
+from mbt.errors import ShapeError, SingularityError
 from mbt.math.arrays import FloatArray, as_finite_array, broadcast_together
 from mbt.math.poses import as_rotation, find_suspects
 
-__all__ = ["has_leading_axes", "make_foreign_pose", "make_poses"]
+__all__ = ["has_leading_axes", "make_poses"]
 
 _SHAPES = {"p": (3,), "rpy": (3,), "quaternion": (4,), "R": (3, 3)}
-
-
-# Doubles with leading axes.
 
 
 def has_leading_axes(value: object, ndim: int) -> bool:
@@ -87,41 +84,6 @@ def _first(vectors: FloatArray) -> FloatArray:
 def _last(matrices: FloatArray) -> FloatArray:
     """Return matrices with rows and columns in the last axes, that were the first."""
     return np.moveaxis(matrices, (0, 1), (-2, -1))
-
-
-# Other scalars.
-
-
-def make_foreign_pose(p: Any, rpy: Any, quaternion: Any, R: Any) -> Any:
-    """Return a pose of numbers with derivatives, or of objects; see `make_pose`."""
-    like = _prototype([p, rpy, quaternion, R])
-    if rpy is not None:
-        rotation = _rotation_of_rpy(_array(rpy, "rpy", (3,), like))
-    elif quaternion is not None:
-        rotation = _rotation_of_quaternion(_array(quaternion, "quaternion", (4,), like))
-    elif R is not None:
-        rotation = _array(R, "R", (3, 3), like)
-    else:
-        rotation = _array(np.eye(3), "R", (3, 3), like)
-    position = _array(np.zeros(3) if p is None else p, "p", (3,), like)
-    bottom = _array([[0.0, 0.0, 0.0, 1.0]], "bottom row", (1, 4), like)
-    return np.concatenate([np.concatenate([rotation, position.reshape(3, 1)], 1), bottom], 0)
-
-
-def _prototype(value: Any) -> Any:
-    """Return an array with derivatives among the entries."""
-    if isinstance(value, (list, tuple)):
-        found = map(_prototype, value)
-        return next((entry for entry in found if entry is not None), None)
-    is_array = hasattr(value, "__array_function__") and not isinstance(value, (np.ndarray, np.generic))
-    return value if is_array else None
-
-
-def _array(value: Any, name: str, shape: tuple[int, ...], like: Any) -> Any:
-    array = np.array(value, dtype=object) if like is None else np.array(value, like=like)
-    if array.shape != shape:
-        raise shape_error(name, shape, array.shape)
-    return array
 
 
 # Coordinates are in the first axis, of vectors and of results.

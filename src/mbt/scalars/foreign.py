@@ -1,0 +1,83 @@
+"""Which scalar the objects have that somebody gives to functions without a Context."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mbt.autodiff.array import AutoDiffArray
+from mbt.errors import ArgumentTypeError
+from mbt.math.arrays import is_foreign
+from mbt.scalars.arrays import ObjectArrays, ScalarArrays, arrays_of
+from mbt.symbolic import Dual, ScalarType, dual, get_scalar_type
+
+__all__ = ["find_numbers"]
+
+# The packages of the scalars known by name.
+_NAMES = {
+    "sympy": "sympy",
+    "casadi": "casadi",
+    "mpmath": "mpmath",
+    "fractions": "fraction",
+    "jax": "jax",
+    "jaxlib": "jax",
+}
+
+
+def find_numbers(values: Any, present: Any) -> ScalarArrays:
+    """Return what computes with the objects among some values.
+
+    Parameters
+    ----------
+    values : sequence
+        Arguments, one of which at least has numbers of another scalar than double.
+    present : Numbers or None
+        Those of the Context that runs the calling code.
+    """
+    number = _find(values)
+    if isinstance(number, AutoDiffArray):
+        return arrays_of(get_scalar_type("autodiff"))
+    if isinstance(present, ObjectArrays):
+        return present
+    if isinstance(number, Dual):
+        return arrays_of(dual(number._scalar))
+    kind: Any = type(number)
+    packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
+    name = next((_NAMES[package] for package in packages if package in _NAMES), None)
+    return arrays_of(_by_methods(kind) if name is None else get_scalar_type(name))
+
+
+def _find(value: Any) -> Any:
+    """Return the first number that is not a double, or the first matrix of such numbers."""
+    if isinstance(value, (list, tuple)):
+        return next((_find(entry) for entry in value if is_foreign(entry)), None)
+    if isinstance(value, np.ndarray):
+        return next((entry for entry in value.flat if is_foreign(entry)), None)
+    return value
+
+
+@cache
+def _by_methods(kind: Any) -> ScalarType:
+    """Return the scalar of objects of an unknown class, whose methods are its functions, as for NumPy."""
+
+    def call(method: str) -> Any:
+        def function(x: Any, *others: Any) -> Any:
+            own = getattr(x, method, None) or getattr(np, method)
+            try:
+                return own(*others) if hasattr(x, method) else own(x, *others)
+            except TypeError:
+                raise ArgumentTypeError(
+                    f"{kind.__name__} has no method {method}: a tree.clone_to_scalar(mbt.symbolic.ScalarType("
+                    f"..., {method}=...)) knows the function, and so does what its elements call"
+                ) from None
+
+        return function
+
+    def select_lt(a: Any, b: Any, x: Any, y: Any) -> Any:
+        return x if a < b else y
+
+    functions = {name: call(name) for name in ("sin", "cos", "sqrt", "tanh", "floor")}
+    functions |= {"atan2": call("arctan2"), "select_lt": select_lt, "from_float": float}
+    return ScalarType(0.0, 1.0, name=kind.__name__, **functions)

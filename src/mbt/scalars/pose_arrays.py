@@ -1,0 +1,161 @@
+"""Poses and rotations in arrays of any scalar: see the functions of `mbt.math` of the same names."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mbt.errors import ShapeError, SingularityError
+from mbt.math.arrays import is_foreign
+from mbt.math.leading_axes import entry_of, fold, join, transpose
+from mbt.math.numbers import Numbers
+from mbt.math.poses import normalize_axis
+from mbt.symbolic import ScalarType
+
+__all__ = ["PoseArrays"]
+
+
+class PoseArrays(Numbers):
+    """What `mbt.math` computes, with the functions of a scalar."""
+
+    @property
+    @abstractmethod
+    def _functions(self) -> ScalarType:
+        """The scalar."""
+
+    def make_pose(self, p: Any, rpy: Any, quaternion: Any, R: Any) -> Any:
+        """Return poses of positions (..., 3) and one kind of rotation, or none."""
+        position = self.as_float_array(np.zeros(3) if p is None else p, "p", (..., 3))
+        if rpy is not None:
+            rotation = self._each(self.rpy_to_matrix, self.as_float_array(rpy, "rpy", (..., 3)), (3, 3))
+        elif quaternion is not None:
+            wxyz = self.as_float_array(quaternion, "quaternion", (..., 4))
+            rotation = self._each(self.quaternion_to_matrix, wxyz, (3, 3))
+        else:
+            rotation = self.as_float_array(np.eye(3) if R is None else R, "R", (..., 3, 3))
+        try:
+            np.broadcast_shapes(position.shape[:-1], rotation.shape[:-2])
+        except ValueError:
+            raise ShapeError(
+                f"make_pose: leading axes do not broadcast: {position.shape[:-1]} of p, "
+                f"{rotation.shape[:-2]} of the rotation"
+            ) from None
+        bottom = self.as_float_array([[0.0, 0.0, 0.0, 1.0]], "bottom row")
+        return join([join([rotation, position[..., None]]), bottom], -2)
+
+    def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
+        """Return a function of each of some vectors, whose results have this shape."""
+        lead = vectors.shape[:-1]
+        if not lead:
+            return function(vectors)
+        if 0 in lead:
+            return self.zeros((*lead, *shape), vectors)
+        flat = vectors.reshape(math.prod(lead), vectors.shape[-1])
+        return np.stack([function(vector) for vector in flat]).reshape(*lead, *shape)
+
+    @abstractmethod
+    def zeros(self, shape: tuple[int, ...], *like: Any) -> Any:
+        """Return zeros, with as many derivatives as the arrays `like`."""
+
+    def inverse_pose(self, X: Any) -> Any:
+        """Return the inverse of a pose."""
+        R = transpose(X[..., :3, :3])
+        return join([join([R, -(R @ X[..., :3, 3:])]), X[..., 3:, :]], -2)
+
+    def rpy_to_matrix(self, rpy: Any) -> Any:
+        """Return ``Rz(yaw) Ry(pitch) Rx(roll)``."""
+        t = self._functions
+        angles = [self.entry(rpy, i) for i in range(3)]
+        (sr, sp, sy), (cr, cp, cy) = map(t.sin, angles), map(t.cos, angles)
+        rows = [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+        return self._matrix(rows)
+
+    def rotation_about_axis(self, axis: Any, angle: Any) -> Any:
+        """Return the rotation by an angle about any nonzero vector."""
+        t = self._functions
+        if is_foreign(axis):
+            vector = self.as_float_array(axis, "axis", (3,))
+            x, y, z = (self.entry(vector, i) for i in range(3))
+            length = t.sqrt(x * x + y * y + z * z)
+            n = [x / length, y / length, z / length]
+        else:
+            n = [self.scalar(entry) for entry in normalize_axis(axis, "axis").tolist()]
+        theta = self.as_float(angle, "angle")
+        c, s = t.cos(theta), t.sin(theta)
+        # R = cos 1 + sin [n]x + (1 - cos) n n^T
+        (x, y, z), rest = n, 1 - c
+        rows = [
+            [c + rest * x * x, rest * x * y - s * z, rest * x * z + s * y],
+            [rest * x * y + s * z, c + rest * y * y, rest * y * z - s * x],
+            [rest * x * z - s * y, rest * y * z + s * x, c + rest * z * z],
+        ]
+        return self._matrix(rows)
+
+    def skew(self, p: Any) -> Any:
+        """Return the matrix ``[p]x``."""
+        x, y, z = (self.entry(p, i) for i in range(3))
+        return self._matrix([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+    def quaternion_to_matrix(self, q: Any) -> Any:
+        """Return the rotation of a quaternion, which need not be of unit length."""
+        w, x, y, z = (self.entry(q, i) for i in range(4))
+        norm = w * w + x * x + y * y + z * z
+        values = self.values(q)
+        if values is not None and not values.any():
+            raise SingularityError("quaternion: expected a nonzero quaternion (w, x, y, z), got zero")
+        rows = [
+            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+        return self._matrix([[entry / norm for entry in row] for row in rows])
+
+    @abstractmethod
+    def values(self, array: Any) -> Any:
+        """Return the values of one state as doubles; None where there are none, or those of many states."""
+
+    def matrix_to_quaternion(self, R: Any) -> Any:
+        """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
+        t = self._functions
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = _rows(R)
+        wx, wy, wz = zy - yz, xz - zx, yx - xy
+        xy, yz, zx = xy + yx, yz + zy, zx + xz
+        # Row i is four times the product of entry i with all: the one of the largest entry is far from zero.
+        rows = [
+            [1 + xx + yy + zz, wx, wy, wz],
+            [wx, 1 + xx - yy - zz, xy, zx],
+            [wy, xy, 1 + yy - xx - zz, yz],
+            [wz, zx, yz, 1 + zz - xx - yy],
+        ]
+        largest, q = rows[0][0], rows[0]
+        for i, row in enumerate(rows[1:], 1):
+            q = [t.select_lt(largest, row[i], new, old) for new, old in zip(row, q, strict=True)]
+            largest = t.select_lt(largest, row[i], row[i], largest)
+        w, x, y, z = q
+        norm = t.sqrt(w * w + x * x + y * y + z * z)
+        scale = t.select_lt(w, 0.0, -1 / norm, 1 / norm)
+        return self.stack([entry * scale for entry in q])
+
+    def matrix_to_rpy(self, R: Any) -> Any:
+        """Return roll, pitch and yaw of a rotation."""
+        t = self._functions
+        (xx, _, _), (yx, _, _), (zx, zy, zz) = _rows(R)
+        cos_pitch = t.sqrt(xx * xx + yx * yx)
+        return self.stack([t.atan2(zy, zz), t.atan2(-zx, cos_pitch), t.atan2(yx, xx)])
+
+    def _matrix(self, rows: list[list[Any]]) -> Any:
+        """Return a matrix of its entries."""
+        return fold(self.stack([entry for row in rows for entry in row]), len(rows), len(rows[0]))
+
+
+def _rows(matrix: Any) -> list[list[Any]]:
+    """Return the entries of a matrix (..., 3, 3), each a number or an array of the leading axes."""
+    return [[entry_of(matrix[..., i, :], j) for j in range(3)] for i in range(3)]

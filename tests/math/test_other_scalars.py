@@ -1,0 +1,299 @@
+"""Poses, rotations and mass properties of symbols, fractions, many digits and derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import casadi  # type: ignore[import-untyped]
+import jax
+import mpmath  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+import sympy as sp  # type: ignore[import-untyped]
+
+import mbt
+from mbt.autodiff import AutoDiffArray, initialize
+from mbt.math import (
+    inverse_pose,
+    make_pose,
+    matrix_to_quaternion,
+    matrix_to_rpy,
+    quaternion_to_matrix,
+    rotation_about_axis,
+    rpy_to_matrix,
+    skew,
+)
+
+Make, Value = Callable[[float], Any], Callable[[Any], Any]
+
+
+def _symbols() -> tuple[Make, Value]:
+    known: dict[Any, float] = {}
+
+    def make(x: float) -> Any:
+        symbol = sp.Symbol(f"x{len(known)}", real=True)
+        known[symbol] = x
+        return symbol
+
+    return make, lambda expression: float(sp.sympify(expression).subs(known))
+
+
+def _casadi() -> tuple[Make, Value]:
+    known: list[tuple[Any, float]] = []
+
+    def make(x: float) -> Any:
+        known.append((casadi.SX.sym(f"x{len(known)}"), x))
+        return known[-1][0]
+
+    def value(expression: Any) -> float:
+        function = casadi.Function("f", [s for s, _ in known], [expression])
+        return float(function(*(x for _, x in known)))
+
+    return make, value
+
+
+def _dual() -> tuple[Make, Value]:
+    scalar = mbt.symbolic.dual("mpmath")
+    return lambda x: scalar.make(mpmath.mpf(x), {0: mpmath.mpf(1)}), lambda d: float(getattr(d, "value", d))
+
+
+SCALARS: dict[str, Callable[[], tuple[Make, Value]]] = {
+    "sympy": _symbols,
+    "casadi": _casadi,
+    "mpmath": lambda: (mpmath.mpf, float),
+    "dual": _dual,
+    "jax": lambda: (jax.numpy.asarray, float),
+    "autodiff": lambda: (lambda x: initialize(x), lambda x: float(x.value)),
+}
+
+
+def values(array: Any, value: Value) -> Any:
+    if isinstance(array, AutoDiffArray):
+        return array.value
+    assert array.dtype == object
+    return np.array([value(x) for x in array.ravel()]).reshape(array.shape)
+
+
+R = mbt.math.rpy_to_matrix([0.3, -0.4, 0.5])
+X = make_pose([1.0, -2.0, 3.0], rpy=[0.3, -0.4, 0.5])
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "position": (make_pose, [1.0, -2.0, 0.5]),
+    "make_pose of rpy": (lambda x: make_pose(rpy=x), [0.3, -0.4, 0.5]),
+    "make_pose of both": (lambda x: make_pose(x, rpy=[0.3, 0.0, 0.5]), [0.3, -0.4, 0.5]),
+    "make_pose of a quaternion": (lambda x: make_pose(quaternion=x), [0.3, -0.4, 0.5, 2.0]),
+    "make_pose of a matrix": (lambda x: make_pose([1, 2, 3], R=x), R),
+    "many positions": (make_pose, np.arange(6.0).reshape(2, 3)),
+    "many angles": (lambda x: make_pose([1, 2, 3], rpy=x), np.arange(6.0).reshape(2, 3)),
+    "inverse_pose": (inverse_pose, X),
+    "rpy_to_matrix": (rpy_to_matrix, [0.3, -0.4, 0.5]),
+    "quaternion_to_matrix": (quaternion_to_matrix, [0.3, -0.4, 0.5, 2.0]),
+    "matrix_to_rpy": (matrix_to_rpy, R),
+    "matrix_to_quaternion": (matrix_to_quaternion, R),
+    "matrix_to_quaternion of a large angle": (matrix_to_quaternion, rpy_to_matrix([3.0, 0.1, 0.2])),
+    "rotation_about_axis": (lambda x: rotation_about_axis(x[:3], x[3]), [0.3, -0.4, 0.5, 2.0]),
+    "rotation about a plain axis": (lambda x: rotation_about_axis([0, 3, 4], x[0]), [2.0]),
+    "skew": (skew, [1.0, 2.0, 3.0]),
+}
+
+
+def convert(numbers: Any, make: Make) -> Any:
+    return [convert(entry, make) for entry in numbers] if np.ndim(numbers) else make(float(numbers))
+
+
+@pytest.mark.parametrize("scalar", SCALARS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str, scalar: str) -> None:
+    """The same numbers as in doubles, of a list of objects, and of plain numbers among them."""
+    function, x = FUNCTIONS[name]
+    make, value = SCALARS[scalar]()
+    wanted = function(np.asarray(x))
+    tolerance = 1e-6 if scalar == "jax" else 1e-14
+    got = values(function(convert(x, make)), value)
+    assert got.shape == wanted.shape
+    np.testing.assert_allclose(got, wanted, atol=tolerance)
+    if np.ndim(x) == 1:
+        got = values(function([make(float(x[0])), *x[1:]]), value)
+        np.testing.assert_allclose(got, wanted, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FUNCTIONS if name not in ("many positions", "many angles")]
+)
+def test_derivatives(name: str) -> None:
+    """Those of `AutoDiffArray` are those of symbols."""
+    function, x = FUNCTIONS[name]
+    if function in (matrix_to_rpy, matrix_to_quaternion, inverse_pose):
+        # Along a rotation: a rotation matrix is no nine variables.
+        x = np.asarray(x)
+        rate = x[:3, :3] @ skew([0.1, 0.2, 0.3])
+        full = np.zeros(x.shape)
+        full[:3, :3] = rate
+        got = function(AutoDiffArray(x, full[..., None])).derivatives[..., 0]
+        a = make_pose(R=x[:3, :3])[:3, :3]
+
+        def moved(h: float) -> Any:
+            other = x.copy()
+            other[:3, :3] = a @ rotation_about_axis([0.1, 0.2, 0.3], h * np.sqrt(0.14))
+            return function(other)
+
+        np.testing.assert_allclose(got, (moved(1e-5) - moved(-1e-5)) / 2e-5, atol=1e-9)
+        return
+    got = function(initialize(x)).derivatives
+    h = 1e-5
+    for k in np.ndindex(np.shape(x)):
+        step = np.zeros(np.shape(x))
+        step[k] = h
+        scalar = mbt.symbolic.dual("mpmath")
+        seeded = np.array(convert(x, mpmath.mpf), dtype=object)
+        for i in np.ndindex(seeded.shape):
+            seeded[i] = scalar.make(seeded[i], {0: mpmath.mpf(1)} if i == k else {})
+        exact = function(seeded.tolist())
+        wanted = [float(getattr(d, "derivatives", {}).get(0, 0)) for d in exact.ravel()]
+        index = int(np.ravel_multi_index(k, np.shape(x)))
+        np.testing.assert_allclose(got[..., index].ravel(), wanted, atol=1e-14)
+
+
+def test_matrices_of_packages() -> None:
+    l = casadi.SX.sym("l")  # noqa: E741 - a length
+    assert str(make_pose([l, 0, 0])[0, 3]) == "l"
+    p = casadi.SX.sym("p", 3)
+    assert [str(x) for x in make_pose(p)[:3, 3]] == ["p_0", "p_1", "p_2"]
+    assert [str(x) for x in make_pose(sp.Matrix(sp.symbols("a b c")))[:3, 3]] == ["a", "b", "c"]
+    assert str(rotation_about_axis([0, 0, 1], sp.Symbol("t"))[1, 0]) == "sin(t)"
+
+
+def test_fractions_stay_exact() -> None:
+    half = Fraction(1, 2)
+    X_AB = make_pose([half, 0, 1], quaternion=[Fraction(3, 5), Fraction(4, 5), 0, 0])
+    assert all(type(x) is Fraction for x in X_AB.ravel())
+    assert X_AB[1, 1] == Fraction(9 - 16, 25)
+    assert (inverse_pose(X_AB) @ X_AB == np.eye(4)).all()
+    assert all(type(x) is Fraction for x in skew([half, 1, 2]).ravel())
+    with pytest.raises(mbt.MbtError, match=r"\(1/2\) is no fraction"):
+        make_pose(rpy=[0, 0, half])
+
+
+def test_objects_of_another_class() -> None:
+    """What needs no function works; the others are asked of the objects."""
+    X_AB = make_pose([Decimal("0.1"), 0, 0])
+    assert X_AB[0, 3] == Decimal("0.1")
+    with pytest.raises(mbt.ArgumentTypeError, match=r"Decimal has no method sin.*ScalarType"):
+        make_pose(rpy=[Decimal("0.1"), 0, 0])
+
+
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_refusals(scalar: str) -> None:
+    make, _ = SCALARS[scalar]()
+    x = make(0.5)
+    with pytest.raises(mbt.ShapeError, match="p"):
+        make_pose([x, 0.0])
+    with pytest.raises(mbt.ShapeError, match="rpy"):
+        rpy_to_matrix([x, 0.0])
+    with pytest.raises(mbt.ShapeError, match="leading axes"):
+        make_pose([[x, 0, 0]] * 2, rpy=[[0, 0, 0]] * 3)
+    with pytest.raises(mbt.MbtError, match="axis"):
+        rotation_about_axis([0, 0, 0], x)
+
+
+def test_the_zero_quaternion_of_values_with_derivatives() -> None:
+    with pytest.raises(mbt.SingularityError, match="quaternion"):
+        quaternion_to_matrix(initialize([0.0, 0.0, 0.0, 0.0]))
+
+
+class Hand(mbt.Frame):
+    """A frame whose angles and position are parameters: by one of the functions of `mbt.math`."""
+
+    def __init__(self, name: str, body: mbt.RigidBody, compute: Callable[[Any], Any]) -> None:
+        super().__init__(name, body)
+        self.compute = compute
+
+    def do_declare_parameters(self) -> None:
+        self.angles = self.declare_numeric_parameter([0.0, 0.0, 0.0])
+
+    def do_calc_pose_in_body_frame(self, parameters: Any) -> Any:
+        return self.compute(parameters.get_numeric_parameter(self.angles))
+
+
+COMPUTE: dict[str, Callable[[Any], Any]] = {
+    "yaw": lambda a: make_pose(rpy=[0, 0, a[..., 0]]),
+    "position": lambda a: make_pose([a[..., 0], 0, 0], rpy=a),
+    "product": lambda a: make_pose(R=rpy_to_matrix(a) @ rotation_about_axis([0, 1, 0], a[..., 1])),
+    "inverse": lambda a: inverse_pose(make_pose(a, rpy=a)),
+}
+
+
+@pytest.mark.parametrize("scalar", ["double", "autodiff", "sympy", "casadi", "mpmath", "fraction", "own"])
+@pytest.mark.parametrize("name", COMPUTE)
+def test_frames_written_in_python(name: str, scalar: str) -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0])))
+    hand = tree.add_frame(Hand("hand", body, COMPUTE[name]))
+    tree.finalize()
+    # Its own sine, which no object tells: a fraction.
+    own = mbt.symbolic.ScalarType(
+        Fraction(0),
+        Fraction(1),
+        sin=lambda x: x,
+        cos=lambda x: 1 - x * x / 2,
+        from_float=Fraction,
+        name="own",
+    )
+    twin = tree if scalar == "double" else tree.clone_to_scalar(own if scalar == "own" else scalar)
+    context = twin.create_default_context()
+    angles = [0, 0, 0] if scalar == "fraction" else [0.5, 0.25, -0.25]
+    context.set_numeric_parameter(twin.get_variant(hand).angles, angles)
+    X_BF = twin.get_variant(hand).calc_pose_in_body_frame(context)
+    if scalar == "own":
+        assert all(isinstance(x, Fraction) for x in X_BF.ravel())
+        if name == "yaw":
+            assert X_BF[1, 0] == Fraction(1, 2)
+            assert X_BF[0, 0] == Fraction(7, 8)
+        return
+    wanted = COMPUTE[name](np.array(angles, dtype=float))
+    got = X_BF.value if scalar == "autodiff" else np.array([float(x) for x in X_BF.ravel()]).reshape(4, 4)
+    np.testing.assert_allclose(got, wanted, atol=1e-15)
+
+
+@pytest.mark.parametrize("scalar", ["sympy", "casadi", "mpmath", "fraction", "autodiff", "jax"])
+def test_spatial_inertias(scalar: str) -> None:
+    """All accessors of what `calc_spatial_inertia` returns."""
+    tree = mbt.MultibodyTree()
+    box = mbt.SpatialInertia.solid_box_with_mass(2.0, 1.0, 2.0, 3.0).shift([0.5, 0.25, 1.0])
+    body = tree.add_body(mbt.RigidBody("body", box))
+    tree.add_joint(mbt.WeldJoint, "weld", tree.world_body, None, body, None)
+    tree.finalize()
+    twin = tree.clone_to_scalar(scalar)
+    context = twin.create_default_context()
+    M = twin.calc_spatial_inertia(context, twin.world_frame, [body.index])
+
+    def check(got: Any, wanted: Any) -> None:
+        entries = list(got.ravel()) if hasattr(got, "ravel") else [got]
+        numbers = got.value if scalar == "autodiff" else np.array([float(x) for x in entries])
+        np.testing.assert_allclose(numbers.ravel(), np.ravel(wanted), atol=1e-5 if scalar == "jax" else 1e-14)
+        if scalar == "fraction":
+            assert all(type(x) is Fraction for x in entries)
+
+    R_AE, p = quaternion_to_matrix([0, 1, 0, 0]), [1.0, 2.0, 3.0]
+    for get in (
+        lambda M: M.mass,
+        lambda M: M.com,
+        lambda M: M.calc_com_moment(),
+        lambda M: M.calc_rotational_inertia(),
+        lambda M: M.calc_central_inertia(),
+        lambda M: M.as_matrix6(),
+        lambda M: M.unit_inertia.as_matrix(),
+        lambda M: M.shift(p).as_matrix6(),
+        lambda M: M.re_express(R_AE).as_matrix6(),
+        lambda M: M.unit_inertia.re_express(R_AE).as_matrix(),
+        lambda M: M.unit_inertia.shift_to_center_of_mass(p).as_matrix(),
+        lambda M: M.unit_inertia.shift_from_center_of_mass(p).as_matrix(),
+        lambda M: (M + M).as_matrix6(),
+        lambda M: (M + box).as_matrix6(),
+        lambda M: (box + M).as_matrix6(),
+        lambda M: mbt.math.calc_inertial_parameters(M),
+        lambda M: mbt.math.calc_pseudo_inertia(M),
+    ):
+        check(get(M), get(box))
