@@ -58,6 +58,11 @@ cdef inline object apart(object value, object out):
     return value.copy() if overlap(value, out) else value
 
 
+cdef inline bint meet(object a, object b):
+    """Whether two arrays to write into, of which there may be none, share memory."""
+    return a is not None and b is not None and overlap(a, b)
+
+
 cdef inline object convert(object value, str name, object shape):
     from mbt.math.arrays import as_float_array
     return as_float_array(value, name, shape)

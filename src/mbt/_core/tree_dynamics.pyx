@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, apart, data, in1, out1, out2, size
+from mbt._core.door cimport adopt, apart, data, in1, meet, out1, out2, size
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_kinematics cimport TreeKinematics
 
@@ -57,6 +57,8 @@ cdef class TreeDynamics(TreeKinematics):
         ------
         ShapeError, ArgumentTypeError
             When an array is not of the right shape or type.
+        ArgumentValueError
+            When two arrays to write into share memory.
         ContextMismatchError
             When the Context, or the forces, belong to another tree.
         StaleCacheError
@@ -126,6 +128,9 @@ cdef class TreeDynamics(TreeKinematics):
             out2(A_WB_array, "A_WB_array", nb, 6)
         if F_BMo_W_array is not None:
             out2(F_BMo_W_array, "F_BMo_W_array", nb, 6)
+        if meet(A_WB_array, F_BMo_W_array) or meet(A_WB_array, tau) or meet(F_BMo_W_array, tau):
+            from mbt.math.arrays import check_apart
+            check_apart({"A_WB_array": A_WB_array, "F_BMo_W_array": F_BMo_W_array, "out": tau})
         body_forces = generalized_forces = None
         if external_forces is not None:
             body_forces, generalized_forces = self.arrays_of(m, external_forces, "external_forces")

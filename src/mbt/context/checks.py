@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -19,7 +18,7 @@ from mbt.errors import (
     SingularityError,
     StaleCacheError,
 )
-from mbt.math.arrays import FloatArray, check_out
+from mbt.math.arrays import FloatArray, check_apart, check_out
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree import CompiledForceElement, Frame, MultibodyTree, RigidBody
 from mbt.tree.context_access import raise_context_mismatch, raise_foreign_element
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = [
     "as_points",
     "body_node_index",
-    "check_apart",
     "check_forces",
     "check_outputs",
     "check_with_respect_to",
@@ -69,10 +67,12 @@ def compile_copy(tree: object) -> None:
     tree._compile_copy()
 
 
-def raise_stale_cache(name: str, cache: object, expected: str) -> NoReturn:
+def raise_stale_cache(name: str, cache: object, expected: str, is_of_another_tree: bool = False) -> NoReturn:
     """Refuse a cache that is not of this state."""
     if all(kind.__name__ != expected for kind in type(cache).__mro__):
         raise ArgumentTypeError(f"{name}: expected a {expected}, got {type(cache).__name__}")
+    if is_of_another_tree:
+        raise ContextMismatchError(f"{name}: expected a {expected} of this tree, got one of another tree")
     raise StaleCacheError(
         f"{name}: this {expected} was not computed from the present values of the Context: "
         f"q, v or a parameter has changed since, or it belongs to another Context. "
@@ -269,14 +269,5 @@ def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[Float
         np.empty(shape) if array is None else check_out(array, f"out[{i}]", shape)
         for i, (array, shape) in enumerate(zip(out, shapes, strict=True))
     )
-    check_apart(arrays)
+    check_apart({f"out[{i}]": array for i, array in enumerate(arrays)})
     return arrays
-
-
-def check_apart(outs: Sequence[object]) -> None:
-    """Refuse arrays to write into, entries of `out`, that share memory."""
-    for (i, a), (j, b) in combinations(enumerate(outs), 2):
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b):
-            raise ArgumentValueError(
-                f"out: expected arrays apart from each other, got out[{i}] and out[{j}] in the same memory"
-            )

@@ -18,7 +18,45 @@ from mbt.math.arrays import FloatArray, Shape
 from mbt.scalars.scalar_arrays import ScalarArrays
 from mbt.symbolic import ScalarType, get_scalar_type
 
-__all__ = ["AutoDiffArrays"]
+__all__ = ["AutoDiffArrays", "GrowingArray"]
+
+
+class GrowingArray(AutoDiffArray):
+    """Values with derivatives, of which it takes as many as what is written into it has.
+
+    It may, while its own are zero or none: so forces can be made before it is known what depends on what.
+    Views of a part do not grow.
+    """
+
+    __slots__ = ()
+
+    def make_room(self, count: int) -> None:
+        """Hold so many derivatives, unless some are not zero."""
+        if count != self.num_derivatives and not self._derivatives.any():
+            self._derivatives = np.zeros((*self.shape, count))
+
+    def overwrite(self, array: AutoDiffArray) -> None:
+        """Take over values and derivatives of an array of the same shape."""
+        derivatives = array.derivatives.copy()
+        self._value[...] = array.value
+        self._derivatives = derivatives
+
+    def __setitem__(self, key: Any, entries: Any) -> None:
+        """Write values and derivatives."""
+        self._make_room_for(entries)
+        super().__setitem__(key, entries)
+
+    def _write(self, result: AutoDiffArray, what: str) -> AutoDiffArray:
+        self._make_room_for(result)
+        return super()._write(result, what)
+
+    def _make_room_for(self, entries: Any) -> None:
+        if isinstance(entries, AutoDiffArray) and entries.num_derivatives:
+            self.make_room(entries.num_derivatives)
+
+    def _check_holds(self, entries: object, what: str) -> None:
+        if self._derivatives.any():
+            super()._check_holds(entries, what)
 
 
 class AutoDiffArrays(ScalarArrays):
@@ -82,8 +120,12 @@ class AutoDiffArrays(ScalarArrays):
         return wrap(np.zeros(shape), np.zeros((*shape, count)))
 
     def writable(self, array: Any) -> Any:
-        """Return a view."""
-        return array[...]
+        """Return an array that takes room for derivatives when it needs some."""
+        return GrowingArray(array.value, array.derivatives)
+
+    def overwrite(self, target: Any, array: Any) -> None:
+        """Write into such an array."""
+        target.overwrite(array)
 
     def frozen(self, view: Any) -> Any:
         """Return a read-only view."""
@@ -95,7 +137,7 @@ class AutoDiffArrays(ScalarArrays):
     def add(self, total: Any, addend: Any) -> Any:
         """Return the sum."""
         count = addend.num_derivatives if isinstance(addend, AutoDiffArray) else 0
-        if count in (0, total.num_derivatives):
+        if count in (0, total.num_derivatives) or isinstance(total, GrowingArray):
             total += addend
             return total
         return total + addend

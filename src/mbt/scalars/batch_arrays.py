@@ -202,6 +202,10 @@ class BatchArrays(ScalarArrays):
         """Return a view."""
         return array[...]
 
+    def overwrite(self, target: Any, array: Any) -> None:
+        """Write into such a view."""
+        target[...] = array
+
     def frozen(self, view: Any) -> Any:
         """Return a read-only array."""
         if isinstance(view, SampleParameters):
@@ -314,10 +318,12 @@ class BatchArrays(ScalarArrays):
         self, outs: Sequence[Any], names: Sequence[str], shape: tuple[int, ...]
     ) -> tuple[FloatArray, ...]:
         whole = (*self.batch_shape, *shape)
-        return tuple(
+        results = tuple(
             np.empty(whole) if out is None else arrays.check_out(out, name, whole)
             for out, name in zip(outs, names, strict=True)
         )
+        arrays.check_apart(dict(zip(names, outs, strict=True)))
+        return results
 
     def _evaluate(
         self,

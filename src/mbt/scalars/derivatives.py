@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from mbt._core.variants import Quantity
-from mbt.context.checks import check_apart
 from mbt.errors import ArgumentTypeError, ShapeError
 from mbt.math.leading_axes import flatten
 from mbt.scalars.identification import ScalarIdentification
@@ -24,7 +23,7 @@ class ScalarDerivatives(ScalarIdentification):
         known_vdot: Any,
         external_forces: Any = None,
         *,
-        include_force_elements: bool = True,
+        include_force_elements: bool = False,
         out: Any = None,
     ) -> Any:
         vdot = self._numbers.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,))
@@ -91,6 +90,5 @@ def _three(out: Any) -> tuple[Any, Any, Any]:
         raise ArgumentTypeError(f"out: expected a tuple of 3 arrays, got {type(out).__name__}")
     if len(out) != 3:
         raise ShapeError(f"out: expected a tuple of 3 arrays, got {len(out)}")
-    check_apart(out)
     first, second, third = out
     return first, second, third

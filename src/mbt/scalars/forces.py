@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.autodiff.array import AutoDiffArray, wrap
+from mbt.autodiff.array import AutoDiffArray
 from mbt.context.multibody_forces import MultibodyForces
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from mbt.scalars.autodiff_arrays import GrowingArray
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,49 +33,44 @@ class ScalarForces(MultibodyForces):
                 f"batch_shape: expected (), got {batch_shape}: a tree of {tree.scalar_type.name!r} "
                 "computes one state at a time"
             )
-        self._numbers = tree._numbers
+        numbers = self._numbers = tree._numbers
         self._tree = tree
-        self._generalized_forces = self._numbers.zeros((tree.num_velocities,))
-        self._body_forces = self._numbers.zeros((tree.num_bodies, 6))
+        # The same two arrays for ever: who holds one sees what becomes of it.
+        self._generalized_forces = numbers.writable(numbers.zeros((tree.num_velocities,)))
+        self._body_forces = numbers.writable(numbers.zeros((tree.num_bodies, 6)))
 
     def _make_room(self, like: list[Any]) -> None:
         """Let both arrays hold as many derivatives as others; only where they hold none themselves."""
-        if not isinstance(self._body_forces, AutoDiffArray):
-            return
-        room = self._numbers.zeros((), *like).num_derivatives
-        if room == self._body_forces.num_derivatives:
-            return
-        if self._body_forces.derivatives.any() or self._generalized_forces.derivatives.any():
-            return
-        self._body_forces = _with_room(self._body_forces, room)
-        self._generalized_forces = _with_room(self._generalized_forces, room)
+        for array in (self._body_forces, self._generalized_forces):
+            if isinstance(array, GrowingArray):
+                array.make_room(self._numbers.zeros((), *like).num_derivatives)
 
     @property
     def body_forces(self) -> Any:
         """Force on each body at its origin, in World: [torque; force], (num_bodies, 6) [N m, N]."""
-        return self._numbers.writable(self._body_forces)
+        return self._body_forces
 
     @body_forces.setter
     def body_forces(self, value: object) -> None:
         shape = self._body_forces.shape
-        array = self._numbers.as_float_array(value, "body_forces", shape)
-        self._body_forces = _written(self._body_forces, array)
+        self._numbers.overwrite(self._body_forces, self._numbers.as_float_array(value, "body_forces", shape))
 
     @property
     def generalized_forces(self) -> Any:
         """Force along each velocity, (num_velocities,) [N m or N]."""
-        return self._numbers.writable(self._generalized_forces)
+        return self._generalized_forces
 
     @generalized_forces.setter
     def generalized_forces(self, value: object) -> None:
         shape = self._generalized_forces.shape
-        array = self._numbers.as_float_array(value, "generalized_forces", shape)
-        self._generalized_forces = _written(self._generalized_forces, array)
+        self._numbers.overwrite(
+            self._generalized_forces, self._numbers.as_float_array(value, "generalized_forces", shape)
+        )
 
     def set_zero(self) -> Self:
         """Set all forces to zero."""
-        for forces in (self._body_forces, self._generalized_forces):
-            forces[...] = self._numbers.zeros(forces.shape)
+        for array in (self._body_forces, self._generalized_forces):
+            array[...] = self._numbers.scalar(0.0)
         return self
 
     def add_in_forces(self, addend: MultibodyForces) -> Self:
@@ -89,10 +85,9 @@ class ScalarForces(MultibodyForces):
 
     def _add_arrays(self, F_Bo_W: Any, tau: Any = None) -> None:
         """Add forces on all bodies, (num_bodies, 6), and on all dofs, (num_velocities,)."""
-        self._body_forces = _written(self._body_forces, self._numbers.add(self._body_forces, F_Bo_W))
+        self._numbers.add(self._body_forces, F_Bo_W)
         if tau is not None:
-            total = self._numbers.add(self._generalized_forces, tau)
-            self._generalized_forces = _written(self._generalized_forces, total)
+            self._numbers.add(self._generalized_forces, tau)
 
     def _add_to_body(self, node: int, F_Bo_W: Any) -> None:
         self._make_room([self._body_forces, F_Bo_W])
@@ -113,8 +108,8 @@ class ScalarForces(MultibodyForces):
         if isinstance(factor, MultibodyForces):
             return NotImplemented
         s = self._numbers.as_float(factor, "factor")
-        F, tau = (self._numbers.scale(array, s) for array in (self._body_forces, self._generalized_forces))
-        self.body_forces, self.generalized_forces = F, tau
+        for array in (self._body_forces, self._generalized_forces):
+            self._numbers.overwrite(array, self._numbers.scale(array, s))
         return self
 
     def __itruediv__(self, divisor: Any) -> Self:  # type: ignore[misc]
@@ -124,8 +119,8 @@ class ScalarForces(MultibodyForces):
         s = self._numbers.as_float(divisor, "divisor")
         if self._numbers.is_zero(s):
             raise ArgumentValueError("divisor: forces cannot be divided by zero")
-        F, tau = (self._numbers.divide(array, s) for array in (self._body_forces, self._generalized_forces))
-        self.body_forces, self.generalized_forces = F, tau
+        for array in (self._body_forces, self._generalized_forces):
+            self._numbers.overwrite(array, self._numbers.divide(array, s))
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -145,8 +140,7 @@ class ScalarForces(MultibodyForces):
     def clone(self) -> ScalarForces:
         """Return independent forces for the same tree with the same values."""
         other = ScalarForces(self._tree)  # type: ignore[arg-type]
-        other._body_forces = self._body_forces.copy()
-        other._generalized_forces = self._generalized_forces.copy()
+        other.body_forces, other.generalized_forces = self._body_forces, self._generalized_forces
         return other
 
     def check_invariants(self) -> None:
@@ -154,23 +148,6 @@ class ScalarForces(MultibodyForces):
         if not self.check_has_right_size_for_model(self._tree):
             raise AssertionError("MultibodyForces: violated: the sizes are those of the tree")
 
-
-def _with_room(array: AutoDiffArray, room: int) -> AutoDiffArray:
-    """Return the same values, in the same memory, with so many derivatives of zero."""
-    return wrap(array.value, np.zeros((*array.shape, room)))
-
-
-def _written(array: Any, values: Any) -> Any:
-    """Return an array with these values, written into `array`, which others hold.
-
-    One of numbers with derivatives has room for so many only; a new one shares its values.
-    """
-    if array is values:
-        return array
-    if isinstance(array, AutoDiffArray) and values.num_derivatives not in (0, array.num_derivatives):
-        array = _with_room(array, values.num_derivatives)
-    array[...] = values
-    return array
 
 
 def _same(a: Any, b: Any) -> bool:
