@@ -149,7 +149,7 @@ def test_maps_vs_each_other(model: str, norm: float) -> None:
         v, qdot = rng.normal(size=m.num_velocities), rng.normal(size=m.num_positions)
         assert_close(m.map_velocity_to_qdot(context, v), N @ v, 20.0)
         assert_close(m.map_qdot_to_velocity(context, qdot), Nplus @ qdot, 50.0)
-        assert m.is_velocity_equal_to_qdot() == (
+        assert m.is_velocity_equal_to_qdot == (
             N.shape[0] == N.shape[1] and bool((np.eye(m.num_velocities) == N).all())
         )
 

@@ -28,7 +28,6 @@ OF_THE_TREE = {
     "set_effort_limit",
     "is_enabled",
     "set_enabled",
-    "is_velocity_equal_to_qdot",
 }
 
 

@@ -204,8 +204,9 @@ class Mobilizer(CoordinateOwner):
         """Whether the positions begin with a quaternion."""
         return self.position_suffixes[:1] == ("qw",)
 
+    @property
     def is_velocity_equal_to_qdot(self) -> bool:
-        """Return whether ``qdot = v`` in every configuration."""
+        """Whether ``qdot = v`` in every configuration."""
         return self._type not in _TYPES_WITH_MAP
 
     # Motion across the mobilizer: of the outboard frame in the inboard one.
