@@ -324,7 +324,9 @@ class WithContext(Functional):
         ),
         INVERSE_DYNAMICS_DERIVATIVES: (
             Call(
-                "context.q = q; context.v = v; inverse_dynamics_derivatives(context, x, out=three)", "three"
+                "context.q = q; context.v = v; "
+                "inverse_dynamics_derivatives(context, x, include_force_elements=True, out=three)",
+                "three",
             ),
         ),
         FORWARD_DYNAMICS_DERIVATIVES: (

@@ -125,12 +125,16 @@ def test_each_sample_is_as_one_state(shape: tuple[int, ...]) -> None:
     context = tree.create_default_context(shape)
     fill(context, spring, telescope)
     got = {name: arrays_of(getattr(tree, name)(context)) for name in METHODS}
-    got["inverse"] = arrays_of(tree.calc_inverse_dynamics_derivatives(context, [0.5, 0.25]))
+    got["inverse"] = arrays_of(
+        tree.calc_inverse_dynamics_derivatives(context, [0.5, 0.25], include_force_elements=True)
+    )
     got["frame"] = [telescope.calc_pose_in_world(context), telescope.calc_pose_in_body_frame(context)]
     for i in np.ndindex(shape):
         single = sample(context, i, spring, telescope)
         wanted = {name: arrays_of(getattr(tree, name)(single)) for name in METHODS}
-        wanted["inverse"] = arrays_of(tree.calc_inverse_dynamics_derivatives(single, [0.5, 0.25]))
+        wanted["inverse"] = arrays_of(
+            tree.calc_inverse_dynamics_derivatives(single, [0.5, 0.25], include_force_elements=True)
+        )
         wanted["frame"] = [telescope.calc_pose_in_world(single), telescope.calc_pose_in_body_frame(single)]
         for name, arrays in wanted.items():
             for a, b in zip(got[name], arrays, strict=True):
@@ -294,7 +298,7 @@ def test_stateless_functions_give_the_same(with_users: bool) -> None:
     if not with_users:
         pairs += zip(
             functional.inverse_dynamics_derivatives(tree, q, v, x),
-            tree.calc_inverse_dynamics_derivatives(context, x),
+            tree.calc_inverse_dynamics_derivatives(context, x, include_force_elements=True),
             strict=True,
         )
         pairs += zip(

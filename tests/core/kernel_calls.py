@@ -278,7 +278,7 @@ def _double(
     elif function == F.FORWARD_DYNAMICS:
         yield tree.calc_forward_dynamics(context, x)
     elif function == F.INVERSE_DYNAMICS_DERIVATIVES:
-        yield from tree.calc_inverse_dynamics_derivatives(context, x)
+        yield from tree.calc_inverse_dynamics_derivatives(context, x, include_force_elements=True)
     elif function == F.FORWARD_DYNAMICS_DERIVATIVES:
         yield from tree.calc_forward_dynamics_derivatives(context, x)
     elif function == F.MASS_MATRIX:

@@ -114,7 +114,9 @@ for model, tree, (context, other) in models():
         "inverse": lambda: inverse(batch, batch_vdot, include_force_elements=True, out=batch_tau),
         "forward": lambda: forward(batch, batch_tau, out=batch_vdot),
         "mass matrix": lambda: tree.calc_mass_matrix(batch, out=matrices),
-        "derivatives": lambda: tree.calc_inverse_dynamics_derivatives(batch, batch_vdot, out=three),
+        "derivatives": lambda: tree.calc_inverse_dynamics_derivatives(
+            batch, batch_vdot, include_force_elements=True, out=three
+        ),
     }.items():
         result[f"{model} Context of a batch: {name}"] = allocations(f, count_bytes, repeat=2) / 2
 print(json.dumps(result))

@@ -12,25 +12,10 @@ import pytest
 import mbt
 from mbt import functional
 from support.case import FEW, MOVING, Case, get_case
-from support.derivatives import Triple
+from support.derivatives import Function, Triple, differences
 from support.description import Array
 from support.force_element_types import make_everything
 from support.quantities import State
-
-Function = Callable[[Array, Array], Array]
-
-
-def differences(
-    f: Function, tree: mbt.MultibodyTree, q: Array, v: Array, step: float, dofs: Array | None = None
-) -> tuple[Array, Array]:
-    """Return central differences of f(q, v) along ``qdot = N(q) e_j``, and along v of `dofs` (or all)."""
-    context = tree.create_default_context()
-    context.q = q
-    N, nv = tree.make_velocity_to_qdot_map(context), tree.num_velocities
-    by_q = [(f(q + step * n, v) - f(q - step * n, v)) / (2 * step) for n in N.T]
-    units = np.eye(nv) if dofs is None else np.eye(nv)[dofs]
-    by_v = [(f(q, v + step * e) - f(q, v - step * e)) / (2 * step) for e in units]
-    return np.array(by_q).reshape(nv, nv).T, np.array(by_v).reshape(-1, nv).T
 
 
 def relative(a: Array, b: Array) -> float:
@@ -49,10 +34,7 @@ def inverse(case: Case, state: State, **keywords: bool) -> tuple[Function, Tripl
 
     def f(q: Array, v: Array) -> Array:
         moved.q, moved.v = q, v
-        with_elements = keywords.get("include_force_elements", True)
-        return case.tree.calc_inverse_dynamics(
-            moved, state.vdot, forces, include_force_elements=with_elements
-        )
+        return case.tree.calc_inverse_dynamics(moved, state.vdot, forces, **keywords)
 
     return f, case.tree.calc_inverse_dynamics_derivatives(context, state.vdot, forces, **keywords)
 
@@ -76,7 +58,7 @@ def forward(
 @pytest.mark.parametrize("name", MOVING)
 def test_inverse_dynamics_with_external_forces(name: str) -> None:
     case, state = get_case(name), get_case(name).state()
-    f, (by_q, by_v, _) = inverse(case, state)
+    f, (by_q, by_v, _) = inverse(case, state, include_force_elements=True)
     wanted_q, wanted_v = differences(f, case.tree, state.q, state.v, 1e-5)
     assert relative(by_q, wanted_q) < 1e-7
     assert relative(by_v, wanted_v) < 1e-7
@@ -85,7 +67,7 @@ def test_inverse_dynamics_with_external_forces(name: str) -> None:
 @pytest.mark.parametrize("name", FEW)
 def test_without_force_elements(name: str) -> None:
     case, state = get_case(name), get_case(name).state()
-    f, (by_q, by_v, _) = inverse(case, state, include_force_elements=False)
+    f, (by_q, by_v, _) = inverse(case, state)
     wanted_q, wanted_v = differences(f, case.tree, state.q, state.v, 1e-5)
     assert relative(by_q, wanted_q) < 1e-7
     assert relative(by_v, wanted_v) < 1e-7
@@ -95,7 +77,7 @@ def test_without_force_elements(name: str) -> None:
 def test_error_falls_with_the_square_of_the_step(name: str) -> None:
     """The derivatives are the limit: differences come to them as h^2, four times closer at half the step."""
     case, state = get_case(name), get_case(name).state()
-    f, (by_q, _, _) = inverse(case, state)
+    f, (by_q, _, _) = inverse(case, state, include_force_elements=True)
     steps = (8e-3, 4e-3, 2e-3)
     errors = [np.linalg.norm(differences(f, case.tree, state.q, state.v, h)[0] - by_q) for h in steps]
     for coarse, fine in pairwise(errors):
@@ -151,7 +133,9 @@ def test_parameters_of_the_context() -> None:
         moved.q, moved.v = q, v
         return case.tree.calc_inverse_dynamics(moved, state.vdot, include_force_elements=True)
 
-    by_q, by_v, M = case.tree.calc_inverse_dynamics_derivatives(context, state.vdot)
+    by_q, by_v, M = case.tree.calc_inverse_dynamics_derivatives(
+        context, state.vdot, include_force_elements=True
+    )
     wanted_q, wanted_v = differences(f, case.tree, state.q, state.v, 1e-5)
     assert relative(by_q, wanted_q) < 1e-7
     assert relative(by_v, wanted_v) < 1e-7
@@ -186,10 +170,12 @@ def test_force_elements_written_by_users_beside_a_lock() -> None:
     v, x = rng.uniform(-1.0, 1.0, (2, tree.num_velocities))
     v[0] = 0.0
     context.v = v
-    free = tree.calc_inverse_dynamics_derivatives(context, x)
+    free = tree.calc_inverse_dynamics_derivatives(context, x, include_force_elements=True)
     context._set_locked(0, 1, True)
     # Inverse dynamics ignores locks.
-    for matrix, desired in zip(tree.calc_inverse_dynamics_derivatives(context, x), free, strict=True):
+    for matrix, desired in zip(
+        tree.calc_inverse_dynamics_derivatives(context, x, include_force_elements=True), free, strict=True
+    ):
         np.testing.assert_array_equal(matrix, desired)
     moved = context.clone()
 

@@ -27,7 +27,9 @@ def tolerance_of_forward_dynamics(M: Array) -> float:
 @pytest.mark.parametrize("model", CATALOGUE)
 def test_inverse_dynamics(model: str) -> None:
     case, state = get_case(model), get_case(model).state()
-    actual = case.tree.calc_inverse_dynamics_derivatives(case.context(state), state.vdot)
+    actual = case.tree.calc_inverse_dynamics_derivatives(
+        case.context(state), state.vdot, include_force_elements=True
+    )
     desired = derivatives_by_dual(case.tree, Quantity.INVERSE_DYNAMICS, state.q, state.v, state.vdot)
     assert max(largest_errors(actual, desired)) < 256 * EPS
 
@@ -49,7 +51,7 @@ def test_inverse_vs_forward(model: str) -> None:
     context, tree = case.context(state), case.tree
     by_q, by_v, M_inverse = tree.calc_forward_dynamics_derivatives(context, state.tau)
     vdot = tree.calc_forward_dynamics(context, state.tau)
-    dtau_dq, dtau_dv, M = tree.calc_inverse_dynamics_derivatives(context, vdot)
+    dtau_dq, dtau_dv, M = tree.calc_inverse_dynamics_derivatives(context, vdot, include_force_elements=True)
     np.testing.assert_allclose(M_inverse, M_inverse.T, rtol=0, atol=64 * EPS * np.max(M_inverse, initial=0.0))
     if not M.size:
         return
@@ -63,7 +65,7 @@ def test_inverse_vs_forward(model: str) -> None:
 def test_third_matrix_is_mass_matrix(model: str) -> None:
     case, state = get_case(model), get_case(model).state()
     context = case.context(state)
-    _, _, M = case.tree.calc_inverse_dynamics_derivatives(context, state.vdot)
+    _, _, M = case.tree.calc_inverse_dynamics_derivatives(context, state.vdot, include_force_elements=True)
     desired = case.tree.calc_mass_matrix(context)
     assert np.max(np.abs(M - desired), initial=0.0) <= 64 * EPS * np.max(desired, initial=0.0)
     assert np.max(np.abs(M - M.T), initial=0.0) <= 64 * EPS * np.max(desired, initial=0.0)
@@ -88,7 +90,7 @@ def test_gravity_at_rest_is_symmetric(model: str) -> None:
     case, state = get_case(model), get_case(model).state()
     tree, context = case.tree, case.context(state)
     context.v = still = np.zeros(tree.num_velocities)
-    by_q, _, _ = tree.calc_inverse_dynamics_derivatives(context, still)
+    by_q, _, _ = tree.calc_inverse_dynamics_derivatives(context, still, include_force_elements=True)
     assert np.max(np.abs(by_q - by_q.T), initial=0.0) <= 256 * EPS * np.max(np.abs(by_q), initial=0.0)
 
 
@@ -143,10 +145,10 @@ def test_far_from_world_origin() -> None:
     """Sums are taken about a point of each tree: a robot a thousand kilometres away loses no digits."""
     case, state = get_case("one_floating"), get_case("one_floating").state()
     context = case.context(state)
-    near = case.tree.calc_inverse_dynamics_derivatives(context, state.vdot)
+    near = case.tree.calc_inverse_dynamics_derivatives(context, state.vdot, include_force_elements=True)
     q = state.q.copy()
     q[4:] += 1e6
     context.q = q
-    far = case.tree.calc_inverse_dynamics_derivatives(context, state.vdot)
+    far = case.tree.calc_inverse_dynamics_derivatives(context, state.vdot, include_force_elements=True)
     # 1e6 + x keeps x to 1e-10.
     assert max(largest_errors(far, near)) < 1e-7

@@ -165,6 +165,10 @@ def test_analytic_derivatives(pair: Pair) -> None:
     pair.plant.CalcForceElementsContribution(pair.d, pair.forces)
     theirs = ExtractGradient(pair.plant.CalcInverseDynamics(pair.d, pair.their_x, pair.forces))
     wanted = (theirs[:, :nq] @ N, theirs[:, nq : nq + nv], theirs[:, nq + nv :])
-    for got, by in zip(pair.tree.calc_inverse_dynamics_derivatives(context, pair.x), wanted, strict=True):
+    for got, by in zip(
+        pair.tree.calc_inverse_dynamics_derivatives(context, pair.x, include_force_elements=True),
+        wanted,
+        strict=True,
+    ):
         scale = 1.0 + np.max(np.abs(by))
         np.testing.assert_allclose(got[pair.v_order], by, rtol=0, atol=1e-11 * scale)

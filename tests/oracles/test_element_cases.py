@@ -320,7 +320,9 @@ WAYS: dict[str, tuple[Callable[[Run], Any], ...]] = {
 
 def _inverse_derivatives(i: int) -> tuple[Callable[[Run], Any], ...]:
     return (
-        lambda run: run.tree.calc_inverse_dynamics_derivatives(run.context, run.vdot)[i],
+        lambda run: run.tree.calc_inverse_dynamics_derivatives(
+            run.context, run.vdot, include_force_elements=True
+        )[i],
         lambda run: functional.inverse_dynamics_derivatives(run.tree, run.q, run.v, run.vdot)[i],
     )
 

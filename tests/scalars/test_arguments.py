@@ -148,7 +148,7 @@ def test_nothing_leaks() -> None:
             ad.set_default_context(context)
             context.v = AutoDiffArray(x, np.ones((nv, count)))
             ad.bodies[1].set_mass(context, AutoDiffArray(2.0, np.ones(count)))
-            ad.calc_inverse_dynamics_derivatives(context, x)
+            ad.calc_inverse_dynamics_derivatives(context, x, include_force_elements=True)
             ad.calc_forward_dynamics(context)
             ad.eval_velocity_kinematics(context)
             ad.calc_reaction_forces(context)

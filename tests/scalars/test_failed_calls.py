@@ -43,7 +43,7 @@ def test_of_several_outputs_none_is_written_when_one_cannot_hold_its_result() ->
 
     matrices = zeros(nv, nv), zeros(nv, nv, count=1), zeros(nv, nv)
     with pytest.raises(mbt.ShapeError, match=r"out\[1\]: an array with 1 derivatives cannot hold"):
-        tree.calc_inverse_dynamics_derivatives(context, vdot, out=matrices)
+        tree.calc_inverse_dynamics_derivatives(context, vdot, out=matrices, include_force_elements=True)
     accelerations, forces, tau = zeros(tree.num_bodies, 6), zeros(tree.num_bodies, 6), zeros(nv)
     tau.value.flags.writeable = False
     with pytest.raises(mbt.ArgumentValueError, match="out: expected an array to write into"):

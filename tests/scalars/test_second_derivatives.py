@@ -86,7 +86,9 @@ class Second:
 
     @cached_property
     def inverse(self) -> tuple[AutoDiffArray, ...]:
-        return self.ad.calc_inverse_dynamics_derivatives(self.context, self._seeded(self.vdot))
+        return self.ad.calc_inverse_dynamics_derivatives(
+            self.context, self._seeded(self.vdot), include_force_elements=True
+        )
 
     @cached_property
     def forward(self) -> tuple[AutoDiffArray, ...]:
@@ -167,7 +169,7 @@ def test_inertial_parameters(name: str) -> None:
     context = s.ad.create_default_context()
     s.ad.set_inertial_parameters(context, initialize(pi))
     context.q, context.v = s.q, s.v
-    dq, dv, M = s.ad.calc_inverse_dynamics_derivatives(context, s.vdot)
+    dq, dv, M = s.ad.calc_inverse_dynamics_derivatives(context, s.vdot, include_force_elements=True)
     plain = s.ad.create_default_context()
     plain.q, plain.v, vdot = initialize(s.q, s.v, s.vdot)
     Y = s.ad.calc_inverse_dynamics_regressor(plain, vdot)
@@ -200,7 +202,7 @@ def test_differences_of_first_derivatives(name: str) -> None:
 
     def inverse(q: Array, v: Array, x: Array) -> Array:
         context.q, context.v = q, v
-        return np.stack(s.tree.calc_inverse_dynamics_derivatives(context, x))
+        return np.stack(s.tree.calc_inverse_dynamics_derivatives(context, x, include_force_elements=True))
 
     def forward(q: Array, v: Array, x: Array) -> Array:
         context.q, context.v = q, v
@@ -240,7 +242,9 @@ def test_second_derivatives_are_smooth() -> None:
 
     def by_vdot(t: float) -> Array:
         context.q, context.v = s.q + t * qdot, s.v
-        dq, _, _ = s.ad.calc_inverse_dynamics_derivatives(context, initialize(s.vdot))
+        dq, _, _ = s.ad.calc_inverse_dynamics_derivatives(
+            context, initialize(s.vdot), include_force_elements=True
+        )
         return np.asarray(dq.derivatives.transpose(0, 2, 1))
 
     def by_q(t: float) -> Array:

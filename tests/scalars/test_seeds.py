@@ -262,7 +262,7 @@ def test_numbers_of_directions_that_differ() -> None:
     calls: list[Callable[[], object]] = [
         lambda: AD.calc_forward_dynamics(context, wrong),
         lambda: AD.calc_inverse_dynamics(context, wrong),
-        lambda: AD.calc_inverse_dynamics_derivatives(context, wrong),
+        lambda: AD.calc_inverse_dynamics_derivatives(context, wrong, include_force_elements=True),
         lambda: AD.calc_inverse_dynamics_regressor(context, wrong),
         lambda: AD.map_velocity_to_qdot(context, wrong),
         lambda: AD.bodies[1].set_mass(context, initialize(2.0)) and AD.calc_mass_matrix(context),

@@ -80,7 +80,7 @@ def set_everything(context: Any, element: Any) -> tuple[float, float]:
 
 def slope(tree: mbt.MultibodyTree, context: Any) -> Any:
     """d tau / d q of the element alone."""
-    with_element = tree.calc_inverse_dynamics_derivatives(context, [0.0])[0]
+    with_element = tree.calc_inverse_dynamics_derivatives(context, [0.0], include_force_elements=True)[0]
     return (
         tree.calc_inverse_dynamics_derivatives(context, [0.0], include_force_elements=False)[0] - with_element
     )[0, 0]
@@ -205,7 +205,7 @@ def test_errors_surface_as_they_are(scalar: str) -> None:
     tree = make_pendulum(lambda rod, pin: Faulty(rod))[0].clone_to_scalar(scalar)
     context = tree.create_default_context()
     with pytest.raises(LookupError, match=r"a mistake\b"):
-        tree.calc_inverse_dynamics_derivatives(context, [0.0])
+        tree.calc_inverse_dynamics_derivatives(context, [0.0], include_force_elements=True)
     with pytest.raises(LookupError, match=r"a mistake\b"):
         tree.calc_forward_dynamics_derivatives(context)
     with pytest.raises(LookupError, match="energy"):
@@ -308,7 +308,7 @@ def test_symbols() -> None:
     context.q, context.v, context.time = [q], [v], t
     context.set_numeric_parameter(variant.stiffness, [k])
     context.set_discrete_state(variant.zero, [z])
-    dq, dv, _ = sym.calc_inverse_dynamics_derivatives(context, [0.0])
+    dq, dv, _ = sym.calc_inverse_dynamics_derivatives(context, [0.0], include_force_elements=True)
     assert sp.simplify(sp.nsimplify(dq[0, 0]) - 3 * k * (1 + t) * (q - z) ** 2) == 0
     assert sp.nsimplify(dv[0, 0]) == 0
     energy = sym.calc_potential_energy(context)

@@ -1,6 +1,8 @@
-"""Derivatives of the dynamics along each degree of freedom, by dual numbers: exact to rounding."""
+"""Derivatives along each degree of freedom: by dual numbers, exact to rounding, and by differences."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from support.description import Array
 from support.engines import evaluate_dual
 
 Triple = tuple[Array, Array, Array]
+Function = Callable[[Array, Array], Array]
 
 
 def derivatives_by_dual(tree: mbt.MultibodyTree, function: Quantity, q: Array, v: Array, x: Array) -> Triple:
@@ -42,3 +45,16 @@ def largest_errors(actual: Triple, desired: Triple) -> list[float]:
         float(np.max(np.abs(a - b), initial=0.0) / (1.0 + np.max(np.abs(b), initial=0.0)))
         for a, b in zip(actual, desired, strict=True)
     ]
+
+
+def differences(
+    f: Function, tree: mbt.MultibodyTree, q: Array, v: Array, step: float, dofs: Array | None = None
+) -> tuple[Array, Array]:
+    """Return central differences of f(q, v) along ``qdot = N(q) e_j``, and along v of `dofs` (or all)."""
+    context = tree.create_default_context()
+    context.q = q
+    N, nv = tree.make_velocity_to_qdot_map(context), tree.num_velocities
+    by_q = [(f(q + step * n, v) - f(q - step * n, v)) / (2 * step) for n in N.T]
+    units = np.eye(nv) if dofs is None else np.eye(nv)[dofs]
+    by_v = [(f(q, v + step * e) - f(q, v - step * e)) / (2 * step) for e in units]
+    return np.array(by_q).reshape(nv, nv).T, np.array(by_v).reshape(-1, nv).T

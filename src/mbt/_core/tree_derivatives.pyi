@@ -17,7 +17,7 @@ class TreeDerivatives(TreeIdentification):
         known_vdot: npt.ArrayLike,
         external_forces: MultibodyForces | None = None,
         *,
-        include_force_elements: bool = True,
+        include_force_elements: bool = False,
         out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the derivatives of inverse dynamics, force elements included: unlike `calc_inverse_dynamics`, where

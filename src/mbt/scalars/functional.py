@@ -56,7 +56,9 @@ def inverse_dynamics_derivatives(
     """See `mbt.functional.inverse_dynamics_derivatives`."""
 
     def calc(c: ScalarContext, x: Any) -> Any:
-        return np.stack(tree.calc_inverse_dynamics_derivatives(c, x, external_forces))
+        return np.stack(
+            tree.calc_inverse_dynamics_derivatives(c, x, external_forces, include_force_elements=True)
+        )
 
     shape = (3, tree.num_velocities, tree.num_velocities)
     return _three(tree, out, _calc_each(tree, shape, calc, q, v, vdot=vdot))

@@ -35,7 +35,8 @@ _QUANTITIES = {
     "body_poses": _Quantity("q", "X_WB", lambda tree, c: tree.eval_position_kinematics(c).X_WB),
     "frame_jacobian": _Quantity("q", "J", lambda tree, c, *, frame: _calc_frame_jacobian(tree, c, frame)),
     "inverse_dynamics_derivatives": _Quantity(
-        "q v vdot", "dtau_dq dtau_dv M", lambda tree, c, x: tree.calc_inverse_dynamics_derivatives(c, x)
+        "q v vdot", "dtau_dq dtau_dv M",
+        lambda tree, c, x: tree.calc_inverse_dynamics_derivatives(c, x, include_force_elements=True),
     ),
     "forward_dynamics_derivatives": _Quantity(
         "q v tau", "dvdot_dq dvdot_dv M_inverse",
