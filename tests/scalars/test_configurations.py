@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import casadi  # type: ignore[import-untyped]
 import numpy as np
 import pytest
+import sympy  # type: ignore[import-untyped]
 
 import mbt
 from mbt.autodiff import AutoDiffArray, initialize
@@ -14,6 +16,7 @@ from support.build import build_tree
 from support.description import Array
 from support.joint_types import random_state
 from support.random_trees import ALL_KINDS, one_joint
+from support.two_links import two_links
 
 STEPS = {
     "generic": (1.0, 0.37),
@@ -70,3 +73,26 @@ def test_nothing_to_step() -> None:
     assert ad.integrate_positions([], [], 1.0).shape == (0,)
     assert ad.difference_positions([], []).shape == (0,)
     assert ad.normalize_positions([]).shape == (0,)
+
+
+@pytest.mark.parametrize("scalar", ["autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"])
+def test_positions_by_name(scalar: str) -> None:
+    """What a tree takes apart it puts together: in its own numbers, and with constants among them."""
+    tree = two_links().clone_to_scalar(scalar)
+    x = {
+        "autodiff": lambda: mbt.autodiff.initialize(0.5),
+        "sympy": lambda: sympy.Symbol("x"),
+        "casadi": lambda: casadi.SX.sym("x"),
+    }.get(scalar, lambda: 0.5)()
+    for assemble, take_apart in (
+        (tree.q_from_dict, tree.dict_from_q),
+        (tree.v_from_dict, tree.dict_from_v),
+    ):
+        array = assemble({"pin2": x})
+        parts = take_apart(array)
+        again = assemble(parts)
+        assert str(again) == str(array)
+        assert str(parts["pin2"]) == str(tree._numbers.as_float_array(x, "x")[()])
+        assert float(getattr(parts["pin1"], "value", parts["pin1"])) == 0.0
+        with pytest.raises(mbt.ShapeError, match="pin1"):
+            assemble({"pin1": [x, x]})

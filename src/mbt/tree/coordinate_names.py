@@ -15,7 +15,7 @@ from mbt.errors import (
     ShapeError,
     unknown_name_error,
 )
-from mbt.math.arrays import FloatArray, as_float_array
+from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import default_model_instance
@@ -276,11 +276,12 @@ class NamedCoordinates(InstanceState):
             raise ArgumentTypeError(
                 f"{method}: expected a mapping of joint names to numbers, got {type(values).__name__}"
             )
-        base = as_float_array(default, f"{method}: default", (..., size))
+        numbers = self._numbers
+        base = numbers.as_float_array(default, f"{method}: default", (..., size))
         batch = base.shape[:-1] if shape is None else as_shape(shape, f"{method}: shape")
-        array = np.empty((*batch, size))
-        if not _assign(array, base):
+        if not _fits(base.shape, (*batch, size)):
             raise ShapeError(f"{method}: default: expected leading axes {batch}, got {base.shape[:-1]}")
+        array: FloatArray = np.broadcast_to(base, (*batch, size)).copy()
         find = self._make_key_lookup(method)
         given: dict[Mobilizer, object] = {}
         for key, value in values.items():
@@ -292,15 +293,16 @@ class NamedCoordinates(InstanceState):
             given[mobilizer] = key
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
             name = f"{method}: {letter} of {_label(mobilizer)}"
-            part = as_float_array(value, name)
+            part = numbers.as_float_array(value, name)
             given_shape = part.shape
             count = len(indices)
             if count == 1 and (given_shape == batch or given_shape[-1:] != (1,)):
                 part = part[..., np.newaxis]
-            if part.shape[-1:] != (count,) or not _assign(array[..., indices.start : indices.stop], part):
+            if part.shape[-1:] != (count,) or not _fits(part.shape, (*batch, count)):
                 wanted = "one number" if count == 1 else f"{count} numbers" if count else "none: it is fixed"
                 each = f" for each of {batch}" if batch else ""
                 raise ShapeError(f"{name}: expected {wanted}{each}, got shape {given_shape}")
+            array = numbers.replaced(array, slice(indices.start, indices.stop), part)
         return array
 
     def _dict_from_array(self, array: FloatArray, *, is_position: bool) -> dict[str, float | FloatArray]:
@@ -375,13 +377,12 @@ def _distinct_names(elements: Sequence[MultibodyElement]) -> list[str]:
     return names
 
 
-def _assign(target: FloatArray, values: FloatArray) -> bool:
-    """Write values that can be broadcast to the target; return whether they can."""
+def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Return whether an array of one shape can be broadcast to another one."""
     try:
-        target[...] = np.broadcast_to(values, target.shape)
+        return np.broadcast_shapes(shape, wanted) == wanted
     except ValueError:
         return False
-    return True
 
 
 def _label(mobilizer: Mobilizer) -> str:
