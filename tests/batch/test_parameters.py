@@ -400,7 +400,7 @@ def test_every_result_follows_a_parameter_of_each_sample() -> None:
         for a, b, old in zip(arrays_of(call(context)), arrays_of(call(same)), copies[name], strict=True):
             np.testing.assert_array_equal(a, b, err_msg=name)
             changed += not np.array_equal(a, old, equal_nan=True)
-    assert changed > 150
+    assert changed >= 150
 
 
 def test_samples_with_parameters_of_their_own_agree_with_single_contexts() -> None:

@@ -201,7 +201,7 @@ cdef inline T calc_non_conservative_power_between(int type, const T* c, const En
     cdef int i
     if type == LINEAR_SPRING_DAMPER:
         calc_stretch(c, x, &stretch)
-        power = -(c[2]*stretch.rate*stretch.rate)
+        power = power - c[2]*stretch.rate*stretch.rate
     elif type == LINEAR_BUSHING_RPY:
         calc_bushing(x, &bushing)
         for i in range(3):
