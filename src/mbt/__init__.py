@@ -220,10 +220,10 @@ __all__ = [
 ]
 
 
-def _find_numbers(values: _typing.Any, present: _typing.Any) -> _typing.Any:
+def _find_numbers(arguments: _typing.Any, present: _typing.Any) -> _typing.Any:
     from mbt.scalars.foreign import find_numbers
 
-    return find_numbers(values, present)
+    return find_numbers(arguments, present)
 
 
 _foreign.bring_numbers(_find_numbers)

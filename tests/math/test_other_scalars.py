@@ -297,3 +297,46 @@ def test_spatial_inertias(scalar: str) -> None:
         lambda M: mbt.math.calc_pseudo_inertia(M),
     ):
         check(get(M), get(box))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FUNCTIONS if name not in ("many positions", "many angles")]
+)
+def test_several_states(name: str) -> None:
+    """What a frame written in Python computes in a batch: each state by itself."""
+    function, x = FUNCTIONS[name]
+    rng = np.random.default_rng(0)
+    if np.ndim(x) == 2:
+        turns = rpy_to_matrix(rng.uniform(-3, 3, (5, 2, 3)))
+        many = np.tile(np.asarray(x), (5, 2, 1, 1))
+        many[..., :3, :3] = turns @ many[..., :3, :3]
+    else:
+        many = np.asarray(x) + rng.uniform(-0.5, 0.5, (5, 2, np.size(x)))
+    # These are made for one state: their coordinates are in the last axis.
+    calls = {
+        "rotation_about_axis": lambda x: rotation_about_axis(x[..., :3], x[..., 3]),
+        "rotation about a plain axis": lambda x: rotation_about_axis([0, 3, 4], x[..., 0]),
+    }
+    got = calls.get(name, function)(many)
+    for i in np.ndindex(5, 2):
+        np.testing.assert_allclose(got[i], function(many[i]), atol=1e-14)
+
+
+def test_gimbal_lock_of_several_states() -> None:
+    R = rpy_to_matrix([[0.3, np.pi / 2, 0.0], [0.3, np.pi / 2, 0.2], [0.1, -np.pi / 2, 0.5]])
+    exact = np.array([[0.0, 0.6, 0.8], [0.0, 0.8, -0.6], [-1.0, 0.0, 0.0]])
+    for matrices in (R, np.stack([exact, exact])):
+        np.testing.assert_allclose(rpy_to_matrix(matrix_to_rpy(matrices)), matrices, atol=1e-15)
+
+
+def test_refusals_of_several_states() -> None:
+    with pytest.raises(mbt.ArgumentValueError, match=r"R\[1\].*orthonormal"):
+        matrix_to_quaternion(np.stack([np.eye(3), 2 * np.eye(3)]))
+    with pytest.raises(mbt.ArgumentValueError, match="axis"):
+        rotation_about_axis([[0, 0, 1], [0, 0, 0]], [0.1, 0.2])
+    with pytest.raises(mbt.ShapeError, match="angle"):
+        rotation_about_axis(np.ones((2, 3)), np.ones(3))
+    with pytest.raises(mbt.ArgumentValueError, match="finite"):
+        skew([[0, 0, 1], [0, 0, np.nan]])
+    with pytest.raises(mbt.SingularityError, match=r"quaternion\[1\]"):
+        quaternion_to_matrix([[1, 0, 0, 0], [0, 0, 0, 0]])

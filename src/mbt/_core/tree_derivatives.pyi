@@ -20,13 +20,13 @@ class TreeDerivatives(TreeIdentification):
         include_force_elements: bool = False,
         out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the derivatives of inverse dynamics, force elements included: unlike `calc_inverse_dynamics`, where
-        they are left out by default.
+        """Return the derivatives of what `calc_inverse_dynamics` with the same arguments computes.
 
-        Of ``tau = M(q) vdot + C(q, v) v - tau_force_elements(q, v) - tau_ext - sum of J_WB' F_ext``, analytically, in
-        O(n depth). The external forces are constant in World, at Bo, which moves. Gravity, joint damping and the force
-        elements vary with q and v. Those written by users in Python compute once in `mbt.autodiff.AutoDiffArray`; one
-        that cannot, or whose derivatives are not finite there, is differentiated by central differences.
+        Of ``tau = M(q) vdot + C(q, v) v - tau_ext - sum of J_WB' F_ext``, and with `include_force_elements` less
+        ``tau_force_elements(q, v)``; analytically, in O(n depth). The external forces are constant in World, at Bo,
+        which moves. Gravity, joint damping and the force elements vary with q and v. Those written by users in Python
+        compute once in `mbt.autodiff.AutoDiffArray`; one that cannot, or whose derivatives are not finite there, is
+        differentiated by central differences.
 
         Parameters
         ----------
@@ -37,7 +37,7 @@ class TreeDerivatives(TreeIdentification):
         external_forces : MultibodyForces, optional
             Applied forces: on bodies at Bo in World; generalized ones have no derivative.
         include_force_elements : bool
-            Whether the force elements and joint damping act too.
+            Whether gravity, the other force elements and joint damping act too.
         out : tuple of three (ndarray or None), optional
             Arrays of shape (num_velocities, num_velocities), float64, C-contiguous, written in place and returned.
             Left untouched when an argument is rejected.
@@ -72,8 +72,9 @@ class TreeDerivatives(TreeIdentification):
         ... )
         >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10.0]))
         >>> tree.finalize()
-        >>> dtau_dq, dtau_dv, M = tree.calc_inverse_dynamics_derivatives(tree.create_default_context(), [0.0])
-        >>> dtau_dq, dtau_dv, M
+        >>> tree.calc_inverse_dynamics_derivatives(
+        ...     tree.create_default_context(), [0.0], include_force_elements=True
+        ... )
         (array([[10.]]), array([[0.1]]), array([[0.6]]))
         """
 

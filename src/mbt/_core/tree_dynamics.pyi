@@ -56,6 +56,8 @@ class TreeDynamics(TreeKinematics):
         ------
         ShapeError, ArgumentTypeError
             When an array is not of the right shape or type.
+        ArgumentValueError
+            When two arrays to write into share memory.
         ContextMismatchError
             When the Context, or the forces, belong to another tree.
         StaleCacheError

@@ -1,4 +1,4 @@
-"""Numbers of other scalars than double among arguments: symbols, fractions, numbers with derivatives.
+"""Arguments that are not doubles of one state: symbols, fractions, numbers with derivatives, several states.
 
 What computes with them is built on top of this room, so it is brought in from outside.
 """
@@ -11,15 +11,19 @@ from contextvars import ContextVar
 from typing import Any
 
 from mbt.math.arrays import is_foreign
+from mbt.math.pose_arguments import has_leading_axes
 
-__all__ = ["bring_numbers", "computing_in", "numbers_among"]
+__all__ = ["bring_numbers", "computing_in", "numbers_among", "numbers_for"]
 
 _present: ContextVar[Any] = ContextVar("present", default=None)
 _brought: list[Callable[[Any, Any], Any]] = []
 
 
 def bring_numbers(find: Callable[[Any, Any], Any]) -> None:
-    """Take the function that finds the `Numbers` of some arguments, given those of the present Context."""
+    """Take the function that finds the `Numbers` of some arguments, given those of the present Context.
+
+    Each argument comes with the number of axes that it has for one state.
+    """
     _brought[:] = [find]
 
 
@@ -37,8 +41,20 @@ def computing_in(numbers: Any) -> Iterator[None]:
 
 
 def numbers_among(*values: Any) -> Any:
-    """Return the `Numbers` that compute with some arguments; None where all of these are doubles."""
-    if not any(map(is_foreign, values)):
-        return None
+    """Return the `Numbers` of some values; None where all of these are doubles."""
+    return _find([(value, 0) for value in values]) if any(map(is_foreign, values)) else None
+
+
+def numbers_for(*arguments: tuple[Any, int]) -> Any:
+    """Return the `Numbers` that compute with some arguments; None where these are doubles of one state.
+
+    Each argument comes with the number of axes that it has for one state.
+    """
+    if any(is_foreign(value) or has_leading_axes(value, ndim) for value, ndim in arguments):
+        return _find(list(arguments))
+    return None
+
+
+def _find(arguments: list[tuple[Any, int]]) -> Any:
     (find,) = _brought
-    return find(values, _present.get())
+    return find(arguments, _present.get())

@@ -12,7 +12,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, shape_error
 from mbt.math.arrays import FloatArray, as_finite_array, as_float
-from mbt.math.foreign import numbers_among
+from mbt.math.foreign import numbers_for
 
 __all__ = [
     "as_pose",
@@ -96,15 +96,11 @@ def make_pose(
         raise ArgumentTypeError(
             f"make_pose: expected at most one of rpy, quaternion and R, got {' and '.join(given)}"
         )
-    numbers = numbers_among(p, rpy, quaternion, R)
-    if numbers is not None:
-        return numbers.make_pose(p, rpy, quaternion, R)  # type: ignore[no-any-return]
-    from mbt.math.pose_batches import has_leading_axes, make_poses
-
     as_matrix = getattr(R, "as_matrix", None)
     R = as_matrix() if callable(as_matrix) else R
-    if any(map(has_leading_axes, (p, rpy, quaternion, R), (1, 1, 1, 2))):
-        return make_poses(p, rpy, quaternion, R)
+    numbers = numbers_for((p, 1), (rpy, 1), (quaternion, 1), (R, 2))
+    if numbers is not None:
+        return numbers.make_pose(p, rpy, quaternion, R)  # type: ignore[no-any-return]
     X_AB = np.eye(4)
     if p is not None:
         X_AB[:3, 3] = as_finite_array(p, "p", (3,))
@@ -153,8 +149,8 @@ def as_rotation(value: object, name: str) -> FloatArray:
 
 
 def inverse_pose(X_AB: object) -> FloatArray:
-    """Return X_BA, the inverse of a pose, of any scalar."""
-    numbers = numbers_among(X_AB)
+    """Return X_BA, the inverse of a pose, or of each of several, (..., 4, 4)."""
+    numbers = numbers_for((X_AB, 2))
     if numbers is not None:
         return numbers.inverse_pose(numbers.as_pose(X_AB, "X_AB"))  # type: ignore[no-any-return]
     X = as_pose(X_AB, "X_AB")
@@ -166,7 +162,7 @@ def inverse_pose(X_AB: object) -> FloatArray:
 
 
 def rpy_to_matrix(rpy: object) -> FloatArray:
-    """Return ``Rz(yaw) Ry(pitch) Rx(roll)`` of the angles ``(roll, pitch, yaw)`` [rad].
+    """Return ``Rz(yaw) Ry(pitch) Rx(roll)`` of the angles ``(roll, pitch, yaw)`` [rad], shape (..., 3).
 
     Examples
     --------
@@ -174,9 +170,9 @@ def rpy_to_matrix(rpy: object) -> FloatArray:
     >>> rpy_to_matrix([0, 0, np.pi / 2]).round(12) @ [1, 0, 0]
     array([0., 1., 0.])
     """
-    numbers = numbers_among(rpy)
+    numbers = numbers_for((rpy, 1))
     if numbers is not None:
-        return numbers.rpy_to_matrix(numbers.as_float_array(rpy, "rpy", (3,)))  # type: ignore[no-any-return]
+        return numbers.make_pose(None, rpy, None, None)[..., :3, :3]  # type: ignore[no-any-return]
     return np.array(calc_rows_of_rpy(*as_finite_array(rpy, "rpy", (3,)).tolist()))
 
 
@@ -193,17 +189,16 @@ def calc_rows_of_rpy(roll: float, pitch: float, yaw: float) -> list[list[float]]
 
 
 def quaternion_to_matrix(quaternion: object) -> FloatArray:
-    """Return the rotation matrix of ``(w, x, y, z)``, which is normalised first.
+    """Return the rotation matrix of ``(w, x, y, z)``, shape (..., 4), which is normalised first.
 
     Raises
     ------
     SingularityError
         When the quaternion is zero.
     """
-    numbers = numbers_among(quaternion)
+    numbers = numbers_for((quaternion, 1))
     if numbers is not None:
-        wxyz = numbers.as_float_array(quaternion, "quaternion", (4,))
-        return numbers.quaternion_to_matrix(wxyz)  # type: ignore[no-any-return]
+        return numbers.make_pose(None, None, quaternion, None)[..., :3, :3]  # type: ignore[no-any-return]
     wxyz = as_finite_array(quaternion, "quaternion", (4,))
     scale = np.abs(wxyz).max()
     if scale == 0.0:
@@ -220,8 +215,8 @@ def quaternion_to_matrix(quaternion: object) -> FloatArray:
 
 
 def matrix_to_quaternion(R: object) -> FloatArray:
-    """Return the unit quaternion ``(w, x, y, z)`` of a rotation matrix, with ``w >= 0``."""
-    numbers = numbers_among(R)
+    """Return the unit quaternion ``(w, x, y, z)`` of a rotation matrix, (..., 3, 3), with ``w >= 0``."""
+    numbers = numbers_for((R, 2))
     if numbers is not None:
         return numbers.matrix_to_quaternion(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
     m = as_rotation(R, "R")
@@ -248,7 +243,7 @@ def matrix_to_quaternion(R: object) -> FloatArray:
 
 
 def matrix_to_rpy(R: object) -> FloatArray:
-    """Return roll, pitch and yaw [rad] of a rotation matrix ``Rz(yaw) Ry(pitch) Rx(roll)``.
+    """Return roll, pitch and yaw [rad] of a rotation matrix ``Rz(yaw) Ry(pitch) Rx(roll)``, (..., 3, 3).
 
     Roll and yaw are between -pi and pi, pitch between -pi/2 and pi/2; at gimbal lock, ``cos(pitch) = 0``, yaw
     is zero.
@@ -258,7 +253,7 @@ def matrix_to_rpy(R: object) -> FloatArray:
     >>> matrix_to_rpy(rpy_to_matrix([0.1, -0.2, 0.3])).round(12)
     array([ 0.1, -0.2,  0.3])
     """
-    numbers = numbers_among(R)
+    numbers = numbers_for((R, 2))
     if numbers is not None:
         return numbers.matrix_to_rpy(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
     m = as_rotation(R, "R").tolist()
@@ -271,8 +266,8 @@ def matrix_to_rpy(R: object) -> FloatArray:
 
 
 def rotation_about_axis(axis: object, angle: object) -> FloatArray:
-    """Return the rotation by `angle` [rad] about `axis`, any nonzero vector of shape (3,)."""
-    numbers = numbers_among(axis, angle)
+    """Return the rotation by `angle` [rad], shape (...), about `axis`, any nonzero vector, (..., 3)."""
+    numbers = numbers_for((axis, 1), (angle, 0))
     if numbers is not None:
         return numbers.rotation_about_axis(axis, angle)  # type: ignore[no-any-return]
     n = normalize_axis(axis, "axis")
@@ -286,10 +281,10 @@ def rotation_about_axis(axis: object, angle: object) -> FloatArray:
 
 
 def skew(p: object) -> FloatArray:
-    """Return the matrix ``[p]x`` with ``[p]x a = p x a``."""
-    numbers = numbers_among(p)
+    """Return the matrix ``[p]x`` with ``[p]x a = p x a``, of vectors (..., 3)."""
+    numbers = numbers_for((p, 1))
     if numbers is not None:
-        return numbers.skew(numbers.as_float_array(p, "p", (3,)))  # type: ignore[no-any-return]
+        return numbers.skew(numbers.as_coordinates(p, "p", (3,)))  # type: ignore[no-any-return]
     x, y, z = as_finite_array(p, "p", (3,)).tolist()
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 

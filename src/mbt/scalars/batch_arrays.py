@@ -11,9 +11,10 @@ from mbt._core import lane_engine
 from mbt._core.context import ContextCore
 from mbt._core.model import CompiledModel
 from mbt._core.variants import Quantity
-from mbt.errors import ArgumentValueError, ShapeError, shape_error
+from mbt.errors import ArgumentValueError, ShapeError, SingularityError, shape_error
 from mbt.math import arrays, poses
 from mbt.math.arrays import FloatArray, Shape
+from mbt.math.pose_arguments import as_coordinates
 from mbt.math.read_only import ReadOnlyArray
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.scalars.batch_inertia import BatchSpatialInertia
@@ -120,8 +121,7 @@ class BatchArrays(ScalarArrays):
         matrices = self.as_float_array(as_matrix() if callable(as_matrix) else value, name, shape)
         if matrices.ndim == 2:
             return check(matrices, name)
-        for i in poses.find_suspects(matrices):
-            check(matrices[i], f"{name}[{', '.join(map(str, i))}]")
+        _check_each(matrices, name, check)
         return matrices.copy()
 
     def make_inertia(self, mass: Any, com: Any, components: Any) -> BatchSpatialInertia:
@@ -143,6 +143,41 @@ class BatchArrays(ScalarArrays):
             raise ShapeError(
                 f"{name}: expected mass properties of batch shape {self.batch_shape}, got {value.batch_shape}"
             ) from None
+
+    # Functions of poses.
+
+    def as_coordinates(self, value: Any, name: str, shape: tuple[int, ...]) -> Any:
+        """Return finite numbers, (..., *shape), also of a list of coordinates, each of which is an array."""
+        return as_coordinates(value, name, shape)
+
+    def _as_rotations(self, R: Any) -> Any:
+        """Return rotations (..., 3, 3), checked."""
+        matrices = as_coordinates(R, "R", (3, 3))
+        _check_each(matrices, "R", poses.as_rotation)
+        return matrices
+
+    def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
+        """Return a function of whole arrays."""
+        return function(vectors)
+
+    def _unit_axis(self, axis: Any) -> list[Any]:
+        """Return the coordinates of unit vectors."""
+        vectors = as_coordinates(axis, "axis", (3,))
+        scale = np.abs(vectors).max(-1, keepdims=True)
+        if not scale.all():
+            raise ArgumentValueError("axis: expected nonzero vectors, got zero")
+        scaled = vectors / scale
+        unit = scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
+        return [unit[..., i] for i in range(3)]
+
+    def quaternion_to_matrix(self, q: Any) -> Any:
+        """Return the rotations of quaternions, none of which is zero."""
+        scale = np.abs(q).max(-1, keepdims=True)
+        if (scale == 0.0).any():
+            i = np.argwhere(scale[..., 0] == 0.0)[0].tolist()
+            raise SingularityError(f"quaternion{i}: expected a nonzero quaternion (w, x, y, z), got zero")
+        # Neither overflow nor underflow.
+        return super().quaternion_to_matrix(q / scale)
 
     def ratio(self, array: Any, divisor: Any) -> Any:
         """Return the quotient, and zero where the divisor is."""
@@ -354,3 +389,9 @@ class BatchArrays(ScalarArrays):
             array = np.broadcast_to(array, (*self.batch_shape, array.shape[-1]))
         rows: FloatArray = np.ascontiguousarray(array, dtype=np.float64)
         return rows.copy() if any(np.may_share_memory(rows, out) for out in outputs) else rows
+
+
+def _check_each(matrices: FloatArray, name: str, check: Callable[[FloatArray, str], FloatArray]) -> None:
+    """Check poses or rotations with leading axes."""
+    for i in poses.find_suspects(matrices):
+        check(matrices[i], f"{name}[{', '.join(map(str, i))}]" if i else name)

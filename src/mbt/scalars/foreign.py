@@ -1,7 +1,8 @@
-"""Which scalar the objects have that somebody gives to functions without a Context."""
+"""What computes with arguments of functions that have no Context."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 from mbt.autodiff.array import AutoDiffArray
 from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import is_foreign
+from mbt.math.pose_arguments import leading_axes_of
 from mbt.scalars.arrays import ObjectArrays, ScalarArrays, arrays_of
+from mbt.scalars.batch_arrays import BatchArrays
 from mbt.symbolic import Dual, ScalarType, dual, get_scalar_type
 
 __all__ = ["find_numbers"]
@@ -26,17 +29,19 @@ _NAMES = {
 }
 
 
-def find_numbers(values: Any, present: Any) -> ScalarArrays:
-    """Return what computes with the objects among some values.
+def find_numbers(arguments: Sequence[tuple[Any, int]], present: Any) -> ScalarArrays:
+    """Return what computes with some arguments.
 
     Parameters
     ----------
-    values : sequence
-        Arguments, one of which at least has numbers of another scalar than double.
+    arguments : sequence of tuple
+        Arguments, each with the number of its axes for one state.
     present : Numbers or None
         Those of the Context that runs the calling code.
     """
-    number = _find(values)
+    number = _find([value for value, _ in arguments])
+    if number is None:
+        return _of_several_states(arguments)
     if isinstance(number, AutoDiffArray):
         return arrays_of(get_scalar_type("autodiff"))
     if isinstance(present, ObjectArrays):
@@ -49,13 +54,23 @@ def find_numbers(values: Any, present: Any) -> ScalarArrays:
     return arrays_of(_by_methods(kind) if name is None else get_scalar_type(name))
 
 
+def _of_several_states(arguments: Sequence[tuple[Any, int]]) -> ScalarArrays:
+    """Return what computes with doubles that have leading axes."""
+    leads = [leading_axes_of(value, ndim) for value, ndim in arguments]
+    try:
+        return BatchArrays(np.broadcast_shapes(*leads))
+    except ValueError:
+        # Those of the others will be refused by name.
+        return BatchArrays(leads[0])
+
+
 def _find(value: Any) -> Any:
-    """Return the first number that is not a double, or the first matrix of such numbers."""
+    """Return the first number that is not a double, or the first matrix of such numbers; or None."""
     if isinstance(value, (list, tuple)):
         return next((_find(entry) for entry in value if is_foreign(entry)), None)
     if isinstance(value, np.ndarray):
         return next((entry for entry in value.flat if is_foreign(entry)), None)
-    return value
+    return value if is_foreign(value) else None
 
 
 @cache

@@ -27,16 +27,20 @@ class PoseArrays(Numbers):
     def _functions(self) -> ScalarType:
         """The scalar."""
 
+    def as_coordinates(self, value: Any, name: str, shape: tuple[int, ...]) -> Any:
+        """Return an argument (..., *shape) of finite numbers, as far as that is known."""
+        return self.as_finite_array(value, name, (..., *shape))
+
     def make_pose(self, p: Any, rpy: Any, quaternion: Any, R: Any) -> Any:
-        """Return poses of positions (..., 3) and one kind of rotation, or none."""
-        position = self.as_float_array(np.zeros(3) if p is None else p, "p", (..., 3))
+        """Return poses of positions (..., 3) and one kind of rotation, or none; leading axes broadcast."""
+        position = self.as_coordinates(np.zeros(3) if p is None else p, "p", (3,))
         if rpy is not None:
-            rotation = self._each(self.rpy_to_matrix, self.as_float_array(rpy, "rpy", (..., 3)), (3, 3))
+            rotation = self._each(self.rpy_to_matrix, self.as_coordinates(rpy, "rpy", (3,)), (3, 3))
         elif quaternion is not None:
-            wxyz = self.as_float_array(quaternion, "quaternion", (..., 4))
+            wxyz = self.as_coordinates(quaternion, "quaternion", (4,))
             rotation = self._each(self.quaternion_to_matrix, wxyz, (3, 3))
         else:
-            rotation = self.as_float_array(np.eye(3) if R is None else R, "R", (..., 3, 3))
+            rotation = self.as_float_array(np.eye(3), "R") if R is None else self._as_rotations(R)
         try:
             np.broadcast_shapes(position.shape[:-1], rotation.shape[:-2])
         except ValueError:
@@ -46,6 +50,10 @@ class PoseArrays(Numbers):
             ) from None
         bottom = self.as_float_array([[0.0, 0.0, 0.0, 1.0]], "bottom row")
         return join([join([rotation, position[..., None]]), bottom], -2)
+
+    def _as_rotations(self, R: Any) -> Any:
+        """Return rotations (..., 3, 3), unchecked."""
+        return self.as_coordinates(R, "R", (3, 3))
 
     def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
         """Return a function of each of some vectors, whose results have this shape."""
@@ -81,23 +89,27 @@ class PoseArrays(Numbers):
     def rotation_about_axis(self, axis: Any, angle: Any) -> Any:
         """Return the rotation by an angle about any nonzero vector."""
         t = self._functions
-        if is_foreign(axis):
-            vector = self.as_float_array(axis, "axis", (3,))
-            x, y, z = (self.entry(vector, i) for i in range(3))
-            length = t.sqrt(x * x + y * y + z * z)
-            n = [x / length, y / length, z / length]
-        else:
-            n = [self.scalar(entry) for entry in normalize_axis(axis, "axis").tolist()]
-        theta = self.as_float(angle, "angle")
+        x, y, z = self._unit_axis(axis)
+        theta = self.as_finite(angle, "angle")
         c, s = t.cos(theta), t.sin(theta)
         # R = cos 1 + sin [n]x + (1 - cos) n n^T
-        (x, y, z), rest = n, 1 - c
+        rest = 1 - c
         rows = [
             [c + rest * x * x, rest * x * y - s * z, rest * x * z + s * y],
             [rest * x * y + s * z, c + rest * y * y, rest * y * z - s * x],
             [rest * x * z - s * y, rest * y * z + s * x, c + rest * z * z],
         ]
         return self._matrix(rows)
+
+    def _unit_axis(self, axis: Any) -> list[Any]:
+        """Return the coordinates of the unit vector along an axis."""
+        if not is_foreign(axis):
+            # A double has a root where a fraction has none.
+            return [self.scalar(entry) for entry in normalize_axis(axis, "axis").tolist()]
+        vector = self.as_coordinates(axis, "axis", (3,))
+        x, y, z = (self.entry(vector, i) for i in range(3))
+        length = self._functions.sqrt(x * x + y * y + z * z)
+        return [x / length, y / length, z / length]
 
     def skew(self, p: Any) -> Any:
         """Return the matrix ``[p]x``."""
@@ -147,9 +159,12 @@ class PoseArrays(Numbers):
     def matrix_to_rpy(self, R: Any) -> Any:
         """Return roll, pitch and yaw of a rotation."""
         t = self._functions
-        (xx, _, _), (yx, _, _), (zx, zy, zz) = _rows(R)
-        cos_pitch = t.sqrt(xx * xx + yx * yx)
-        return self.stack([t.atan2(zy, zz), t.atan2(-zx, cos_pitch), t.atan2(yx, xx)])
+        (xx, xy, xz), (yx, yy, yz), (zx, _, _) = _rows(R)
+        level = t.sqrt(xx * xx + yx * yx)
+        # Zero at gimbal lock, or what rounding makes of it: Rz(-yaw) R = Ry(pitch) Rx(roll) all the same.
+        yaw = t.atan2(yx, xx)
+        s, c = t.sin(yaw), t.cos(yaw)
+        return self.stack([t.atan2(s * xz - c * yz, c * yy - s * xy), t.atan2(-zx, level), yaw])
 
     def _matrix(self, rows: list[list[Any]]) -> Any:
         """Return a matrix of its entries."""
