@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ def condition(tree: mbt.MultibodyTree, q: Any) -> float:
 
 
 def method(tree: mbt.MultibodyTree, name: str) -> Any:
-    return getattr(tree, f"calc_{name}")
+    """What a function does: with all force elements."""
+    calc = getattr(tree, f"calc_{name}")
+    return partial(calc, include_force_elements=True) if name == NAMES[0] else calc
 
 
 @every_name

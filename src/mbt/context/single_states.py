@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,7 +56,9 @@ def differentiate_each(
     cores = [(tree.num_positions,), (nv,), (nv,), (tree.num_bodies, 6), (nv,)]
     arrays = [np.broadcast_to(a, shape + core) for a, core in zip(operands, cores, strict=False)]
     context = Context(tree)
-    calc = tree.calc_forward_dynamics_derivatives if is_forward else tree.calc_inverse_dynamics_derivatives
+    calc: Callable[..., Any] = tree.calc_forward_dynamics_derivatives
+    if not is_forward:
+        calc = partial(tree.calc_inverse_dynamics_derivatives, include_force_elements=True)
     for i in np.ndindex(shape):
         try:
             context.q, context.v = arrays[0][i], arrays[1][i]

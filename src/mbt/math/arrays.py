@@ -179,7 +179,7 @@ def check_apart(outs: Mapping[str, Any]) -> None:
     for (name, a), (other, b) in combinations(outs.items(), 2):
         if any(np.may_share_memory(x, y, _OVERLAP_WORK) for x in _memories(a) for y in _memories(b)):
             raise ArgumentValueError(
-                f"{name}, {other}: expected arrays apart from each other, got two in the same memory"
+                f"{name} and {other}: expected arrays apart from each other, got two in the same memory"
             )
 
 
