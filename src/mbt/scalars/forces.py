@@ -149,7 +149,6 @@ class ScalarForces(MultibodyForces):
             raise AssertionError("MultibodyForces: violated: the sizes are those of the tree")
 
 
-
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, AutoDiffArray):
         return np.array_equal(a.value, b.value) and np.array_equal(a.derivatives, b.derivatives)
