@@ -100,7 +100,7 @@ class TestContexts:
         context = some_state(tree)
         pc = tree.eval_position_kinematics(context)
         twin_tree, twin = by_pickle((tree, context))
-        with pytest.raises(mbt.StaleCacheError):
+        with pytest.raises(mbt.ContextMismatchError):
             twin_tree.calc_inverse_dynamics(twin, twin.v, pc=pc)
         loaded = by_pickle([context, context.clone()])
         assert loaded[0].tree is loaded[1].tree
