@@ -181,7 +181,7 @@ def test_inertial_parameters_of_each_sample() -> None:
         (
             (0, 0.0),
             mbt.InvalidInertiaError,
-            "pi: body 'body3' of sample [1, 2]: a body without mass has neither",
+            "pi: body 'body3' of sample [1, 2]: a body without mass has no mass moment",
         ),
         ((5, 1e308), mbt.InvalidInertiaError, "pi: body 'body3' of sample [1, 2]: "),
         ((7, np.nan), mbt.ArgumentValueError, "pi: expected finite numbers, got nan at index (1, 2, 27)"),

@@ -137,6 +137,7 @@ def parameter_sections(tree: mbt.MultibodyTree) -> tuple[Section, ...]:
         Section("mass", nb, 1),
         Section("com", nb, 3),
         Section("unit_inertia", nb, 6),
+        Section("massless_inertia", nb, 6),
         Section("frame_pose", frames, 16),
         Section("damping", tree.num_velocities, 1),
         Section("rotor_inertia", actuators, 1),
@@ -170,6 +171,7 @@ def random_parameters(tree: mbt.MultibodyTree, rng: np.random.Generator) -> Arra
         at["mass"][b] = body.mass
         at["com"][3 * b : 3 * b + 3] = body.com
         at["unit_inertia"][6 * b : 6 * b + 6] = (*np.diag(G), G[0, 1], G[0, 2], G[1, 2])
+        at["massless_inertia"][6 * b : 6 * b + 3] = rng.uniform(0.0, 0.1, 3)
     for i, frame in enumerate(tree.frames):
         if isinstance(frame, mbt.FixedOffsetFrame):
             at["frame_pose"][16 * i : 16 * i + 16] = random_pose(rng).ravel()

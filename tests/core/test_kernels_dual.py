@@ -69,6 +69,7 @@ STEPS = {
     "mass": 0.02,
     "com": 0.005,
     "unit_inertia": 0.0005,
+    "massless_inertia": 0.0005,
     "frame_pose": 0.02,
     "damping": 0.01,
     "rotor_inertia": 2e-5,

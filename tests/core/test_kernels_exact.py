@@ -127,6 +127,7 @@ class Exact:
             self._set("com", b, [rational(rng) for _ in range(3)])
             moments, products = [rational(rng, 40, 60) for _ in range(3)], [rational(rng) for _ in range(3)]
             self._set("unit_inertia", b, moments + products)
+            self._set("massless_inertia", b, [rational(rng, 0) for _ in range(6)])
         for i, frame in enumerate(tree.frames):
             if isinstance(frame, mbt.FixedOffsetFrame):
                 self._set("frame_pose", i, rational_pose(rng))
@@ -221,8 +222,9 @@ def test_regressors_vs_dynamics_and_energies(name: str) -> None:
     nb, nv = e.tree.num_bodies, e.tree.num_velocities
     pi = []
     for b in range(1, nb):
-        m, (xx, yy, zz, xy, xz, yz) = e.get("mass")[b], e.get("unit_inertia")[6 * b : 6 * b + 6]
-        pi += [m, *(m * e.get("com")[3 * b : 3 * b + 3]), *(m * G for G in (xx, xy, yy, xz, yz, zz))]
+        m, G, J = e.get("mass")[b], e.get("unit_inertia")[6 * b :], e.get("massless_inertia")[6 * b :]
+        # Components are xx yy zz xy xz yz.
+        pi += [m, *(m * e.get("com")[3 * b : 3 * b + 3]), *(m * G[i] + J[i] for i in (0, 3, 1, 4, 5, 2))]
     x = np.array(pi, dtype=object)
     if nv:
         tau = e(F.INVERSE_DYNAMICS) - e.get("damping") * e.v - e.reflected_inertia * e.x

@@ -216,7 +216,10 @@ def test_sizes_are_checked(name: str, shape: tuple[int, ...]) -> None:
 
 
 def test_columns_are_checked() -> None:
-    for columns in (np.arange(288) - 1, np.arange(288) + 1, [288], [-1]):
+    compiled = get_tree(RICH)._compiled
+    assert compiled is not None
+    size = compiled.default_parameters.size
+    for columns in (np.arange(size) - 1, np.arange(size) + 1, [size], [-1]):
         with pytest.raises(ValueError, match=r"^columns: expected"):
             evaluate_four(columns=columns, rows=np.ones((4, len(columns))))
 

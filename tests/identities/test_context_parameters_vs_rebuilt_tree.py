@@ -28,6 +28,14 @@ def _set_inertia(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) ->
     return replace(model, bodies=(*model.bodies[:4], new, *model.bodies[5:]))
 
 
+def _set_massless_inertia(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
+    body = model.bodies[4]
+    inertia = mbt.SpatialInertia.make_from_central_inertia(0.0, np.zeros(3), body.I_BBcm_B)
+    tree.get_body_by_name(body.name).set_spatial_inertia_in_body_frame(context, inertia)
+    new = replace(body, mass=0.0, com=np.zeros(3))
+    return replace(model, bodies=(*model.bodies[:4], new, *model.bodies[5:]))
+
+
 def _set_gravity(tree: mbt.MultibodyTree, context: mbt.Context, model: Model) -> Model:
     g = np.array([1.0, -2.0, 3.0])
     (gravity,) = tree.force_elements
@@ -82,6 +90,7 @@ def _joint_frame_setter(kind: str, reverse: bool) -> Setter:
 
 SETTERS = (
     _set_inertia,
+    _set_massless_inertia,
     _set_gravity,
     _set_damping,
     _set_rotor,

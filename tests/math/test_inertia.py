@@ -266,8 +266,62 @@ def test_massless_bodies_are_possible():
     assert not M.as_matrix6().any()
     assert SpatialInertia(0.0, [1, 2, 3], np.eye(3)).is_physically_valid()
     assert SpatialInertia.make_from_central_inertia(0.0, [1, 2, 3], np.zeros((3, 3))).mass == 0.0
-    with pytest.raises(InvalidInertiaError, match=r"without mass has no inertia"):
-        SpatialInertia.make_from_central_inertia(0.0, np.zeros(3), np.eye(3))
+
+
+def rotor(com=(0.1, 0.2, 0.3)):
+    """Rotational inertia about one axis, and no mass."""
+    return SpatialInertia.make_from_central_inertia(0.0, com, np.diag([0, 0.35, 0]))
+
+
+def test_rotational_inertia_without_mass_is_kept():
+    M = rotor()
+    assert M.mass == 0.0
+    assert M.is_physically_valid()
+    np.testing.assert_array_equal(M.calc_rotational_inertia(), np.diag([0, 0.35, 0]))
+    np.testing.assert_array_equal(M.calc_central_inertia(), np.diag([0, 0.35, 0]))
+    np.testing.assert_array_equal(M.as_matrix6(), np.diag([0, 0.35, 0, 0, 0, 0]))
+    assert not M.calc_com_moment().any()
+    # That of a particle at the mass centre: what a mass would add.
+    np.testing.assert_array_equal(
+        M.unit_inertia.components, UnitInertia.point_mass([0.1, 0.2, 0.3]).components
+    )
+
+
+def test_rotational_inertia_without_mass_is_the_same_about_every_point():
+    M, R = rotor(), rpy_to_matrix([0.3, -1.0, 2.0])
+    np.testing.assert_array_equal(M.shift([1, 2, 3]).as_matrix6(), M.as_matrix6())
+    I_A = R @ np.diag([0, 0.35, 0]) @ R.T
+    np.testing.assert_allclose(M.re_express(R).calc_rotational_inertia(), I_A, atol=EPS)
+    assert M.re_express(R).mass == 0.0
+
+
+def test_rotational_inertia_without_mass_adds_up():
+    box = SpatialInertia.solid_box_with_mass(2.0, 0.1, 0.2, 0.3).shift([0.1, 0, 0])
+    for both in (box + rotor(), rotor() + box):
+        np.testing.assert_array_equal(both.as_matrix6(), box.as_matrix6() + rotor().as_matrix6())
+        assert both.is_physically_valid()
+        assert_same(both.shift([1, 2, 3]), box.shift([1, 2, 3]) + rotor())
+    np.testing.assert_array_equal((rotor() + rotor()).as_matrix6(), 2 * rotor().as_matrix6())
+
+
+@pytest.mark.parametrize("M", [rotor(), SpatialInertia.point_mass(1.0, [1, 0, 0]) + rotor()])
+def test_rotational_inertia_without_mass_is_copied_and_shown(M):
+    for clone in (copy.copy(M), copy.deepcopy(M), pickle.loads(pickle.dumps(M)), eval(repr(M))):
+        assert clone == M
+    assert SpatialInertia(M.mass, M.com, M.unit_inertia) != M
+
+
+def test_rotational_inertia_without_mass_that_is_negative_is_refused():
+    for I in (np.diag([1, -1e-3, 1]), [[1, 2, 0], [2, 1, 0], [0, 0, 1]]):  # noqa: E741
+        with pytest.raises(InvalidInertiaError, match="without mass, the smallest is negative"):
+            SpatialInertia.make_from_central_inertia(0.0, np.zeros(3), I)
+        M = SpatialInertia.make_from_central_inertia(0.0, np.zeros(3), I, skip_validity_check=True)
+        np.testing.assert_array_equal(M.calc_rotational_inertia(), I)
+        assert not M.is_physically_valid()
+    with pytest.raises(InvalidInertiaError, match="expected finite numbers"):
+        SpatialInertia.make_from_central_inertia(0.0, np.zeros(3), np.diag([1, np.nan, 1]))
+    with pytest.raises(InvalidInertiaError, match="I_SScm_E: expected a symmetric matrix"):
+        SpatialInertia.make_from_central_inertia(0.0, np.zeros(3), np.triu(np.ones((3, 3))))
 
 
 @pytest.mark.parametrize("mass", [0.0, -1.0, np.nan, np.inf])

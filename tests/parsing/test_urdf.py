@@ -355,7 +355,6 @@ def test_impossible_inertias_are_loaded_as_written_with_a_warning():
     ("part", "message"),
     [
         (link("a", 2, TRIANGLE), "No physical body has this inertia"),
-        (link("a", 0), "has inertia, but no mass"),
         (link("a", 1, '<inertia ixx="1" iyy="1" izz="1"/>'), "without ixy, ixz, iyz"),
         ("<force_element/>", "1 <force_element> ignored"),
     ],
@@ -367,9 +366,18 @@ def test_strict_refuses_what_is_loaded_with_a_warning(part, message):
     assert caught.value.line == 3
 
 
-def test_inertia_without_mass_has_no_effect():
-    (base,) = read(link("base", 0)).links
-    assert not base.M_BBo_B.as_matrix6().any()
+@pytest.mark.parametrize("strict", [False, True])
+def test_inertia_without_mass_is_kept(strict):
+    """That of a rotor, which no body with mass has; turned with its frame, the same about every point."""
+    rotor = (
+        '<link name="rotor"><inertial><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><mass value="0"/>'
+        '<inertia ixx="0" iyy="0.35" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+    model = read(rotor, strict=strict)
+    M_BBo_B = model.links[0].M_BBo_B
+    assert M_BBo_B.mass == 0.0
+    np.testing.assert_allclose(M_BBo_B.as_matrix6(), np.diag([0.35, 0, 0, 0, 0, 0]), atol=1e-15)
+    assert model.report.warnings == []
 
 
 def test_massless_joints_are_reported():

@@ -20,6 +20,7 @@ SECTIONS = (
     "mass",
     "com",
     "unit_inertia",
+    "massless_inertia",
     "frame_pose",
     "damping",
     "rotor_inertia",
@@ -32,7 +33,7 @@ def count(tree: mbt.MultibodyTree, section: str) -> int:
     """How many elements have a part of a section of the parameters."""
     if section == "gravity":
         return 1
-    if section in ("mass", "com", "unit_inertia"):
+    if section in ("mass", "com", "unit_inertia", "massless_inertia"):
         return tree.num_bodies
     if section == "frame_pose":
         return tree.num_frames

@@ -196,7 +196,16 @@ def call_with(element: Any, name: str, given: dict[str, Any], context: Any) -> l
     if "u" in given:
         results.append(given["u"])
     results += [context.q, context.v]
-    for section in ("gravity", "mass", "com", "unit_inertia", "frame_pose", "damping", "rotor_inertia"):
+    for section in (
+        "gravity",
+        "mass",
+        "com",
+        "unit_inertia",
+        "massless_inertia",
+        "frame_pose",
+        "damping",
+        "rotor_inertia",
+    ):
         results.append(
             context._get_parameter(section, min(1, tree.num_bodies) if section != "gravity" else 0)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,21 +40,29 @@ def index_of(tree: mbt.MultibodyTree, quantity: Quantity) -> int:
 
 
 def third_input(
-    tree: mbt.MultibodyTree, quantity: Quantity, parameters: Any, v: Any, x: Any, evaluate: Callable[..., Any]
+    tree: mbt.MultibodyTree,
+    quantity: Quantity,
+    parameters: Any,
+    v: Any,
+    x: Any,
+    evaluate: Callable[..., Any],
+    multiply: Callable[[Any, Any], Any] = operator.mul,
 ) -> Any:
     """Return what a kernel reads besides parameters, q and v, all with numbers in their first axis.
 
-    Masses are those of the bodies, forces those of gravity, a point the origin of the body.
+    Masses and inertias are those of the bodies, forces those of gravity, a point the origin of the body.
     """
     if quantity in WITH_INPUT:
         return x
     if quantity == Quantity.QDOT:
         return v
-    if quantity in (Quantity.MASS_MOMENT, Quantity.MOMENTUM):
-        compiled = tree._compiled
-        assert compiled is not None
-        start = compiled.parameter_slice("mass", 0).start
-        return parameters[start : start + tree.num_bodies]
+    if quantity == Quantity.MASS_MOMENT:
+        return _section_of(tree, parameters, "mass", 1)
+    if quantity == Quantity.MOMENTUM:
+        mass = _section_of(tree, parameters, "mass", 1)
+        of_bodies = np.repeat(np.arange(tree.num_bodies), 6)
+        inertias = multiply(_section_of(tree, parameters, "unit_inertia", 6), mass[of_bodies])
+        return np.concatenate([mass, inertias + _section_of(tree, parameters, "massless_inertia", 6)])
     if quantity == Quantity.GENERALIZED_FORCES:
         return evaluate(Quantity.GRAVITY_FORCES, x[:0])
     if quantity == Quantity.REACTION_FORCES:
@@ -62,6 +71,21 @@ def third_input(
         start = 16 * index_of(tree, quantity)
         return evaluate(Quantity.BODY_POSES, x[:0])[[start + 3, start + 7, start + 11]]
     return x[:0]
+
+
+def _multiply_duals(a: Array, b: Array) -> Array:
+    """Multiply numbers of which each has its value first, then its derivatives, (numbers, 1 + directions)."""
+    with np.errstate(invalid="ignore"):
+        product = a[:, :1] * b + a * b[:, :1]
+    product[:, 0] = a[:, 0] * b[:, 0]
+    return product
+
+
+def _section_of(tree: mbt.MultibodyTree, parameters: Any, name: str, width: int) -> Any:
+    compiled = tree._compiled
+    assert compiled is not None
+    start = compiled.parameter_slice(name, 0).start
+    return parameters[start : start + width * tree.num_bodies]
 
 
 def evaluate_lanes(
@@ -117,7 +141,7 @@ def evaluate_dual(
     engine.set_parameters(*parts(numbers[0]))
     engine.set_q(*parts(numbers[1]))
     engine.set_v(*parts(numbers[2]))
-    third = third_input(tree, quantity, numbers[0], numbers[2], numbers[3], evaluate)
+    third = third_input(tree, quantity, numbers[0], numbers[2], numbers[3], evaluate, _multiply_duals)
     return parts(evaluate(quantity, third))
 
 

@@ -95,7 +95,7 @@ def changed(**entries: float) -> np.ndarray:
     ("pi", "error", "message"),
     [
         (changed(lower_m=-1.0), mbt.InvalidInertiaError, "body 'lower'.*mass"),
-        (changed(lower_m=0.0), mbt.InvalidInertiaError, "body 'lower'.*without mass"),
+        (changed(lower_m=0.0, lower_mcx=1.0), mbt.InvalidInertiaError, "body 'lower'.*without mass"),
         (changed(upper_Ixy=np.nan), mbt.ArgumentValueError, "pi: expected finite numbers"),
         (changed(upper_m=np.inf), mbt.ArgumentValueError, "pi: expected finite numbers"),
         (np.ones(10), mbt.ShapeError, r"pi: expected shape \(20,\), got \(10,\)"),

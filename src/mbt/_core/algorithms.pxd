@@ -336,7 +336,7 @@ cdef inline void run_coriolis_matrix(
     cdef T* h = <T*>(work + model.num_bodies)
     cdef T* hdot = h + 6*model.num_velocities
     calc_coriolis_matrix(
-        model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, q, v, X_WB, H_FM, V_WB, base, work, h, hdot, C
+        model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.X_BF, q, v, X_WB, H_FM, V_WB, base, work, h, hdot, C
     )
 
 

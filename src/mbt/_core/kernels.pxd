@@ -118,7 +118,7 @@ cdef void mass_moment(
     const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, double* total_mass,
     double* moment) noexcept nogil
 cdef void momentum(
-    const Model* model, const double* mass, const double* p_BoBcm_B, const double* G_BBo_B, const double* X_WB,
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* I_BBo_B, const double* X_WB,
     const double* V_WB, double* L_WWo_W) noexcept nogil
 cdef void velocity_to_qdot(const Model* model, const double* q, const double* v, double* qdot) noexcept nogil
 cdef void qdot_to_velocity(const Model* model, const double* q, const double* qdot, double* v) noexcept nogil
@@ -141,7 +141,7 @@ cdef void mass_acceleration(
     const Model* model, const double* mass, const double* p_BoBcm_B, const double* X_WB, const double* V_WB,
     const double* A_WB, double* force) noexcept nogil
 cdef void composite_inertia(
-    const Model* model, const double* mass, const double* p_BoBcm_B, const double* G_BBo_B, const double* X_WB,
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* I_BBo_B, const double* X_WB,
     const double* X_FW, double* total_mass, double* moment, double* inertia) noexcept nogil
 cdef void momentum_matrix_about(
     const Model* model, const Parameters[double]* p, const double* X_WB, const double* H_PB_W, const double* p_WP,

@@ -179,7 +179,7 @@ cdef void position_kinematics(
 cdef void spatial_inertias(
     const Model* model, const Parameters[double]* p, const double* X_WB, double* p_BoBcm_W, double* M_Bo_W
 ) noexcept nogil:
-    calc_spatial_inertias_in_world[double](model, p.mass, p.p_BoBcm_B, p.G_BBo_B, X_WB, p_BoBcm_W, M_Bo_W)
+    calc_spatial_inertias_in_world[double](model, p.mass, p.p_BoBcm_B, p.I_BBo_B, X_WB, p_BoBcm_W, M_Bo_W)
 
 
 cdef void velocity_kinematics(
@@ -207,7 +207,7 @@ cdef void reaction_forces(
     const double* F_applied, double* memory, double* F_BMo_W
 ) noexcept nogil:
     calc_reaction_forces[double](
-        model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, X_WB, V_WB, A_WB, F_applied, memory, F_BMo_W
+        model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.X_BF, X_WB, V_WB, A_WB, F_applied, memory, F_BMo_W
     )
 
 
@@ -235,7 +235,7 @@ cdef void kinetic_energy(
     const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, const double* v,
     double* energy
 ) noexcept nogil:
-    calc_kinetic_energy[double](model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, X_WB, V_WB, v, energy)
+    calc_kinetic_energy[double](model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.reflected_inertia, X_WB, V_WB, v, energy)
 
 
 cdef double element_potential_energy(
@@ -302,10 +302,10 @@ cdef void mass_moment(
 
 
 cdef void momentum(
-    const Model* model, const double* mass, const double* p_BoBcm_B, const double* G_BBo_B, const double* X_WB,
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* I_BBo_B, const double* X_WB,
     const double* V_WB, double* L_WWo_W
 ) noexcept nogil:
-    calc_momentum_about_world_origin[double](model, mass, p_BoBcm_B, G_BBo_B, X_WB, V_WB, L_WWo_W)
+    calc_momentum_about_world_origin[double](model, mass, p_BoBcm_B, I_BBo_B, X_WB, V_WB, L_WWo_W)
 
 
 cdef void velocity_to_qdot(const Model* model, const double* q, const double* v, double* qdot) noexcept nogil:
@@ -374,11 +374,11 @@ cdef void mass_acceleration(
 
 
 cdef void composite_inertia(
-    const Model* model, const double* mass, const double* p_BoBcm_B, const double* G_BBo_B, const double* X_WB,
+    const Model* model, const double* mass, const double* p_BoBcm_B, const double* I_BBo_B, const double* X_WB,
     const double* X_FW, double* total_mass, double* moment, double* inertia
 ) noexcept nogil:
     mass_properties.calc_composite_inertia[double](
-        model, mass, p_BoBcm_B, G_BBo_B, X_WB, X_FW, total_mass, moment, inertia
+        model, mass, p_BoBcm_B, I_BBo_B, X_WB, X_FW, total_mass, moment, inertia
     )
 
 
@@ -387,7 +387,7 @@ cdef void momentum_matrix_about(
     double* memory, double* A_P
 ) noexcept nogil:
     momentum_matrix.calc_momentum_matrix[double](
-        model, p.mass, p.p_BoBcm_B, p.G_BBo_B, X_WB, H_PB_W, p_WP, memory, A_P
+        model, p.mass, p.p_BoBcm_B, p.I_BBo_B, X_WB, H_PB_W, p_WP, memory, A_P
     )
 
 

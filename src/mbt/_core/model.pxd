@@ -86,6 +86,7 @@ cdef struct ParameterLayout:
     Py_ssize_t mass              # (num_bodies,)
     Py_ssize_t com               # (num_bodies, 3) p_BoBcm_B
     Py_ssize_t unit_inertia      # (num_bodies, 6) G_BBo_B: xx yy zz xy xz yz
+    Py_ssize_t massless_inertia  # (num_bodies, 6) J_BBo_B: what the rotational inertia has beyond m G_BBo_B
     Py_ssize_t frame_pose        # (num_frames, 4, 4) in the parent frame
     Py_ssize_t damping           # (num_velocities,)
     Py_ssize_t rotor_inertia     # (num_actuators,)

@@ -32,6 +32,7 @@ class CompiledModel:
         mass: npt.ArrayLike,
         p_BoBcm_B: npt.ArrayLike,
         G_BBo_B: npt.ArrayLike,
+        J_BBo_B: npt.ArrayLike,
         gravity: npt.ArrayLike,
         damping: npt.ArrayLike,
         force_type: Sequence[int],

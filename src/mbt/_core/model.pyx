@@ -2,6 +2,7 @@
 
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.math cimport fabs, sqrt
 
 from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.force_elements cimport acts_on_joint, num_parameters_of
@@ -10,13 +11,15 @@ from mbt._core.mobilizers cimport (
     set_effective_constants,
 )
 from mbt._core.model cimport ForceElement, Joint, Model, ParameterLayout
+from mbt._core.spatial cimport dot3
 
 import numpy as np
 
 cnp.import_array()
 
 PARAMETER_SECTIONS = (
-    "gravity", "mass", "com", "unit_inertia", "frame_pose", "damping", "rotor_inertia", "gear_ratio", "force_element",
+    "gravity", "mass", "com", "unit_inertia", "massless_inertia", "frame_pose", "damping", "rotor_inertia",
+    "gear_ratio", "force_element",
 )
 
 
@@ -28,8 +31,8 @@ cdef class CompiledModel:
 
     def __init__(
         self, *, parent_node, mobilizer_type, mobilizer_reversed, q_start, v_start, inboard_frame, outboard_frame,
-        frame_parent, frame_node, actuator_dof, mobilizer_constants, frame_X_PF, mass, p_BoBcm_B, G_BBo_B, gravity,
-        damping, rotor_inertia, gear_ratio, default_q, force_type, force_places, force_parameters, weightless
+        frame_parent, frame_node, actuator_dof, mobilizer_constants, frame_X_PF, mass, p_BoBcm_B, G_BBo_B, J_BBo_B,
+        gravity, damping, rotor_inertia, gear_ratio, default_q, force_type, force_places, force_parameters, weightless
     ):
         cdef Model* m = &self.model
         m.num_bodies = len(parent_node)
@@ -53,7 +56,7 @@ cdef class CompiledModel:
         m.switches.locked = NULL
         m.switches.weightless = _keep_ints(self._arrays, "weightless", weightless) if any(weightless) else NULL
         self._set_parameters((
-            gravity, mass, p_BoBcm_B, G_BBo_B, frame_X_PF, damping, rotor_inertia, gear_ratio,
+            gravity, mass, p_BoBcm_B, G_BBo_B, J_BBo_B, frame_X_PF, damping, rotor_inertia, gear_ratio,
             np.concatenate([np.zeros(0), *force_parameters])
         ))
         self.default_q = _frozen(np.array(default_q, dtype=np.float64))
@@ -103,6 +106,7 @@ cdef class CompiledModel:
         m.num_mobods = len(nodes)
         cdef list angles = []
         R_MN = np.zeros((m.num_mobods, 3, 3))
+        cdef double* R = <double*>cnp.PyArray_DATA(R_MN)
         joints = np.zeros(m.num_mobods*sizeof(Joint), dtype=np.uint8)
         self._arrays["joints"] = joints
         cdef Joint* joint = <Joint*>cnp.PyArray_DATA(joints)
@@ -116,15 +120,15 @@ cdef class CompiledModel:
             joint[j].v = m.v_start[b]
             joint[j].nv = m.v_start[b + 1] - m.v_start[b]
             joint[j].angle = len(angles)
-            joint[j].driven = any([
-                m.v_start[b] <= m.actuator_dof[k] < m.v_start[b + 1] for k in range(m.num_actuators)
-            ])
             if joint[j].kind == REVOLUTE_Z:
                 angles.append(joint[j].q)
             if joint[j].kind == GENERAL:
-                R_MN[j] = np.eye(3)
+                set_identity3(R + 9*j)
             else:
-                R_MN[j] = _rotation_of_z_to([m.constants[b][i] for i in range(3)])
+                set_rotation_of_z_to(m.constants[b], R + 9*j)
+        cdef list mobod_of_dof = [j for j in range(m.num_mobods) for _ in range(joint[j].nv)]
+        for k in range(m.num_actuators):
+            joint[mobod_of_dof[m.actuator_dof[k]]].driven = 1
         for j in range(m.num_mobods):
             joint[j].v_end = joint[j].v + joint[j].nv
             b = joint[j].parent
@@ -143,7 +147,7 @@ cdef class CompiledModel:
         m.angles = _keep_ints(self._arrays, "angles", angles + angles[:1]*(m.angle_stride - m.num_angles))
         m.R_MN = _keep_doubles(self._arrays, "R_MN", R_MN)
         m.axis_shift = _keep_ints(self._arrays, "axis_shift", [
-            _axis_shift(R_MN[mobod[b]]) if m.type[b] != WELD and m.frame_parent[m.outboard_frame[b]] < 0 else -1
+            axis_shift(R + 9*<int>mobod[b]) if m.type[b] != WELD and m.frame_parent[m.outboard_frame[b]] < 0 else -1
             for b in range(m.num_bodies)
         ])
 
@@ -164,7 +168,7 @@ cdef class CompiledModel:
         m.force_elements = element
 
     def _set_parameters(self, sections):
-        cdef Py_ssize_t[9] starts
+        cdef Py_ssize_t[10] starts
         cdef Py_ssize_t size = 0
         flat = [np.asarray(section, dtype=np.float64).ravel() for section in sections]
         for i, section in enumerate(flat):
@@ -172,7 +176,7 @@ cdef class CompiledModel:
             size += section.size
         self.layout = ParameterLayout(
             starts[0], starts[1], starts[2], starts[3], starts[4], starts[5], starts[6], starts[7], starts[8],
-            size
+            starts[9], size
         )
         self.default_parameters = _frozen(np.concatenate(flat))
 
@@ -188,6 +192,8 @@ cdef class CompiledModel:
             start, width = layout.com, 3
         elif section == "unit_inertia":
             start, width = layout.unit_inertia, 6
+        elif section == "massless_inertia":
+            start, width = layout.massless_inertia, 6
         elif section == "frame_pose":
             start, width = layout.frame_pose, 16
         elif section == "damping":
@@ -244,21 +250,44 @@ def _frozen(array):
     return array
 
 
-def _rotation_of_z_to(axis):
+cdef void set_identity3(double* R) noexcept:
+    cdef int i
+    for i in range(9):
+        R[i] = 1.0 if i % 4 == 0 else 0.0
+
+
+cdef void set_rotation_of_z_to(const double* axis, double* R) noexcept:
     """A rotation whose third column is the unit vector `axis`, exact and sparse for coordinate axes."""
-    axis = np.array(axis)
+    cdef double[3] x
+    cdef double size
+    cdef int i, largest = 0
+    for i in range(1, 3):
+        if fabs(axis[i]) > fabs(axis[largest]):
+            largest = i
     # The coordinate axes in cyclic order keep a permutation matrix for +x, +y, +z.
-    largest = int(np.argmax(np.abs(axis)))
-    x = np.zeros(3)
-    x[(largest + 1) % 3] = 1.0
-    x -= axis*(axis @ x)
-    x /= np.sqrt(x @ x)
-    return np.column_stack([x, np.cross(axis, x), axis])
+    cdef int first = (largest + 1) % 3
+    for i in range(3):
+        x[i] = (1.0 if i == first else 0.0) - axis[i]*axis[first]
+    size = sqrt(dot3[double](x, x))
+    for i in range(3):
+        x[i] /= size
+    for i in range(3):
+        R[3*i] = x[i]
+        R[3*i + 1] = axis[(i + 1) % 3]*x[(i + 2) % 3] - axis[(i + 2) % 3]*x[(i + 1) % 3]
+        R[3*i + 2] = axis[i]
 
 
-def _axis_shift(R_MN):
+cdef int axis_shift(const double* R_MN) noexcept:
     """k where axis i of M is axis i + k (mod 3) of N, or -1."""
+    cdef int i, j, k
     for k in range(3):
-        if np.array_equal(R_MN, np.roll(np.eye(3), k, axis=1)):
+        for i in range(3):
+            for j in range(3):
+                if R_MN[3*i + j] != (1.0 if j == (i + k) % 3 else 0.0):
+                    break
+            else:
+                continue
+            break
+        else:
             return k
     return -1

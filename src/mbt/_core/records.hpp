@@ -33,7 +33,7 @@ struct Parameters {
   const T* X_BF;                // (num_frames, 4, 4)
   const T* mass;                // (num_bodies,)
   const T* p_BoBcm_B;           // (num_bodies, 3)
-  const T* G_BBo_B;             // (num_bodies, 6) xx yy zz xy xz yz
+  const T* I_BBo_B;             // (num_bodies, 6) rotational inertia: xx yy zz xy xz yz
   const T* gravity;             // (3,)
   const T* damping;             // (nv,)
   const T* reflected_inertia;   // (nv,)

@@ -17,7 +17,7 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         const S* X_BF
         const S* mass
         const S* p_BoBcm_B
-        const S* G_BBo_B
+        const S* I_BBo_B
         const S* gravity
         const S* damping
         const S* reflected_inertia

@@ -166,21 +166,21 @@ cdef class TreeIdentification(TreeMass):
         pi = new1(10*(num_bodies - 1))
         cdef double* x = data(pi)
         cdef const Parameters[double]* p = &derived.parameters
-        cdef const double* G
+        cdef const double* J
         cdef double m
         cdef int b, i
         for b in range(1, num_bodies):
             m = p.mass[b]
-            # G is xx yy zz xy xz yz.
-            G = p.G_BBo_B + 6*b
+            # xx yy zz xy xz yz.
+            J = p.I_BBo_B + 6*b
             x[0] = m
             for i in range(3):
                 x[1 + i] = m*p.p_BoBcm_B[3*b + i]
-            x[4] = m*G[0]
-            x[5] = m*G[3]
-            x[6] = m*G[1]
-            x[7] = m*G[4]
-            x[8] = m*G[5]
-            x[9] = m*G[2]
+            x[4] = J[0]
+            x[5] = J[3]
+            x[6] = J[1]
+            x[7] = J[4]
+            x[8] = J[5]
+            x[9] = J[2]
             x += 10
         return pi

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from mbt._core cimport kernels
 from mbt._core.context cimport AccelerationKinematicsCache, ContextCore, PositionKinematicsCache
-from mbt._core.door cimport adopt, data, in1, out1, out2
+from mbt._core.door cimport adopt, data, in1, new1, out1, out2
 from mbt._core.model cimport Derived, Model
 from mbt._core.spatial cimport invert_pose4
 from mbt._core.tree_accelerations cimport TreeAccelerations
@@ -376,10 +376,8 @@ cdef class TreeMass(TreeAccelerations):
         cdef int f = self.frame(frame_F, "frame_F")
         from mbt.context.body_selection import mask_of_bodies
         from mbt.math.spatial_inertia import SpatialInertia
-        from mbt.math.unit_inertia import UnitInertia
-        masses = mask_of_bodies(self, body_indexes)
         cdef Derived derived = c.derived()
-        multiply(masses, derived)
+        masses = select(mask_of_bodies(self, body_indexes), derived)
         cdef PositionKinematicsCache pc = c.position()
         cdef double[16] X_WF
         cdef double[16] X_FW
@@ -389,13 +387,11 @@ cdef class TreeMass(TreeAccelerations):
         self.calc_X_WF(pc, f, X_WF)
         invert_pose4[double](X_WF, X_FW)
         kernels.composite_inertia(
-            m, data(masses), derived.parameters.p_BoBcm_B, derived.parameters.G_BBo_B, pc.X_WB_data, X_FW,
+            m, data(masses), derived.parameters.p_BoBcm_B, data(masses) + m.num_bodies, pc.X_WB_data, X_FW,
             &mass, moment, inertia
         )
-        if mass == 0.0:
-            return SpatialInertia.zero()
-        G = UnitInertia(*[inertia[i]/mass for i in (0, 3, 5, 1, 2, 4)])
-        return SpatialInertia(mass, [moment[i]/mass for i in range(3)], G, skip_validity_check=True)
+        p_FoScm_F = [moment[i]/mass if mass != 0.0 else 0.0 for i in range(3)]
+        return SpatialInertia._of_rotational_inertia(mass, p_FoScm_F, [inertia[i] for i in (0, 3, 5, 1, 2, 4)])
 
     def calc_mass_matrix_inverse(self, context, *, out=None):
         """Return the inverse of the mass matrix, by articulated bodies: the mass matrix is not formed.
@@ -436,13 +432,13 @@ cdef class TreeMass(TreeAccelerations):
         memcpy(data(M_inverse), more + size, nv*nv*sizeof(double))
         return M_inverse
 
-    # What these have in common. `masses` are those of the bodies that count, (num_bodies,), or None for all.
+    # What these have in common. `masses` is what `select` returns, or None for all bodies.
 
     cdef object selected_masses(self, Derived derived, model_instances):
         if model_instances is None:
             return None
         from mbt.context.body_selection import mask_of_instances
-        return multiply(mask_of_instances(self, model_instances), derived)
+        return select(mask_of_instances(self, model_instances), derived)
 
     cdef int mass_and_moment(self, ContextCore c, masses, double* result) except -1:
         """The total mass, and the sum of m p_WBcm."""
@@ -479,9 +475,12 @@ cdef class TreeMass(TreeAccelerations):
 
     cdef int momentum(self, ContextCore c, masses, const double* V_WB, double* L_WWo_W) except -1:
         cdef Derived derived = c.derived()
+        cdef const double* mass = derived.parameters.mass if masses is None else data(masses)
+        cdef const double* I_BBo_B = (
+            derived.parameters.I_BBo_B if masses is None else data(masses) + c.compiled.model.num_bodies
+        )
         kernels.momentum(
-            &c.compiled.model, derived.parameters.mass if masses is None else data(masses),
-            derived.parameters.p_BoBcm_B, derived.parameters.G_BBo_B, c.position().X_WB_data, V_WB, L_WWo_W
+            &c.compiled.model, mass, derived.parameters.p_BoBcm_B, I_BBo_B, c.position().X_WB_data, V_WB, L_WWo_W
         )
         return 0
 
@@ -500,10 +499,15 @@ cdef class TreeMass(TreeAccelerations):
         return 0
 
 
-cdef object multiply(mask, Derived derived):
-    """The masses of the bodies whose mask is 1, in place."""
-    cdef double* masses = data(mask)
-    cdef Py_ssize_t b
-    for b in range(len(mask)):
-        masses[b] *= derived.parameters.mass[b]
-    return mask
+cdef object select(mask, Derived derived):
+    """Masses (num_bodies,), then rotational inertias (num_bodies, 6) of the bodies whose mask is 1, zero for others."""
+    cdef Py_ssize_t b, i, num_bodies = len(mask)
+    selected = new1(7*num_bodies)
+    cdef double* masses = data(selected)
+    cdef double* inertias = masses + num_bodies
+    cdef const double* is_selected = data(mask)
+    for b in range(num_bodies):
+        masses[b] = is_selected[b]*derived.parameters.mass[b]
+        for i in range(6):
+            inertias[6*b + i] = is_selected[b]*derived.parameters.I_BBo_B[6*b + i]
+    return selected

@@ -230,7 +230,7 @@ cdef inline void calc_in_world(
     if quantity == POSITION_KINEMATICS:
         copy(k.X_FM, 48*nb + 12*nv, out)
     elif quantity == SPATIAL_INERTIAS:
-        calc_spatial_inertias_in_world(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, out, out + 3*nb)
+        calc_spatial_inertias_in_world(model, p.mass, p.p_BoBcm_B, p.I_BBo_B, k.X_WB, out, out + 3*nb)
     elif quantity == GENERALIZED_FORCES:
         copy(x, 6*nb, k.F_Bo_W)
         calc_generalized_forces(model, k.X_WB, k.H_PB_W, k.F_Bo_W, out)
@@ -254,9 +254,9 @@ cdef inline void calc_in_world(
     elif quantity == LINEAR_MOMENTUM_MATRIX:
         calc_linear_momentum_matrix(model, x, p.p_BoBcm_B, k.X_WB, k.H_PB_W, k.rest, out)
     elif quantity == COMPOSITE_INERTIA:
-        calc_composite_inertia(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, x + nb, out, out + 1, out + 4)
+        calc_composite_inertia(model, x, p.p_BoBcm_B, x + nb, k.X_WB, x + 7*nb, out, out + 1, out + 4)
     elif quantity == MOMENTUM_MATRIX:
-        calc_momentum_matrix(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, k.H_PB_W, x + nb, k.rest, out)
+        calc_momentum_matrix(model, p.mass, p.p_BoBcm_B, p.I_BBo_B, k.X_WB, k.H_PB_W, x, k.rest, out)
     elif quantity == POTENTIAL_ENERGY_REGRESSOR:
         calc_potential_energy_regressor(model, weightless, p.gravity, k.X_WB, out)
     else:
@@ -278,12 +278,12 @@ cdef inline void calc_with_velocities(
     elif quantity == REACTION_FORCES:
         calc_acceleration_kinematics(model, p.X_BF, q, v, x, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, A_WB)
         calc_reaction_forces(
-            model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.X_BF, k.X_WB, k.V_WB, A_WB, x + nv, A_WB + 6*nb, out
+            model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.X_BF, k.X_WB, k.V_WB, A_WB, x + nv, A_WB + 6*nb, out
         )
     elif quantity == CORIOLIS_MATRIX:
         algorithms.run_coriolis_matrix(model, p, q, v, k.X_WB, k.H_FM, k.V_WB, k.rest, base, out)
     elif quantity == KINETIC_ENERGY:
-        calc_kinetic_energy(model, p.mass, p.p_BoBcm_B, p.G_BBo_B, p.reflected_inertia, k.X_WB, k.V_WB, v, out)
+        calc_kinetic_energy(model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.reflected_inertia, k.X_WB, k.V_WB, v, out)
     elif quantity == CONSERVATIVE_POWER:
         out[0] = algorithms.run_conservative_power(model, p, weightless, q, v, k.X_WB, k.V_WB)
     elif quantity == NON_CONSERVATIVE_POWER:
@@ -303,7 +303,7 @@ cdef inline void calc_with_velocities(
     elif quantity == ELEMENT_NON_CONSERVATIVE_POWER:
         out[0] = algorithms.run_element_power(model, p, index, 0, q, v, k.X_WB, k.V_WB)
     elif quantity == MOMENTUM:
-        calc_momentum_about_world_origin(model, x, p.p_BoBcm_B, p.G_BBo_B, k.X_WB, k.V_WB, out)
+        calc_momentum_about_world_origin(model, x, p.p_BoBcm_B, x + nb, k.X_WB, k.V_WB, out)
     elif quantity == MASS_ACCELERATION:
         calc_mass_acceleration(model, x, p.p_BoBcm_B, k.X_WB, k.V_WB, x + nb, out)
     elif quantity == KINETIC_ENERGY_REGRESSOR:

@@ -59,11 +59,11 @@ cpdef enum Quantity:
     TRANSLATIONAL_JACOBIAN             # p_WoBp_W (3,) -> (3, nv)
     # Of bodies with the masses (nb,) that the third input begins with.
     MASS_MOMENT                        # -> mass, sum of m p_WBcm (4,)
-    MOMENTUM                           # -> about Wo (6,)
+    MOMENTUM                           # I_BBo_B (nb, 6) -> about Wo (6,)
     LINEAR_MOMENTUM_MATRIX             # -> (3, nv)
     MASS_ACCELERATION                  # A_WB (nb, 6) -> sum of m a_WBcm (3,)
-    COMPOSITE_INERTIA                  # X_FW (4, 4) -> mass, moment, inertia about Fo in F (10,)
-    MOMENTUM_MATRIX                    # p_WP (3,) -> (6, nv)
+    COMPOSITE_INERTIA                  # I_BBo_B (nb, 6), X_FW (4, 4) -> mass, moment, inertia about Fo in F (10,)
+    MOMENTUM_MATRIX                    # of all bodies: p_WP (3,) -> (6, nv)
     # What is linear in the inertial parameters of all bodies, ten each.
     INVERSE_DYNAMICS_REGRESSOR         # vdot -> (nv, 10 (nb - 1))
     KINETIC_ENERGY_REGRESSOR           # (10 (nb - 1),)
@@ -94,13 +94,15 @@ cdef inline Py_ssize_t count_input(int quantity, int index, const Model* model) 
         return 3
     if quantity == MASS_ACCELERATION:
         return 7*nb
+    if quantity == MOMENTUM:
+        return 7*nb
     if quantity == COMPOSITE_INERTIA:
-        return nb + 16
+        return 7*nb + 16
     if quantity == MOMENTUM_MATRIX:
-        return nb + 3
+        return 3
     if quantity == INVERSE_DYNAMICS_REGRESSOR:
         return nv
-    if MASS_MOMENT <= quantity <= MOMENTUM_MATRIX:
+    if quantity == MASS_MOMENT or quantity == LINEAR_MOMENTUM_MATRIX:
         return nb
     return 0
 

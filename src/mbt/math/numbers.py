@@ -125,9 +125,9 @@ class Numbers:
         """Return x where a < b, which are numbers, and y elsewhere."""
         return x if a < b else y
 
-    def make_inertia(self, mass: Any, com: Any, components: Any) -> SpatialInertia:
-        """Return mass properties, unchecked."""
-        return SpatialInertia(mass, com, UnitInertia(*components), skip_validity_check=True)
+    def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> SpatialInertia:
+        """Return mass properties, unchecked, by components of unit inertia and of inertia without mass."""
+        return SpatialInertia._of_parts(mass, com, UnitInertia(*components), massless)
 
     def as_inertia(self, value: object, name: str) -> SpatialInertia:
         """Return mass properties."""

@@ -9,7 +9,7 @@ import numpy as np
 from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_nonnegative, as_positive
 from mbt.math.spatial_inertia import SpatialInertia
-from mbt.math.unit_inertia import UnitInertia
+from mbt.math.unit_inertia import UnitInertia, matrix_of_components
 
 __all__ = [
     "calc_inertial_parameters",
@@ -56,7 +56,7 @@ def make_spatial_inertia(pi: object, *, skip_validity_check: bool = False) -> Sp
         As `calc_inertial_parameters` gives it.
     skip_validity_check : bool, optional
         Accept mass properties that no physical body has. A negative or non-finite mass is refused all the
-        same, and mass moment or inertia without mass.
+        same, and mass moment without mass.
 
     Raises
     ------
@@ -72,13 +72,13 @@ def make_spatial_inertia(pi: object, *, skip_validity_check: bool = False) -> Sp
     True
     """
     x = as_finite_array(pi, "pi", (10,))
-    mass, moment, inertia = float(x[0]), x[1:4], x[4:]
+    mass, moment, inertia = float(x[0]), x[1:4], x[[4, 6, 9, 5, 7, 8]]
     if mass == 0.0:
-        if x[1:].any():
-            raise InvalidInertiaError(
-                f"pi: a body without mass has neither mass moment nor inertia, got {x.tolist()}"
-            )
-        return SpatialInertia.zero()
+        if moment.any():
+            raise InvalidInertiaError(f"pi: a body without mass has no mass moment, got {x.tolist()}")
+        return SpatialInertia.make_from_central_inertia(
+            0.0, moment, matrix_of_components(inertia), skip_validity_check=skip_validity_check
+        )
     if mass < 0.0:
         raise InvalidInertiaError(f"pi: mass: expected a number >= 0 kg, got {mass}")
     with np.errstate(over="ignore"):
@@ -87,9 +87,7 @@ def make_spatial_inertia(pi: object, *, skip_validity_check: bool = False) -> Sp
         raise InvalidInertiaError(
             f"pi: mass moment and inertia, divided by the mass, overflow float64, got {x.tolist()}"
         )
-    xx, xy, yy, xz, yz, zz = unit_inertia
-    G_SP_E = UnitInertia(xx, yy, zz, xy, xz, yz)
-    return SpatialInertia(mass, com, G_SP_E, skip_validity_check=skip_validity_check)
+    return SpatialInertia(mass, com, UnitInertia(*unit_inertia), skip_validity_check=skip_validity_check)
 
 
 def calc_pseudo_inertia(M_SP_E: SpatialInertia) -> FloatArray:
@@ -126,7 +124,7 @@ def is_physically_consistent(pi: object) -> Any:
 
     They are when the pseudo-inertia is positive semidefinite, up to rounding: the mass is not negative, and
     the principal moments about the mass centre satisfy the triangle inequality. The limits that no body
-    reaches have no mass, and inertia.
+    reaches have no mass, and inertia: `SpatialInertia` takes those, and rotors.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""Spatial inertia: mass, mass centre and unit inertia of a body."""
+"""Spatial inertia: mass, mass centre and rotational inertia of a body."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from mbt.math.arrays import FloatArray
 from mbt.math.inertia_arguments import as_float, as_float_array
 from mbt.math.poses import as_rotation, skew
 from mbt.math.spatial_inertia_shapes import SpatialInertiaShapes
-from mbt.math.unit_inertia import UnitInertia
+from mbt.math.unit_inertia import UnitInertia, matrix_of_components, matrix_of_particle
 
 __all__ = ["SpatialInertia"]
 
@@ -22,6 +23,10 @@ class SpatialInertia(SpatialInertiaShapes):
     Immutable. A body is physically possible when its mass is finite and not negative, its mass centre is
     finite, and the principal moments about the mass centre are not negative and satisfy the triangle
     inequality: none exceeds the sum of the other two. A massless body is possible: `SpatialInertia.zero()`.
+
+    Rotational inertia without mass is possible too: of rotors and of simplified links, whose mass another
+    body has. `make_from_central_inertia` makes it. It is the same about every point, no change of mass
+    changes it, and its principal moments need only be not negative.
 
     Parameters
     ----------
@@ -50,10 +55,12 @@ class SpatialInertia(SpatialInertiaShapes):
     array([0.666667, 0.666667, 0.      ])
     """
 
-    __slots__ = ("_com", "_mass", "_unit_inertia")
+    __slots__ = ("_com", "_mass", "_massless_inertia", "_unit_inertia")
+    # I_SP_E = m G_SP_E + J_E
     _mass: float
     _com: FloatArray
     _unit_inertia: UnitInertia
+    _massless_inertia: FloatArray  # J_E (6,): xx yy zz xy xz yz
 
     def __init__(
         self,
@@ -65,15 +72,33 @@ class SpatialInertia(SpatialInertiaShapes):
     ) -> None:
         m = _checked_mass(mass)
         com = as_float_array(p_PScm_E, "p_PScm_E", (3,)).copy()
-        com.flags.writeable = False
         unit_inertia = G_SP_E if isinstance(G_SP_E, UnitInertia) else UnitInertia.from_matrix(G_SP_E)
-        object.__setattr__(self, "_mass", m)
-        object.__setattr__(self, "_com", com)
-        object.__setattr__(self, "_unit_inertia", unit_inertia)
+        self._set(m, com, unit_inertia, _NONE)
         if not skip_validity_check:
-            reason = self.criticize_not_physically_valid()
-            if reason is not None:
-                raise InvalidInertiaError(reason)
+            self._check_physically_valid()
+
+    def _set(self, mass: float, com: FloatArray, G_SP_E: UnitInertia, J_E: FloatArray) -> None:
+        object.__setattr__(self, "_mass", mass)
+        object.__setattr__(self, "_com", _frozen(com))
+        object.__setattr__(self, "_unit_inertia", G_SP_E)
+        object.__setattr__(self, "_massless_inertia", _frozen(J_E))
+
+    @classmethod
+    def _of_parts(cls, mass: float, com: FloatArray, G_SP_E: UnitInertia, J_E: FloatArray) -> SpatialInertia:
+        """Return mass properties with ``I_SP_E = m G_SP_E + J_E``, unchecked."""
+        inertia = cls.__new__(cls)
+        inertia._set(mass, com, G_SP_E, J_E)
+        return inertia
+
+    @classmethod
+    def _of_rotational_inertia(
+        cls, mass: float, p_PScm_E: Sequence[float], I_SP_E: Sequence[float]
+    ) -> SpatialInertia:
+        """Return unchecked mass properties; rotational inertia by its components xx yy zz xy xz yz."""
+        com = np.array(p_PScm_E)
+        if mass == 0.0:
+            return cls._of_parts(0.0, com, UnitInertia.point_mass(com), np.array(I_SP_E))
+        return cls._of_parts(mass, com, UnitInertia(*(component / mass for component in I_SP_E)), _NONE)
 
     @classmethod
     def make_from_central_inertia(
@@ -84,7 +109,7 @@ class SpatialInertia(SpatialInertiaShapes):
         *,
         skip_validity_check: bool = False,
     ) -> SpatialInertia:
-        """Build from the rotational inertia about the mass centre.
+        """Build from the rotational inertia about the mass centre. Without mass it is kept as it is.
 
         Parameters
         ----------
@@ -100,15 +125,26 @@ class SpatialInertia(SpatialInertiaShapes):
         Raises
         ------
         InvalidInertiaError
-            As in the constructor; also when there is inertia, but no mass to carry it.
+            As in the constructor.
+
+        Examples
+        --------
+        The rotor of a motor whose mass counts as that of the link on which it sits:
+
+        >>> import numpy as np
+        >>> M = SpatialInertia.make_from_central_inertia(0.0, [0, 0, 0], np.diag([0, 0.35, 0]))
+        >>> M.mass, M.calc_rotational_inertia().diagonal()
+        (0.0, array([0.  , 0.35, 0.  ]))
         """
         m = _checked_mass(mass)
         p = as_float_array(p_PScm_E, "p_PScm_E", (3,))
         I = as_float_array(I_SScm_E, "I_SScm_E", (3, 3))  # noqa: E741 - the field's symbol
         if m == 0.0:
-            if I.any():
-                raise InvalidInertiaError(f"I_SScm_E: a body without mass has no inertia, got {I.tolist()}")
-            return cls(m, p, UnitInertia.point_mass(p), skip_validity_check=skip_validity_check)
+            J_E = UnitInertia.from_matrix(I, "I_SScm_E").components
+            inertia = cls._of_parts(m, p, UnitInertia.point_mass(p), J_E)
+            if not skip_validity_check:
+                inertia._check_physically_valid()
+            return inertia
         with np.errstate(over="ignore", invalid="ignore"):
             G_SScm_E = UnitInertia.from_matrix(I / m, "I_SScm_E")
         return cls(m, p, G_SScm_E.shift_from_center_of_mass(p), skip_validity_check=skip_validity_check)
@@ -130,7 +166,7 @@ class SpatialInertia(SpatialInertiaShapes):
 
     @property
     def unit_inertia(self) -> UnitInertia:
-        """Unit inertia G_SP_E about P [m^2]."""
+        """Unit inertia G_SP_E about P [m^2]: of the mass, so without rotational inertia that has none."""
         return self._unit_inertia
 
     def _mass_as_array(self) -> FloatArray:
@@ -143,15 +179,11 @@ class SpatialInertia(SpatialInertiaShapes):
 
     def calc_rotational_inertia(self) -> FloatArray:
         """Return the rotational inertia I_SP_E about P [kg m^2], shape (3, 3)."""
-        return self._mass * self._unit_inertia.as_matrix()
+        return self._mass * self._unit_inertia.as_matrix() + matrix_of_components(self._massless_inertia)
 
     def calc_central_inertia(self) -> FloatArray:
         """Return the rotational inertia I_SScm_E about the mass centre [kg m^2], shape (3, 3)."""
-        p = self._com
-        I_SScm_E: FloatArray = self.calc_rotational_inertia() - self._mass * (
-            (p @ p) * np.eye(3) - np.outer(p, p)
-        )
-        return I_SScm_E
+        return self.calc_rotational_inertia() - self._mass * matrix_of_particle(self._com)
 
     def as_matrix6(self) -> FloatArray:
         """Return the ``(6, 6)`` matrix ``[[I_SP, m [p]x], [-m [p]x, m 1]]``, rotational part first."""
@@ -169,16 +201,14 @@ class SpatialInertia(SpatialInertiaShapes):
         p_QScm = self._com - p_PQ
         # G_SQ = G_SP + (|p_QScm|^2 1 - p_QScm p_QScm^T) - (the same with p_PScm)
         G_SScm = self._unit_inertia.shift_to_center_of_mass(self._com)
-        return type(self)(
-            self._mass, p_QScm, G_SScm.shift_from_center_of_mass(p_QScm), skip_validity_check=True
-        )
+        G_SQ = G_SScm.shift_from_center_of_mass(p_QScm)
+        return self._of_parts(self._mass, p_QScm, G_SQ, self._massless_inertia)
 
     def re_express(self, R_AE: object) -> SpatialInertia:
         """Return M_SP_A, the same mass properties expressed in a frame A."""
         R = as_rotation(R_AE, "R_AE")
-        return type(self)(
-            self._mass, R @ self._com, self._unit_inertia.re_express(R), skip_validity_check=True
-        )
+        J_A = UnitInertia(*self._massless_inertia).re_express(R).components
+        return self._of_parts(self._mass, R @ self._com, self._unit_inertia.re_express(R), J_A)
 
     def is_physically_valid(self) -> bool:
         """Return whether a physical body can have these mass properties."""
@@ -186,6 +216,48 @@ class SpatialInertia(SpatialInertiaShapes):
 
     def criticize_not_physically_valid(self) -> str | None:
         """Return why no physical body has these mass properties, or None."""
+        reason = None if self._is_clearly_possible() else self._criticize_mass()
+        return reason or self._criticize_massless_inertia()
+
+    def _is_clearly_possible(self) -> bool:
+        """Return whether the triangle inequality holds for sure, without an eigenvalue problem.
+
+        It does where the second moments ``tr(I) / 2 1 - I`` about the mass centre are positive definite, with
+        positive leading minors: of all bodies but points, rods and plates.
+        """
+        x, y, z = self._com.tolist()
+        xx, yy, zz, xy, xz, yz = self._unit_inertia.components.tolist()
+        if not (self._mass > 0.0 and math.isfinite(self._mass * (xx + yy + zz))):
+            return False
+        # Twice the second moments, per mass.
+        jx, jy, jz = yy + zz - xx - 2.0 * x * x, xx + zz - yy - 2.0 * y * y, xx + yy - zz - 2.0 * z * z
+        jxy, jxz, jyz = -2.0 * (xy + x * y), -2.0 * (xz + x * z), -2.0 * (yz + y * z)
+        minor = jx * jy - jxy * jxy
+        det = jz * minor - jx * jyz * jyz - jy * jxz * jxz + 2.0 * jxy * jxz * jyz
+        is_definite: bool = jx > 0.0 and minor > 0.0 and 0.0 < det < math.inf
+        return is_definite
+
+    def _check_physically_valid(self) -> None:
+        reason = self.criticize_not_physically_valid()
+        if reason is not None:
+            raise InvalidInertiaError(reason)
+
+    def _criticize_massless_inertia(self) -> str | None:
+        if not self._massless_inertia.any():
+            return None
+        J = matrix_of_components(self._massless_inertia)
+        if not np.isfinite(J).all():
+            return f"rotational inertia: expected finite numbers, got {J.tolist()}"
+        moments: list[float] = np.linalg.eigvalsh(J).tolist()
+        if moments[0] >= -16 * np.finfo(float).eps * max(1.0, abs(moments[-1])):
+            return None
+        shown = ", ".join(f"{moment:.9g}" for moment in moments)
+        return (
+            f"No physical body has this inertia: principal moments [{shown}] kg m^2 without mass, "
+            f"the smallest is negative: {moments[0]:.9g}"
+        )
+
+    def _criticize_mass(self) -> str | None:
         if not (math.isfinite(self._mass) and self._mass >= 0.0):
             return f"mass: expected a finite number >= 0 kg, got {self._mass}"
         if not np.isfinite(self._com).all():
@@ -195,7 +267,8 @@ class SpatialInertia(SpatialInertiaShapes):
         if not np.isfinite(self._unit_inertia.components).all():
             return f"unit inertia: expected finite numbers, got {self._unit_inertia.as_matrix().tolist()}"
         with np.errstate(over="ignore", invalid="ignore"):
-            I_SP, I_SScm = self.calc_rotational_inertia(), self.calc_central_inertia()
+            I_SP = self._mass * self._unit_inertia.as_matrix()
+            I_SScm = I_SP - self._mass * matrix_of_particle(self._com)
         if not (np.isfinite(I_SP).all() and np.isfinite(I_SScm).all()):
             return f"rotational inertia: overflows float64 (mass {self._mass} kg, com {self._com.tolist()} m)"
         moments: list[float] = np.linalg.eigvalsh(I_SScm).tolist()
@@ -210,37 +283,66 @@ class SpatialInertia(SpatialInertiaShapes):
         mass = self._mass + other._mass
         share = self._mass / mass if mass > 0.0 else 0.5
         p = share * self._com + (1.0 - share) * other._com
-        G = share * self._unit_inertia.as_matrix() + (1.0 - share) * other._unit_inertia.as_matrix()
-        return type(self)(mass, p, G, skip_validity_check=True)
+        G = share * self._unit_inertia.components + (1.0 - share) * other._unit_inertia.components
+        J = self._massless_inertia + other._massless_inertia
+        return self._of_parts(mass, p, UnitInertia(*G), J)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: a spatial inertia is immutable."""
         raise AttributeError(f"SpatialInertia is immutable: cannot set {name!r}")
 
     def __eq__(self, other: object) -> bool:
-        """Return whether mass, mass centre and unit inertia are equal, number by number."""
+        """Return whether mass, mass centre and inertia are equal, number by number."""
         if not isinstance(other, SpatialInertia):
             return NotImplemented
         return (
             self._mass == other._mass
             and bool(np.array_equal(self._com, other._com))
             and self._unit_inertia == other._unit_inertia
+            and bool(np.array_equal(self._massless_inertia, other._massless_inertia))
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by mass, mass centre and unit inertia."""
-        return _restore, (self._mass, self._com.tolist(), self._unit_inertia)
+        """Pickle by mass, mass centre and inertia."""
+        return _restore, (
+            self._mass,
+            self._com.tolist(),
+            self._unit_inertia,
+            self._massless_inertia.tolist(),
+        )
 
     def __repr__(self) -> str:
         """Return the expression that builds it."""
         com = self._com.tolist()
-        return f"SpatialInertia(mass={self._mass!r}, p_PScm_E={com!r}, G_SP_E={self._unit_inertia!r})"
+        own = f"SpatialInertia(mass={self._mass!r}, p_PScm_E={com!r}, G_SP_E={self._unit_inertia!r})"
+        if not self._massless_inertia.any():
+            return own
+        J = matrix_of_components(self._massless_inertia).tolist()
+        without_mass = f"SpatialInertia.make_from_central_inertia(mass=0.0, p_PScm_E={com!r}, I_SScm_E={J!r})"
+        return without_mass if self._mass == 0.0 else f"{own} + {without_mass}"
 
 
-def _restore(mass: float, com: list[float], unit_inertia: UnitInertia) -> SpatialInertia:
-    return SpatialInertia(mass, com, unit_inertia, skip_validity_check=True)
+# Rotational inertia without mass of a body that has none.
+_NONE = np.zeros(6)
+_NONE.flags.writeable = False
+
+
+def _restore(
+    mass: float, com: list[float], unit_inertia: UnitInertia, massless_inertia: list[float] | None = None
+) -> SpatialInertia:
+    # Those of version 0.1 have three parts.
+    J = _NONE if massless_inertia is None else np.array(massless_inertia)
+    return SpatialInertia._of_parts(mass, np.array(com), unit_inertia, J)
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    """Return an array that nobody writes: a copy, but of one that is so already."""
+    if array.flags.writeable or array.base is not None:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
 
 
 def _checked_mass(mass: object) -> float:

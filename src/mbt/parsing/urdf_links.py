@@ -6,7 +6,6 @@ import math
 
 from mbt.math.arrays import FloatArray
 from mbt.math.spatial_inertia import SpatialInertia
-from mbt.math.unit_inertia import UnitInertia
 from mbt.parsing.description import WORLD, LinkDescription, ModelDescription
 from mbt.parsing.numbers import take_number, take_pose
 from mbt.parsing.xml_tree import Element
@@ -53,14 +52,13 @@ def _read_inertial(link: Element, inertial: Element, model: ModelDescription) ->
         I_SScm_I: Moments = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     else:
         I_SScm_I = _read_moments(inertia)
-    if mass == 0.0 and any(I_SScm_I):
-        inertial.repair(f"{link} has inertia, but no mass: the inertia has no effect")
     p, I_SBo_B = _calc_inertia_in_body(mass, X_BI, I_SScm_I)
     moment = sum(map(abs, I_SBo_B))
-    M_BBo_B = _make_spatial_inertia(mass, p, I_SBo_B)
-    if M_BBo_B is None:
+    # Divided by a small mass the inertia may become too large.
+    if not math.isfinite(moment) or (mass > 0.0 and not math.isfinite(moment / mass)):
         raise link.error("the numbers of its inertia go beyond what a float can hold")
-    reason = None if _is_possible(I_SScm_I) else M_BBo_B.criticize_not_physically_valid()
+    M_BBo_B = SpatialInertia._of_rotational_inertia(mass, p, I_SBo_B)
+    reason = M_BBo_B.criticize_not_physically_valid()
     if reason is not None:
         if inertial.document.is_strict:
             raise link.error(reason, "strict=False loads it as written, with a warning")
@@ -93,29 +91,3 @@ def _calc_inertia_in_body(mass: float, X_BI: FloatArray, I_SScm_I: Moments) -> t
     mx, my, mz = mass * x, mass * y, mass * z
     xx, yy, zz = xx + (my * y + mz * z), yy + (mx * x + mz * z), zz + (mx * x + my * y)
     return [x, y, z], (xx, yy, zz, xy - mx * y, xz - mx * z, yz - my * z)
-
-
-def _make_spatial_inertia(mass: float, p: list[float], I_SBo_B: Moments) -> SpatialInertia | None:
-    """Return mass properties, which need not be those of a body; None where a float cannot hold them."""
-    if not all(map(math.isfinite, I_SBo_B)):
-        return None
-    if mass == 0.0:
-        return _MASSLESS
-    G_SBo_B = [moment / mass for moment in I_SBo_B]
-    if not all(map(math.isfinite, G_SBo_B)):
-        return None
-    return SpatialInertia(mass, p, UnitInertia(*G_SBo_B), skip_validity_check=True)
-
-
-def _is_possible(I_SScm: Moments) -> bool:
-    """Return whether the triangle inequality holds for sure, without an eigenvalue problem.
-
-    It holds where the matrix J = tr(I) / 2 - I of second moments is positive definite: all its leading minors
-    are positive.
-    """
-    xx, yy, zz, xy, xz, yz = I_SScm
-    jx, jy, jz = yy + zz - xx, xx + zz - yy, xx + yy - zz
-    xy, xz, yz = 2.0 * xy, 2.0 * xz, 2.0 * yz
-    minor = jx * jy - xy * xy
-    det = jz * minor - jx * yz * yz - jy * xz * xz - 2.0 * xy * xz * yz
-    return jx > 0.0 and minor > 0.0 and det > 0.0

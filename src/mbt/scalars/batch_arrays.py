@@ -124,9 +124,9 @@ class BatchArrays(ScalarArrays):
         _check_each(matrices, name, check)
         return matrices.copy()
 
-    def make_inertia(self, mass: Any, com: Any, components: Any) -> BatchSpatialInertia:
+    def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> BatchSpatialInertia:
         """Return mass properties of each sample, unchecked."""
-        return BatchSpatialInertia(mass, com, components)
+        return BatchSpatialInertia(mass, com, components, massless)
 
     def as_inertia(self, value: object, name: str) -> SpatialInertia:
         """Return mass properties: one for all samples, or those of each."""
@@ -182,6 +182,10 @@ class BatchArrays(ScalarArrays):
     def ratio(self, array: Any, divisor: Any) -> Any:
         """Return the quotient, and zero where the divisor is."""
         return np.where(divisor == 0.0, 0.0, self.divide(array, divisor))
+
+    def remainder(self, array: Any, divisor: Any) -> Any:
+        """Return the array where the divisor is zero, and zero elsewhere."""
+        return np.where(divisor == 0.0, array, 0.0)
 
     def values(self, array: Any) -> None:
         """Return None: there are those of many states."""

@@ -18,17 +18,18 @@ __all__ = ["BatchSpatialInertia", "check_inertial_parameters", "find_suspects"]
 
 
 class BatchSpatialInertia(ScalarSpatialInertia):
-    """Mass properties of each sample: mass (...), mass centre (..., 3), unit inertia (..., 6).
+    """Mass properties of each sample: mass (...), mass centre (..., 3), unit and massless inertia (..., 6).
 
     ``M[i]`` is that of one sample, a `mbt.SpatialInertia`, or of some.
     """
 
     __slots__ = ()
 
-    def __init__(self, mass: Any, com: Any, components: Any) -> None:
-        m, c, G = np.asarray(mass, float), np.asarray(com, float), np.asarray(components, float)
-        lead = np.broadcast_shapes(m.shape, c.shape[:-1], G.shape[:-1])
-        super().__init__(*(_frozen(array, (*lead, *core)) for array, core in ((m, ()), (c, (3,)), (G, (6,)))))
+    def __init__(self, mass: Any, com: Any, components: Any, massless: Any) -> None:
+        arrays = [np.asarray(part, float) for part in (mass, com, components, massless)]
+        lead = np.broadcast_shapes(arrays[0].shape, *(array.shape[:-1] for array in arrays[1:]))
+        cores = ((), (3,), (6,), (6,))
+        super().__init__(*(_frozen(array, (*lead, *core)) for array, core in zip(arrays, cores, strict=True)))
 
     @classmethod
     def stack(cls, inertias: Any) -> BatchSpatialInertia:
@@ -39,6 +40,7 @@ class BatchSpatialInertia(ScalarSpatialInertia):
             ([M.mass for M in flat], ()),
             ([M.com for M in flat], (3,)),
             ([M.unit_inertia.components for M in flat], (6,)),
+            ([M._massless_inertia for M in flat], (6,)),
         )
         return cls(*(np.array(part, float).reshape(*array.shape, *core) for part, core in parts))
 
@@ -59,16 +61,16 @@ class BatchSpatialInertia(ScalarSpatialInertia):
         if batch_shape == self.batch_shape:
             return self
         mass = np.broadcast_to(self._mass, batch_shape)
-        com = np.broadcast_to(self._com, (*batch_shape, 3))
-        return type(self)(mass, com, np.broadcast_to(self._unit_inertia.components, (*batch_shape, 6)))
+        return type(self)(mass, self._com, self._unit_inertia.components, self._massless_inertia)
 
     def __getitem__(self, index: Any) -> SpatialInertia:
         """Return the mass properties of one sample, or of some."""
         mass = self._mass[index]
         com, components = self._com[index], self._unit_inertia.components[index]
+        massless = self._massless_inertia[index]
         if mass.ndim:
-            return type(self)(mass, com, components)
-        return SpatialInertia(mass, com, UnitInertia(*components), skip_validity_check=True)
+            return type(self)(mass, com, components, massless)
+        return SpatialInertia._of_parts(float(mass), com, UnitInertia(*components), massless)
 
     def shift(self, p_PQ_E: object) -> ScalarSpatialInertia:
         """Return M_SQ_E, the same body's mass properties about the point Q at `p_PQ_E` (..., 3) from P."""
@@ -76,7 +78,7 @@ class BatchSpatialInertia(ScalarSpatialInertia):
 
     def criticize_not_physically_valid(self) -> str | None:
         """Return why no physical body has the mass properties of a sample, the first such one, or None."""
-        for i in find_suspects(self._mass, self._com, self._unit_inertia.components):
+        for i in find_suspects(self._mass, self._com, self._unit_inertia.components, self._massless_inertia):
             one = self[i]
             reason = one.criticize_not_physically_valid()
             if reason is not None:
@@ -97,6 +99,7 @@ class BatchSpatialInertia(ScalarSpatialInertia):
             np.array_equal(self._mass, other._mass)
             and np.array_equal(self._com, other._com)
             and np.array_equal(self._unit_inertia.components, other._unit_inertia.components)
+            and np.array_equal(self._massless_inertia, other._massless_inertia)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -106,7 +109,9 @@ class BatchSpatialInertia(ScalarSpatialInertia):
         return f"<SpatialInertia of each sample of {self.batch_shape}>"
 
 
-def find_suspects(mass: FloatArray, com: FloatArray, components: FloatArray) -> list[tuple[int, ...]]:
+def find_suspects(
+    mass: FloatArray, com: FloatArray, components: FloatArray, massless: FloatArray
+) -> list[tuple[int, ...]]:
     """Return the leading indices of what may be no mass properties of a body.
 
     `SpatialInertia.criticize_not_physically_valid` decides on them, one by one. All that are clearly physical
@@ -129,6 +134,7 @@ def find_suspects(mass: FloatArray, com: FloatArray, components: FloatArray) -> 
     # Half of what is allowed for rounding, which is not the same here and there.
     slack = 8 * np.finfo(float).eps * np.maximum(1.0, 0.5 * np.where(is_good, trace, 0.0))
     is_good &= (smallest >= -slack) & (smallest + middle + slack >= largest)
+    is_good &= ~massless.any(axis=-1)
     return [tuple(int(k) for k in i) for i in np.argwhere(~is_good)]
 
 
@@ -153,7 +159,8 @@ def check_inertial_parameters(pi: FloatArray, labels: list[str], is_checked: boo
     suspects = {tuple(int(k) for k in i) for i in np.argwhere(~is_good)}
     if is_checked:
         per_mass = np.where(mass[..., np.newaxis] == 0.0, 0.0, per_mass)
-        suspects.update(find_suspects(mass, per_mass[..., :3], per_mass[..., [3, 5, 8, 4, 6, 7]]))
+        G = per_mass[..., [3, 5, 8, 4, 6, 7]]
+        suspects.update(find_suspects(mass, per_mass[..., :3], G, np.zeros(6)))
     for i in sorted(suspects):
         try:
             make_spatial_inertia(x[i], skip_validity_check=not is_checked)

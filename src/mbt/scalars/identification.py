@@ -35,10 +35,13 @@ class ScalarIdentification(ScalarMass):
             return self._numbers.zeros((*c.batch_shape, 0))
         parts = []
         for node in range(1, self.tree.num_bodies):
-            m, com, G = (c._get_parameter(section, node) for section in ("mass", "com", "unit_inertia"))
-            # G is xx yy zz xy xz yz.
-            moments = G[..., [0, 3, 1, 4, 5, 2]]
-            parts += [m, self._numbers.scale(com, m), self._numbers.scale(moments, m)]
+            m, com, G, J = (
+                c._get_parameter(section, node)
+                for section in ("mass", "com", "unit_inertia", "massless_inertia")
+            )
+            # Components are xx yy zz xy xz yz.
+            moments = (self._numbers.scale(G, m) + J)[..., [0, 3, 1, 4, 5, 2]]
+            parts += [m, self._numbers.scale(com, m), moments]
         return self._numbers.concatenate(parts)
 
     def set_inertial_parameters(self, c: Any, pi: Any, *, skip_validity_check: bool = False) -> None:
@@ -54,12 +57,13 @@ class ScalarIdentification(ScalarMass):
             twin.set_inertial_parameters(
                 twin.create_default_context(), values.copy(), skip_validity_check=skip_validity_check
             )
-        parts: dict[str, list[Any]] = {"mass": [], "com": [], "unit_inertia": []}
+        parts: dict[str, list[Any]] = {"mass": [], "com": [], "unit_inertia": [], "massless_inertia": []}
         for x in cut(array, 10):
-            mass = x[..., :1]
+            mass, inertia = x[..., :1], x[..., [4, 6, 9, 5, 7, 8]]
             parts["mass"].append(mass)
             parts["com"].append(numbers.ratio(x[..., [1, 2, 3]], mass))
-            parts["unit_inertia"].append(numbers.ratio(x[..., [4, 6, 9, 5, 7, 8]], mass))
+            parts["unit_inertia"].append(numbers.ratio(inertia, mass))
+            parts["massless_inertia"].append(numbers.remainder(inertia, mass))
         if bodies:
             c._set_parameters(1, {section: numbers.concatenate(rows) for section, rows in parts.items()})
 

@@ -61,7 +61,7 @@ class ScalarUnitInertia(UnitInertia):
 
 
 class ScalarSpatialInertia(SpatialInertia):
-    """Mass, centre of mass and unit inertia in a scalar, perhaps with leading axes. Nothing is checked.
+    """Mass, centre of mass and inertia in a scalar, perhaps with leading axes. Nothing is checked.
 
     The methods are those of `SpatialInertia`, in arrays of the scalar.
     """
@@ -70,11 +70,13 @@ class ScalarSpatialInertia(SpatialInertia):
     _mass: Any
     _com: Any
     _unit_inertia: ScalarUnitInertia
+    _massless_inertia: Any
 
-    def __init__(self, mass: Any, com: Any, components: Any) -> None:
+    def __init__(self, mass: Any, com: Any, components: Any, massless: Any) -> None:
         object.__setattr__(self, "_mass", mass)
         object.__setattr__(self, "_com", com)
         object.__setattr__(self, "_unit_inertia", ScalarUnitInertia(components))
+        object.__setattr__(self, "_massless_inertia", massless)
 
     def _mass_as_array(self) -> Any:
         if isinstance(self._mass, float):
@@ -88,11 +90,12 @@ class ScalarSpatialInertia(SpatialInertia):
 
     def calc_rotational_inertia(self) -> Any:
         """Return the rotational inertia I_SP_E about P."""
-        return _over(self._mass, 2) * self._unit_inertia.as_matrix()
+        return _over(self._mass, 2) * self._unit_inertia.as_matrix() + self._massless_inertia[..., _MATRIX]
 
     def calc_central_inertia(self) -> Any:
         """Return the rotational inertia I_SScm_E about the mass centre."""
-        return _over(self._mass, 2) * self._unit_inertia.shift_to_center_of_mass(self._com).as_matrix()
+        G_SScm = self._unit_inertia.shift_to_center_of_mass(self._com)
+        return _over(self._mass, 2) * G_SScm.as_matrix() + self._massless_inertia[..., _MATRIX]
 
     def as_matrix6(self) -> Any:
         """Return the ``(6, 6)`` matrix ``[[I_SP, m [p]x], [-m [p]x, m 1]]``, rotational part first."""
@@ -108,12 +111,18 @@ class ScalarSpatialInertia(SpatialInertia):
         """Return M_SQ_E, the same body's mass properties about the point Q at `p_PQ_E` from P."""
         p_QScm = self._com - _as_array(p_PQ_E, "p_PQ_E", (3,), self._com)
         central = self._unit_inertia.shift_to_center_of_mass(self._com)
-        return type(self)(self._mass, p_QScm, central.shift_from_center_of_mass(p_QScm).components)
+        G_SQ = central.shift_from_center_of_mass(p_QScm)
+        return type(self)(self._mass, p_QScm, G_SQ.components, self._massless_inertia)
 
     def re_express(self, R_AE: object) -> ScalarSpatialInertia:
         """Return M_SP_A, the same mass properties expressed in a frame A."""
         R = _as_array(R_AE, "R_AE", (3, 3), self._com)
-        return type(self)(self._mass, rotate(R, self._com), self._unit_inertia.re_express(R).components)
+        return type(self)(
+            self._mass,
+            rotate(R, self._com),
+            self._unit_inertia.re_express(R).components,
+            ScalarUnitInertia(self._massless_inertia).re_express(R).components,
+        )
 
     def criticize_not_physically_valid(self) -> str | None:
         """Return why no physical body has these values; None also where they are not known."""
@@ -129,14 +138,14 @@ class ScalarSpatialInertia(SpatialInertia):
         if not isinstance(other, SpatialInertia):
             return NotImplemented
         numbers = numbers_among(self._com)
-        other_mass, com, components = (
+        other_mass, com, components, massless = (
             part if numbers is None else numbers.as_float_array(part, "other")[()]
-            for part in (other.mass, other.com, other.unit_inertia.components)
+            for part in (other.mass, other.com, other.unit_inertia.components, other._massless_inertia)
         )
         mass = self._mass + other_mass
         p = self._share(mass, 1, self._com, other_mass, com)
         G = self._share(mass, 1, self._unit_inertia.components, other_mass, components)
-        return type(self)(mass, p, G)
+        return type(self)(mass, p, G, self._massless_inertia + massless)
 
     __radd__ = __add__
 
@@ -146,7 +155,7 @@ class ScalarSpatialInertia(SpatialInertia):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by mass, mass centre and components."""
-        return type(self), (self._mass, self._com, self._unit_inertia.components)
+        return type(self), (self._mass, self._com, self._unit_inertia.components, self._massless_inertia)
 
     def __repr__(self) -> str:
         """Tell mass and centre of mass."""

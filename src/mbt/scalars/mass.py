@@ -22,22 +22,36 @@ class ScalarMass(ScalarJacobians):
 
     __slots__ = ()
 
-    def _masses(self, c: Any, mask: Any = None) -> Any:
-        """Masses of the bodies that count, (num_bodies,); zero for all others."""
+    def _section(self, c: Any, name: str, width: int) -> Any:
+        """Return a section of the parameters with so many numbers for each body, (width num_bodies,)."""
         assert self.tree._compiled is not None
-        start = self.tree._compiled.parameter_slice("mass", 0).start
-        masses = c._parameters[..., start : start + self.tree.num_bodies]
-        if mask is None:
-            return masses
-        masses = masses.copy()
-        for node in np.flatnonzero(mask == 0.0):
-            masses[..., node] = 0.0
-        return masses
+        start = self.tree._compiled.parameter_slice(name, 0).start
+        return c._parameters[..., start : start + width * self.tree.num_bodies]
+
+    def _masses(self, c: Any, mask: Any) -> Any:
+        """Return the masses of the bodies that count, (num_bodies,); zero for others. None is for all."""
+        return _masked(self._section(c, "mass", 1), mask)
+
+    def _inertias(self, c: Any, mask: Any) -> Any:
+        """Return the same of rotational inertias about Bo, (6 num_bodies,)."""
+        of_bodies = np.repeat(np.arange(self.tree.num_bodies), 6)
+        masses = self._section(c, "mass", 1)[..., of_bodies]
+        inertias = self._numbers.scale(self._section(c, "unit_inertia", 6), masses)
+        return _masked(
+            inertias + self._section(c, "massless_inertia", 6), None if mask is None else mask[of_bodies]
+        )
+
+    def _mask(self, model_instances: Any) -> Any:
+        return None if model_instances is None else mask_of_instances(self.tree, model_instances)
 
     def _selected(self, c: Any, model_instances: Any) -> Any:
-        return self._masses(
-            c, None if model_instances is None else mask_of_instances(self.tree, model_instances)
-        )
+        return self._masses(c, self._mask(model_instances))
+
+    def _momentum(self, c: Any, model_instances: Any) -> Any:
+        """Return the momentum about the origin of World, (6,)."""
+        mask = self._mask(model_instances)
+        x = self._numbers.concatenate([self._masses(c, mask), self._inertias(c, mask)])
+        return c._evaluate(Quantity.MOMENTUM, x)
 
     def _nodes_of(self, model_instances: Any) -> list[int]:
         """Return the nodes of the bodies that count, but World."""
@@ -66,12 +80,11 @@ class ScalarMass(ScalarJacobians):
     def calc_center_of_mass_translational_velocity_in_world(
         self, c: Any, model_instances: Any = None, *, out: Any = None
     ) -> Any:
-        masses = self._selected(c, model_instances)
-        mass, _ = self._center(c, masses, model_instances)
-        return self._numbers.write(out, self._velocity_of_center(c, masses, mass), "out")
+        mass, _ = self._center(c, self._selected(c, model_instances), model_instances)
+        return self._numbers.write(out, self._velocity_of_center(c, model_instances, mass), "out")
 
-    def _velocity_of_center(self, c: Any, masses: Any, mass: Any) -> Any:
-        return self._numbers.divide(c._evaluate(Quantity.MOMENTUM, masses)[..., 3:], mass)
+    def _velocity_of_center(self, c: Any, model_instances: Any, mass: Any) -> Any:
+        return self._numbers.divide(self._momentum(c, model_instances)[..., 3:], mass)
 
     def _acceleration_of_center(self, c: Any, masses: Any, mass: Any, A_WB: Any) -> Any:
         x = self._numbers.concatenate([masses, flatten(A_WB, 2)])
@@ -123,7 +136,7 @@ class ScalarMass(ScalarJacobians):
         moving = self._with_base_at_rest(c, [node, *self._nodes_of(model_instances)])
         A_WB = self._bias_accelerations(moving, by_qdot)
         zeros = self._numbers.zeros((3,))
-        V = join([zeros, self._velocity_of_center(moving, masses, mass)])
+        V = join([zeros, self._velocity_of_center(moving, model_instances, mass)])
         A = join([zeros, self._acceleration_of_center(moving, masses, mass, A_WB)])
         pc, vc = self.eval_position_kinematics(moving), self.eval_velocity_kinematics(moving)
         bias = self._express(c, e, relative_acceleration(pc, vc, A_WB, node, p, V, A)[..., 3:])
@@ -133,28 +146,29 @@ class ScalarMass(ScalarJacobians):
         self, c: Any, p_WoP_W: Any, model_instances: Any = None, *, out: Any = None
     ) -> Any:
         p = self._numbers.as_float_array(p_WoP_W, "p_WoP_W", (3,))
-        angular, linear = cut(c._evaluate(Quantity.MOMENTUM, self._selected(c, model_instances)), 3)
+        angular, linear = cut(self._momentum(c, model_instances), 3)
         return self._numbers.write(out, join([angular - np.cross(p, linear), linear]), "out")
 
     def calc_centroidal_momentum_matrix(self, c: Any, *, out: Any = None) -> Any:
-        masses = self._masses(c)
-        _, p = self._center(c, masses, None)
-        A_G = c._evaluate(Quantity.MOMENTUM_MATRIX, self._numbers.concatenate([masses, p]))
+        _, p = self._center(c, self._masses(c, None), None)
+        A_G = c._evaluate(Quantity.MOMENTUM_MATRIX, p)
         return self._numbers.write(out, fold(A_G, 6, self.tree.num_velocities), "out")
 
     def calc_spatial_inertia(self, c: Any, frame_F: Any, body_indexes: Any) -> Any:
         f = self._frame(frame_F, "frame_F")
-        masses = self._masses(c, mask_of_bodies(self.tree, body_indexes))
+        mask = mask_of_bodies(self.tree, body_indexes)
         X_FW = self.calc_relative_transform(c, self.tree.frames[f], self.tree.world_frame)
-        x = self._numbers.concatenate([masses, flatten(X_FW, 2)])
+        x = self._numbers.concatenate([self._masses(c, mask), self._inertias(c, mask), flatten(X_FW, 2)])
         composite = c._evaluate(Quantity.COMPOSITE_INERTIA, x)
-        mass = entry_of(composite, 0)
-        com, moments = (
-            self._numbers.ratio(part, composite[..., :1])
-            for part in (composite[..., 1:4], composite[..., 4:])
+        mass, moment = composite[..., :1], composite[..., 1:4]
+        # The moments come as xx xy xz yy yz zz.
+        inertia = composite[..., [4, 7, 9, 5, 6, 8]]
+        return self._numbers.make_inertia(
+            entry_of(mass, 0),
+            self._numbers.ratio(moment, mass),
+            self._numbers.ratio(inertia, mass),
+            self._numbers.remainder(inertia, mass),
         )
-        # The moments are xx xy xz yy yz zz.
-        return self._numbers.make_inertia(mass, com, moments[..., [0, 3, 5, 1, 2, 4]])
 
     # Energy and power.
 
@@ -177,3 +191,13 @@ class ScalarMass(ScalarJacobians):
     def calc_non_conservative_power(self, c: Any) -> Any:
         quantity = Quantity.NON_CONSERVATIVE_POWER
         return self._sum_with_users(c, quantity, "calc_non_conservative_power")
+
+
+def _masked(numbers: Any, mask: Any) -> Any:
+    """Return the numbers where the mask is 1, and zero where it is 0."""
+    if mask is None:
+        return numbers
+    masked = numbers.copy()
+    for i in np.flatnonzero(mask == 0.0):
+        masked[..., i] = 0.0
+    return masked

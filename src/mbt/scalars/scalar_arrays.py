@@ -57,6 +57,10 @@ class ScalarArrays(PoseArrays):
             return self.zeros(array.shape)
         return self.divide(array, divisor)
 
+    def remainder(self, array: Any, divisor: Any) -> Any:
+        """Return what `ratio` leaves: the array where the divisor is known to be zero, and zero elsewhere."""
+        return array if self.is_zero(self.entry(divisor, 0)) else self.zeros(array.shape)
+
     @abstractmethod
     def is_zero(self, number: Any) -> bool:
         """Whether a number is known to be zero."""
@@ -126,9 +130,9 @@ class ScalarArrays(PoseArrays):
         named = ((out, parts[(..., i, *axes)], f"out[{i}]") for i, out in enumerate(outs))
         return self.write_all(*named)
 
-    def make_inertia(self, mass: Any, com: Any, components: Any) -> ScalarSpatialInertia:
-        """Return mass properties, unchecked."""
-        return ScalarSpatialInertia(mass, com, components)
+    def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> ScalarSpatialInertia:
+        """Return mass properties, unchecked, by components of unit inertia and of inertia without mass."""
+        return ScalarSpatialInertia(mass, com, components, massless)
 
     def tanh(self, x: Any) -> Any:
         """Return the hyperbolic tangent."""

@@ -195,10 +195,13 @@ class RigidBody(BodyMotion):
             self.get_mass(context),
             self.calc_center_of_mass_in_body_frame(context),
             get_parameter(self, context, "unit_inertia", self.node_index),
+            get_parameter(self, context, "massless_inertia", self.node_index),
         )
 
     def set_mass(self, context: ContextCore, mass: object) -> Self:
         """Set the mass in `context` [kg]; the inertia scales with it, the mass centre remains.
+
+        Rotational inertia that has no mass remains too.
 
         Raises
         ------
@@ -234,12 +237,14 @@ class RigidBody(BodyMotion):
         p_BoBcm_B = numbers_of(self, context).as_finite_array(com, f"{self._label}: com", (3,))
         M = self.calc_spatial_inertia_in_body_frame(context)
         components = M.unit_inertia.components
-        self._check_valid(numbers_of(self, context).make_inertia(M.mass, p_BoBcm_B, components))
+        self._check_valid(
+            numbers_of(self, context).make_inertia(M.mass, p_BoBcm_B, components, M._massless_inertia)
+        )
         set_parameter(self, context, "com", self.node_index, p_BoBcm_B)
         return self
 
     def set_spatial_inertia_in_body_frame(self, context: ContextCore, M_BBo_B: SpatialInertia) -> Self:
-        """Set mass, mass centre and unit inertia in `context`.
+        """Set mass, mass centre and inertia in `context`.
 
         In a batch `M_BBo_B` is one for all samples, or an array of them of the batch shape, or what
         `calc_spatial_inertia_in_body_frame` of a batch returned.
@@ -261,6 +266,7 @@ class RigidBody(BodyMotion):
             "mass": numbers.stack([M.mass]),
             "com": M.com,
             "unit_inertia": M.unit_inertia.components,
+            "massless_inertia": M._massless_inertia,
         }
         context._set_parameters(
             self.node_index, {name: numbers.as_float_array(part, name) for name, part in parts.items()}

@@ -213,6 +213,7 @@ def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str,
         "mass": np.array([M_BBo_B.mass for M_BBo_B in bodies]),
         "p_BoBcm_B": np.array([M_BBo_B.com for M_BBo_B in bodies]),
         "G_BBo_B": np.array([M_BBo_B.unit_inertia.components for M_BBo_B in bodies]),
+        "J_BBo_B": np.array([M_BBo_B._massless_inertia for M_BBo_B in bodies]),
     }
 
 

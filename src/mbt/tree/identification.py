@@ -59,7 +59,7 @@ class Identification(NamedCoordinates, TreeCore):
             with leading axes that broadcast.
         skip_validity_check : bool, optional
             Accept inertias that no physical body has. A negative mass is refused all the same, and mass
-            moment or inertia without mass.
+            moment without mass.
 
         Raises
         ------
@@ -104,6 +104,7 @@ class Identification(NamedCoordinates, TreeCore):
                     "mass": np.array([M.mass for M in inertias]),
                     "com": np.array([M.com for M in inertias]),
                     "unit_inertia": np.array([M.unit_inertia.components for M in inertias]),
+                    "massless_inertia": np.array([M._massless_inertia for M in inertias]),
                 },
             )
 

@@ -35,7 +35,7 @@ cdef inline void calc_reaction_forces(
     # Parameters:
     const T* mass,         # (num_bodies,)
     const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
     const T* X_BF,         # (num_frames, 4, 4)
     # In:
     const T* X_WB,         # (num_bodies, 4, 4)
@@ -52,7 +52,7 @@ cdef inline void calc_reaction_forces(
     cdef T p[3]
     for b in range(model.num_bodies):
         calc_inertial_force(
-            mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, F_Bo_W + 6*b
+            mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, F_Bo_W + 6*b
         )
         subtract6(F_applied + 6*b, F_Bo_W + 6*b)
     for b in range(model.num_bodies - 1, 0, -1):
@@ -74,7 +74,7 @@ cdef inline void calc_inertial_force(
     # Parameters:
     T mass,
     const T* p_BoBcm_B,    # (3,)
-    const T* G_BBo_B,      # (6,) xx yy zz xy xz yz
+    const T* I_BBo_B,      # (6,) xx yy zz xy xz yz
     # In:
     const T* X_WB,         # (4, 4)
     const T* V_WB,         # (6,)
@@ -91,7 +91,7 @@ cdef inline void calc_inertial_force(
     rotate4(X_WB, p_BoBcm_B, c)
     for i in range(3):
         h[i] = mass*c[i]
-    calc_inertia_in_world(mass, G_BBo_B, X_WB, J)
+    calc_inertia_in_world(I_BBo_B, X_WB, J)
     rotate(J, A_WB, F_Bo_W)
     rotate(J, V_WB, y)
     add_cross(V_WB, y, F_Bo_W)

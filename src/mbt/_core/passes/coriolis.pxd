@@ -26,7 +26,7 @@ cdef inline void calc_coriolis_matrix(
     # Parameters:
     const T* mass,         # (num_bodies,)
     const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
     const T* X_BF,         # (num_frames, 4, 4)
     # In:
     const T* q,            # (nq,)
@@ -54,7 +54,7 @@ cdef inline void calc_coriolis_matrix(
     for b in range(1, model.num_bodies):
         base[b] = b if model.parent[b] == 0 else base[model.parent[b]]
         calc_body_matrices(
-            mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, X_WB + 16*b, V_WB + 6*b, X_WB + 16*base[b], &work[b]
+            mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, X_WB + 16*b, V_WB + 6*b, X_WB + 16*base[b], &work[b]
         )
         calc_axes_at_point(model, b, X_BF, q, v, X_WB, H_FM, V_WB, X_WB + 16*base[b], h, hdot)
 
@@ -141,7 +141,7 @@ cdef inline void calc_body_matrices(
     # Parameters:
     T mass,
     const T* p_BoBcm_B,    # (3,)
-    const T* G_BBo_B,      # (6,) xx yy zz xy xz yz
+    const T* I_BBo_B,      # (6,) xx yy zz xy xz yz
     # In:
     const T* X_WB,         # (4, 4)
     const T* V_WB,         # (6,)
@@ -162,7 +162,7 @@ cdef inline void calc_body_matrices(
     cdef T p[3]
     cdef int i
     rotate4(X_WB, p_BoBcm_B, c)
-    calc_inertia_in_world(mass, G_BBo_B, X_WB, J)
+    calc_inertia_in_world(I_BBo_B, X_WB, J)
     set_spatial_inertia(mass, c, J, M)
     position_between4(X_WO, X_WB, p)
     set_zero(BPhi, 36)

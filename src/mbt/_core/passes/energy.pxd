@@ -11,7 +11,7 @@ cdef inline void calc_kinetic_energy(
     # Parameters:
     const T* mass,               # (num_bodies,)
     const T* p_BoBcm_B,          # (num_bodies, 3)
-    const T* G_BBo_B,            # (num_bodies, 6) xx yy zz xy xz yz
+    const T* I_BBo_B,            # (num_bodies, 6) xx yy zz xy xz yz
     const T* reflected_inertia,  # (nv,)
     # In:
     const T* X_WB,               # (num_bodies, 4, 4)
@@ -20,26 +20,26 @@ cdef inline void calc_kinetic_energy(
     # Out:
     T* energy,                   # (1,)  [J]
 ) noexcept nogil:
-    """Sum over bodies of m/2 (v·v + 2 v·(w × c) + w·G w), plus the rotors' half of reflected inertia times v^2."""
+    """Sum over bodies of (m (v·v + 2 v·(w × c)) + w·I w)/2, plus the rotors' half of reflected inertia times v^2."""
     cdef int b, k
     cdef T total = <T>0.0
     cdef T w[3]
     cdef T u[3]
     cdef T c_w
     cdef const T* c
-    cdef const T* G
+    cdef const T* J
     for b in range(1, model.num_bodies):
         rotate_inverse4(X_WB + 16*b, V_WB + 6*b, w)
         rotate_inverse4(X_WB + 16*b, V_WB + 6*b + 3, u)
         c = p_BoBcm_B + 3*b
-        G = G_BBo_B + 6*b
+        J = I_BBo_B + 6*b
         c_w = (
             u[0]*(w[1]*c[2] - w[2]*c[1]) + u[1]*(w[2]*c[0] - w[0]*c[2]) + u[2]*(w[0]*c[1] - w[1]*c[0])
         )
-        total = total + mass[b]*(
-            dot3(u, u) + c_w*2.0
-            + G[0]*w[0]*w[0] + G[1]*w[1]*w[1] + G[2]*w[2]*w[2]
-            + (G[3]*w[0]*w[1] + G[4]*w[0]*w[2] + G[5]*w[1]*w[2])*2.0
+        total = total + mass[b]*(dot3(u, u) + c_w*2.0)
+        total = total + (
+            J[0]*w[0]*w[0] + J[1]*w[1]*w[1] + J[2]*w[2]*w[2]
+            + (J[3]*w[0]*w[1] + J[4]*w[0]*w[2] + J[5]*w[1]*w[2])*2.0
         )
     for k in range(model.num_velocities):
         total = total + reflected_inertia[k]*v[k]*v[k]

@@ -37,7 +37,7 @@ cdef inline void calc_momentum_about_world_origin(
     # Parameters:
     const T* mass,         # (num_bodies,)
     const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
     # In:
     const T* X_WB,         # (num_bodies, 4, 4)
     const T* V_WB,         # (num_bodies, 6)
@@ -54,7 +54,7 @@ cdef inline void calc_momentum_about_world_origin(
     set_zero(L_WWo_W, 6)
     for b in range(1, model.num_bodies):
         rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, c)
-        calc_inertia_in_world(mass[b], G_BBo_B + 6*b, X_WB + 16*b, J)
+        calc_inertia_in_world(I_BBo_B + 6*b, X_WB + 16*b, J)
         cross(V_WB + 6*b, c, l)
         rotate(J, V_WB + 6*b, y)
         for i in range(3):
@@ -102,7 +102,7 @@ cdef inline void calc_composite_inertia(
     # Parameters:
     const T* mass,         # (num_bodies,)
     const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
     # In:
     const T* X_WB,         # (num_bodies, 4, 4)
     const T* X_FW,         # (4, 4)
@@ -119,14 +119,14 @@ cdef inline void calc_composite_inertia(
     set_zero(inertia, 6)
     for b in range(1, model.num_bodies):
         multiply_poses4(X_FW, X_WB + 16*b, X_FB)
-        add_posed_inertia(mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, X_FB, total_mass, moment, inertia)
+        add_posed_inertia(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, X_FB, total_mass, moment, inertia)
 
 
 cdef inline void add_posed_inertia(
     # Parameters:
     T mass,
     const T* p_BoBcm_B,    # (3,)
-    const T* G_BBo_B,      # (6,)  xx yy zz xy xz yz
+    const T* I_BBo_B,      # (6,)  xx yy zz xy xz yz
     # In:
     const T* X_FB,         # (4, 4)
     # Out:
@@ -140,7 +140,7 @@ cdef inline void add_posed_inertia(
     cdef T p[3]
     cdef int i
     rotate4(X_FB, p_BoBcm_B, h)
-    calc_inertia_in_world(mass, G_BBo_B, X_FB, J)
+    calc_inertia_in_world(I_BBo_B, X_FB, J)
     for i in range(3):
         h[i] = mass*h[i]
         p[i] = X_FB[4*i + 3]

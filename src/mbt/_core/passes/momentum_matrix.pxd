@@ -14,7 +14,7 @@ cdef inline void calc_momentum_matrix(
     # Parameters:
     const T* mass,         # (num_bodies,)
     const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
     # In:
     const T* X_WB,         # (num_bodies, 4, 4)
     const T* H_PB_W,       # (nv, 6)
@@ -40,7 +40,7 @@ cdef inline void calc_momentum_matrix(
         copy(X_WB + 16*b, 16, X)
         for i in range(3):
             X[4*i + 3] = <T>0.0
-        add_posed_inertia(mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, X, c, c + 1, c + 4)
+        add_posed_inertia(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, X, c, c + 1, c + 4)
 
     # Tip to base: a composite is complete when its own turn comes.
     for b in range(model.num_bodies - 1, 0, -1):

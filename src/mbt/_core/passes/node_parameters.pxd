@@ -93,13 +93,30 @@ cdef inline void calc_node_frames(
                 X_NB[b].R[3*i + 2] = X_MB[2]*C[i] + X_MB[6]*C[3 + i] + X_MB[10]*C[6 + i]
 
 
+cdef inline void calc_rotational_inertias(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* mass,           # (num_bodies,)     [kg]
+    const T* G_BBo_B,        # (num_bodies, 6)   [m^2] xx yy zz xy xz yz
+    const T* J_BBo_B,        # (num_bodies, 6)   [kg m^2] inertia without mass
+    # Out:
+    T* I_BBo_B,              # (num_bodies, 6)
+) noexcept nogil:
+    """I = m G + J."""
+    cdef int b, i
+    for b in range(model.num_bodies):
+        for i in range(6):
+            I_BBo_B[6*b + i] = mass[b]*G_BBo_B[6*b + i] + J_BBo_B[6*b + i]
+
+
 cdef inline void calc_node_inertias(
     # Topology:
     const Model* model,
     # Parameters:
     const T* mass,           # (num_bodies,)     [kg]
     const T* p_BoBcm_B,      # (num_bodies, 3)   [m]
-    const T* G_BBo_B,        # (num_bodies, 6)   [m^2] xx yy zz xy xz yz
+    const T* I_BBo_B,        # (num_bodies, 6)   [kg m^2] xx yy zz xy xz yz
     const Pose[T]* X_NB,     # (num_bodies,)
     # Out:
     Mobod[T]* mobods,        # (num_mobods,), mass, h and inertia
@@ -111,7 +128,7 @@ cdef inline void calc_node_inertias(
         set_zero(mobods[j].h, 3)
         set_zero(mobods[j].inertia, 6)
     for b in range(1, model.num_bodies):
-        add_body_inertia(mass[b], p_BoBcm_B + 3*b, G_BBo_B + 6*b, &X_NB[b], &mobods[model.mobod[b]])
+        add_body_inertia(mass[b], p_BoBcm_B + 3*b, I_BBo_B + 6*b, &X_NB[b], &mobods[model.mobod[b]])
 
 
 cdef inline void set_identity_pose(Pose[T]* X) noexcept nogil:
@@ -123,7 +140,7 @@ cdef inline void set_identity_pose(Pose[T]* X) noexcept nogil:
 
 
 cdef inline void add_body_inertia(
-    T mass, const T* p_BoBcm_B, const T* G_BBo_B, const Pose[T]* X_NB, Mobod[T]* mobod
+    T mass, const T* p_BoBcm_B, const T* I_BBo_B, const Pose[T]* X_NB, Mobod[T]* mobod
 ) noexcept nogil:
     cdef T h_B[3]
     cdef T h[3]
@@ -132,12 +149,12 @@ cdef inline void add_body_inertia(
     cdef int i
     for i in range(3):
         h_B[i] = mass*p_BoBcm_B[i]
-    I_B[0] = mass*G_BBo_B[0]
-    I_B[1] = mass*G_BBo_B[3]
-    I_B[2] = mass*G_BBo_B[4]
-    I_B[3] = mass*G_BBo_B[1]
-    I_B[4] = mass*G_BBo_B[5]
-    I_B[5] = mass*G_BBo_B[2]
+    I_B[0] = I_BBo_B[0]
+    I_B[1] = I_BBo_B[3]
+    I_B[2] = I_BBo_B[4]
+    I_B[3] = I_BBo_B[1]
+    I_B[4] = I_BBo_B[5]
+    I_B[5] = I_BBo_B[2]
     rotate(X_NB.R, h_B, h)
     rotate_symmetric(X_NB.R, I_B, inertia)
     add_shifted_inertia(mass, h, inertia, X_NB.p, &mobod.mass, mobod.h, mobod.inertia)

@@ -111,7 +111,7 @@ cdef inline void calc_spatial_inertias_in_world(
     # Parameters:
     const T* mass,         # (num_bodies,)
     const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* G_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
     # In:
     const T* X_WB,         # (num_bodies, 4, 4)
     # Out:
@@ -123,22 +123,22 @@ cdef inline void calc_spatial_inertias_in_world(
     cdef T J[9]
     for b in range(model.num_bodies):
         rotate4(X_WB + 16*b, p_BoBcm_B + 3*b, p_BoBcm_W + 3*b)
-        calc_inertia_in_world(mass[b], G_BBo_B + 6*b, X_WB + 16*b, J)
+        calc_inertia_in_world(I_BBo_B + 6*b, X_WB + 16*b, J)
         set_spatial_inertia(mass[b], p_BoBcm_W + 3*b, J, M_Bo_W + 36*b)
 
 
-cdef inline void calc_inertia_in_world(T mass, const T* G, const T* X_WB, T* J) noexcept nogil:
-    """J = m R G R', full 3x3."""
-    cdef T GR[9]
+cdef inline void calc_inertia_in_world(const T* I, const T* X_WB, T* J) noexcept nogil:
+    """J = R I R', full 3x3."""
+    cdef T IR[9]
     cdef int i, j
     for j in range(3):
-        # G R'
-        GR[j] = G[0]*X_WB[4*j] + G[3]*X_WB[4*j + 1] + G[4]*X_WB[4*j + 2]
-        GR[3 + j] = G[3]*X_WB[4*j] + G[1]*X_WB[4*j + 1] + G[5]*X_WB[4*j + 2]
-        GR[6 + j] = G[4]*X_WB[4*j] + G[5]*X_WB[4*j + 1] + G[2]*X_WB[4*j + 2]
+        # I R'
+        IR[j] = I[0]*X_WB[4*j] + I[3]*X_WB[4*j + 1] + I[4]*X_WB[4*j + 2]
+        IR[3 + j] = I[3]*X_WB[4*j] + I[1]*X_WB[4*j + 1] + I[5]*X_WB[4*j + 2]
+        IR[6 + j] = I[4]*X_WB[4*j] + I[5]*X_WB[4*j + 1] + I[2]*X_WB[4*j + 2]
     for i in range(3):
         for j in range(i + 1):
-            J[3*i + j] = mass*(X_WB[4*i]*GR[j] + X_WB[4*i + 1]*GR[3 + j] + X_WB[4*i + 2]*GR[6 + j])
+            J[3*i + j] = X_WB[4*i]*IR[j] + X_WB[4*i + 1]*IR[3 + j] + X_WB[4*i + 2]*IR[6 + j]
             J[3*j + i] = J[3*i + j]
 
 
