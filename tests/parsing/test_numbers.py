@@ -99,3 +99,10 @@ def test_poses_have_one_rotation():
         take_pose(element(rpy="0 0 0", quat_xyzw="0 0 0 1"))
     with pytest.raises(ParseError, match="quat_xyzw is zero"):
         take_pose(element(quat_xyzw="0 0 0 0"))
+
+
+@pytest.mark.parametrize(("attribute", "is_limit"), [("value", False), ("upper", True), ("effort", True)])
+def test_only_a_limit_may_be_left_out(attribute, is_limit):
+    with pytest.raises(ParseError, match="numbers must be finite") as caught:
+        take_number(element(**{attribute: "nan"}), attribute)
+    assert ("leave a limit out" in str(caught.value)) is is_limit

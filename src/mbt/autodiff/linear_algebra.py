@@ -9,7 +9,7 @@ import numpy as np
 from mbt.autodiff.array import AutoDiffArray, wrap
 from mbt.autodiff.operands import common_count, fresh, implements, normalize_axes, take_apart
 from mbt.autodiff.products import matmul_derivatives
-from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.math.arrays import FloatArray
 
 __all__: list[str] = []
@@ -91,7 +91,7 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
 @implements("linalg.matrix_power")
 def _matrix_power(a: Any, n: int) -> Any:
     if not isinstance(n, (int, np.integer)):
-        raise ArgumentTypeError(f"numpy.linalg.matrix_power: n: expected an integer, got {n!r}")
+        raise ArgumentTypeError(f"numpy.linalg.matrix_power: n: expected an integer, got {quote(n)}")
     if n < 0:
         return _matrix_power(_inv(a), -n)
     power: Any = wrap(
@@ -133,7 +133,9 @@ def _two_norm(x: AutoDiffArray, axes: tuple[int, ...] | None, keepdims: bool) ->
 
 def _vector_norm_along(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if isinstance(order, str):
-        raise ArgumentValueError(f"numpy.linalg.norm: ord: expected a number for a vector, got {order!r}")
+        raise ArgumentValueError(
+            f"numpy.linalg.norm: ord: expected a number for a vector, got {quote(order)}"
+        )
     if order == 2:
         return _two_norm(x, axes, keepdims)
     if order == np.inf:
@@ -157,7 +159,7 @@ def _matrix_norm_along(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool
         return norm if keepdims else np.squeeze(norm, axes)
     raise ArgumentValueError(
         "numpy.linalg.norm: ord: expected 'fro', 1, -1, inf or -inf for a matrix of an AutoDiffArray, "
-        f"got {order!r}"
+        f"got {quote(order)}"
     )
 
 

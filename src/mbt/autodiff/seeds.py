@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbt.autodiff.array import AutoDiffArray, wrap
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
 from mbt.math.arrays import FloatArray, as_float_array
 
 __all__ = ["constant", "derivatives", "initialize", "jacobian", "value"]
@@ -201,7 +201,7 @@ def _as_count(number: object) -> int:
             raise TypeError
         count = operator.index(number)  # type: ignore[arg-type]
     except TypeError:
-        raise ArgumentTypeError(f"num_derivatives: expected an integer >= 0, got {number!r}") from None
+        raise ArgumentTypeError(f"num_derivatives: expected an integer >= 0, got {quote(number)}") from None
     if count < 0:
         raise ArgumentValueError(f"num_derivatives: expected an integer >= 0, got {count}")
     return count

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray, wrap
 from mbt.autodiff.operands import FUNCTIONS, as_constant, fresh, implements, normalize_axes, normalize_axis
-from mbt.errors import ArgumentValueError
+from mbt.errors import ArgumentValueError, quote
 
 __all__ = ["in_shape"]
 
@@ -292,7 +292,9 @@ def _diagflat(v: Any, k: int = 0) -> Any:
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     rearranging = ("constant", "edge", "reflect", "symmetric", "wrap")
     if mode not in rearranging or options.get("reflect_type", "even") != "even":
-        raise ArgumentValueError(f"numpy.pad: mode: expected one of {', '.join(rearranging)}, got {mode!r}")
+        raise ArgumentValueError(
+            f"numpy.pad: mode: expected one of {', '.join(rearranging)}, got {quote(mode)}"
+        )
     if np.any(options.get("constant_values", 0)):
         raise ArgumentValueError("numpy.pad: constant_values: expected 0 for an AutoDiffArray")
     return _rearrange(array, lambda places: np.pad(places, pad_width, mode, **options))

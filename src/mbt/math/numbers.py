@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ShapeError
+from mbt.errors import ArgumentTypeError, ShapeError, quote
 from mbt.math import arrays, poses
 from mbt.math.arrays import FloatArray, Shape
 from mbt.math.leading_axes import join
@@ -134,7 +134,7 @@ class Numbers:
         if not isinstance(value, SpatialInertia):
             raise ArgumentTypeError(f"{name}: expected a mbt.SpatialInertia, got {type(value).__name__}")
         if value.com.ndim != 1:
-            raise ShapeError(f"{name}: expected mass properties of one state, got {value!r}")
+            raise ShapeError(f"{name}: expected mass properties of one state, got {quote(value)}")
         return value
 
     def inverse_pose(self, X: Any) -> FloatArray:

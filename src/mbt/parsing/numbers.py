@@ -103,7 +103,7 @@ def _error(element: Element, attribute: str, text: str, count: int) -> ParseErro
     tokens = re.findall(r"[^ \t\r\n]+", text)
     strange = next((token for token in tokens if not _NUMBER.fullmatch(token)), None)
     if strange is not None:
-        hint = _hint(strange)
+        hint = _hint(strange, attribute)
     elif len(tokens) != count:
         hint = f"{len(tokens)} {'is' if len(tokens) == 1 else 'are'} given"
     else:
@@ -111,14 +111,17 @@ def _error(element: Element, attribute: str, text: str, count: int) -> ParseErro
     return element.error(f"{attribute}={quote(text)}: expected {wanted}", hint)
 
 
-def _hint(token: str) -> str:
+def _hint(token: str, attribute: str) -> str:
     shown = quote(token, limit=30)
     if "$" in token or "{" in token:
         return XACRO_HINT
     if "," in token:
         return f"{shown}: write a decimal point, and separate numbers by blanks"
     if token.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        return f"{shown}: numbers must be finite; leave a limit out where there is none"
+        is_limit = attribute in ("lower", "upper", "effort", "velocity")
+        return (
+            f"{shown}: numbers must be finite{'; leave a limit out where there is none' if is_limit else ''}"
+        )
     if _NUMBER.match(token):
         return f"{shown}: numbers stand alone, without a unit; everything is in m, kg, s, rad"
     return f"{shown} is not a number"

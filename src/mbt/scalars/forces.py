@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray
 from mbt.context.multibody_forces import MultibodyForces
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
 from mbt.scalars.autodiff_arrays import GrowingArray
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ScalarForces(MultibodyForces):
     def __init__(self, tree: ScalarTree, batch_shape: int | Sequence[int] = ()) -> None:
         if batch_shape not in ((), []):
             raise ShapeError(
-                f"batch_shape: expected (), got {batch_shape}: a tree of {tree.scalar_type.name!r} "
+                f"batch_shape: expected (), got {batch_shape}: a tree of {quote(tree.scalar_type.name)} "
                 "computes one state at a time"
             )
         numbers = self._numbers = tree._numbers

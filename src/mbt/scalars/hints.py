@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mbt.errors import quote
 from mbt.symbolic import ScalarType
 from mbt.tree.hooks import add_note
 
@@ -21,7 +22,7 @@ def hinting_at_functions(scalar: ScalarType) -> Iterator[None]:
         if scalar.name not in ("autodiff", "double"):
             add_note(
                 error,
-                f"Functions that take one object of the scalar {scalar.name!r} are those of "
+                f"Functions that take one object of the scalar {quote(scalar.name)} are those of "
                 "context.tree.scalar_type: sin, cos, sqrt, tanh, atan2, floor, select_lt.",
             )
         raise

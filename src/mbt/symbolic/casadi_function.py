@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 
 __all__ = ["make_casadi_function"]
 
@@ -48,11 +48,11 @@ def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     """
     import casadi
 
-    sources = {key: _as_sx(value, f"inputs[{key!r}]") for key, value in inputs.items()}
-    results = {key: _as_sx(value, f"outputs[{key!r}]") for key, value in outputs.items()}
+    sources = {key: _as_sx(value, f"inputs[{quote(key)}]") for key, value in inputs.items()}
+    results = {key: _as_sx(value, f"outputs[{quote(key)}]") for key, value in outputs.items()}
     for key, matrix in sources.items():
         if not matrix.is_valid_input():
-            raise ArgumentTypeError(f"inputs[{key!r}]: expected symbols of casadi.SX, got {matrix}")
+            raise ArgumentTypeError(f"inputs[{quote(key)}]: expected symbols of casadi.SX, got {matrix}")
     shared = casadi.cse([casadi.sparsify(matrix) for matrix in results.values()])
     function = casadi.Function(
         name, list(sources.values()), shared, list(sources), list(results), {"allow_free": True}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
 
 __all__ = ["PythonFunction", "make_c_code", "make_python_function"]
 
@@ -174,8 +174,8 @@ class _Program:
     ) -> None:  # fmt: skip
         import sympy as sp
 
-        arrays = {key: _as_objects(value, f"inputs[{key!r}]") for key, value in inputs.items()}
-        self.outputs = {key: _as_objects(value, f"outputs[{key!r}]") for key, value in outputs.items()}
+        arrays = {key: _as_objects(value, f"inputs[{quote(key)}]") for key, value in inputs.items()}
+        self.outputs = {key: _as_objects(value, f"outputs[{quote(key)}]") for key, value in outputs.items()}
         self.shapes = {key: array.shape for key, array in arrays.items()}
         for what, word in [
             ("name", name),
@@ -183,18 +183,20 @@ class _Program:
             *(("outputs", key) for key in self.outputs),
         ]:
             if not (isinstance(word, str) and word.isascii() and word.isidentifier()) or word in reserved:
-                raise ArgumentValueError(f"{what}: expected an identifier of the language, got {word!r}")
+                raise ArgumentValueError(f"{what}: expected an identifier of the language, got {quote(word)}")
         if both := [key for key in arrays if key in self.outputs]:
-            raise ArgumentValueError(f"outputs: {both[0]!r} is the name of an input")
+            raise ArgumentValueError(f"outputs: {quote(both[0])} is the name of an input")
         self._names: dict[str, list[str]] = {}
         renamed = {}
         for key, array in arrays.items():
             self._names[key] = [form.format(key, i) for i in range(array.size)]
             for symbol, variable in zip(array.ravel(), self._names[key], strict=True):
                 if not isinstance(symbol, sp.Symbol):
-                    raise ArgumentTypeError(f"inputs[{key!r}]: expected symbols of SymPy, got {symbol!r}")
+                    raise ArgumentTypeError(
+                        f"inputs[{quote(key)}]: expected symbols of SymPy, got {quote(symbol)}"
+                    )
                 if symbol in renamed:
-                    raise ArgumentValueError(f"inputs[{key!r}]: {symbol} comes twice")
+                    raise ArgumentValueError(f"inputs[{quote(key)}]: {symbol} comes twice")
                 renamed[symbol] = sp.Symbol(variable)
         entries = [sp.sympify(entry) for array in self.outputs.values() for entry in array.ravel()]
         atoms = _atoms_of(entries)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, unknown_name_error
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error
 
 __all__ = ["Arrays", "make_expressions"]
 
@@ -104,7 +104,7 @@ def make_expressions(
         raise ArgumentValueError(
             "frame: expected a frame for 'frame_jacobian', got None"
             if frame is None
-            else f"frame: only 'frame_jacobian' is of a frame, not {quantity!r}"
+            else f"frame: only 'frame_jacobian' is of a frame, not {quote(quantity)}"
         )
     chosen = _QUANTITIES[quantity]
     twin = tree.clone_to_scalar(scalar)

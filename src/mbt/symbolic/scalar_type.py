@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mbt.errors import ArgumentTypeError, unknown_name_error
+from mbt.errors import ArgumentTypeError, quote, unknown_name_error
 from mbt.symbolic import builtin
 
 __all__ = ["ScalarType", "get_scalar_type"]
@@ -23,7 +23,7 @@ class _Missing:
 
     def __call__(self, *operands: Any) -> Any:
         raise ArgumentTypeError(
-            f"scalar {self.scalar!r} has no {self.function}, which the model needs: "
+            f"scalar {quote(self.scalar)} has no {self.function}, which the model needs: "
             f"mbt.symbolic.ScalarType(..., {self.function}=...) gives it one"
         )
 
@@ -91,7 +91,7 @@ class ScalarType:
         """Check what can be checked, and fill in what was not given."""
         name: object = type(self.one).__name__ if self.name is None else self.name
         if not isinstance(name, str) or not name:
-            raise ArgumentTypeError(f"ScalarType: name: expected text, got {name!r}")
+            raise ArgumentTypeError(f"ScalarType: name: expected text, got {quote(name)}")
         # The way to write a field of a frozen dataclass.
         object.__setattr__(self, "name", name)
         for field in (*_FUNCTIONS, "from_float", "entries"):
@@ -100,7 +100,7 @@ class ScalarType:
                 object.__setattr__(self, field, _Missing(name, field))
             elif function is not None and not callable(function):
                 got = type(function).__name__
-                raise ArgumentTypeError(f"ScalarType {name!r}: {field}: expected a function, got {got}")
+                raise ArgumentTypeError(f"ScalarType {quote(name)}: {field}: expected a function, got {got}")
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
@@ -117,7 +117,7 @@ class ScalarType:
 
     def __repr__(self) -> str:
         """Tell the name."""
-        return f"<ScalarType {self.name!r}>"
+        return f"<ScalarType {quote(self.name)}>"
 
     def __copy__(self) -> ScalarType:
         """Return itself: it cannot change."""
@@ -158,7 +158,7 @@ def get_scalar_type(scalar: object) -> ScalarType:
     if isinstance(scalar, ScalarType):
         if scalar.name in ("double", "autodiff") and scalar is not _known.get(scalar.name):
             raise ArgumentTypeError(
-                f"scalar: the name {scalar.name!r} belongs to a scalar of mbt: choose another"
+                f"scalar: the name {quote(scalar.name)} belongs to a scalar of mbt: choose another"
             )
         return scalar
     if not isinstance(scalar, str):
@@ -173,7 +173,7 @@ def get_scalar_type(scalar: object) -> ScalarType:
             fields = builtin.MAKERS[scalar]()
         except ImportError as error:
             raise ImportError(
-                f"scalar: {scalar!r} needs its package: pip install {scalar} ({error})"
+                f"scalar: {quote(scalar)} needs its package: pip install {scalar} ({error})"
             ) from error
         _known.setdefault(scalar, ScalarType(**fields))
     return _known[scalar]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mbt.errors import TopologyError
+from mbt.errors import TopologyError, quote
 
 __all__ = ["Edge", "JointGraph"]
 
@@ -103,14 +103,15 @@ class JointGraph:
         parent_name, child_name = self._body_names[parent], self._body_names[child]
         if parent == child:
             raise TopologyError(
-                f"{label} would connect body {parent_name!r} to itself. It connects two different bodies: "
-                "check its parent and child."
+                f"{label} would connect body {quote(parent_name)} to itself. It connects two different "
+                "bodies: check its parent and child."
             )
         other = self._edge_between.get(_pair(parent, child))
         if other is not None:
             raise TopologyError(
-                f"{label} would connect bodies {parent_name!r} and {child_name!r}, which {other.label} "
-                "connects already. Model both motions with one joint, or put a body between two joints."
+                f"{label} would connect bodies {quote(parent_name)} and {quote(child_name)}, which "
+                f"{other.label} connects already. Model both motions with one joint, or put a "
+                "body between two joints."
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbt.errors import TopologyError
+from mbt.errors import TopologyError, quote
 from mbt.topology.forest import NONE, SpanningForest
 from mbt.topology.graph import WORLD, JointGraph
 
@@ -138,8 +138,8 @@ def _direction_error(graph: JointGraph, e: int) -> TopologyError:
     edge = graph.edges[e]
     inboard, outboard = graph.body_names[edge.parent], graph.body_names[edge.child]
     return TopologyError(
-        f"{edge.label}: its outboard body {outboard!r} is nearer World than its inboard body {inboard!r}. "
-        "Exchange its frames, or use a joint, which works in either direction."
+        f"{edge.label}: its outboard body {quote(outboard)} is nearer World than its inboard body "
+        f"{quote(inboard)}. Exchange its frames, or use a joint, which works in either direction."
     )
 
 
@@ -155,7 +155,7 @@ def _loop_error(graph: JointGraph, closing: list[int]) -> TopologyError:
         )
     return TopologyError(
         f"{_enumerate([graph.edges[e].label for e in loop_edges])} close a loop through the bodies "
-        f"{_enumerate([repr(graph.body_names[body]) for body in loop_bodies])}. In a tree there is one path "
+        f"{_enumerate([quote(graph.body_names[body]) for body in loop_bodies])}. In a tree there is one path "
         f"between any two bodies: remove one of these joints, or model it as a force.{others}"
     )
 
@@ -192,6 +192,6 @@ def _find_loop(graph: JointGraph, closing: int) -> tuple[list[int], list[int]]:
     return [*loop_edges, closing], loop_bodies
 
 
-def _enumerate(words: list[str]) -> str:
-    *first, last = words
+def _enumerate(words: list[str], limit: int = 10) -> str:
+    *first, last = words if len(words) <= limit else [*words[:limit], f"{len(words) - limit} more"]
     return f"{', '.join(first)} and {last}" if first else last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt.errors import ArgumentValueError, shape_error
+from mbt.errors import ArgumentValueError, quote, shape_error
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import get_scalar_parameter, numbers_of, set_parameter
@@ -71,7 +71,7 @@ class JointActuator(MultibodyElement):
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
     ) -> None:
-        what = f"{self.kind} {name!r}"
+        what = f"{self.kind} {quote(name)}"
         check_element(joint, Joint, f"{what}: joint")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), joint.model_instance)
         if joint.num_velocities != 1:
@@ -208,4 +208,4 @@ class JointActuator(MultibodyElement):
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        return f" joint={self._joint.name!r}"
+        return f" joint={quote(self._joint.name)}"

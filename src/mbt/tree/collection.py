@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
-from mbt.errors import ArgumentValueError, unknown_name_error
+from mbt.errors import ArgumentValueError, quote, unknown_name_error
 from mbt.math.arrays import as_index
 from mbt.tree.element import MultibodyElement, as_name
 
@@ -81,17 +81,17 @@ class ElementCollection(Generic[E]):
         if model_instance is not None:
             if model_instance not in found:
                 known = self._names_in(model_instance)
-                where = f"in model instance {instances._elements[model_instance].name!r}"
+                where = f"in model instance {quote(instances._elements[model_instance].name)}"
                 raise unknown_name_error(self._kind, name, known, where)
             return found[model_instance]
         if not found:
             raise unknown_name_error(self._kind, name, self._by_name)
         if len(found) > 1:
             places = " and ".join(
-                f"{instances._elements[i].name!r} (model_instance={i})" for i in sorted(found)
+                f"{quote(instances._elements[i].name)} (model_instance={i})" for i in sorted(found)
             )
             raise ArgumentValueError(
-                f"name: there is a {self._kind} named {name!r} in each of the model instances {places}: "
+                f"name: there is a {self._kind} named {quote(name)} in each of the model instances {places}: "
                 "pass model_instance to say which one"
             )
         return next(iter(found.values()))

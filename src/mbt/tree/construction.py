@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbt.errors import ArgumentTypeError
+from mbt.errors import ArgumentTypeError, quote
 from mbt.math.poses import as_pose
 from mbt.tree.body import RigidBody
 from mbt.tree.element import MultibodyElement, call_constructor
@@ -51,9 +51,9 @@ def make_joint_frames(
     frame_F: Frame = parent.body_frame
     frame_M: Frame = child.body_frame
     if X_PF is not None:
-        X_PF = as_pose(X_PF, f"joint {name!r}: X_PF")
+        X_PF = as_pose(X_PF, f"joint {quote(name)}: X_PF")
         frame_F = FixedOffsetFrame(f"{name}_parent", parent, X_PF, instance)
     if X_BM is not None:
-        X_BM = as_pose(X_BM, f"joint {name!r}: X_BM")
+        X_BM = as_pose(X_BM, f"joint {quote(name)}: X_BM")
         frame_M = FixedOffsetFrame(f"{name}_child", child, X_BM, instance)
     return frame_F, frame_M

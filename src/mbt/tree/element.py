@@ -11,6 +11,7 @@ from mbt.errors import (
     ArgumentValueError,
     ForeignElementError,
     NotFinalizedError,
+    quote,
 )
 from mbt.math.arrays import as_index
 from mbt.tree.hooks import call_hook
@@ -308,7 +309,7 @@ class MultibodyElement:
     @property
     def _label(self) -> str:
         """What messages call this element: ``joint 'elbow'``."""
-        return f"{self.kind} {self.name!r}" if self._name is not None else self.name
+        return f"{self.kind} {quote(self.name)}" if self._name is not None else self.name
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle with the tree that owns this element."""
@@ -363,7 +364,7 @@ class MultibodyElement:
             if self._tree is None
             else f"index={self._index} model_instance={self._model_instance}"
         )
-        return f"<{type(self).__name__} {self.name!r} {place}{self._repr_details()}>"
+        return f"<{type(self).__name__} {quote(self.name)} {place}{self._repr_details()}>"
 
 
 # What finalize() calls, and what that calls.

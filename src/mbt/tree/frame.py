@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 
 from mbt._core.tree_kinematics import FrameBodyPoseCache
-from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError
+from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError, quote
 from mbt.math.arrays import FloatArray
 from mbt.math.foreign import computing_in
 from mbt.math.leading_axes import fold
@@ -370,7 +370,7 @@ class Frame(FrameAcceleration):
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        return f" body={self._body.name!r}"
+        return f" body={quote(self._body.name)}"
 
 
 def _as_array(matrix: Any) -> Any:
@@ -414,7 +414,7 @@ class BodyFrame(Frame):
 
     @property
     def _label(self) -> str:
-        return f"body frame {self.name!r}"
+        return f"body frame {quote(self.name)}"
 
 
 class FixedOffsetFrame(Frame):
@@ -467,7 +467,7 @@ class FixedOffsetFrame(Frame):
         X_PF: object = None,
         model_instance: int | None = None,
     ) -> None:
-        what = type(self).__name__ if name is None else f"{type(self).__name__} {name!r}"
+        what = type(self).__name__ if name is None else f"{type(self).__name__} {quote(name)}"
         parent = getattr(P, "body_frame", P)
         if not isinstance(parent, Frame):
             raise ArgumentTypeError(f"{what}: P: expected a Frame or a RigidBody, got {type(P).__name__}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from mbt._core.context import ContextCore
 from mbt._core.engine import TreeCore
-from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 from mbt.math.pseudo_inertia import make_spatial_inertia
 from mbt.tree.base_parameters import BaseParameters, find_base_parameters
@@ -215,7 +215,7 @@ def _check_context(tree: object, context: object) -> None:
 
 def _as_int(value: object, name: str, least: int) -> int:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
-        raise ArgumentTypeError(f"{name}: expected an int >= {least}, got {value!r}")
+        raise ArgumentTypeError(f"{name}: expected an int >= {least}, got {quote(value)}")
     if value < least:
         raise ArgumentValueError(f"{name}: expected an int >= {least}, got {value}")
     return int(value)

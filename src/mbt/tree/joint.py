@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, NotFinalizedError, TopologyError
+from mbt.errors import ArgumentTypeError, NotFinalizedError, TopologyError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_index
 from mbt.math.leading_axes import cut, join, rotate, transpose
 from mbt.math.numbers import DOUBLES, Numbers
@@ -71,8 +71,8 @@ class Joint(JointLimits):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: no mobilizer models this type: use one of the joints that mbt has"
             )
-        check_element(frame_on_parent, Frame, f"joint {name!r}: frame_on_parent")
-        check_element(frame_on_child, Frame, f"joint {name!r}: frame_on_child")
+        check_element(frame_on_parent, Frame, f"joint {quote(name)}: frame_on_parent")
+        check_element(frame_on_child, Frame, f"joint {quote(name)}: frame_on_child")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), frame_on_child.model_instance)
         if frame_on_parent.body is frame_on_child.body:
             first, second = frame_on_parent._label, frame_on_child._label
@@ -335,4 +335,4 @@ class Joint(JointLimits):
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        return f" parent={self.parent_body.name!r} child={self.child_body.name!r}"
+        return f" parent={quote(self.parent_body.name)} child={quote(self.child_body.name)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from mbt.errors import quote
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import ModelInstanceIndex
 
@@ -123,14 +124,14 @@ class ModelInstance(MultibodyElement):
     def __repr__(self) -> str:
         """Tell the name and the sizes."""
         if not self.has_parent_tree:
-            return f"<ModelInstance {self.name!r} without a tree>"
+            return f"<ModelInstance {quote(self.name)} without a tree>"
         counts = (
             (len(self.bodies), "body", "bodies"),
             (len(self.joints), "joint", "joints"),
             (len(self.joint_actuators), "actuator", "actuators"),
         )
         sizes = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
-        return f"<ModelInstance {self.name!r} index={self.index}: {sizes}>"
+        return f"<ModelInstance {quote(self.name)} index={self.index}: {sizes}>"
 
     @property
     def _name_scope(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, ov
 
 from mbt._core.context import ContextCore
 from mbt._core.engine import TreeCore
-from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError
+from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError, quote
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.configuration import ConfigurationSpace
@@ -314,8 +314,8 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
             return element
         name = as_name(name, "add_joint: name")
         for body, argument in ((parent, "parent"), (child, "child")):
-            check_element(body, RigidBody, f"joint {name!r}: {argument}")
-            self._elements.check_is_owned(body, f"joint {name!r}: {argument}")
+            check_element(body, RigidBody, f"joint {quote(name)}: {argument}")
+            self._elements.check_is_owned(body, f"joint {quote(name)}: {argument}")
         frame_F, frame_M = make_joint_frames(name, parent, X_PF, child, X_BM)
         element = make_element("add_joint", Joint, joint, (name, frame_F, frame_M, *args), kwargs)
         self._elements.add_joint(
@@ -555,7 +555,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         """Return what messages call another tree, whose Context or element was taken for one of this tree."""
         if self._family is None or other._family != self._family:
             return "another tree"
-        return f"a clone of it in {other.scalar_type.name!r}"
+        return f"a clone of it in {quote(other.scalar_type.name)}"
 
     def __copy__(self) -> Self:
         """Return a clone: an element belongs to one tree only."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_index
 from mbt.tree.indices import AbstractParameterIndex, DiscreteStateIndex, NumericParameterIndex
 
@@ -69,7 +69,9 @@ class CacheEntry:
 
     def __repr__(self) -> str:
         """Tell what it computes, and from what."""
-        return f"<CacheEntry {self.description!r} of {self.element._label}, from {', '.join(self.sources)}>"
+        return (
+            f"<CacheEntry {quote(self.description)} of {self.element._label}, from {', '.join(self.sources)}>"
+        )
 
 
 def _restore_cache_entry(element: MultibodyElement, index: int, description: str) -> CacheEntry:
@@ -166,7 +168,7 @@ class Declarations:
     ) -> CacheEntry:
         """Add a cache entry."""
         if not isinstance(description, str) or not description:
-            raise ArgumentTypeError(f"{what}: description: expected text, got {description!r}")
+            raise ArgumentTypeError(f"{what}: description: expected text, got {quote(description)}")
         if not callable(calc):
             raise ArgumentTypeError(
                 f"{what}: calc: expected a function of a Context, got {type(calc).__name__}"
@@ -174,7 +176,7 @@ class Declarations:
         if isinstance(prerequisites, (str, CacheEntry)) or not isinstance(prerequisites, Iterable):
             raise ArgumentTypeError(
                 f"{what}: prerequisites: expected a sequence of names and cache entries, "
-                f"got {prerequisites!r}"
+                f"got {quote(prerequisites)}"
             )
         checked = tuple(self._checked_prerequisite(p, what) for p in prerequisites)
         if not checked:
@@ -187,13 +189,13 @@ class Declarations:
         if isinstance(prerequisite, CacheEntry):
             if not self.has(prerequisite):
                 raise ArgumentValueError(
-                    f"{what}: prerequisites: expected cache entries of this tree, got {prerequisite!r}"
+                    f"{what}: prerequisites: expected cache entries of this tree, got {quote(prerequisite)}"
                 )
             return prerequisite
         if prerequisite not in SOURCES:
             raise ArgumentValueError(
                 f"{what}: prerequisites: expected some of {', '.join(SOURCES)} and cache entries, "
-                f"got {prerequisite!r}"
+                f"got {quote(prerequisite)}"
             )
         assert isinstance(prerequisite, str)
         return prerequisite

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from mbt.errors import quote
 from mbt.topology import SpanningForest, draw_branches, make_graphviz
 from mbt.tree.joints.weld import WeldMobilizer
 from mbt.tree.report_massless import MasslessBranch, find_massless_branches
@@ -231,22 +232,23 @@ class FinalizeReport:
             Section(
                 f"Free bodies: {len(free)}",
                 [
-                    f"{joint.child_body.scoped_name!r} has no path to World: finalize() gave it the "
-                    f"{_type_of(joint.mobilizer)} joint {joint.name!r}."
+                    f"{quote(joint.child_body.scoped_name)} has no path to World: finalize() gave it the "
+                    f"{_type_of(joint.mobilizer)} joint {quote(joint.name)}."
                     for joint in free
                 ],
             ),
             Section(
                 f"Reversed joints: {len(reversed_)}",
                 [
-                    f"{joint.scoped_name!r}: its child {joint.child_body.scoped_name!r} is nearer World than "
-                    f"its parent {joint.parent_body.scoped_name!r}. q and v keep their meaning."
+                    f"{quote(joint.scoped_name)}: its child {quote(joint.child_body.scoped_name)} is nearer "
+                    f"World than its parent {quote(joint.parent_body.scoped_name)}. "
+                    "q and v keep their meaning."
                     for joint in reversed_
                 ],
             ),
             Section(
                 f"Groups of welded bodies: {len(welded)}",
-                [", ".join(repr(body.scoped_name) for body in group) for group in welded],
+                [", ".join(quote(body.scoped_name) for body in group) for group in welded],
             ),
             Section(
                 f"Velocities without an actuator: {len(unactuated)} of {len(self.velocities)}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbt._core.force_elements import ForceElementType
-from mbt.errors import ArgumentTypeError, StaleCacheError
+from mbt.errors import ArgumentTypeError, StaleCacheError, quote
 from mbt.math.foreign import computing_in
 from mbt.tree.context_access import check_context
 from mbt.tree.element import MultibodyElement
@@ -325,4 +325,4 @@ class ForceElement(MultibodyElement):
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
         parts = ((name, value) for name, value in vars(self).items() if isinstance(value, MultibodyElement))
-        return "".join(f" {name.lstrip('_')}={element.name!r}" for name, element in parts)
+        return "".join(f" {name.lstrip('_')}={quote(element.name)}" for name, element in parts)
