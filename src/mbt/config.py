@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt import _core
 from mbt._core import lane_engine
-from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 
 __all__ = ["get_num_threads", "set_num_threads", "show_config"]
 
@@ -65,7 +65,7 @@ def set_num_threads(n: int) -> None:
     try:
         count = operator.index(n)
     except TypeError:
-        raise ArgumentTypeError(f"n: expected {_WANTED}, got {n!r}") from None
+        raise ArgumentTypeError(f"n: expected {_WANTED}, got {quote(n)}") from None
     if not 1 <= count <= _MOST_THREADS:
         raise ArgumentValueError(f"n: expected {_WANTED}, got {count}")
     lane_engine.set_num_threads(count)
@@ -103,10 +103,10 @@ def show_config() -> None:
 def _default_num_threads() -> int:
     name = "MBT_NUM_THREADS"
     text = os.environ.get(name)
-    if text is not None:
+    if text:
         count = _whole_number(text)
         if not 1 <= count <= _MOST_THREADS:
-            raise ImportError(f"{name}={text!r}: expected {_WANTED}")
+            raise ImportError(f"{name}={quote(text)}: expected {_WANTED}")
         return count
     # Of OpenMP, whose variable may be a list by level of nesting.
     count = _whole_number(os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip())

@@ -236,6 +236,97 @@ for m in tree.mobilizers:
 loose = mbt.RevoluteMobilizer(tree.world_frame, tree.bodies[1].body_frame, [0, 0, 1])
 refused(lambda: loose.calc_across_mobilizer_transform(x))
 """,
+    "a lock of no Context": """
+kind = type(context._exclusive())
+refused(lambda: kind().__enter__())
+refused(lambda: kind(None))
+with context._exclusive():
+    pass
+""",
+    "a compiled model is made once": """
+compiled = tree._compiled
+refused(lambda: type(compiled)())
+compiled.__init__(parent_node=[])
+np.testing.assert_array_equal(tree.calc_mass_matrix(context), desired)
+refused(lambda: type(compiled.defaults)(compiled, np.zeros(3)))
+""",
+    "a subclass with indices of its own": """
+class Liar(mbt.RigidBody):
+    lie = None
+    node_index = property(lambda self: Liar.lie if Liar.lie is not None else super().node_index)
+    index = property(lambda self: Liar.lie if Liar.lie is not None else super().index)
+class LyingFrame(mbt.FixedOffsetFrame):
+    index = property(lambda self: Liar.lie if Liar.lie is not None else super().index)
+class LyingJoint(mbt.RevoluteJoint):
+    position_start = property(lambda self: Liar.lie if Liar.lie is not None else super().position_start)
+    velocity_start = position_start
+    index = position_start
+for early in (False, True):
+    for lie in (-1, 5, 10**4, 2**30, -2**31, 10**30, "x", None, 1.5):
+        Liar.lie = lie if early else None
+        try:
+            t = mbt.MultibodyTree()
+            body = t.add_body(Liar("liar", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+            frame = t.add_frame(LyingFrame("f", body.body_frame, mbt.math.make_pose([0, 0, 1])))
+            joint = t.add_joint(LyingJoint("j", t.world_frame, frame, [0, 1, 0]))
+            t.add_force_element(mbt.RevoluteSpring(joint, 0.1, 2.0))
+            t.add_force_element(
+                mbt.LinearSpringDamper(t.world_body, [1, 0, 0], body, [0, 1, 0], 1.0, 2.0, 3.0)
+            )
+            t.add_joint_actuator("m", joint)
+            t.finalize()
+            c = t.create_default_context()
+        except (mbt.MbtError, TypeError, ValueError, OverflowError, IndexError):
+            continue
+        Liar.lie = lie
+        one = np.ones(t.num_velocities)
+        forces = mbt.MultibodyForces(t)
+        for use in (
+            lambda: t.calc_mass_matrix(c), lambda: t.calc_forward_dynamics(c, one),
+            lambda: t.calc_reaction_forces(c, one), lambda: t.calc_energy_report(c),
+            lambda: t.calc_jacobian_spatial_velocity(c, "v", frame, [0, 0, 0], t.world_frame, t.world_frame),
+            lambda: t.calc_spatial_inertia(c, frame, [body]), lambda: t.eval_body_pose_in_world(c, body),
+            lambda: t.calc_force_elements_contribution(c, forces), lambda: t.clone(),
+            lambda: mbt.functional.frame_jacobian(t, frame, c.q),
+            lambda: body.set_mass(c, 2.0), lambda: body.get_mass(c), lambda: body.lock(c),
+            lambda: body.unlock(c), lambda: body.eval_pose_in_world(c),
+            lambda: joint.set_angle(c, 0.1), lambda: joint.get_angle(c), lambda: joint.lock(c),
+            lambda: joint.set_damping(c, 0.5), lambda: joint.add_in_one_force(c, 0, 1.0, forces),
+            lambda: [m.calc_across_mobilizer_transform(c) for m in t.mobilizers],
+            lambda: pickle.loads(pickle.dumps(t)), lambda: str(t.finalize_report), lambda: str(c),
+        ):
+            try:
+                use()
+            except Exception:
+                pass
+""",
+    "a small stack": """
+import threading
+from batch.batches import CALLS, make_batch, tree_of
+everything = tree_of()
+one, batch = everything.create_default_context(), make_batch(everything, (17,))
+autodiff = everything.to_autodiff()
+seeded = autodiff.create_default_context()
+seeded.q = mbt.autodiff.initialize(make_batch(everything, (1,)).q[0])
+ones = np.ones(everything.num_velocities)
+failed = []
+def compute():
+    try:
+        for c in (one, batch):
+            for name, call in CALLS(everything).items():
+                if name.startswith("calc") and ("dynamics" in name or "matrix" in name):
+                    call(c)
+        autodiff.calc_inverse_dynamics_derivatives(seeded, ones)
+        autodiff.calc_forward_dynamics_derivatives(seeded, ones)
+        autodiff.calc_coriolis_matrix(seeded)
+    except BaseException as error:
+        failed.append(error)
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=compute)
+thread.start()
+thread.join()
+assert not failed, failed
+""",
     "nothing but World": """
 world = mbt.MultibodyTree()
 world.finalize()

@@ -28,7 +28,7 @@ def _find_built() -> dict[str, str]:
 
 def _choose(built: list[str], usable: list[str]) -> str:
     forced = os.environ.get("MBT_ISA")
-    if forced is not None and forced not in usable:
+    if forced and forced not in usable:
         raise ImportError(f"MBT_ISA={forced!r}: expected one of {usable}, built and supported here")
     if not usable:
         runs = ", ".join(cpu.supported()) or "none of v2, v3, v4"

@@ -44,8 +44,13 @@ cdef class Batch:
 
     def __init__(self, list names, list values, list cores):
         """`cores` are the shapes behind the leading axes; the first operand is q."""
+        if not 0 < len(values) <= 5 or not len(names) == len(values) == len(cores):
+            raise ValueError(f"values: expected 1 to 5, with as many names and cores, got {len(values)}")
         if not self.take(values, cores):
             self.convert(names, values, cores)
+        if len(self.shape) > 16:
+            from mbt.math.arrays import check_leading_axes
+            check_leading_axes(self.shape, ", ".join(names))
 
     cdef bint take(self, list values, list cores):
         """Arrays that are ready, with the same leading axes or none, need neither conversion nor broadcasting."""
@@ -76,13 +81,15 @@ cdef class Batch:
         return True
 
     cdef convert(self, list names, list values, list cores):
-        from mbt.math.arrays import as_float_array
+        from mbt.math.arrays import as_float_array, check_leading_axes
         from mbt.errors import ShapeError
         self.arrays = [
             value if is_ready(value, core) else as_float_array(value, name, (..., *core))
             for name, value, core in zip(names, values, cores)
         ]
         leads = [array.shape[:array.ndim - len(core)] for array, core in zip(self.arrays, cores)]
+        for name, lead in zip(names, leads):
+            check_leading_axes(lead, name)
         self.shape = leads[0]
         if leads.count(self.shape) != len(leads):
             # Most often one for all and a batch: NumPy takes 3 us to find out what becomes of these.

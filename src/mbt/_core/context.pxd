@@ -2,6 +2,7 @@
 
 cimport numpy as cnp
 
+from mbt._core.door cimport MAX_AXES
 from mbt._core.model cimport CompiledModel, Derived, Switches
 
 
@@ -13,8 +14,8 @@ cdef class Memory:
 
 cdef class SampleVectors:
     cdef Memory memory
-    cdef tuple shape
-    cdef int read_shape(self, cnp.npy_intp* shape)
+    cdef int ndim
+    cdef cnp.npy_intp[MAX_AXES] shape
 
 
 cdef class PositionKinematicsCache:

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, data, in1, new_read_only
+from mbt._core.door cimport MAX_AXES, adopt, data, in1, new_read_only
 from mbt._core.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 
@@ -36,6 +36,8 @@ cdef extern from "serial.hpp" namespace "MBT_NS" nogil:
 cdef class Memory:
 
     def __cinit__(self, Py_ssize_t size):
+        if size < 0:
+            raise ValueError(f"size: expected a number >= 0, got {size}")
         self.size = size
         self.data = <double*>PyMem_Calloc(size, sizeof(double))
         if self.data == NULL:
@@ -258,29 +260,25 @@ cdef _rows6(object owner, cnp.npy_intp count, double* memory):
 cdef class SampleVectors:
     """A vector for each sample of a batch, in memory that is used again when nobody holds an array of it."""
 
-    def __cinit__(self, tuple shape):
-        self.shape = shape
+    def __cinit__(self, tuple shape not None):
+        cdef int i
+        if len(shape) > MAX_AXES or any([extent < 0 for extent in shape]):
+            raise ValueError(f"shape: expected at most {MAX_AXES} extents, none of them negative, got {shape}")
+        self.ndim = len(shape)
+        for i in range(self.ndim):
+            self.shape[i] = shape[i]
         self.memory = Memory(math.prod(shape))
 
     @property
     def array(self):
         """All vectors, read-only, of the shape given."""
-        cdef cnp.npy_intp[32] shape
-        return _view(self.memory, self.read_shape(shape), shape, self.memory.data)
+        return _view(self.memory, self.ndim, self.shape, self.memory.data)
 
     def set(self, values):
         """Set all vectors, or each to the same one."""
-        cdef cnp.npy_intp[32] shape
-        cdef int ndim = self.read_shape(shape)
         if Py_REFCNT(<PyObject*>self.memory) > 1:
             self.memory = Memory(self.memory.size)
-        np.copyto(cnp.PyArray_SimpleNewFromData(ndim, shape, cnp.NPY_DOUBLE, self.memory.data), values)
-
-    cdef int read_shape(self, cnp.npy_intp* shape):
-        cdef int i
-        for i in range(len(self.shape)):
-            shape[i] = self.shape[i]
-        return len(self.shape)
+        np.copyto(cnp.PyArray_SimpleNewFromData(self.ndim, self.shape, cnp.NPY_DOUBLE, self.memory.data), values)
 
 
 # Context --------------------------------------------------------------------------------------------------------
@@ -290,6 +288,9 @@ cdef object doubles = None
 
 
 cdef class Exclusive:
+
+    def __cinit__(self, ContextCore context not None):
+        self.context = context
 
     def __enter__(self):
         self.context.check_user()
@@ -318,9 +319,7 @@ cdef class ContextCore:
         A call that holds the GIL throughout has no need of it. Those that release it do, and those that run Python
         code, as elements that users write.
         """
-        cdef Exclusive exclusive = Exclusive()
-        exclusive.context = self
-        return exclusive
+        return Exclusive(self)
 
     cdef int check_user(self) except -1:
         if self.user == 0 or self.user == PyThread_get_thread_ident():
@@ -693,7 +692,7 @@ def _frozen_flags(flags, name, size):
     if flags is None:
         return None
     from mbt.math.arrays import as_float_array
-    return _frozen_copy(as_float_array(flags, name, (size,)).astype(np.intc))
+    return _frozen_copy((as_float_array(flags, name, (size,)) != 0.0).astype(np.intc))
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q):

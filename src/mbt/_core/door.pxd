@@ -7,6 +7,11 @@ Every check happens before anything is computed or written. A module that uses t
 cimport numpy as cnp
 
 
+cdef enum:
+    # As many axes as an array has in any version of NumPy; of some it has fewer.
+    MAX_AXES = 64
+
+
 cdef extern from "door.hpp":
     void adopt "mbt_adopt"(object type)
     bint is_array1 "mbt_is_array1"(object o, cnp.npy_intp n)
@@ -51,6 +56,16 @@ cdef inline object out3(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1, 
     if is_array3(out, n0, n1, n2) and is_writeable(out):
         return out
     return refuse_out(out, name, (n0, n1, n2))
+
+
+cdef inline bint flag(object value, str name) except -1:
+    """True or False: an option that is anything else, the text "no" for one, is a mistake."""
+    if value is True:
+        return True
+    if value is False:
+        return False
+    from mbt.math.arrays import as_bool
+    return as_bool(value, name)
 
 
 cdef inline object apart(object value, object out):

@@ -16,7 +16,7 @@ from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
 from mbt._core.variant_algorithms cimport calc_quantity, count_work_of
 from mbt._core.variants cimport (
-    FORWARD_DYNAMICS, INVERSE_DYNAMICS, count_input, count_result, needs_element_forces, needs_rates,
+    FORWARD_DYNAMICS, INVERSE_DYNAMICS, check_quantity, count_input, count_result, needs_element_forces, needs_rates,
 )
 
 from mbt.math.read_only import ReadOnlyArray
@@ -208,6 +208,7 @@ cdef class DualEngine:
         for no such input, and for a constant. Returns values, (n,), and derivatives, (n, directions).
         """
         cdef const Model* m = &self.compiled.model
+        check_quantity(quantity, index, m)
         cdef Py_ssize_t num_x = count_input(quantity, index, m)
         cdef Py_ssize_t num_out = count_result(quantity, m)
         cdef Py_ssize_t of_x = 0 if dx is None else dx.shape[1]
@@ -231,6 +232,7 @@ cdef class DualEngine:
         Returns None for an argument that must be converted first.
         """
         cdef const Model* m = &self.compiled.model
+        check_quantity(quantity, -1, m)
         cdef Py_ssize_t num_x = count_input(quantity, -1, m)
         cdef Py_ssize_t of_x = 0, directions
         cdef const double* x_data = NULL

@@ -6,7 +6,7 @@ A method checks its arguments at the door, and then makes one call into a kernel
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.door cimport data
-from mbt._core.model cimport Derived, Model
+from mbt._core.model cimport Derived, Model, check_index
 from mbt._core.tree_derivatives cimport TreeDerivatives
 
 
@@ -115,6 +115,7 @@ cdef class TreeCore(TreeDerivatives):
         cdef PositionKinematicsCache position = self.position_of(c, pc)
         cdef VelocityKinematicsCache velocity = None if what == "potential_energy" else self.velocity_of(c, vc)
         cdef Derived derived = c.derived()
+        check_index(index, m.num_force_elements, "force element")
         self.check_elements(m, derived, position)
         if what == "potential_energy":
             return kernels.element_potential_energy(m, &derived.parameters, index, c.q_data, position.X_WB_data)
@@ -133,6 +134,7 @@ cdef class TreeCore(TreeDerivatives):
         cdef VelocityKinematicsCache velocity = self.velocity_of(c, vc)
         cdef Derived derived = c.derived()
         body_forces, generalized_forces = self.arrays_of(m, forces, "forces")
+        check_index(index, m.num_force_elements, "force element")
         self.check_elements(m, derived, position)
         kernels.add_element_force(
             m, &derived.parameters, index, c.q_data, c.v_data, position.X_WB_data, velocity.V_WB_data,

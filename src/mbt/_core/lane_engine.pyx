@@ -5,6 +5,7 @@ What a sample gets depends on nothing else in its batch: no lane reads another, 
 """
 
 cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport NAN
 from libc.string cimport memcpy
 
@@ -23,7 +24,7 @@ from mbt._core.scalars cimport (
 from mbt._core.variant_algorithms cimport calc_quantity, count_work_of, pivots_of
 from mbt._core.variants cimport (
     BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
-    MASS_MATRIX, count_input, count_result, needs_element_forces, needs_rates, needs_velocities,
+    MASS_MATRIX, check_quantity, count_input, count_result, needs_element_forces, needs_rates, needs_velocities,
 )
 
 import numpy as np
@@ -92,6 +93,10 @@ cpdef LaneParameters lane_parameters(CompiledModel compiled, vector):
 cdef int num_threads = 1
 # Less work than this is not worth waking a thread for.
 cdef double SECONDS_PER_THREAD = 50e-6
+# Between two looks at signals.
+cdef double SECONDS_PER_RUN = 0.1
+# Numbers written by work before the first look, by a lane at a time: milliseconds.
+cdef Py_ssize_t WORK_OF_FIRST_RUN = 8*1024*1024
 # Results that are larger than what caches hold go past them.
 cdef Py_ssize_t STREAMED_BYTES = 16*1024*1024
 
@@ -150,6 +155,7 @@ cdef struct Job:
     Py_ssize_t count             # samples
     # Of the parts for threads:
     Py_ssize_t shared_from       # samples before are done
+    Py_ssize_t shared_to         # and from here on come later
     int num_parts
 
 
@@ -191,13 +197,14 @@ def evaluate(
     cdef const Model* m = &compiled.model
     cdef Operand[3] operands
     cdef Job job
+    cdef Switches switches = context.switches
+    held = context._locked, context._weightless
     cdef Py_ssize_t i
     if parameters.compiled is not compiled:
         raise ValueError("parameters: expected those of the tree of the context")
-    if not 0 <= quantity <= FORWARD_DYNAMICS_DERIVATIVES:
-        raise ValueError(f"quantity: expected 0 to {<int>FORWARD_DYNAMICS_DERIVATIVES}, got {quantity}")
+    check_quantity(quantity, index, m)
     set_up(&job, compiled, quantity, index, count, outputs)
-    job.switches = &context.switches
+    job.switches = &switches
     job.parameters = &parameters.parameters
     if rows is not None:
         columns = np.ascontiguousarray(columns, dtype=np.intp)
@@ -225,6 +232,7 @@ def evaluate(
     if m.num_elements_between and needs_element_forces(quantity, index):
         job.checked_parameters = &parameters.derived.parameters
     run_job(&job)
+    del held
 
 
 cdef Operand operand(object array, str name, Py_ssize_t count, Py_ssize_t num) except *:
@@ -274,30 +282,62 @@ cdef int set_up(
 
 
 cdef int run_job(Job* job) except -1:
-    cdef Pool* pool = get_pool() if num_threads > 1 and job.count > 2*MBT_W else NULL
-    cdef int threads = 1 if pool == NULL else num_threads
+    """All samples, with a look at signals now and then: Ctrl-C ends a long batch, and leaves its results half done.
+
+    Between two runs Python code may run in this thread, a handler of signals: what a job points to is held elsewhere,
+    and the arena is taken anew.
+    """
+    cdef Py_ssize_t begin = 0, end, run = first_run(job)
+    cdef Pool* pool
     cdef int error
-    with nogil:
-        error = run_in_threads(job, pool, threads)
-    if error:
-        raise MemoryError
-    return 0
+    cdef double start
+    while True:
+        end = min(job.count, begin + run)
+        # Looked up each time: after a fork there is another one.
+        pool = get_pool() if num_threads > 1 and end - begin > 2*MBT_W else NULL
+        with nogil:
+            start = seconds() if end < job.count else 0.0
+            error = run_in_threads(job, begin, end, pool, 1 if pool == NULL else num_threads)
+            if end < job.count:
+                run = next_run(end - begin, seconds() - start)
+        if error:
+            raise MemoryError
+        if end == job.count:
+            return 0
+        PyErr_CheckSignals()
+        begin = end
 
 
-cdef int run_in_threads(Job* job, Pool* pool, int threads) noexcept nogil:
-    """The first two blocks here: the second, which finds in the cache what it reads, tells how much there is to do."""
+cdef Py_ssize_t first_run(const Job* job) noexcept nogil:
+    """Samples to begin with, for a fraction of a second whatever the model; whole blocks."""
+    cdef Py_ssize_t numbers = count_work_of(job.quantity, job.model) + job.output_size*job.num_outputs
+    return MBT_W*(1 + WORK_OF_FIRST_RUN//(MBT_W*numbers))
+
+
+cdef Py_ssize_t next_run(Py_ssize_t count, double duration) noexcept nogil:
+    """Samples that take SECONDS_PER_RUN after `count` took so long; whole blocks."""
+    cdef double growth = min(16.0, SECONDS_PER_RUN/max(duration, 1e-9))
+    return MBT_W*max(<Py_ssize_t>1, <Py_ssize_t>(growth*<double>count)//MBT_W)
+
+
+cdef int run_in_threads(Job* job, Py_ssize_t begin, Py_ssize_t end, Pool* pool, int threads) noexcept nogil:
+    """Samples `begin` to `end` - 1, the first two blocks of them here.
+
+    The second block, which finds in the cache what it reads, tells how much there is to do.
+    """
     cdef double start, duration
     cdef int error
     if threads == 1:
-        return run_samples(job, 0, job.count)
-    error = run_samples(job, 0, MBT_W)
+        return run_samples(job, begin, end)
+    error = run_samples(job, begin, begin + MBT_W)
     start = seconds()
-    error |= run_samples(job, MBT_W, 2*MBT_W)
-    job.shared_from = 2*MBT_W
-    duration = (seconds() - start)/MBT_W*(job.count - job.shared_from)
+    error |= run_samples(job, begin + MBT_W, begin + 2*MBT_W)
+    job.shared_from = begin + 2*MBT_W
+    job.shared_to = end
+    duration = (seconds() - start)/MBT_W*(end - job.shared_from)
     job.num_parts = <int>min(<double>threads, duration/SECONDS_PER_THREAD)
     if job.num_parts < 2:
-        return error | run_samples(job, job.shared_from, job.count)
+        return error | run_samples(job, job.shared_from, end)
     return error | pool.run(run_part, job, job.num_parts)
 
 
@@ -307,8 +347,8 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
 
 
 cdef inline Py_ssize_t begin_of_part(const Job* job, int part) noexcept nogil:
-    cdef Py_ssize_t blocks = (job.count - job.shared_from + MBT_W - 1)//MBT_W
-    return min(job.count, job.shared_from + MBT_W*(blocks*part//job.num_parts))
+    cdef Py_ssize_t blocks = (job.shared_to - job.shared_from + MBT_W - 1)//MBT_W
+    return min(job.shared_to, job.shared_from + MBT_W*(blocks*part//job.num_parts))
 
 
 cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept nogil:

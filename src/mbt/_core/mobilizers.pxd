@@ -56,6 +56,10 @@ cdef inline int num_velocities_of(int type) noexcept nogil:
     return 1
 
 
+cdef inline int num_positions_of(int type) noexcept nogil:
+    return num_velocities_of(type) + (1 if type == QUATERNION_FLOATING or type == QUATERNION_BALL else 0)
+
+
 cdef inline Orientation orientation_of(int type) noexcept nogil:
     if type == QUATERNION_FLOATING or type == QUATERNION_BALL:
         return QUATERNION

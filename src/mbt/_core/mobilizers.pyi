@@ -1,5 +1,7 @@
 from enum import IntEnum
 
+from mbt.math.arrays import FloatArray
+
 class MobilizerType(IntEnum):
     WELD = 0
     REVOLUTE = 1
@@ -13,3 +15,12 @@ class MobilizerType(IntEnum):
     CYLINDRICAL = 9
     QUATERNION_BALL = 10
     CURVILINEAR = 11
+
+def count_positions(type: int) -> int:
+    """Number of positions of a mobilizer."""
+
+def count_velocities(type: int) -> int:
+    """Number of velocities of a mobilizer."""
+
+def takes_constants(type: int, constants: FloatArray) -> bool:
+    """Whether a mobilizer has as many constants as there are in this array of float64."""

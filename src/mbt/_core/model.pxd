@@ -110,10 +110,18 @@ cdef class CompiledModel:
     cdef readonly object default_q           # (num_positions,) float64, read-only
     cdef readonly Derived defaults           # of the default parameters
     cdef object lane_defaults                # the same for batches, made when the first one comes
+    cdef set_constants(self, mobilizer_reversed, declared)
+    cdef set_mobods(self)
+    cdef set_force_elements(self, force_type, force_places)
+    cdef set_parameters(self, sections)
 
 
 cdef class Derived:
     """What kernels read, made from one parameter vector."""
     cdef Parameters[double] parameters
     cdef object _source                      # the parameter vector
+    cdef int num_frames
     cdef void* _memory
+
+
+cdef int check_index(Py_ssize_t index, Py_ssize_t count, str kind) except -1

@@ -50,7 +50,7 @@ class CompiledModel:
     @property
     def defaults(self) -> Derived: ...
     def parameter_slice(self, section: str, index: int) -> slice[int, int, None]:
-        """Slice of a parameter vector that holds one element of a section."""
+        """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""
 
 @disjoint_base
 class Derived:

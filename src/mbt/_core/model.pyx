@@ -4,6 +4,7 @@ cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport fabs, sqrt
 
+from mbt._core.door cimport adopt, data, in1
 from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.force_elements cimport acts_on_joint, num_parameters_of
 from mbt._core.mobilizers cimport (
@@ -15,7 +16,10 @@ from mbt._core.spatial cimport dot3
 
 import numpy as np
 
+from mbt.math.read_only import ReadOnlyArray
+
 cnp.import_array()
+adopt(ReadOnlyArray)
 
 PARAMETER_SECTIONS = (
     "gravity", "mass", "com", "unit_inertia", "massless_inertia", "frame_pose", "damping", "rotor_inertia",
@@ -29,42 +33,42 @@ cdef class CompiledModel:
     Arrays are in BodyNodeIndex order; a parent has a smaller index than its child.
     """
 
-    def __init__(
-        self, *, parent_node, mobilizer_type, mobilizer_reversed, q_start, v_start, inboard_frame, outboard_frame,
-        frame_parent, frame_node, actuator_dof, mobilizer_constants, frame_X_PF, mass, p_BoBcm_B, G_BBo_B, J_BBo_B,
-        gravity, damping, rotor_inertia, gear_ratio, default_q, force_type, force_places, force_parameters, weightless
-    ):
+    def __cinit__(self, **arrays):
+        # Not in __init__: a model that exists is one that kernels can read, and stays as it is.
+        from mbt.context.model_checks import check_model_arrays
         cdef Model* m = &self.model
-        m.num_bodies = len(parent_node)
-        m.num_frames = len(frame_parent)
-        m.num_positions = q_start[m.num_bodies]
-        m.num_velocities = v_start[m.num_bodies]
-        m.num_actuators = len(actuator_dof)
+        cdef dict a = check_model_arrays(arrays)
+        m.num_bodies = len(a["parent_node"])
+        m.num_frames = len(a["frame_parent"])
+        m.num_positions = a["q_start"][m.num_bodies]
+        m.num_velocities = a["v_start"][m.num_bodies]
+        m.num_actuators = len(a["actuator_dof"])
         self._arrays = {}
-        m.parent = _keep_ints(self._arrays, "parent", parent_node)
-        m.type = _keep_ints(self._arrays, "type", mobilizer_type)
-        m.q_start = _keep_ints(self._arrays, "q_start", q_start)
-        m.v_start = _keep_ints(self._arrays, "v_start", v_start)
-        m.inboard_frame = _keep_ints(self._arrays, "inboard_frame", inboard_frame)
-        m.outboard_frame = _keep_ints(self._arrays, "outboard_frame", outboard_frame)
-        m.frame_parent = _keep_ints(self._arrays, "frame_parent", frame_parent)
-        m.frame_node = _keep_ints(self._arrays, "frame_node", frame_node)
-        m.actuator_dof = _keep_ints(self._arrays, "actuator_dof", actuator_dof)
-        self._set_constants(mobilizer_reversed, mobilizer_constants)
-        self._set_mobods()
-        self._set_force_elements(force_type, force_places)
+        m.parent = _keep_ints(self._arrays, "parent", a["parent_node"])
+        m.type = _keep_ints(self._arrays, "type", a["mobilizer_type"])
+        m.q_start = _keep_ints(self._arrays, "q_start", a["q_start"])
+        m.v_start = _keep_ints(self._arrays, "v_start", a["v_start"])
+        m.inboard_frame = _keep_ints(self._arrays, "inboard_frame", a["inboard_frame"])
+        m.outboard_frame = _keep_ints(self._arrays, "outboard_frame", a["outboard_frame"])
+        m.frame_parent = _keep_ints(self._arrays, "frame_parent", a["frame_parent"])
+        m.frame_node = _keep_ints(self._arrays, "frame_node", a["frame_node"])
+        m.actuator_dof = _keep_ints(self._arrays, "actuator_dof", a["actuator_dof"])
+        self.set_constants(a["mobilizer_reversed"], a["mobilizer_constants"])
+        self.set_mobods()
+        self.set_force_elements(a["force_type"], a["force_places"])
         m.switches.locked = NULL
-        m.switches.weightless = _keep_ints(self._arrays, "weightless", weightless) if any(weightless) else NULL
-        self._set_parameters((
-            gravity, mass, p_BoBcm_B, G_BBo_B, J_BBo_B, frame_X_PF, damping, rotor_inertia, gear_ratio,
-            np.concatenate([np.zeros(0), *force_parameters])
+        m.switches.weightless = NULL
+        if a["weightless"].any():
+            m.switches.weightless = _keep_ints(self._arrays, "weightless", a["weightless"])
+        self.set_parameters((
+            a["gravity"], a["mass"], a["p_BoBcm_B"], a["G_BBo_B"], a["J_BBo_B"], a["frame_X_PF"], a["damping"],
+            a["rotor_inertia"], a["gear_ratio"], np.concatenate([np.zeros(0), *a["force_parameters"]])
         ))
-        self.default_q = _frozen(np.array(default_q, dtype=np.float64))
+        self.default_q = _frozen(np.array(a["default_q"]))
         self.defaults = Derived(self, self.default_parameters)
 
-    def _set_constants(self, mobilizer_reversed, mobilizer_constants):
+    cdef set_constants(self, mobilizer_reversed, declared):
         cdef Model* m = &self.model
-        declared = [np.array(values, dtype=np.float64).ravel() for values in mobilizer_constants]
         effective = np.empty(sum(values.size for values in declared))
         pointers = np.empty(m.num_bodies, dtype=np.uintp)
         cdef double* target = <double*>cnp.PyArray_DATA(effective)
@@ -90,7 +94,7 @@ cdef class CompiledModel:
         m.num_map_checked = len(map_checked)
         m.map_checked = _keep_ints(self._arrays, "map_checked", map_checked)
 
-    def _set_mobods(self):
+    cdef set_mobods(self):
         """One mobod per mobilizer with dofs, and one for World; welded bodies ride on their parent's."""
         cdef Model* m = &self.model
         cdef int b, j, k
@@ -151,7 +155,7 @@ cdef class CompiledModel:
             for b in range(m.num_bodies)
         ])
 
-    def _set_force_elements(self, force_type, force_places):
+    cdef set_force_elements(self, force_type, force_places):
         cdef Model* m = &self.model
         cdef int i, start = 0
         elements = np.zeros(len(force_type)*sizeof(ForceElement), dtype=np.uint8)
@@ -167,7 +171,7 @@ cdef class CompiledModel:
             m.num_elements_between += not acts_on_joint(element[i].type)
         m.force_elements = element
 
-    def _set_parameters(self, sections):
+    cdef set_parameters(self, sections):
         cdef Py_ssize_t[10] starts
         cdef Py_ssize_t size = 0
         flat = [np.asarray(section, dtype=np.float64).ravel() for section in sections]
@@ -181,32 +185,35 @@ cdef class CompiledModel:
         self.default_parameters = _frozen(np.concatenate(flat))
 
     def parameter_slice(self, str section, int index):
-        """Slice of a parameter vector that holds one element of a section."""
+        """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""
+        cdef const Model* m = &self.model
         cdef ParameterLayout* layout = &self.layout
-        cdef Py_ssize_t start, width
+        cdef Py_ssize_t start, width, count
+        if section == "force_element":
+            check_index(index, m.num_force_elements, "force element")
+            start = layout.force_element + m.force_elements[index].start
+            return slice(start, start + num_parameters_of(m.force_elements[index].type))
         if section == "gravity":
-            start, width = layout.gravity, 3
+            start, width, count = layout.gravity, 3, 1
         elif section == "mass":
-            start, width = layout.mass, 1
+            start, width, count = layout.mass, 1, m.num_bodies
         elif section == "com":
-            start, width = layout.com, 3
+            start, width, count = layout.com, 3, m.num_bodies
         elif section == "unit_inertia":
-            start, width = layout.unit_inertia, 6
+            start, width, count = layout.unit_inertia, 6, m.num_bodies
         elif section == "massless_inertia":
-            start, width = layout.massless_inertia, 6
+            start, width, count = layout.massless_inertia, 6, m.num_bodies
         elif section == "frame_pose":
-            start, width = layout.frame_pose, 16
+            start, width, count = layout.frame_pose, 16, m.num_frames
         elif section == "damping":
-            start, width = layout.damping, 1
+            start, width, count = layout.damping, 1, m.num_velocities
         elif section == "rotor_inertia":
-            start, width = layout.rotor_inertia, 1
+            start, width, count = layout.rotor_inertia, 1, m.num_actuators
         elif section == "gear_ratio":
-            start, width = layout.gear_ratio, 1
-        elif section == "force_element":
-            start = layout.force_element + self.model.force_elements[index].start
-            return slice(start, start + num_parameters_of(self.model.force_elements[index].type))
+            start, width, count = layout.gear_ratio, 1, m.num_actuators
         else:
             raise KeyError(f"section: expected one of {PARAMETER_SECTIONS}, got {section!r}")
+        check_index(index, count + 1, section)
         return slice(start + width*index, start + width*(index + 1))
 
 
@@ -217,13 +224,22 @@ cdef void derive_numbers(
     derive_parameters[double](model, layout, EVERYTHING, parameters, derived, p)
 
 
+cdef int check_index(Py_ssize_t index, Py_ssize_t count, str kind) except -1:
+    """Refuse what would be read from beyond an array; no index of an element of this tree is."""
+    if not 0 <= index < count:
+        from mbt.math.arrays import as_index
+        as_index(index, "index", count, kind)
+    return 0
+
+
 cdef class Derived:
     """Node frames, inertias in them, and the other arrays that kernels read."""
 
-    def __init__(self, CompiledModel compiled not None, parameters not None):
+    def __cinit__(self, CompiledModel compiled not None, parameters not None):
         cdef const Model* m = &compiled.model
-        cdef const double* x = <const double*>cnp.PyArray_DATA(parameters)
-        self._source = parameters
+        self._source = in1(parameters, "parameters", compiled.layout.size)
+        self.num_frames = m.num_frames
+        cdef const double* x = data(self._source)
         self._memory = PyMem_Malloc(count_derived(m)*sizeof(double))
         if self._memory == NULL:
             raise MemoryError

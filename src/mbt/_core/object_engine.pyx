@@ -12,7 +12,7 @@ from mbt._core.model cimport CompiledModel, Model, Switches
 from mbt._core.records cimport Parameters
 from mbt._core.scalars cimport PyFunctionsScope, PyScalar
 from mbt._core.variant_algorithms cimport calc_quantity, count_work_of
-from mbt._core.variants cimport count_input, count_result
+from mbt._core.variants cimport check_quantity, count_input, count_result
 
 import numpy as np
 
@@ -72,6 +72,7 @@ cdef class ObjectEngine:
             raise ValueError("context: expected one of the tree of this engine")
         if self.parameters is None or self.q is None or self.v is None:
             raise ValueError("parameters, q and v must be set first")
+        check_quantity(quantity, index, m)
         # Held here: operations run code, which may set others.
         parameters, derived, q, v = self.parameters, self.derived, self.q, self.v
         cdef Parameters[PyScalar] p = self.of_parameters

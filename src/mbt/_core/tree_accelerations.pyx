@@ -8,7 +8,7 @@ from mbt._core.context cimport (
     AccelerationKinematicsCache, ContextCore, PositionKinematicsCache, VelocityKinematicsCache,
 )
 from mbt._core.door cimport adopt, data, new1, out2, size
-from mbt._core.model cimport Derived, Model, Switches
+from mbt._core.model cimport Derived, Model, Switches, check_index
 from mbt._core.spatial cimport add_shifted_force, rotate_inverse4
 from mbt._core.tree_jacobians cimport TreeJacobians
 
@@ -255,8 +255,9 @@ cdef class TreeAccelerations(TreeJacobians):
 
     cdef object joint_ends(self):
         if self._joint_ends is None:
-            self._joint_ends = np.array(
-                [(joint.frame_on_child.index, joint.mobilizer.outboard_body.node_index) for joint in self.joints],
-                dtype=np.intc,
-            ).reshape(-1, 2)
+            ends = [(joint.frame_on_child._index, joint.mobilizer.outboard_body._node_index) for joint in self.joints]
+            for frame, node in ends:
+                check_index(frame, self._compiled.model.num_frames, "frame")
+                check_index(node, self._compiled.model.num_bodies, "body")
+            self._joint_ends = np.array(ends, dtype=np.intc).reshape(-1, 2)
         return self._joint_ends

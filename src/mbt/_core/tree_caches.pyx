@@ -1,7 +1,7 @@
 """What every computation on a Context begins with: is it ours, and are the caches fresh?"""
 
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.model cimport CompiledModel
+from mbt._core.model cimport CompiledModel, check_index
 
 
 # Imported at the first use: `mbt.tree` is built on this module.
@@ -87,8 +87,11 @@ cdef class TreeCaches:
         if frame_class is None:
             from mbt.tree import Frame
             frame_class = Frame
+        cdef Py_ssize_t index
         if isinstance(frame, frame_class) and frame._tree is self:
-            return frame._index
+            index = frame._index
+            check_index(index, self._compiled.model.num_frames, "frame")
+            return index
         from mbt.context.checks import frame_index
         return frame_index(self, frame, name)
 

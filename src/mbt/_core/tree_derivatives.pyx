@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from mbt._core cimport derivatives, kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, data, in1, is_array2, is_writeable, new1, new2, overlap, size
+from mbt._core.door cimport adopt, data, flag, in1, is_array2, is_writeable, new1, new2, overlap, size
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_identification cimport TreeIdentification
 
@@ -79,13 +79,13 @@ cdef class TreeDerivatives(TreeIdentification):
         (array([[10.]]), array([[0.1]]), array([[0.6]]))
         """
         cdef ContextCore c = self.own(context)
+        cdef bint with_elements = flag(include_force_elements, "include_force_elements")
         if c._methods is not None:
             return c._methods.calc_inverse_dynamics_derivatives(
-                c, known_vdot, external_forces, include_force_elements=include_force_elements, out=out
+                c, known_vdot, external_forces, include_force_elements=with_elements, out=out
             )
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
-        cdef bint with_elements = include_force_elements
         cdef const double* F = NULL
         vdot = in1(known_vdot, "known_vdot", nv)
         if external_forces is not None:

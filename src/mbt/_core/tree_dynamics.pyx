@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, apart, data, in1, meet, out1, out2, size
+from mbt._core.door cimport adopt, apart, data, flag, in1, meet, out1, out2, size
 from mbt._core.model cimport Derived, Model
 from mbt._core.tree_kinematics cimport TreeKinematics
 
@@ -76,17 +76,17 @@ cdef class TreeDynamics(TreeKinematics):
         array([0.6])
         """
         cdef ContextCore c = self.own(context)
+        cdef bint with_elements = flag(include_force_elements, "include_force_elements")
         if c._methods is not None:
             return c._methods.calc_inverse_dynamics(
                 c, known_vdot, external_forces, pc=pc, vc=vc,
-                include_force_elements=include_force_elements, A_WB_array=A_WB_array,
+                include_force_elements=with_elements, A_WB_array=A_WB_array,
                 F_BMo_W_array=F_BMo_W_array, out=out
             )
         cdef const Model* m = &c.compiled.model
         cdef Derived derived
         cdef double* memory
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-        cdef bint with_elements = include_force_elements
         if pc is not None:
             pc = self.position_of(c, pc)
         if vc is not None:

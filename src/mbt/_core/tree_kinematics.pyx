@@ -27,6 +27,8 @@ cdef class FrameBodyPoseCache:
     """
 
     def __init__(self, CompiledModel compiled not None, Derived derived not None):
+        if derived.num_frames != compiled.model.num_frames:
+            raise ValueError("derived: expected what was made for this model")
         self.compiled = compiled
         self.derived = derived
         cdef cnp.npy_intp[3] shape = [compiled.model.num_frames, 4, 4]
@@ -43,6 +45,9 @@ cdef class FrameBodyPoseCache:
         """Pose of each frame's body in the frame, (num_frames, 4, 4)."""
         cdef int f
         if self._X_FB is None:
+            if self.derived is None:
+                from mbt.errors import StaleCacheError
+                raise StaleCacheError("this FrameBodyPoseCache was never computed")
             inverses = np.empty((self.compiled.model.num_frames, 4, 4))
             for f in range(self.compiled.model.num_frames):
                 invert_pose4[double](self.derived.parameters.X_BF + 16*f, data(inverses) + 16*f)

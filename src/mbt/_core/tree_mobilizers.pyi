@@ -4,7 +4,7 @@ from mbt._core.context import ContextCore
 from mbt.math.arrays import FloatArray
 
 def declared_pose(type: int, constants: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
-    """X_FM, (4, 4), of a mobilizer as declared, in the tree or not; the caller knows the sizes."""
+    """X_FM, (4, 4), of a mobilizer as declared, in the tree or not."""
 
 def across_transform(c: ContextCore, node: int) -> FloatArray:
     """The pose of the outboard in the inboard frame, (4, 4)."""

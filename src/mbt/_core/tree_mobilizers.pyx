@@ -10,13 +10,14 @@ from mbt._core.context cimport ContextCore
 from mbt._core.door cimport adopt, apart, data, in1, new1, new2, out1
 from mbt._core.mobilizers cimport (
     apply_Ndot, apply_Nplusdot, calc_across_H, calc_across_Hdot, calc_across_pose, calc_qdot, calc_v, calc_X_FM,
-    map_is_singular,
+    map_is_singular, num_positions_of,
 )
-from mbt._core.model cimport Model
+from mbt._core.model cimport Model, check_index
 from mbt._core.spatial cimport dot6, set_pose4, set_zero
 
 import numpy as np
 
+from mbt._core.mobilizers import takes_constants as _takes_constants
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -34,9 +35,10 @@ cdef struct Here:
     const double* v          # (nv,)
 
 
-cdef Here here(ContextCore c, int b) noexcept:
+cdef Here here(ContextCore c, int b) except *:
     cdef const Model* m = &c.compiled.model
     cdef Here x
+    check_index(b, m.num_bodies, "body")
     x.type = m.type[b]
     x.reversed = m.reversed[b]
     x.nq = m.q_start[b + 1] - m.q_start[b]
@@ -56,11 +58,14 @@ cdef int need_map(ContextCore c, int b) except -1:
 
 
 def declared_pose(int type, constants, q):
-    """X_FM, (4, 4), of a mobilizer as declared, in the tree or not; the caller knows the sizes."""
+    """X_FM, (4, 4), of a mobilizer as declared, in the tree or not."""
     cdef double[9] R
     cdef double[3] p
     c = np.array(constants, dtype=np.float64).ravel()
-    q = np.array(q, dtype=np.float64)
+    if not _takes_constants(type, c):
+        from mbt.errors import ArgumentValueError
+        raise ArgumentValueError(f"constants: expected as many as the type {type} has, got {len(c)}")
+    q = in1(q, "q", num_positions_of(type))
     X = new2(4, 4)
     calc_X_FM[double](type, data(c), data(q), R, p)
     set_pose4[double](R, p, data(X))

@@ -4,7 +4,7 @@ One entry for all, so that each computation is written once for all scalars: `ca
 `variant_algorithms.pxd`. `mbt.scalars` puts the other computations together from these.
 """
 
-from mbt._core.model cimport Model
+from mbt._core.model cimport Model, check_index
 
 
 # With the third input, where there is one, and the result.
@@ -160,6 +160,19 @@ cdef inline Py_ssize_t count_result(int quantity, const Model* model) noexcept n
     if quantity == KINETIC_ENERGY_REGRESSOR or quantity == POTENTIAL_ENERGY_REGRESSOR:
         return 10*(nb - 1)
     return nv
+
+
+cdef inline int check_quantity(int quantity, int index, const Model* model) except -1:
+    """Refuse what is no `Quantity`, and an `index` of nothing."""
+    if not 0 <= quantity <= FORWARD_DYNAMICS_DERIVATIVES:
+        raise ValueError(f"quantity: expected 0 to {<int>FORWARD_DYNAMICS_DERIVATIVES}, got {quantity}")
+    if quantity == FRAME_JACOBIAN:
+        check_index(index, model.num_frames, "frame")
+    elif ELEMENT_FORCE <= quantity <= ELEMENT_NON_CONSERVATIVE_POWER:
+        check_index(index, model.num_force_elements, "force element")
+    elif quantity == ANGULAR_JACOBIAN or quantity == TRANSLATIONAL_JACOBIAN or needs_rates(quantity) and index >= 0:
+        check_index(index, model.num_bodies, "body")
+    return 0
 
 
 cdef inline bint needs_element_forces(int quantity, int index) noexcept nogil:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, quote
 from mbt.math.arrays import FloatArray, as_index
 from mbt.tree import RigidBody
 from mbt.tree.context_access import raise_foreign_element
@@ -32,7 +32,7 @@ def mask_of_instances(tree: MultibodyTree, model_instances: object) -> FloatArra
         for instance in _each(model_instances, "model_instances", "a ModelInstanceIndex")
     }
     mask = np.zeros(tree.num_bodies)
-    mask[[body.node_index for body in tree.bodies if body.model_instance in instances]] = 1.0
+    mask[[body._node_index for body in tree.bodies if body.model_instance in instances]] = 1.0
     return mask
 
 
@@ -56,9 +56,9 @@ def mask_of_bodies(tree: MultibodyTree, body_indexes: object) -> FloatArray:
             body = entry
         else:
             body = tree.bodies[as_index(entry, "body_indexes", tree.num_bodies, "body")]
-        if mask[body.node_index]:
+        if mask[body._node_index]:
             raise ArgumentValueError(f"body_indexes: {body._label} (index {body.index}) is named twice")
-        mask[body.node_index] = 1.0
+        mask[body._node_index] = 1.0
     return mask
 
 
@@ -67,7 +67,7 @@ def raise_no_mass(tree: MultibodyTree, model_instances: object) -> NoReturn:
     if model_instances is None:
         raise SingularityError(f"centre of mass: {tree!r} has no mass outside World.")
     names = ", ".join(
-        repr(tree.get_model_instance_name(instance))
+        quote(tree.get_model_instance_name(instance))
         for instance in _each(model_instances, "model_instances", "a ModelInstanceIndex")
     )
     raise SingularityError(f"centre of mass: the bodies of the model instances ({names}) have no mass.")

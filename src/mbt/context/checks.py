@@ -17,6 +17,7 @@ from mbt.errors import (
     ShapeError,
     SingularityError,
     StaleCacheError,
+    quote,
 )
 from mbt.math.arrays import FloatArray, check_apart, check_out
 from mbt.math.numbers import DOUBLES, Numbers
@@ -98,7 +99,7 @@ def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
         raise ArgumentTypeError(f"{name}: expected a Frame, got {type(frame).__name__}")
     if frame.parent_tree is not tree:
         raise_foreign_element(tree, frame, f"{name}: expected a frame")
-    return frame.index
+    return frame._index
 
 
 def body_node_index(tree: MultibodyTree, body: object) -> int:
@@ -107,7 +108,7 @@ def body_node_index(tree: MultibodyTree, body: object) -> int:
         raise ArgumentTypeError(f"body: expected a RigidBody, got {type(body).__name__}")
     if body.parent_tree is not tree:
         raise_foreign_element(tree, body, "body: expected a body")
-    return body.node_index
+    return body._node_index
 
 
 def forces_of(
@@ -146,7 +147,7 @@ def check_forces(tree: MultibodyTree, forces: object, name: str, batch_shape: tu
 def check_with_respect_to(value: object) -> bool:
     """Return whether a Jacobian is taken with respect to qdot, not v."""
     if not isinstance(value, str) or value not in ("v", "qdot"):
-        raise ArgumentValueError(f"with_respect_to: expected 'v' or 'qdot', got {value!r}")
+        raise ArgumentValueError(f"with_respect_to: expected 'v' or 'qdot', got {quote(value)}")
     return value == "qdot"
 
 

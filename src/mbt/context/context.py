@@ -17,7 +17,7 @@ from mbt.context.validation import (
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_float
 from mbt.tree.parameters import as_declared_vector
-from mbt.tree.pickling import FORMAT, check_format, follow_copies
+from mbt.tree.pickling import FORMAT, check_format, follow_copies, reporting_damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -305,13 +305,10 @@ def restore_context(
         When it is of another format, truncated, or is kept by an element of its own tree.
     """
     check_format(format_, "Context")
-    if not tree.is_finalized:
-        raise ArgumentValueError(
-            "unpickling a Context: its tree is not complete yet. An element cannot keep a Context of its own "
-            "tree in a pickle: leave it out with __getstate__."
-        )
-    try:
-        context = context_type._of_state(tree, state)
-    except (KeyError, TypeError) as error:
-        raise ArgumentValueError(f"unpickling a Context: it is truncated: {error!r}") from error
-    return context
+    with reporting_damage("Context"):
+        if not tree.is_finalized:
+            raise ArgumentValueError(
+                "unpickling a Context: its tree is not complete yet. An element cannot keep a Context of its "
+                "own tree in a pickle: leave it out with __getstate__."
+            )
+        return context_type._of_state(tree, state)

@@ -13,11 +13,12 @@ from mbt.errors import (
     ContextMismatchError,
     ElementIndexError,
     ShapeError,
+    quote,
 )
-from mbt.math.arrays import FloatArray, as_float_array
+from mbt.math.arrays import FloatArray, as_float_array, check_leading_axes
 from mbt.tree import MultibodyTree
 from mbt.tree.context_access import Forces
-from mbt.tree.pickling import FORMAT, check_format, follow_copies
+from mbt.tree.pickling import FORMAT, check_format, follow_copies, reporting_damage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -353,10 +354,11 @@ def restore_forces(
 ) -> MultibodyForces:
     """Return pickled forces."""
     check_format(format_, "MultibodyForces")
-    forces = forces_type(tree, generalized_forces.shape[:-1])
-    forces.body_forces = body_forces
-    forces.generalized_forces = generalized_forces
-    return forces
+    with reporting_damage("MultibodyForces"):
+        forces = forces_type(tree, generalized_forces.shape[:-1])
+        forces.body_forces = body_forces
+        forces.generalized_forces = generalized_forces
+        return forces
 
 
 def as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -365,11 +367,13 @@ def as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
         isinstance(batch_shape, np.ndarray) and batch_shape.ndim == 1
     )
     axes = tuple(batch_shape) if is_sequence else (batch_shape,)  # type: ignore[arg-type]
-    return tuple(_as_extent(axis, batch_shape) for axis in axes)
+    shape = tuple(_as_extent(axis, batch_shape) for axis in axes)
+    check_leading_axes(shape, "batch_shape")
+    return shape
 
 
 def _as_extent(axis: Any, batch_shape: object) -> int:
-    got = repr(batch_shape)[:60]
+    got = quote(batch_shape)
     try:
         extent = operator.index(axis)
     except TypeError:

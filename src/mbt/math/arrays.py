@@ -17,11 +17,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, ShapeError, shape_error
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ElementIndexError,
+    ShapeError,
+    quote,
+    shape_error,
+)
 
 __all__ = [
+    "MAX_AXES",
     "FloatArray",
     "Shape",
+    "as_bool",
     "as_broadcast_arrays",
     "as_finite",
     "as_finite_array",
@@ -32,6 +41,8 @@ __all__ = [
     "as_nonnegative_array",
     "as_positive",
     "check_apart",
+    "check_leading_axes",
+    "check_nesting",
     "check_out",
     "describe_type",
     "has_shape",
@@ -43,6 +54,12 @@ Shape = tuple[int | EllipsisType | None, ...]
 
 # Columns of one array interleave without meeting. To find out takes few steps; what takes more is refused.
 _OVERLAP_WORK: Any = 1000
+
+#: Axes that NumPy broadcasts. Since version 2 arrays may have more, but not all of its functions take them.
+MAX_AXES = 32
+
+# Of them, those that results have behind the leading axes, derivatives included.
+_MAX_CORE_AXES = 4
 
 # Booleans, signed and unsigned integers, floats: what converts to float64 without losing a component.
 _REAL_KINDS = "biuf"
@@ -97,6 +114,8 @@ def as_broadcast_arrays(**values: object) -> tuple[FloatArray, ...]:
 
 def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
     """Return arrays, given by name, in the shape to which they broadcast; of any scalar."""
+    for name, array in arrays.items():
+        check_leading_axes(array.shape, name)
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
         return tuple(np.broadcast_to(array, shape) for array in arrays.values())
@@ -188,6 +207,19 @@ def _memories(out: Any) -> tuple[npt.NDArray[Any], ...]:
     return () if out is None else (out,) if isinstance(out, np.ndarray) else (out.value, out.derivatives)
 
 
+def as_bool(value: object, name: str) -> bool:
+    """Return an option that is True or False.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it is anything else: "no" would be true.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")
+    return bool(value)
+
+
 def as_index(value: object, name: str, count: int, kind: str) -> int:
     """Return `value` as an index in ``range(count)``.
 
@@ -212,7 +244,7 @@ def as_index(value: object, name: str, count: int, kind: str) -> int:
     if type(value) is int and 0 <= value < count:
         return value
     if isinstance(value, (bool, np.bool_)):
-        raise ArgumentTypeError(f"{name}: expected the index of a {kind}, got {value!r}")
+        raise ArgumentTypeError(f"{name}: expected the index of a {kind}, got {quote(value)}")
     try:
         index = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -225,6 +257,46 @@ def as_index(value: object, name: str, count: int, kind: str) -> int:
     return index
 
 
+def check_leading_axes(shape: tuple[int, ...], name: str) -> None:
+    """Check that there are so few leading axes that any result with them is an array.
+
+    Raises
+    ------
+    ShapeError
+        When there are too many.
+    """
+    most = MAX_AXES - _MAX_CORE_AXES
+    if len(shape) > most:
+        raise ShapeError(
+            f"{name}: expected at most {most} leading axes, got {len(shape)}: NumPy broadcasts "
+            f"{MAX_AXES} axes, and results have further ones"
+        )
+
+
+def check_nesting(depth: int, name: str) -> None:
+    """Check that lists in lists are no deeper than an array.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When they are, as those that contain themselves.
+    """
+    if depth > MAX_AXES:
+        raise ArgumentTypeError(
+            f"{name}: expected numbers in lists at most {MAX_AXES} deep, got deeper ones, or a list that "
+            "contains itself"
+        )
+
+
+def _check_first_entries(value: object, name: str) -> None:
+    """Refuse at once what NumPy would follow without end: a list that contains itself."""
+    depth = 0
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+        depth += 1
+        check_nesting(depth, name)
+
+
 def _as_real_array(value: object, name: str) -> FloatArray:
     if type(value) is np.ndarray and value.dtype == np.float64:
         array = value
@@ -234,6 +306,7 @@ def _as_real_array(value: object, name: str) -> FloatArray:
         raise ArgumentTypeError(
             f"{name}: expected real numbers, got a masked array, whose mask would be lost"
         )
+    _check_first_entries(value, name)
     try:
         array = np.asarray(value)
     except ArgumentTypeError as error:
@@ -283,8 +356,21 @@ def is_foreign(value: object) -> bool:
     """Return whether there is a number of another scalar in an array-like: with derivatives, or a symbol."""
     if value is None or type(value) in (float, int):
         return False
-    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
-        return any(map(is_foreign, value if not isinstance(value, np.ndarray) else value.flat))
+    pending, seen = [value], set()
+    while pending:
+        entry = pending.pop()
+        if not isinstance(entry, (list, tuple)) and not (
+            isinstance(entry, np.ndarray) and entry.dtype == object
+        ):
+            if _is_foreign_scalar(entry):
+                return True
+        elif id(entry) not in seen:
+            seen.add(id(entry))
+            pending.extend(entry.flat if isinstance(entry, np.ndarray) else entry)
+    return False
+
+
+def _is_foreign_scalar(value: object) -> bool:
     # Not numbers.Number: fractions and the numbers of SymPy and mpmath are of other scalars.
     if isinstance(value, (int, float, complex, np.ndarray, np.generic, str, bytes)):
         return False
@@ -313,14 +399,16 @@ def describe_type(value: object) -> str:
         culprit = _first_non_number(value)
         return type(value).__name__ + (f" with the entry {culprit}" if culprit else "")
     return (
-        f"{type(value).__name__} {value!r:.40}" if isinstance(value, (str, bytes)) else type(value).__name__
+        f"{type(value).__name__} {quote(value, 40)}"
+        if isinstance(value, (str, bytes))
+        else type(value).__name__
     )
 
 
 def _first_non_number(values: Any) -> str:
     for entry in values:
         if not isinstance(entry, (int, float, np.ndarray, np.generic, list, tuple)):
-            return f"{entry!r:.40}"
+            return quote(entry, 40)
     return ""
 
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
-from mbt.math.arrays import FloatArray, as_broadcast_arrays, as_finite_array, as_float, as_float_array
+from mbt.errors import ArgumentValueError, shape_error
+from mbt.math.arrays import (
+    FloatArray,
+    as_bool,
+    as_broadcast_arrays,
+    as_finite_array,
+    as_float,
+    as_float_array,
+)
 from mbt.math.poses import normalize_axis
 
 __all__ = ["PiecewiseConstantCurvatureTrajectory"]
@@ -87,9 +94,7 @@ class PiecewiseConstantCurvatureTrajectory:
         # R_FA of the path frame A, by columns.
         self._R = np.column_stack([x, np.cross(z, x), z])
         self._p = as_finite_array(initial_position, "initial_position", (3,))
-        if not isinstance(is_periodic, (bool, np.bool_)):
-            raise ArgumentTypeError(f"is_periodic: expected a bool, got {type(is_periodic).__name__}")
-        self._is_periodic = bool(is_periodic)
+        self._is_periodic = as_bool(is_periodic, "is_periodic")
         self._pieces = self._make_pieces()
         self._freeze()
         if self._is_periodic and not self.is_nearly_periodic(_CLOSURE_TOLERANCE):
@@ -102,6 +107,11 @@ class PiecewiseConstantCurvatureTrajectory:
     def __setstate__(self, state: dict[str, object]) -> None:
         """Come back from a pickle, read-only as before."""
         self.__dict__.update(state)
+        self._breaks = as_float_array(self._breaks, "breaks", (None,))
+        self._turning_rates = as_float_array(self._turning_rates, "turning_rates", (self._breaks.size - 1,))
+        self._R, self._p = as_float_array(self._R, "R", (3, 3)), as_float_array(self._p, "p", (3,))
+        self._is_periodic = bool(self._is_periodic)
+        self._pieces = self._make_pieces()
         self._freeze()
 
     def _freeze(self) -> None:

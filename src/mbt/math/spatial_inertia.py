@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, InvalidInertiaError
-from mbt.math.arrays import FloatArray
+from mbt.math.arrays import FloatArray, as_bool
 from mbt.math.inertia_arguments import as_float, as_float_array
 from mbt.math.poses import as_rotation, skew
 from mbt.math.spatial_inertia_shapes import SpatialInertiaShapes
@@ -74,7 +74,7 @@ class SpatialInertia(SpatialInertiaShapes):
         com = as_float_array(p_PScm_E, "p_PScm_E", (3,)).copy()
         unit_inertia = G_SP_E if isinstance(G_SP_E, UnitInertia) else UnitInertia.from_matrix(G_SP_E)
         self._set(m, com, unit_inertia, _NONE)
-        if not skip_validity_check:
+        if not as_bool(skip_validity_check, "skip_validity_check"):
             self._check_physically_valid()
 
     def _set(self, mass: float, com: FloatArray, G_SP_E: UnitInertia, J_E: FloatArray) -> None:
@@ -142,7 +142,7 @@ class SpatialInertia(SpatialInertiaShapes):
         if m == 0.0:
             J_E = UnitInertia.from_matrix(I, "I_SScm_E").components
             inertia = cls._of_parts(m, p, UnitInertia.point_mass(p), J_E)
-            if not skip_validity_check:
+            if not as_bool(skip_validity_check, "skip_validity_check"):
                 inertia._check_physically_valid()
             return inertia
         with np.errstate(over="ignore", invalid="ignore"):

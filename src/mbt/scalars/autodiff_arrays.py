@@ -189,11 +189,11 @@ class AutoDiffArrays(ScalarArrays):
         return wrap(*engine.evaluate(context, quantity, index, value, derivatives))
 
 
-def _autodiff_of(value: Any, name: str) -> AutoDiffArray:
+def _autodiff_of(value: Any, name: str, depth: int = 0) -> AutoDiffArray:
     if isinstance(value, AutoDiffArray):
         return value
-    if _has_derivatives(value):
-        entries = [_autodiff_of(entry, name) for entry in value]
+    if _has_derivatives(value, name, depth):
+        entries = [_autodiff_of(entry, name, depth + 1) for entry in value]
         if any(entry.shape != entries[0].shape for entry in entries):
             raise ArgumentTypeError(f"{name}: expected a regular array, got ragged lists")
         return np.stack(entries)  # type: ignore[return-value]
@@ -201,7 +201,10 @@ def _autodiff_of(value: Any, name: str) -> AutoDiffArray:
     return wrap(array, np.zeros((*array.shape, 0)))
 
 
-def _has_derivatives(value: Any) -> bool:
+def _has_derivatives(value: Any, name: str, depth: int) -> bool:
+    arrays.check_nesting(depth, name)
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
-        return any(isinstance(entry, AutoDiffArray) or _has_derivatives(entry) for entry in value)
+        return any(
+            isinstance(entry, AutoDiffArray) or _has_derivatives(entry, name, depth + 1) for entry in value
+        )
     return False

@@ -10,7 +10,7 @@ from mbt._core.context import ContextCore, SampleVectors
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces, as_batch_shape
 from mbt.context.user_forces import differentiate_user_forces
-from mbt.errors import ArgumentValueError, ShapeError, SingularityError
+from mbt.errors import ArgumentValueError, ShapeError, SingularityError, quote
 from mbt.scalars.batch_arrays import BatchArrays
 from mbt.scalars.batch_methods import BatchMethods
 from mbt.scalars.context import ScalarContext
@@ -236,7 +236,7 @@ def make_batch_context(tree: MultibodyTree, batch_shape: Any) -> Context:
         return Context(tree)
     if tree.scalar_type.name != "double":
         raise ShapeError(
-            f"batch_shape: expected (), got {shape}: a tree of {tree.scalar_type.name!r} computes one state "
-            "at a time"
+            f"batch_shape: expected (), got {shape}: a tree of {quote(tree.scalar_type.name)} "
+            "computes one state at a time"
         )
     return BatchContext(tree, shape)

@@ -12,7 +12,7 @@ from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
 from mbt.context.context import Context
 from mbt.context.user_forces import differentiate_user_forces
-from mbt.errors import ArgumentValueError, ShapeError
+from mbt.errors import ArgumentValueError, ShapeError, shape_error
 from mbt.math.leading_axes import entry_of
 from mbt.scalars.arrays import AutoDiffArrays, ScalarArrays
 from mbt.scalars.forces import ScalarForces
@@ -405,9 +405,13 @@ class ScalarContext(Context):
 
     def _set_state(self, state: dict[str, Any]) -> None:
         super()._set_state({**state, "time": 0.0})
-        for name, value in state["scalars"].items():
+        numbers, scalars = self._scalars, state["scalars"]
+        for name in ("q", "v", "_actuation", "_parameters", "_time"):
             own = name if name.startswith("_") else "_" + name
-            setattr(self, own, value if name == "_time" else self._scalars.frozen(value.copy()))
+            value, present = scalars[name], getattr(self, own)
+            if np.shape(value) != np.shape(present):
+                raise shape_error(name.lstrip("_"), np.shape(present), np.shape(value))
+            setattr(self, own, value if name == "_time" else numbers.frozen(value.copy()))
         self._stale = {"q", "v", "parameters"}
         self._cached = {}
         self._has_actuation = bool(self._actuation.shape[-1])

@@ -264,11 +264,11 @@ class ScalarDynamics(ScalarKinematics):
         """Return the force on the child of a joint at Jc, in Jc."""
         frame = joint.frame_on_child
         mobilizer = joint.mobilizer
-        node = mobilizer.outboard_body.node_index
+        node = mobilizer.outboard_body._node_index
         torque, force = cut(F_BMo_W[..., node, :], 3)
-        p_JcMo = self._p_WoFo(c, mobilizer.outboard_frame.index) - self._p_WoFo(c, frame.index)
-        F_Jc = self._express(c, frame.index, join([torque + np.cross(p_JcMo, force), force]))
-        return F_Jc if frame.body.node_index == node else -F_Jc
+        p_JcMo = self._p_WoFo(c, mobilizer.outboard_frame._index) - self._p_WoFo(c, frame._index)
+        F_Jc = self._express(c, frame._index, join([torque + np.cross(p_JcMo, force), force]))
+        return F_Jc if frame.body._node_index == node else -F_Jc
 
     # One force element, for the methods of elements.
 

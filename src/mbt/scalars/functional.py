@@ -9,6 +9,7 @@ import numpy as np
 
 from mbt.context.checks import frame_index
 from mbt.errors import ShapeError, SingularityError
+from mbt.math.arrays import check_leading_axes
 from mbt.scalars.methods import ScalarMethods
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def _calc_each(
         sizes += [(name, x, tree.num_velocities) for name, x in {"v": v, **third}.items()]
     operands = {name: numbers.as_float_array(x, name, (..., size)) for name, x, size in sizes}
     leads = {name: x.shape[:-1] for name, x in operands.items()}
+    for name, axes in leads.items():
+        check_leading_axes(axes, name)
     try:
         lead = np.broadcast_shapes(*leads.values())
     except ValueError:

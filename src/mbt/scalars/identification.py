@@ -6,7 +6,8 @@ from typing import Any
 
 from mbt._core.context import ContextCore
 from mbt._core.variants import Quantity
-from mbt.errors import ArgumentTypeError
+from mbt.errors import ArgumentTypeError, quote
+from mbt.math.arrays import as_bool
 from mbt.math.leading_axes import cut
 from mbt.scalars.batch_inertia import check_inertial_parameters
 from mbt.scalars.mass import ScalarMass
@@ -49,7 +50,11 @@ class ScalarIdentification(ScalarMass):
         bodies = self.tree._moving_bodies()
         array = numbers.as_float_array(pi, "pi", (10 * len(bodies),))
         if c.batch_shape:
-            check_inertial_parameters(array, [body._label for body in bodies], not skip_validity_check)
+            check_inertial_parameters(
+                array,
+                [body._label for body in bodies],
+                not as_bool(skip_validity_check, "skip_validity_check"),
+            )
         values = numbers.values(array)
         if values is not None:
             # Refuses what trees of doubles refuse.
@@ -74,8 +79,8 @@ class ScalarIdentification(ScalarMass):
         tree = self.tree.clone_to_scalar("double")
         if self._numbers.values(c.q) is None:
             raise ArgumentTypeError(
-                f"context: base parameters follow from a rank, unknown to {self.tree.scalar_type.name!r}: "
-                "use a Context of clone_to_scalar('double')"
+                f"context: base parameters follow from a rank, unknown to "
+                f"{quote(self.tree.scalar_type.name)}: use a Context of clone_to_scalar('double')"
             )
         own = tree.create_default_context()
         state = {**own._get_state(), **ContextCore._get_state(c), "applied_forces": None}

@@ -48,7 +48,7 @@ class ScalarKinematics:
         return frame_index(self.tree, frame, name)
 
     def _node_of(self, frame: int) -> int:
-        return self.tree.frames[frame].body.node_index
+        return self.tree.frames[frame].body._node_index
 
     def _points(self, c: Any, value: object, name: str) -> Any:
         return as_points(value, name, self._numbers, c.batch_shape)

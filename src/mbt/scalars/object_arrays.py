@@ -13,9 +13,9 @@ from mbt._core.model import CompiledModel
 from mbt._core.object_engine import ObjectEngine
 from mbt._core.variants import Quantity
 from mbt.autodiff.array import AutoDiffArray
-from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, shape_error
 from mbt.math import arrays
-from mbt.math.arrays import FloatArray, Shape
+from mbt.math.arrays import FloatArray, Shape, check_nesting
 from mbt.math.read_only import ReadOnlyArray
 from mbt.scalars.scalar_arrays import ScalarArrays
 from mbt.symbolic import ScalarType
@@ -87,8 +87,9 @@ class ObjectArrays(ScalarArrays):
     def _entries(self, value: Any) -> list[Any] | None:
         return None if self.scalar_type.entries is None else self.scalar_type.entries(value)
 
-    def _collect(self, value: Any, name: str, entries: list[Any]) -> tuple[int, ...]:
+    def _collect(self, value: Any, name: str, entries: list[Any], depth: int = 0) -> tuple[int, ...]:
         """Append the entries of nested sequences, and return the shape."""
+        check_nesting(depth, name)
         try:
             own = self._entries(value)
         except ArgumentTypeError as error:
@@ -99,13 +100,13 @@ class ObjectArrays(ScalarArrays):
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value.item()
         if isinstance(value, (list, tuple, np.ndarray)):
-            shapes = [self._collect(entry, name, entries) for entry in value]
+            shapes = [self._collect(entry, name, entries, depth + 1) for entry in value]
             if any(shape != shapes[0] for shape in shapes):
                 raise ArgumentTypeError(f"{name}: expected a regular array, got ragged lists")
             return (len(shapes), *(shapes[0] if shapes else ()))
         if value is None or isinstance(value, (str, bytes, dict, set, AutoDiffArray)):
             raise ArgumentTypeError(
-                f"{name}: expected objects of the scalar {self.scalar_type.name!r}, "
+                f"{name}: expected objects of the scalar {quote(self.scalar_type.name)}, "
                 f"got {type(value).__name__}"
             )
         entries.append(self.scalar(value))

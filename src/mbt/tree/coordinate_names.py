@@ -13,9 +13,10 @@ from mbt.errors import (
     ArgumentValueError,
     ForeignElementError,
     ShapeError,
+    quote,
     unknown_name_error,
 )
-from mbt.math.arrays import FloatArray
+from mbt.math.arrays import FloatArray, as_bool
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import default_model_instance
@@ -250,14 +251,15 @@ class NamedCoordinates(InstanceState):
             if instance is None or mobilizer.model_instance == instance:
                 name = self._prefix(mobilizer, instance, add_prefix) + mobilizer.name
                 words = getattr(mobilizer, suffixes)
-                if len(words) == 1 and not always_add_suffix:
+                if len(words) == 1 and not as_bool(always_add_suffix, "always_add_suffix"):
                     names.append(name)
                 else:
                     names += [f"{name}_{word}" for word in words]
         return names
 
     def _prefix(self, element: MultibodyElement, instance: int | None, add_prefix: bool | None) -> str:
-        wanted = instance is None if add_prefix is None else add_prefix
+        name = "add_model_instance_prefix"
+        wanted = instance is None if add_prefix is None else as_bool(add_prefix, name)
         if not wanted or element.model_instance <= default_model_instance():
             return ""
         return f"{self.get_model_instance_name(element.model_instance)}_"
@@ -288,7 +290,7 @@ class NamedCoordinates(InstanceState):
             mobilizer = find(key)
             if mobilizer in given:
                 raise ArgumentValueError(
-                    f"{method}: {given[mobilizer]!r} and {key!r} are the same: {_label(mobilizer)}"
+                    f"{method}: {quote(given[mobilizer])} and {quote(key)} are the same: {_label(mobilizer)}"
                 )
             given[mobilizer] = key
             indices = mobilizer._position_range() if is_position else mobilizer._velocity_range()
@@ -334,13 +336,13 @@ class NamedCoordinates(InstanceState):
                     raise ForeignElementError(f"{method}: {key._label} does not belong to this tree")
                 return by_element[key]
             if not isinstance(key, str):
-                raise ArgumentTypeError(f"{method}: expected names of joints as keys, got {key!r}")
+                raise ArgumentTypeError(f"{method}: expected names of joints as keys, got {quote(key)}")
             found = [by_key[key]] if key in by_key else by_name.get(key, [])
             if not found:
                 raise unknown_name_error("joint", key, by_key)
             if len(found) > 1:
-                names = " or ".join(repr(keys.get(m, m.scoped_name)) for m in found)
-                raise ArgumentValueError(f"{method}: several joints are named {key!r}: write {names}")
+                names = " or ".join(quote(keys.get(m, m.scoped_name)) for m in found)
+                raise ArgumentValueError(f"{method}: several joints are named {quote(key)}: write {names}")
             return found[0]
 
         return find
@@ -350,7 +352,7 @@ def as_shape(value: object, name: str) -> tuple[int, ...]:
     """Return leading axes as a tuple: of one number, or a sequence of them."""
     entries = value if isinstance(value, (tuple, list)) else (value,)
     if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0 for n in entries):
-        raise ArgumentTypeError(f"{name}: expected a tuple of ints >= 0, got {value!r}")
+        raise ArgumentTypeError(f"{name}: expected a tuple of ints >= 0, got {quote(value)}")
     return tuple(int(n) for n in entries)
 
 
@@ -360,7 +362,9 @@ def as_generator(value: object) -> np.random.Generator:
         return value
     if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0):
         return np.random.default_rng(value)
-    raise ArgumentTypeError(f"rng: expected a numpy.random.Generator, or an int >= 0 as seed, got {value!r}")
+    raise ArgumentTypeError(
+        f"rng: expected a numpy.random.Generator, or an int >= 0 as seed, got {quote(value)}"
+    )
 
 
 def _distinct_names(elements: Sequence[MultibodyElement]) -> list[str]:

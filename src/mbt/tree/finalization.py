@@ -75,8 +75,12 @@ class FinalizationPlan:
         return q
 
     def carry_out(self, elements: ElementRegistry) -> None:
-        """Tell each element its place. Nothing here can fail."""
+        """Give the tree its new elements, and tell each element its place. Nothing here can fail."""
         elements.adopt(self.ephemeral_joints, self.new_mobilizers)
+        self.place(elements)
+
+    def place(self, elements: ElementRegistry) -> None:
+        """Tell each element its place."""
         bodies = elements.bodies.as_tuple()
         for b, body in enumerate(self.forest.body):
             bodies[body]._place(b)
@@ -178,8 +182,8 @@ def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, Any]:
         "parent_node": _ints(plan.forest.parent),
         "mobilizer_type": _ints([MobilizerType.WELD, *(m._type for m in mobilizers)]),
         "mobilizer_reversed": _ints([0, *(m.is_reversed for m in mobilizers)]),
-        "inboard_frame": _ints([0, *(m.inboard_frame.index for m in mobilizers)]),
-        "outboard_frame": _ints([0, *(m.outboard_frame.index for m in mobilizers)]),
+        "inboard_frame": _ints([0, *(m.inboard_frame._index for m in mobilizers)]),
+        "outboard_frame": _ints([0, *(m.outboard_frame._index for m in mobilizers)]),
         "q_start": _ints(plan.q_start),
         "v_start": _ints(plan.v_start),
         "mobilizer_constants": constants,
@@ -195,14 +199,14 @@ def _frame_arrays(
     frame_X_PF = np.tile(np.eye(4), (len(elements.frames), 1, 1))
     for i, frame in enumerate(elements.frames):
         if isinstance(frame, FixedOffsetFrame):
-            frame_parent[i] = frame.parent_frame.index
+            frame_parent[i] = frame.parent_frame._index
             frame_X_PF[i] = frame._X_PF
         elif frame._is_user_defined:
-            frame_parent[i] = frame.body.body_frame.index
+            frame_parent[i] = frame.body.body_frame._index
             frame_X_PF[i] = frame._calc_user_pose(parameters)
     return {
         "frame_parent": _ints(frame_parent),
-        "frame_node": _ints([forest.node_of_body[frame.body.index] for frame in elements.frames]),
+        "frame_node": _ints([forest.node_of_body[frame.body._index] for frame in elements.frames]),
         "frame_X_PF": frame_X_PF,
     }
 

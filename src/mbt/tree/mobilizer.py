@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mbt._core import tree_mobilizers
 from mbt._core.mobilizers import MobilizerType
-from mbt.errors import ArgumentTypeError, TopologyError
+from mbt.errors import ArgumentTypeError, TopologyError, quote
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context
 from mbt.tree.coordinates import CoordinateOwner
@@ -394,7 +394,7 @@ class Mobilizer(CoordinateOwner):
     def _checked_node(self, context: ContextCore) -> int:
         """Return the row of the outboard body, after a check that the Context is one of this tree."""
         check_context(self, context)
-        return self.outboard_body.node_index
+        return self.outboard_body._node_index
 
     def _calc_declared_pose(self, q: FloatArray) -> FloatArray:
         """Return the pose of M in F as declared, in the tree or not."""
@@ -411,4 +411,6 @@ class Mobilizer(CoordinateOwner):
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
         reversed_ = " reversed" if self._is_reversed else ""
-        return f" inboard={self.inboard_frame.name!r} outboard={self.outboard_frame.name!r}{reversed_}"
+        return (
+            f" inboard={quote(self.inboard_frame.name)} outboard={quote(self.outboard_frame.name)}{reversed_}"
+        )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, quote
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
@@ -26,6 +26,7 @@ from mbt.tree.hooks import call_hook
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
+from mbt.tree.pickle_checks import check_elements, check_structure, reporting_damage
 from mbt.tree.references import elements_among, slots_of
 from mbt.tree.registry import ElementRegistry
 
@@ -42,6 +43,7 @@ __all__ = [
     "follow_copies",
     "reduce_element",
     "reduce_tree",
+    "reporting_damage",
     "set_tree_state",
 ]
 
@@ -51,6 +53,9 @@ FORMAT = 2
 
 # Attribute of a tree whose elements have nothing yet.
 _BLANK = "_is_blank"
+
+# Attributes of a tree that are not in its pickle.
+_OWN = ("_elements", "_tangent")
 
 # The collections of a registry, and what is in them.
 _COLLECTIONS: dict[str, type[MultibodyElement]] = {
@@ -77,7 +82,7 @@ def check_format(format_: object, what: str) -> None:
     if format_ != FORMAT:
         raise ArgumentValueError(
             f"unpickling a {what}: this version of mbt reads format {FORMAT}, and this is of format "
-            f"{format_!r}. Load it with the version of mbt that wrote it, or build the model again."
+            f"{quote(format_)}. Load it with the version of mbt that wrote it, or build the model again."
         )
 
 
@@ -88,12 +93,11 @@ def reduce_tree(tree: MultibodyTree) -> tuple[Any, ...]:
     """Return what `pickle` makes a tree from."""
     collections = _collections_of(tree)
     frozen: dict[int, _FrozenArray] = {}
-    own = ("_elements", "_tangent")
     registry = (*_COLLECTIONS, "_tree")
     state = {
         "elements": {name: [_state_of(e, frozen) for e in c] for name, c in collections.items()},
         "registry": {k: _packed(v, frozen) for k, v in vars(tree._elements).items() if k not in registry},
-        "tree": {k: _packed(v, frozen) for k, v in vars(tree).items() if k not in own},
+        "tree": {k: _packed(v, frozen) for k, v in vars(tree).items() if k not in _OWN},
     }
     classes = {name: [type(e) for e in c] for name, c in collections.items()}
     return new_tree, (FORMAT, type(tree), classes), state
@@ -130,7 +134,21 @@ def new_tree(
 
 
 def set_tree_state(tree: MultibodyTree, state: object) -> None:
-    """Give a new tree and its elements what they had."""
+    """Give a new tree and its elements what they had, which is not to be trusted.
+
+    Raises
+    ------
+    ArgumentValueError
+        When it is truncated or damaged.
+    """
+    _set_element_states(tree, state)
+    with reporting_damage("MultibodyTree"):
+        check_elements(tree)
+        _set_structure(tree, state)
+        check_structure(tree)
+
+
+def _set_element_states(tree: MultibodyTree, state: object) -> None:
     if not vars(tree).pop(_BLANK, False):
         raise ArgumentValueError("__setstate__ is for pickle: this tree has its state already.")
     _check_keys(state, ("elements", "registry", "tree"))
@@ -148,13 +166,19 @@ def set_tree_state(tree: MultibodyTree, state: object) -> None:
     for name, collection in collections.items():
         for element, element_state in zip(collection, state["elements"][name], strict=True):
             _set_state(element, element_state)
+
+
+def _set_structure(tree: MultibodyTree, state: Any) -> None:
+    collections = _collections_of(tree)
     # Only now does every element have a name: that of a body frame is its body's.
     for collection in collections.values():
         elements, collection._elements = collection._elements, []
         for element in elements:
             collection.append(element)
-    vars(tree._elements).update(state["registry"])
-    vars(tree).update(state["tree"])
+    tree._elements.graph, tree._elements.connections = (
+        state["registry"][k] for k in ("graph", "connections")
+    )
+    vars(tree).update({k: v for k, v in state["tree"].items() if k not in _OWN})
 
 
 def deepcopy_tree(tree: MultibodyTree, memo: dict[Any, Any]) -> MultibodyTree:
@@ -180,7 +204,9 @@ def copy_tree(
     twin = new_tree(format_, tree_type, classes)
     # What refers to the tree, or to an element of it, then refers to the copy.
     memo[id(tree)] = twin
-    set_tree_state(twin, copy.deepcopy(state, memo))
+    state = copy.deepcopy(state, memo)
+    _set_element_states(twin, state)
+    _set_structure(twin, state)
     if tree_type is not type(tree):
         vars(twin).pop("_scalar_type", None)
     vars(twin).update(attributes)
@@ -321,7 +347,11 @@ def _set_state(element: MultibodyElement, state: Any) -> None:
     if set_state is not None:
         set_state(state)
         return
-    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    if not all(part is None or isinstance(part, dict) for part in (attributes, slots)):
+        raise ArgumentValueError(
+            f"unpickling a {type(element).__name__}: it is damaged: it has no attributes"
+        )
     vars(element).update(attributes or {})
     for name, value in (slots or {}).items():
         setattr(element, name, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, quote
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.topology import JointGraph
 from mbt.tree.actuator import JointActuator
@@ -106,7 +106,7 @@ class ElementRegistry:
         self.check_is_owned(mobilizer.outboard_frame, type(mobilizer).__name__)
         name = self._checked_name(mobilizer, self.mobilizers)
         inboard, outboard = mobilizer.inboard_body.index, mobilizer.outboard_body.index
-        label = f"{mobilizer.kind} {self._scoped(name, mobilizer.model_instance)!r}"
+        label = f"{mobilizer.kind} {quote(self._scoped(name, mobilizer.model_instance))}"
         self.graph.add_edge(label, inboard, outboard, is_reversible=False)
         mobilizer._name = name
         self.connections.append(mobilizer)
@@ -122,7 +122,7 @@ class ElementRegistry:
         for frame in new_frames:
             self._check_frame(frame)
             self._checked_name(frame, self.frames, needed_by=joint)
-        label = f"{joint.kind} {self._scoped(joint.name, joint.model_instance)!r}"
+        label = f"{joint.kind} {quote(self._scoped(joint.name, joint.model_instance))}"
         self.graph.add_edge(label, joint.parent_body.index, joint.child_body.index)
         self.connections.append(joint)
         for frame in new_frames:
@@ -152,7 +152,7 @@ class ElementRegistry:
             return
         self._check_instance_name_is_free(name, "rename_model_instance")
         self.model_instances.rename(instance, name)
-        self.graph = self._make_graph()
+        self.graph = self.make_graph()
 
     def adopt(self, joints: Sequence[Joint], mobilizers: Sequence[Mobilizer]) -> None:
         """Own the joints and mobilizers that ``finalize()`` made."""
@@ -205,7 +205,8 @@ class ElementRegistry:
         if self.model_instances.has(name, None):
             other = self.model_instances.find(name, None, self.model_instances)
             raise ArgumentValueError(
-                f"{method}: there is a model instance named {name!r} already, {other!r}. Choose another name."
+                f"{method}: there is a model instance named {quote(name)} already, {other!r}. "
+                "Choose another name."
             )
 
     def _describe_namesake(self, element: MultibodyElement) -> str:
@@ -216,7 +217,7 @@ class ElementRegistry:
             (self.joints, "get_joint_by_name"),
         ):
             if collection._kind == element.kind and collection.has(element.name, None):
-                return f": it has a {element.kind} of that name too, tree.{method}({element.name!r})"
+                return f": it has a {element.kind} of that name too, tree.{method}({quote(element.name)})"
         return ""
 
     def _scoped(self, name: str, model_instance: int) -> str:
@@ -276,12 +277,12 @@ class ElementRegistry:
         for collection in collections:
             other = collection.get(element._name, instance)
             if other is not None:
-                where = f"model instance {self.model_instances.at(instance, 'model_instance').name!r}"
+                where = f"model instance {quote(self.model_instances.at(instance, 'model_instance').name)}"
                 who = element if needed_by is None else needed_by
                 why = "" if needed_by is None else f"{needed_by._label} needs a {element._label}, but "
                 raise ArgumentValueError(
-                    f"{who._adder}: {why}there is a {other.kind} named {element._name!r} already in {where}: "
-                    f"{other!r}. Choose another name, or another model instance."
+                    f"{who._adder}: {why}there is a {other.kind} named {quote(element._name)} already in "
+                    f"{where}: {other!r}. Choose another name, or another model instance."
                 )
         return element._name
 
@@ -289,15 +290,18 @@ class ElementRegistry:
         element._attach(self._tree, len(collection))
         collection.append(element)
 
-    def _make_graph(self) -> JointGraph:
+    def make_graph(self) -> JointGraph:
         """Return a new graph of the same bodies and connections, with their names of now."""
         graph = JointGraph()
         for body in self.bodies.as_tuple()[1:]:
             graph.add_body(body.scoped_name)
-        for e, element in enumerate(self.connections):
-            old = self.graph.edges[e]
-            label = f"{element.kind} {element.scoped_name!r}"
-            graph.add_edge(label, old.parent, old.child, is_reversible=old.is_reversible)
+        for element in self.connections:
+            label = f"{element.kind} {quote(element.scoped_name)}"
+            if isinstance(element, Joint):
+                graph.add_edge(label, element.parent_body._index, element.child_body._index)
+            else:
+                inboard, outboard = element.inboard_body._index, element.outboard_body._index
+                graph.add_edge(label, inboard, outboard, is_reversible=False)
         return graph
 
 

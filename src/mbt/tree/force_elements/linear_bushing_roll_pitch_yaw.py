@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mbt._core.force_elements import ForceElementType
-from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.math.arrays import FloatArray, as_nonnegative_array
 from mbt.math.leading_axes import cut, join, rotate, transpose
 from mbt.tree.body import RigidBody
@@ -230,7 +230,7 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
         yield self._frameC, "frameC"
 
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
-        return self._frameA.index, self._frameC.index
+        return self._frameA._index, self._frameC._index
 
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""
@@ -241,7 +241,7 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        return f" frameA={self._frameA.name!r} frameC={self._frameC.name!r}"
+        return f" frameA={quote(self._frameA.name)} frameC={quote(self._frameC.name)}"
 
 
 def _as_frame(value: object, argument: str) -> Frame:

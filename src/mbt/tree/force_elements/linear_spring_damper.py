@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mbt._core.force_elements import ForceElementType
-from mbt.errors import ArgumentValueError
+from mbt.errors import ArgumentValueError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative, as_positive
 from mbt.tree.body import RigidBody
 from mbt.tree.context_access import numbers_of
@@ -202,7 +202,7 @@ class LinearSpringDamper(CompiledForceElement):
         yield self._bodyB, "bodyB"
 
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
-        return self._bodyA.body_frame.index, self._bodyB.body_frame.index
+        return self._bodyA.body_frame._index, self._bodyB.body_frame._index
 
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""
@@ -213,4 +213,4 @@ class LinearSpringDamper(CompiledForceElement):
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        return f" bodyA={self._bodyA.name!r} bodyB={self._bodyB.name!r}"
+        return f" bodyA={quote(self._bodyA.name)} bodyB={quote(self._bodyB.name)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
@@ -48,14 +48,14 @@ class JointForceElement(CompiledForceElement):
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
         # The joint is inboard of its child, or of its parent when it is reversed.
         for body in (self._joint.child_body, self._joint.parent_body):
-            node = plan.forest.node_of_body[body.index]
+            node = plan.forest.node_of_body[body._index]
             if node > 0 and plan.mobilizer_of_node[node - 1].joint is self._joint:
                 return plan.q_start[node], plan.v_start[node]
         raise AssertionError(f"{self._joint!r} has no place")
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        return f" joint={self._joint.name!r}"
+        return f" joint={quote(self._joint.name)}"
 
 
 def check_joint(joint: object, joint_type: type[Joint] | None, what: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mbt.errors import ArgumentTypeError
-from mbt.math.arrays import FloatArray, as_finite_array
+from mbt.math.arrays import FloatArray, as_bool, as_finite_array
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements.force_element import ForceElement
@@ -98,7 +98,7 @@ class UniformGravityFieldElement(ForceElement):
             "where gravity acts by default", "Set it in a Context with set_enabled_in()."
         )
         instance = self._checked_instance(model_instance)
-        if _as_bool(is_enabled, f"{self._label}: is_enabled"):
+        if as_bool(is_enabled, f"{self._label}: is_enabled"):
             self._disabled_model_instances.discard(instance)
         else:
             self._disabled_model_instances.add(instance)
@@ -150,7 +150,7 @@ class UniformGravityFieldElement(ForceElement):
         """
         check_context(self, context)
         nodes = self._nodes_of(self._checked_instance(model_instance))
-        enabled = _as_bool(is_enabled, f"{self._label}: is_enabled")
+        enabled = as_bool(is_enabled, f"{self._label}: is_enabled")
         context._set_weightless(np.array(nodes, dtype=np.intp), not enabled)
         return self
 
@@ -222,14 +222,8 @@ class UniformGravityFieldElement(ForceElement):
         return as_model_instance(model_instance, f"{self._label}: model_instance", count)
 
     def _nodes_of(self, instance: int) -> list[int]:
-        return [body.node_index for body in self.parent_tree.bodies if body.model_instance == instance]
+        return [body._node_index for body in self.parent_tree.bodies if body.model_instance == instance]
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
         return f" g_W={self._g_W.tolist()}"
-
-
-def _as_bool(value: object, argument: str) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise ArgumentTypeError(f"{argument}: expected True or False, got {value!r}")
-    return bool(value)

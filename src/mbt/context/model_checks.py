@@ -1,0 +1,190 @@
+"""The check that the arrays of a compiled model fit together: kernels then read beyond none of them.
+
+What a tree makes of its elements does. What a damaged pickle holds, and what a subclass returns where the
+tree asks it for an index, need not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from mbt._core.force_elements import ForceElementType, count_parameters, is_on_joint
+from mbt._core.mobilizers import MobilizerType, count_positions, count_velocities, takes_constants
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, shape_error
+from mbt.math.arrays import as_float_array
+
+__all__ = ["check_model_arrays"]
+
+IntArray = npt.NDArray[np.int64]
+
+_INTEGERS = (
+    "parent_node",
+    "mobilizer_type",
+    "mobilizer_reversed",
+    "q_start",
+    "v_start",
+    "inboard_frame",
+    "outboard_frame",
+    "frame_parent",
+    "frame_node",
+    "actuator_dof",
+    "force_type",
+    "weightless",
+)
+_LISTS = ("mobilizer_constants", "force_parameters", "force_places")
+_FLOATS = (
+    "gravity",
+    "mass",
+    "p_BoBcm_B",
+    "G_BBo_B",
+    "J_BBo_B",
+    "frame_X_PF",
+    "damping",
+    "rotor_inertia",
+    "gear_ratio",
+    "default_q",
+)
+
+
+def check_model_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays of a compiled model: integers, and numbers of the shapes that follow from them.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError
+        When one is missing, or does not fit the others.
+    """
+    missing = {*_INTEGERS, *_LISTS, *_FLOATS} ^ set(arrays)
+    if missing:
+        raise ArgumentTypeError(f"compiled model: missing or unknown: {', '.join(sorted(missing))}")
+    checked: dict[str, Any] = {name: _as_integers(arrays[name], name) for name in _INTEGERS}
+    nb, nf, na = (len(checked[name]) for name in ("parent_node", "frame_parent", "actuator_dof"))
+    _check_bodies(checked, nb)
+    _check_coordinates(checked, nb)
+    _check_frames(checked, nb, nf)
+    nq, nv = int(checked["q_start"][-1]), int(checked["v_start"][-1])
+    _check_range(checked["actuator_dof"], "actuator_dof", 0, nv)
+    shapes: dict[str, tuple[int, ...]] = {
+        "gravity": (3,),
+        "mass": (nb,),
+        "p_BoBcm_B": (nb, 3),
+        "G_BBo_B": (nb, 6),
+        "J_BBo_B": (nb, 6),
+        "frame_X_PF": (nf, 4, 4),
+        "damping": (nv,),
+        "rotor_inertia": (na,),
+        "gear_ratio": (na,),
+        "default_q": (nq,),
+    }
+    for name, shape in shapes.items():
+        value = arrays[name]
+        # No bodies leave nothing that tells how many components each of them has.
+        checked[name] = (
+            np.zeros(shape) if np.size(value) == 0 == np.prod(shape) else _floats(value, name, shape)
+        )
+    checked["mobilizer_constants"] = _check_constants(
+        arrays["mobilizer_constants"], checked["mobilizer_type"]
+    )
+    places, parameters = arrays["force_places"], arrays["force_parameters"]
+    checked["force_places"] = places
+    checked["force_parameters"] = _check_force_elements(checked["force_type"], places, parameters, nf, nq, nv)
+    return checked
+
+
+def _check_bodies(arrays: dict[str, IntArray], nb: int) -> None:
+    parent = arrays["parent_node"]
+    if nb == 0 or parent[0] != -1 or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, nb)).any():
+        _refuse("parent_node", "World first, and each parent before its children")
+    for name in ("mobilizer_type", "mobilizer_reversed", "inboard_frame", "outboard_frame", "weightless"):
+        _check_size(arrays[name], name, nb)
+    for name in ("mobilizer_reversed", "weightless"):
+        _check_range(arrays[name], name, 0, 2)
+    _check_range(arrays["mobilizer_type"], "mobilizer_type", 0, len(MobilizerType))
+    if arrays["mobilizer_type"][0] != MobilizerType.WELD:
+        _refuse("mobilizer_type", "World welded to nothing")
+
+
+def _check_coordinates(arrays: dict[str, IntArray], nb: int) -> None:
+    types = arrays["mobilizer_type"]
+    for name, count_of in (("q_start", count_positions), ("v_start", count_velocities)):
+        start = arrays[name]
+        _check_size(start, name, nb + 1)
+        counts = np.array([count_of(kind) for kind in range(len(MobilizerType))])
+        if start[0] != 0 or (np.diff(start) != counts[types]).any():
+            _refuse(name, "as many coordinates of each mobilizer as its type has")
+
+
+def _check_frames(arrays: dict[str, IntArray], nb: int, nf: int) -> None:
+    parent, node = arrays["frame_parent"], arrays["frame_node"]
+    _check_size(node, "frame_node", nf)
+    _check_range(node, "frame_node", 0, nb)
+    if (parent < -1).any() or (parent >= np.arange(nf)).any():
+        _refuse("frame_parent", "each parent frame before its children")
+    fixed = parent >= 0
+    if (node[fixed] != node[parent[fixed]]).any():
+        _refuse("frame_node", "each frame on the body of its parent")
+    for name, nodes in (("inboard_frame", arrays["parent_node"]), ("outboard_frame", np.arange(nb))):
+        _check_range(arrays[name], name, 0, nf)
+        if (node[arrays[name][1:]] != nodes[1:]).any():
+            _refuse(name, "frames on the bodies that the mobilizer connects")
+
+
+def _check_constants(constants: Sequence[Any], types: IntArray) -> list[Any]:
+    _check_size(constants, "mobilizer_constants", len(types))
+    name = "mobilizer_constants"
+    checked = [_floats(np.ravel(values), name, (None,)) for values in constants]
+    if not all(map(takes_constants, types.tolist(), checked)):
+        _refuse(name, "as many constants of each mobilizer as its type has")
+    return checked
+
+
+def _check_force_elements(
+    types: IntArray, places: Sequence[tuple[int, int]], parameters: Sequence[Any], nf: int, nq: int, nv: int
+) -> list[Any]:
+    _check_range(types, "force_type", 0, len(ForceElementType))
+    _check_size(places, "force_places", len(types))
+    _check_size(parameters, "force_parameters", len(types))
+    checked = []
+    for kind, place, numbers in zip(types.tolist(), places, parameters, strict=True):
+        a, b = _as_integers(place, "force_places", 2).tolist()
+        most_a, most_b = (nq, nv) if is_on_joint(kind) else (nf, nf)
+        if not (0 <= a < most_a and 0 <= b < most_b):
+            _refuse("force_places", "coordinates and frames that exist")
+        checked.append(_floats(numbers, "force_parameters", (count_parameters(kind),)))
+    return checked
+
+
+def _as_integers(value: Any, name: str, size: int | None = None) -> IntArray:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.zeros((0, 0))
+    if array.size == 0 and array.ndim == 1:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "biu" or array.ndim != 1:
+        raise ArgumentTypeError(f"compiled model: {name}: expected integers, got {quote(value)}")
+    if size is not None:
+        _check_size(array, name, size)
+    return array.astype(np.int64)
+
+
+def _floats(value: Any, name: str, shape: tuple[int | None, ...]) -> Any:
+    return as_float_array(value, f"compiled model: {name}", shape)
+
+
+def _check_size(values: Any, name: str, size: int) -> None:
+    if len(values) != size:
+        raise shape_error(f"compiled model: {name}", (size,), (len(values),))
+
+
+def _check_range(array: IntArray, name: str, first: int, end: int) -> None:
+    if ((array < first) | (array >= end)).any():
+        _refuse(name, f"numbers from {first} to {end - 1}")
+
+
+def _refuse(name: str, wanted: str) -> NoReturn:
+    raise ArgumentValueError(f"compiled model: {name}: expected {wanted}")

@@ -1,0 +1,275 @@
+"""The checks of a tree that comes out of a pickle: its parts fit together as those of one that was built.
+
+A pickle may be damaged. Whatever it holds, the outcome is the tree it was made of, another tree that
+computes, or an error that says so; nothing that kernels, loops and indices rely on is taken from it unseen.
+The time is linear in the number of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.force_elements import count_parameters
+from mbt.errors import ArgumentValueError, MbtError, quote, shorten
+from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
+from mbt.math.spatial_inertia import SpatialInertia
+from mbt.topology import SpanningForest
+from mbt.tree.actuator import JointActuator
+from mbt.tree.body import RigidBody
+from mbt.tree.coordinates import CoordinateOwner
+from mbt.tree.element import MultibodyElement
+from mbt.tree.finalization import FinalizationPlan
+from mbt.tree.force_elements import (
+    CompiledForceElement,
+    DoorHinge,
+    DoorHingeConfig,
+    LinearBushingRollPitchYaw,
+    LinearSpringDamper,
+    UniformGravityFieldElement,
+)
+from mbt.tree.force_elements.on_joint import JointForceElement
+from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
+from mbt.tree.joint import Joint
+from mbt.tree.joints import CurvilinearJoint, CurvilinearMobilizer, ScrewJoint, ScrewMobilizer
+from mbt.tree.joints.one_axis import AxisJoint, AxisMobilizer
+from mbt.tree.joints.weld import WeldJoint, WeldMobilizer
+from mbt.tree.mobilizer import Mobilizer
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["check_elements", "check_structure", "reporting_damage"]
+
+# Whether a value may be an attribute of an element.
+Check = Callable[[Any, Any], bool]
+
+
+@contextmanager
+def reporting_damage(what: str) -> Iterator[None]:
+    """Let errors of all kinds, which values of the wrong type cause anywhere, be an `ArgumentValueError`."""
+    try:
+        yield
+    except MbtError:
+        raise
+    except KeyError as error:
+        raise ArgumentValueError(f"unpickling a {what}: it is truncated: no {quote(error.args)}") from error
+    except Exception as error:
+        message = shorten(f"{type(error).__name__}: {error}", 200)
+        raise ArgumentValueError(f"unpickling a {what}: it is damaged: {message}") from error
+
+
+def check_elements(tree: MultibodyTree) -> None:
+    """Check what each element of an unpickled tree has, apart from what classes of users add.
+
+    Raises
+    ------
+    ArgumentValueError
+        When an attribute is missing, or of no use.
+    """
+    expected: dict[type[Any], dict[str, Check]] = {}
+    for element in (*tree._elements.model_instances, *tree._elements.in_order()):
+        kind = type(element)
+        if kind not in expected:
+            expected[kind] = {k: v for base in kind.__mro__ for k, v in _ATTRIBUTES.get(base, {}).items()}
+        attributes = vars(element)
+        for name, is_valid in expected[kind].items():
+            if name not in attributes:
+                if hasattr(kind, name):
+                    continue
+                raise _damaged(f"a {kind.__name__} has no {name.lstrip('_')}")
+            if not _holds(is_valid, attributes[name], element):
+                got = quote(attributes[name])
+                raise _damaged(f"{name.lstrip('_')} of a {kind.__name__} is {got}")
+
+
+def check_structure(tree: MultibodyTree) -> None:
+    """Check how the elements of an unpickled tree are connected, and give each the place that follows.
+
+    Raises
+    ------
+    ArgumentValueError, TopologyError
+        When it is no tree, or not the one that was finalized.
+    """
+    elements = tree._elements
+    connections = elements.connections
+    if type(connections) is not list or not all(_owned(c, (Joint, Mobilizer), tree) for c in connections):
+        raise _damaged("its connections are not joints and mobilizers of it")
+    elements.graph = elements.make_graph()
+    plan: Any = tree._plan
+    if plan is None:
+        return
+    if type(plan) is not FinalizationPlan or type(plan.forest) is not SpanningForest:
+        raise _damaged("it has no plan")
+    forest = plan.forest
+    indices = (
+        forest.body,
+        forest.parent,
+        forest.edge,
+        forest.level,
+        forest.subtree_end,
+        forest.floating_bases,
+    )
+    if not all(type(i) is int for array in indices for i in array):
+        raise _damaged("indices are not integers")
+    forest.check_invariants(elements.graph)
+    mobilizers = plan.mobilizer_of_node
+    if len(mobilizers) != len(forest.body) - 1 or not all(_owned(m, Mobilizer, tree) for m in mobilizers):
+        raise _damaged("its bodies have no mobilizers")
+    for mobilizer, e in zip(mobilizers, forest.edge[1:], strict=True):
+        is_free = e >= forest.num_graph_edges
+        joint = mobilizer._joint
+        if not (
+            joint is not None and joint._is_ephemeral if is_free else connections[e] in (mobilizer, joint)
+        ):
+            raise _damaged("a body has the mobilizer of another one")
+    for start, counts in (
+        (plan.q_start, (m.num_positions for m in mobilizers)),
+        (plan.v_start, (m.num_velocities for m in mobilizers)),
+    ):
+        if start != (0, *accumulate(counts, initial=0)) or not all(type(i) is int for i in start):
+            raise _damaged("its coordinates are in no order")
+    plan.place(elements)
+
+
+def _damaged(what: str) -> ArgumentValueError:
+    return ArgumentValueError(f"unpickling a MultibodyTree: it is damaged: {what}")
+
+
+def _holds(is_valid: Check, value: Any, element: Any) -> bool:
+    try:
+        return is_valid(value, element)
+    except Exception:
+        # Of a value of the wrong type.
+        return False
+
+
+def _owned(value: object, kind: type[Any] | tuple[type[Any], ...], tree: MultibodyTree) -> bool:
+    return isinstance(value, kind) and value._tree is tree
+
+
+# What attributes may be.
+
+
+def _is(*kinds: type[Any]) -> Check:
+    return lambda value, element: type(value) in kinds
+
+
+def _instance(kind: type[Any]) -> Check:
+    return lambda value, element: isinstance(value, kind)
+
+
+def _element(kind: type[Any]) -> Check:
+    return lambda value, element: _owned(value, kind, element._tree)
+
+
+def _optional(check: Check) -> Check:
+    return lambda value, element: value is None or check(value, element)
+
+
+def _array(shape: Callable[[Any], tuple[int, ...]]) -> Check:
+    def is_valid(value: Any, element: Any) -> bool:
+        return type(value) is np.ndarray and value.dtype == np.float64 and value.shape == shape(element)
+
+    return is_valid
+
+
+def _shape(*extents: int) -> Check:
+    return _array(lambda element: extents)
+
+
+def _limits(count: Callable[[Any], int]) -> Check:
+    is_limit = _array(lambda element: (count(element),))
+
+    def is_valid(value: Any, element: Any) -> bool:
+        return type(value) is tuple and len(value) == 2 and all(is_limit(limit, element) for limit in value)
+
+    return is_valid
+
+
+def _is_instance(value: Any, element: Any) -> bool:
+    return type(value) is int and 0 <= value < len(element._tree._elements.model_instances)
+
+
+def _is_config(value: Any, element: Any) -> bool:
+    return type(value) is DoorHingeConfig and all(type(number) is float for number in vars(value).values())
+
+
+def _num_defaults(element: Any) -> tuple[int, ...]:
+    return (count_parameters(element._type),)
+
+
+_INTEGER = _is(int)
+_NUMBER = _is(float)
+
+_ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
+    MultibodyElement: {
+        "_name": lambda value, element: value is None or (type(value) is str and value != ""),
+        "_model_instance": _is_instance,
+        "_is_ephemeral": _is(bool),
+    },
+    RigidBody: {
+        "_M_BBo_B": _instance(SpatialInertia),
+        "_body_frame": lambda value, element: (
+            _owned(value, BodyFrame, element._tree) and vars(value).get("_body") is element
+        ),
+        "_node_index": _INTEGER,
+        "_inboard_mobilizer": _optional(_element(Mobilizer)),
+    },
+    Frame: {"_body": _element(RigidBody)},
+    FixedOffsetFrame: {
+        "_parent_frame": lambda value, element: (
+            _owned(value, Frame, element._tree)
+            and value._index < element._index
+            and vars(value).get("_body") is vars(element).get("_body")
+        ),
+        "_X_PF": _shape(4, 4),
+    },
+    CoordinateOwner: {"_position_start": _INTEGER, "_velocity_start": _INTEGER},
+    Mobilizer: {
+        "_declared_F": _element(Frame),
+        "_declared_M": _element(Frame),
+        "_is_reversed": _is(bool),
+        "_joint": _optional(_element(Joint)),
+    },
+    Joint: {
+        "_frame_on_parent": _element(Frame),
+        "_frame_on_child": _element(Frame),
+        "_mobilizer": _optional(_element(Mobilizer)),
+        "_damping": _array(lambda element: (element.num_velocities,)),
+        "_default_positions": _array(lambda element: (element.num_positions,)),
+        "_position_limits": _limits(lambda element: element.num_positions),
+        "_velocity_limits": _limits(lambda element: element.num_velocities),
+        "_acceleration_limits": _limits(lambda element: element.num_velocities),
+        "_effort_limit": _NUMBER,
+    },
+    AxisMobilizer: {"_axis": _shape(3)},
+    AxisJoint: {"_axis": _shape(3)},
+    ScrewMobilizer: {"_screw_pitch": _NUMBER},
+    ScrewJoint: {"_screw_pitch": _NUMBER},
+    WeldMobilizer: {"_X_FM": _shape(4, 4)},
+    WeldJoint: {"_X_FM": _shape(4, 4)},
+    CurvilinearMobilizer: {"_path": _instance(PiecewiseConstantCurvatureTrajectory)},
+    CurvilinearJoint: {"_path": _instance(PiecewiseConstantCurvatureTrajectory)},
+    UniformGravityFieldElement: {
+        "_g_W": _shape(3),
+        "_disabled_model_instances": lambda value, element: (
+            type(value) is set and all(_is_instance(entry, element) for entry in value)
+        ),
+    },
+    CompiledForceElement: {"_defaults": _array(_num_defaults)},
+    JointForceElement: {"_joint": _element(Joint)},
+    DoorHinge: {"_config": _is_config},
+    LinearSpringDamper: {"_bodyA": _element(RigidBody), "_bodyB": _element(RigidBody)},
+    LinearBushingRollPitchYaw: {"_frameA": _element(Frame), "_frameC": _element(Frame)},
+    JointActuator: {
+        "_joint": lambda value, element: _owned(value, Joint, element._tree) and value.num_velocities == 1,
+        "_effort_limit": _NUMBER,
+        "_rotor_inertia": _NUMBER,
+        "_gear_ratio": _NUMBER,
+    },
+}

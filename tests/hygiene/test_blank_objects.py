@@ -1,0 +1,96 @@
+"""Objects whose constructor never ran: every class of mbt, made by `__new__` alone, and used in every way.
+
+An exception is an answer, a crash is not. Compiled classes answer with an error of mbt, or a TypeError.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHILD = r"""
+import copy, enum, importlib, pickle, pkgutil, sys
+import mbt
+import mbt._core
+
+only_compiled = sys.argv[1] == "compiled"
+import mbt.cli, mbt.symbolic, mbt.autodiff
+names = {m.name for m in pkgutil.walk_packages(mbt.__path__, "mbt.") if not m.name.endswith("__main__")}
+# Editable installations find compiled modules in other ways.
+names |= {name for name in sys.modules if name.startswith("mbt.")}
+modules = [importlib.import_module(name) for name in sorted(names)]
+classes = {
+    value for module in modules for value in vars(module).values()
+    if isinstance(value, type) and (value.__module__ or "").startswith("mbt")
+}
+assert len(classes) > 150, len(classes)
+
+class Stub:
+    pass
+
+ARGUMENTS = [(), (None,), (0,), (Stub(), None), (-1, -1, -1)]
+ERRORS = (mbt.MbtError, TypeError, ValueError, AttributeError, IndexError)
+
+def attempt(what, f, *args):
+    # What is about to run, for who reads of a crash.
+    sys.stderr.write(what + "\n")
+    try:
+        return f(*args)
+    except Exception as error:
+        if only_compiled and not isinstance(error, ERRORS):
+            raise AssertionError(f"{what}: {error!r}") from error
+        return None
+
+def use(thing, name, depth):
+    for f in (repr, str, hash, len, bool, iter, copy.copy, copy.deepcopy, pickle.dumps, vars, dir, list):
+        attempt(f"{name} {f.__name__}", f, thing)
+    attempt(f"{name} ==", lambda: thing == thing)
+    for attribute in dir(type(thing)):
+        if attribute in ("__class__", "__init_subclass__", "__subclasshook__", "mro"):
+            continue
+        value = attempt(f"{name}.{attribute}", getattr, thing, attribute)
+        if not callable(value) or isinstance(value, type):
+            continue
+        if getattr(type(thing), attribute, None) is getattr(object, attribute, ...):
+            continue
+        for args in ARGUMENTS:
+            result = attempt(f"{name}.{attribute}{args!r:.60}", value, *args)
+            if depth and result is not None and type(result) in classes and type(result) is not type(thing):
+                use(result, f"{name}.{attribute}()", depth - 1)
+    for attribute in list(getattr(thing, "__dict__", {})) + ["q", "v", "time", "name", "_methods"]:
+        attempt(f"{name}.{attribute} = None", setattr, thing, attribute, None)
+
+import warnings
+warnings.simplefilter("ignore")
+for cls in sorted(classes, key=lambda c: (c.__module__, c.__qualname__)):
+    is_compiled = cls.__module__.startswith("mbt._core")
+    if only_compiled != is_compiled or issubclass(cls, (type, enum.Enum)):
+        continue
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    for args in (
+        (), (None,), (Stub(),), (None, None), (0,), (-1,), ((-1,),), ((1,) * 70,), (mbt.MultibodyTree(),)
+    ):
+        sys.stderr.write(f"{name}.__new__{args!r:.60}\n")
+        try:
+            blank = cls.__new__(cls, *args)
+        except Exception as error:
+            if is_compiled:
+                assert isinstance(error, (mbt.MbtError, TypeError, ValueError, MemoryError)), repr(error)
+            continue
+        use(blank, name, 1 if is_compiled else 0)
+        del blank
+print(len(classes))
+"""
+
+
+@pytest.mark.parametrize("which", ["compiled", "Python"])
+def test_no_class_crashes_without_its_constructor(which: str, tmp_path: Path) -> None:
+    # Some methods write a file.
+    run = subprocess.run(
+        [sys.executable, "-c", CHILD, which],
+        capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path,
+    )  # fmt: skip
+    assert run.returncode == 0, f"exit code {run.returncode} after\n{run.stderr[-1500:]}"

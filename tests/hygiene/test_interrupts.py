@@ -1,0 +1,104 @@
+"""Ctrl-C ends a long batch soon, with any number of threads, and leaves everything fit for use."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends a signal of POSIX")
+
+CHILD = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import mbt
+from mbt.functional import forward_dynamics
+from support.case import get_case
+
+case = get_case("humanoid")
+tree, state = case.tree, case.state()
+nv = tree.num_velocities
+mbt.set_num_threads(int(sys.argv[2]))
+few = np.zeros((20000, nv))
+desired = forward_dynamics(tree, state.q, state.v, few)
+start = time.perf_counter()
+forward_dynamics(tree, state.q, state.v, few)
+seconds = time.perf_counter() - start
+# Six seconds of work. The system gives memory for what is written, and that is soon over.
+tau = np.zeros((int(20000 * 6.0 / seconds), nv))
+out = np.zeros_like(tau)
+print("ready", flush=True)
+start = time.perf_counter()
+try:
+    forward_dynamics(tree, state.q, state.v, tau, out=out)
+except KeyboardInterrupt:
+    elapsed = time.perf_counter() - start
+    assert elapsed < 3.0, elapsed
+    # A part of the results is there, as the documentation says.
+    np.testing.assert_array_equal(out[:100], desired[:100])
+    assert not out[-1].any()
+    np.testing.assert_array_equal(forward_dynamics(tree, state.q, state.v, few), desired)
+    print("interrupted")
+"""
+
+HANDLER = """
+import signal, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import mbt
+from support.case import get_case
+
+case, other = get_case("humanoid"), get_case("mixed40")
+tree, state = case.tree, case.state()
+count = 200000
+tau = np.zeros((count, tree.num_velocities))
+desired = mbt.functional.forward_dynamics(tree, state.q, state.v, tau[0])
+calls = []
+
+def handler(*_):
+    # In the thread of the batch, between two of its runs: takes the working memory that it has used.
+    c = other.context(other.state())
+    other.tree.calc_forward_dynamics_derivatives(c)
+    calls.append(mbt.functional.mass_matrix(tree, np.tile(state.q, (20, 1))))
+    mbt.set_num_threads(1 + len(calls) % 3)
+
+signal.signal(signal.SIGALRM, handler)
+for threads in (1, 2, 3):
+    mbt.set_num_threads(threads)
+    before = len(calls)
+    while len(calls) < before + 2:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        vdot = mbt.functional.forward_dynamics(tree, state.q, state.v, tau)
+        np.testing.assert_allclose(vdot, np.broadcast_to(desired, vdot.shape), rtol=1e-9, atol=1e-9)
+assert calls
+print("undisturbed")
+"""
+
+
+def _child(code: str, *arguments: str) -> subprocess.Popen[str]:
+    tests = str(Path(__file__).parents[1])
+    return subprocess.Popen(
+        [sys.executable, "-c", code, tests, *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_an_interrupt_ends_a_batch(threads: int) -> None:
+    child = _child(CHILD, str(threads))
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    out, error = child.communicate(timeout=60)
+    assert (child.returncode, out) == (0, "interrupted\n"), error
+
+
+def test_a_handler_that_computes_does_not_disturb_the_batch() -> None:
+    out, error = (child := _child(HANDLER)).communicate(timeout=120)
+    assert (child.returncode, out) == (0, "undisturbed\n"), error
