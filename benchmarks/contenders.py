@@ -247,7 +247,7 @@ class Functional(Contender):
         BIAS_TERM: (Call("bias_term(tree, q, v, out=Cv)", "Cv"),),
         GRAVITY_FORCES: (Call("gravity_generalized_forces(tree, q, out=tau)", "tau"),),
         BODY_POSES: (Call("body_poses(tree, q, out=X_WB)", "X_WB"),),
-        FRAME_JACOBIAN: (Call("frame_jacobian(tree, frame, q, out=J)", "J"),),
+        FRAME_JACOBIAN: (Call("frame_jacobian(tree, q, frame, out=J)", "J"),),
         INVERSE_DYNAMICS_DERIVATIVES: (
             Call("inverse_dynamics_derivatives(tree, q, v, x, out=three)", "three"),
         ),

@@ -5,24 +5,28 @@ scalar than double. Parameters are the defaults of the tree. Gravity, the other 
 damping act; actuation does not.
 """
 
+from mbt._core.configuration import difference_positions, integrate_positions
 from mbt._core.stateless import (
     bias_term,
-    body_poses,
     forward_dynamics,
-    frame_jacobian,
     gravity_generalized_forces,
     inverse_dynamics,
     mass_matrix,
 )
 from mbt._core.stateless_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from mbt._core.stateless_kinematics import body_poses, center_of_mass, frame_jacobian, frame_pose
 
 __all__ = [
     "bias_term",
     "body_poses",
+    "center_of_mass",
+    "difference_positions",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "frame_jacobian",
+    "frame_pose",
     "gravity_generalized_forces",
+    "integrate_positions",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "mass_matrix",

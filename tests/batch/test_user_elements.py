@@ -291,7 +291,7 @@ def test_stateless_functions_give_the_same(with_users: bool) -> None:
         (functional.gravity_generalized_forces(tree, q), tree.calc_gravity_generalized_forces(context)),
         (functional.body_poses(tree, q), tree.eval_position_kinematics(context).X_WB),
         (
-            functional.frame_jacobian(tree, tip, q),
+            functional.frame_jacobian(tree, q, tip),
             tree.calc_jacobian_spatial_velocity(context, "v", tip, origin, W, W),
         ),
     ]

@@ -265,7 +265,11 @@ def test_frames_of_another_tree() -> None:
         with pytest.raises(mbt.ForeignElementError):
             tree.calc_jacobian_spatial_velocity(context, "v", frames[0], p, frames[1], frames[2])
     with pytest.raises(mbt.ForeignElementError):
-        functional.frame_jacobian(tree, foreign, context.q)
+        functional.frame_jacobian(tree, context.q, foreign)
+    with pytest.raises(mbt.ForeignElementError):
+        functional.frame_jacobian(tree, context.q, own, expressed_in=foreign)
+    with pytest.raises(mbt.ForeignElementError):
+        functional.frame_pose(tree, context.q, foreign)
 
 
 @pytest.mark.parametrize("thing", [None, 0, "world"])

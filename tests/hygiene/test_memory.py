@@ -106,7 +106,11 @@ FUNCTIONS = {
     "bias_term": "q, v",
     "gravity_generalized_forces": "q",
     "body_poses": "q",
-    "frame_jacobian": "tip, q",
+    "frame_pose": "q, tip",
+    "frame_jacobian": "q, tip",
+    "center_of_mass": "q",
+    "integrate_positions": "q, v, 0.5",
+    "difference_positions": "q, q",
     "inverse_dynamics_derivatives": "q, v, x",
     "forward_dynamics_derivatives": "q, v, x",
 }
@@ -143,7 +147,7 @@ tree.finalize()
 functions, num_samples = json.loads(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
 q, v, x = (rng.uniform(-1, 1, (num_samples, 7)) for _ in range(3))
-names = {"q": q, "v": v, "x": x, "tip": body.body_frame}
+names = {"q": q, "v": v, "x": x, "tip": body.body_frame, "0.5": 0.5}
 control = peak(lambda: np.ones(num_samples))
 result = {"control": [control[0], control[1].nbytes]}
 for name, arguments in functions.items():

@@ -69,7 +69,7 @@ def test_frame_jacobian(model: str) -> None:
     case, state = get_case(model), get_case(model).state()
     scale = QUANTITIES["jacobians"].scale(case.reference, state)
     for name in [frame.name for frame in case.model.frames] + [body.name for body in case.model.bodies[:2]]:
-        J = functional.frame_jacobian(case.tree, case.tree.get_frame_by_name(name), state.q)
+        J = functional.frame_jacobian(case.tree, state.q, case.tree.get_frame_by_name(name))
         desired = case.reference.point_jacobian(state.q, name, np.zeros(3), "world", "world")
         assert_close(J, desired, scale, name)
 

@@ -244,7 +244,7 @@ WAYS: dict[str, tuple[Callable[[Run], Any], ...]] = {
     "reaction_CJc_Jc": (lambda run: run.tree.calc_reaction_forces(run.driven),),
     "J_WB": (
         _each_body(lambda run, body: run.jacobian(body, "v")),
-        _each_body(lambda run, body: functional.frame_jacobian(run.tree, body.body_frame, run.q)),
+        _each_body(lambda run, body: functional.frame_jacobian(run.tree, run.q, body.body_frame)),
     ),
     "J_WB_qdot": (_each_body(lambda run, body: run.jacobian(body, "qdot")),),
     "J_com": (

@@ -177,7 +177,7 @@ def test_empty_batches_and_wrong_shapes() -> None:
     with pytest.raises(mbt.ShapeError, match=r"leading axes do not broadcast: q \(2,\), v \(3,\)"):
         mbt.functional.bias_term(tree, np.zeros((2, 3)), np.zeros((3, 3)))
     with pytest.raises(mbt.ForeignElementError):
-        mbt.functional.frame_jacobian(tree, tree_of("drag").world_frame, np.zeros(3))
+        mbt.functional.frame_jacobian(tree, np.zeros(3), tree_of("drag").world_frame)
 
 
 def test_a_subclass_of_tree_is_one_of_doubles() -> None:

@@ -117,7 +117,15 @@ _ROTATION = Call(
     {},
 )
 _FRAME_JACOBIAN = Call(
-    lambda tree: functional.frame_jacobian, lambda tree, context, q: (tree, _tip(tree), q), {"q": ("nq",)}
+    lambda tree: functional.frame_jacobian, lambda tree, context, q: (tree, q, _tip(tree)), {"q": ("nq",)}
+)
+_FRAME_POSE = Call(
+    lambda tree: functional.frame_pose, lambda tree, context, q: (tree, q, _tip(tree)), {"q": ("nq",)}
+)
+_STEP = Call(
+    lambda tree: functional.integrate_positions,
+    lambda tree, context, q, v: (tree, q, v, 0.25),
+    {"q": ("nq",), "v": ("nv",)},
 )
 
 METHODS: dict[str, Call] = {
@@ -202,7 +210,11 @@ FUNCTIONS: dict[str, Call] = {
     "bias_term": _function(functional.bias_term, q=("nq",), v=("nv",)),
     "gravity_generalized_forces": _function(functional.gravity_generalized_forces, q=("nq",)),
     "body_poses": _function(functional.body_poses, q=("nq",)),
+    "frame_pose": _FRAME_POSE,
     "frame_jacobian": _FRAME_JACOBIAN,
+    "center_of_mass": _function(functional.center_of_mass, q=("nq",)),
+    "integrate_positions": _STEP,
+    "difference_positions": _function(functional.difference_positions, q0=("nq",), q1=("nq",)),
 }
 
 
@@ -212,9 +224,9 @@ def _helper(name: str, *rest: float, **arguments: tuple[str | int, ...]) -> Call
 
 
 HELPERS: dict[str, Call] = {
-    "integrate_positions": _helper("integrate_positions", 0.25, q=("nq",), v=("nv",)),
-    "difference_positions": _helper("difference_positions", q0=("nq",), q1=("nq",)),
-    "normalize_positions": _helper("normalize_positions", q=("nq",)),
+    "tree.integrate_positions": _helper("integrate_positions", 0.25, q=("nq",), v=("nv",)),
+    "tree.difference_positions": _helper("difference_positions", q0=("nq",), q1=("nq",)),
+    "tree.normalize_positions": _helper("normalize_positions", q=("nq",)),
 }
 
 SETTERS: dict[str, Call] = {"context.q": _setter("q", q=("nq",)), "context.v": _setter("v", v=("nv",))}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,14 @@ from support.engines import evaluate_dual, evaluate_lanes
 NUM_STATES = 11  # some blocks of any width, and a part of one
 NUM_DIRECTIONS = 8
 DUAL_STATES = 2
-OF_POSITIONS = ("mass_matrix", "gravity_generalized_forces", "body_poses", "frame_jacobian")
+OF_POSITIONS = (
+    "mass_matrix",
+    "gravity_generalized_forces",
+    "body_poses",
+    "center_of_mass",
+    "frame_jacobian",
+    "frame_pose",
+)
 
 Results = Iterator[tuple[str, Array]]
 
@@ -44,13 +52,25 @@ def _directional(tree: mbt.MultibodyTree, function: Quantity, state: Inputs) -> 
     return np.hstack([evaluate_dual(tree, function, *arguments, block)[1] for block in blocks])
 
 
+def _arguments(
+    tree: mbt.MultibodyTree, function: str, q: Array, v: Array, x: Array
+) -> tuple[list[Array], list[Any]]:
+    """Of each state, and of all."""
+    if function in OF_POSITIONS:
+        return [q], [tree.bodies[-1].body_frame] if function.startswith("frame") else []
+    if function == "difference_positions":
+        return [q, q[::-1]], []
+    if function == "integrate_positions":
+        return [q, v], [0.25]
+    return [q, v] if function == "bias_term" else [q, v, x], []
+
+
 def functions_of(name: str, tree: mbt.MultibodyTree, q: Array, v: Array, x: Array) -> Results:
     for function in functional.__all__:
-        operands = [q] if function in OF_POSITIONS else [q, v] if function == "bias_term" else [q, v, x]
-        frame = [tree.bodies[-1].body_frame] if function == "frame_jacobian" else []
+        operands, rest = _arguments(tree, function, q, v, x)
         call = getattr(functional, function)
-        batch = call(tree, *frame, *operands)
-        singles = [call(tree, *frame, *rows) for rows in zip(*operands, strict=True)]
+        batch = call(tree, *operands, *rest)
+        singles = [call(tree, *rows, *rest) for rows in zip(*operands, strict=True)]
         if not isinstance(batch, tuple):
             batch, singles = (batch,), [(single,) for single in singles]
         for i, arrays in enumerate(zip(batch, *singles, strict=True)):

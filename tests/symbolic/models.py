@@ -46,7 +46,7 @@ def last_frame(tree: mbt.MultibodyTree) -> mbt.Frame:
 def evaluate(tree: mbt.MultibodyTree, quantity: str, x: list[Array]) -> list[Array]:
     """Results of doubles."""
     frame = (last_frame(tree),) if quantity == "frame_jacobian" else ()
-    result = getattr(functional, quantity)(tree, *frame, *x)
+    result = getattr(functional, quantity)(tree, *x, *frame)
     return list(result) if isinstance(result, tuple) else [result]
 
 

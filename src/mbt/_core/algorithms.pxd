@@ -8,7 +8,8 @@ from mbt._core.force_elements cimport acts_on_joint, calc_forces_on_ends
 from mbt._core.model cimport ForceElement, Model, Switches
 from mbt._core.passes cimport element_forces
 from mbt._core.passes.body_forces cimport calc_generalized_forces
-from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
+from mbt._core.passes.body_poses cimport calc_body_poses
+from mbt._core.passes.center_of_mass cimport calc_center_of_mass
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix
 from mbt._core.passes.element_forces cimport (
     acts_on_bodies, add_forces_between, add_forces_on_ends, add_gravity_forces, calc_damping_power,
@@ -18,16 +19,17 @@ from mbt._core.passes.element_forces cimport (
 from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics, carry_first_dofs_to_parents
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
-from mbt._core.passes.jacobian cimport calc_frame_jacobian
-from mbt._core.passes.mass_matrix cimport calc_mass_matrix
+from mbt._core.passes.jacobian cimport calc_frame_jacobian, express_jacobian
+from mbt._core.passes.mass_matrix cimport calc_mass_matrix, stride_of_axes
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
+from mbt._core.passes.paths cimport calc_frame_pose
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.records cimport (
     Articulated, ArticulatedDof, Composite, Composite6, Ends, Kinematics, MotionForce, Parameters, Weight,
 )
-from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport copy, set_zero, shift_axes4
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport copy, set_zero
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
@@ -276,38 +278,56 @@ cdef inline void run_element_force(
 cdef inline void run_mass_matrix(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, T* M
 ) noexcept nogil:
-    cdef Composite[T]* work = <Composite[T]*>memory
-    cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* sin_q = memory
     cdef T* cos_q = sin_q + model.angle_stride
-    cdef T* momenta = cos_q + model.angle_stride
-    cdef T* row = momenta + 6*model.num_velocities
-    calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, momenta, row, M)
+    cdef T* H = cos_q + model.angle_stride
+    cdef T* X_ON = H + 6*stride_of_axes(model)
+    cdef Composite[T]* work = <Composite[T]*>(X_ON + 16*model.num_mobods)
+    cdef T* F = <T*>(work + model.num_mobods)
+    calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, sin_q, cos_q, H, X_ON, work, F, M)
 
 
 cdef inline void run_body_poses(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, T* X_WB
 ) noexcept nogil:
     cdef T* sin_q = memory + 16*model.num_mobods
+    calc_body_poses(model, p.mobods, p.X_NB, q, sin_q, sin_q + model.angle_stride, memory, X_WB)
+
+
+cdef inline void run_frame_pose(
+    const Model* model, const Parameters[T]* p, int frame, const T* q, T* memory, int* path, T* X_WF
+) noexcept nogil:
+    """`path` has room for num_bodies."""
+    cdef T* sin_q = memory + 16*model.num_mobods
     cdef T* cos_q = sin_q + model.angle_stride
-    cdef int i, b
-    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
-    for i in range(1, model.num_mobods):
-        calc_node_pose(model, i, p.mobods, q, sin_q, cos_q, memory)
-    for b in range(model.num_bodies):
-        if model.axis_shift[b] < 0:
-            calc_body_pose(model, b, p.X_NB, memory, X_WB + 16*b)
-        else:
-            shift_axes4(memory + 16*model.mobod[b], model.axis_shift[b], X_WB + 16*b)
+    calc_frame_pose(model, frame, p.mobods, p.X_NB, p.X_BF, q, path, sin_q, cos_q, memory, X_WF)
 
 
 cdef inline void run_frame_jacobian(
-    const Model* model, const Parameters[T]* p, int frame, const T* q, T* memory, int* path, T* J
+    const Model* model, const Parameters[T]* p, int frame, int frame_E, const T* q, const T* p_FoP_F, T* memory,
+    int* path, T* J
 ) noexcept nogil:
-    """(6, nv) Jacobian of the frame's spatial velocity in World, with respect to v. `path` has room for num_bodies."""
+    """(6, nv) Jacobian of the spatial velocity in World of a frame or a point P of it, with respect to v, in E.
+
+    `path` has room for num_bodies.
+    """
     cdef T* sin_q = memory + 16*model.num_mobods
     cdef T* cos_q = sin_q + model.angle_stride
-    calc_frame_jacobian(model, frame, p.mobods, p.X_NB, p.X_BF, q, path, sin_q, cos_q, memory, J)
+    cdef T X_WE[16]
+    calc_frame_jacobian(model, frame, p.mobods, p.X_NB, p.X_BF, q, p_FoP_F, path, sin_q, cos_q, memory, J)
+    if frame_E != 0:
+        run_frame_pose(model, p, frame_E, q, memory, path, X_WE)
+        express_jacobian(6, model.num_velocities, X_WE, J)
+
+
+cdef inline void run_center_of_mass(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* total_mass, T* p_WCcm
+) noexcept nogil:
+    cdef T* sin_q = memory
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_center_of_mass(
+        model, p.mobods, q, sin_q, cos_q, <Weight[T]*>(cos_q + model.angle_stride), total_mass, p_WCcm
+    )
 
 
 cdef inline void run_generalized_forces(

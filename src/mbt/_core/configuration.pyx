@@ -1,13 +1,15 @@
-"""Steps between configurations, over leading axes."""
+"""Steps between configurations, over leading axes. One state in exact arrays goes straight into the kernel."""
 
 cimport numpy as cnp
+from libc.math cimport isfinite
 
 from mbt._core.batch cimport Batch, Operand, is_singular
 from mbt._core.context cimport check_positions
-from mbt._core.door cimport adopt, data
+from mbt._core.door cimport adopt, apart, data, is_array1, out1
 from mbt._core.engine cimport TreeCore
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.passes cimport configuration
+from mbt._core.stateless cimport compiled_of
 
 import numpy as np
 
@@ -26,11 +28,73 @@ cdef inline const double* sample_q(const Model* m, const Operand* q, Py_ssize_t 
     return no_q if is_singular(m, sample(q, i)) else sample(q, i)
 
 
-def integrate_positions(TreeCore tree not None, q, v, dt, out):
-    """Where motion from q at the constant v leads within dt, (..., nq)."""
-    cdef CompiledModel compiled = tree.ready()
+def integrate_positions(tree, q, v, dt, *, out=None):
+    """Return the positions that motion from `q` at the constant velocities `v` reaches within `dt`.
+
+    Rotations follow ``R1 = exp([w_FM_F dt]x) R0``. A quaternion keeps its length; roll, pitch and yaw are those nearest
+    to the old ones. All other positions are ``q + v dt``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    dt : array_like, shape (...)
+        Time [s], of either sign, finite.
+    out : ndarray, shape (..., num_positions), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_positions)
+        Generalized positions.
+
+    Raises
+    ------
+    ArgumentValueError
+        When `dt` is NaN or infinite.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    >>> tree.finalize()
+    >>> mbt.functional.integrate_positions(tree, [1, 0, 0, 0, 0, 0, 0], [0, 0, 1, 2, 0, 0], 0.5).round(3)
+    array([0.969, 0.   , 0.   , 0.247, 1.   , 0.   , 0.   ])
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.integrate_positions(tree, q, v, dt, out=out)
     cdef const Model* m = &compiled.model
-    cdef Batch batch = Batch(["q", "v", "dt"], [q, v, dt], [(m.num_positions,), (m.num_velocities,), ()])
+    if not (
+        isinstance(dt, float) and isfinite(<double>dt) and is_array1(q, m.num_positions)
+        and is_array1(v, m.num_velocities)
+    ):
+        return integrate_batch(tree, compiled, q, v, dt, out)
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    out = out1(out, "out", m.num_positions)
+    q = apart(q, out)
+    v = apart(v, out)
+    configuration.integrate_positions[double](m, data(q), data(v), <double>dt, data(out))
+    return out
+
+
+cdef object integrate_batch(tree, CompiledModel compiled, q, v, dt, out):
+    from mbt.math.arrays import as_finite_array
+    cdef const Model* m = &compiled.model
+    cdef Batch batch = Batch(
+        ["q", "v", "dt"], [q, v, as_finite_array(dt, "dt", (...,))], [(m.num_positions,), (m.num_velocities,), ()]
+    )
     batch.check_single(tree, compiled)
     result = batch.output(out, (m.num_positions,))
     cdef double* q1 = data(result)
@@ -46,9 +110,61 @@ def integrate_positions(TreeCore tree not None, q, v, dt, out):
     return result
 
 
-def difference_positions(TreeCore tree not None, q0, q1, out):
-    """The v that leads from q0 to q1 within one second, (..., nv)."""
-    cdef CompiledModel compiled = tree.ready()
+def difference_positions(tree, q0, q1, *, out=None):
+    """Return the velocities that lead from `q0` to `q1` within one second.
+
+    It inverts `integrate_positions`: ``integrate_positions(tree, q0, difference_positions(tree, q0, q1), 1)`` is the
+    configuration `q1`. Rotations take the shortest way, pi at most.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q0, q1 : array_like, shape (..., num_positions)
+        Generalized positions. Leading axes broadcast.
+    out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_velocities)
+        The step ``v dt`` with dt = 1 s [rad, m].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    >>> tree.finalize()
+    >>> step = mbt.functional.difference_positions(tree, [1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0, 0])
+    >>> step.round(3)
+    array([0.   , 0.   , 3.142, 1.   , 0.   , 0.   ])
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.difference_positions(tree, q0, q1, out=out)
+    cdef const Model* m = &compiled.model
+    if not (is_array1(q0, m.num_positions) and is_array1(q1, m.num_positions)):
+        return difference_batch(tree, compiled, q0, q1, out)
+    if m.num_checked:
+        check_positions(tree, compiled, data(q0))
+        check_positions(tree, compiled, data(q1))
+    out = out1(out, "out", m.num_velocities)
+    q0 = apart(q0, out)
+    q1 = apart(q1, out)
+    configuration.difference_positions[double](m, data(q0), data(q1), data(out))
+    return out
+
+
+cdef object difference_batch(tree, CompiledModel compiled, q0, q1, out):
     cdef const Model* m = &compiled.model
     cdef Batch batch = Batch(["q0", "q1"], [q0, q1], [(m.num_positions,), (m.num_positions,)])
     batch.check_single(tree, compiled)

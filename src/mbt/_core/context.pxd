@@ -23,13 +23,19 @@ cdef class PositionKinematicsCache:
     cdef Derived derived
     cdef unsigned long long q_serial, parameter_serial
     cdef Memory memory           # of all that follow
+    cdef double* q_data          # (nq,)              what it was computed from
+    cdef double* X_WB_data       # (num_bodies, 4, 4)
+    cdef object _X_WB            # an array of these, once somebody has asked for it
+    # The rest is there after `complete`.
+    cdef bint is_complete
     cdef double* X_FM_data       # (num_bodies, 4, 4)
     cdef double* X_PB_data       # (num_bodies, 4, 4)
-    cdef double* X_WB_data       # (num_bodies, 4, 4)
     cdef double* H_FM_data       # (nv, 6)
     cdef double* H_PB_W_data     # (nv, 6)
     cdef take_memory(self)
+    cdef bint is_held(self)
     cdef compute(self, ContextCore context)
+    cdef complete(self)
 
 
 cdef class VelocityKinematicsCache:
@@ -79,6 +85,7 @@ cdef class ContextCore:
     cdef int check_user(self) except -1
     cdef _reset(self)
     cdef Derived derived(self)
+    cdef PositionKinematicsCache poses(self)
     cdef PositionKinematicsCache position(self)
     cdef VelocityKinematicsCache velocity(self)
     cdef _store_q(self, const double* values)

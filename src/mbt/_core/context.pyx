@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from mbt._core cimport kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport MAX_AXES, adopt, data, in1, new_read_only
+from mbt._core.door cimport MAX_AXES, adopt, data, in1, is_array3, new_read_only
 from mbt._core.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 
@@ -74,39 +74,66 @@ cdef class PositionKinematicsCache:
         )
 
     cdef take_memory(self):
-        cdef Py_ssize_t nb = self.compiled.model.num_bodies
-        cdef Py_ssize_t nv = self.compiled.model.num_velocities
-        self.memory = Memory(48*nb + 12*nv)
-        self.X_FM_data = self.memory.data
+        cdef const Model* m = &self.compiled.model
+        cdef Py_ssize_t nb = m.num_bodies
+        cdef Py_ssize_t nv = m.num_velocities
+        self.memory = Memory(48*nb + 12*nv + m.num_positions)
+        self._X_WB = None
+        self.X_WB_data = self.memory.data
+        self.X_FM_data = self.X_WB_data + 16*nb
         self.X_PB_data = self.X_FM_data + 16*nb
-        self.X_WB_data = self.X_PB_data + 16*nb
-        self.H_FM_data = self.X_WB_data + 16*nb
+        self.H_FM_data = self.X_PB_data + 16*nb
         self.H_PB_W_data = self.H_FM_data + 6*nv
+        self.q_data = self.H_PB_W_data + 6*nv
+
+    cdef bint is_held(self):
+        """Whether somebody else has an array of this memory."""
+        if self._X_WB is None:
+            return Py_REFCNT(<PyObject*>self.memory) > 1
+        return Py_REFCNT(<PyObject*>self._X_WB) > 1 or Py_REFCNT(<PyObject*>self.memory) > 2
 
     cdef compute(self, ContextCore context):
-        if Py_REFCNT(<PyObject*>self.memory) > 1:
+        """Poses in World, of the present positions: all that most callers want."""
+        cdef const Model* m = &self.compiled.model
+        if self.is_held():
             self.take_memory()
         self.derived = context.derived()
-        kernels.position_kinematics(
-            &self.compiled.model, &self.derived.parameters, context.q_data, kernels.get_work(&self.compiled.model, 0),
-            self.X_FM_data, self.X_PB_data, self.X_WB_data, self.H_FM_data, self.H_PB_W_data
-        )
+        memcpy(self.q_data, context.q_data, m.num_positions*sizeof(double))
+        kernels.body_poses(m, &self.derived.parameters, self.q_data, kernels.get_work(m, 0), self.X_WB_data)
+        self.is_complete = False
         self.q_serial = context.q_serial
         self.parameter_serial = context.parameter_serial
+
+    cdef complete(self):
+        """The rest, of the positions that the poses are of."""
+        cdef const Model* m = &self.compiled.model
+        if self.is_complete or self.derived is None:
+            return
+        kernels.complete_position_kinematics(
+            m, &self.derived.parameters, self.q_data, self.X_WB_data, kernels.get_work(m, 0),
+            self.X_FM_data, self.X_PB_data, self.H_FM_data, self.H_PB_W_data
+        )
+        self.is_complete = True
 
     @property
     def X_WB(self):
         """Pose of each body in World, (num_bodies, 4, 4)."""
-        return _poses(self.memory, self.compiled.model.num_bodies, self.X_WB_data)
+        cdef cnp.npy_intp num_bodies = self.compiled.model.num_bodies
+        # Whoever had the array may have reshaped it.
+        if not (self._X_WB is not None and is_array3(self._X_WB, num_bodies, 4, 4)):
+            self._X_WB = _poses(self.memory, num_bodies, self.X_WB_data)
+        return self._X_WB
 
     @property
     def X_PB(self):
         """Pose of each body in its parent body, (num_bodies, 4, 4)."""
+        self.complete()
         return _poses(self.memory, self.compiled.model.num_bodies, self.X_PB_data)
 
     @property
     def X_FM(self):
         """Pose of each body's outboard frame in its inboard frame, (num_bodies, 4, 4)."""
+        self.complete()
         return _poses(self.memory, self.compiled.model.num_bodies, self.X_FM_data)
 
     @property
@@ -118,11 +145,13 @@ cdef class PositionKinematicsCache:
     @property
     def H_FM(self):
         """Motion axes: velocity of M in F, in F, per unit of each velocity; (num_velocities, 6)."""
+        self.complete()
         return _rows6(self.memory, self.compiled.model.num_velocities, self.H_FM_data)
 
     @property
     def H_PB_W(self):
         """Motion axes: velocity of Bo in P, in World, per unit of each velocity; (num_velocities, 6)."""
+        self.complete()
         return _rows6(self.memory, self.compiled.model.num_velocities, self.H_PB_W_data)
 
     @property
@@ -636,8 +665,8 @@ cdef class ContextCore:
             self._derived = Derived(self.compiled, self._parameters)
         return self._derived
 
-    cdef PositionKinematicsCache position(self):
-        """Position kinematics, computed if stale."""
+    cdef PositionKinematicsCache poses(self):
+        """Position kinematics of which only X_WB is known to be computed; computed if stale."""
         cdef PositionKinematicsCache pc
         if (
             self._pc is not None and self._pc.q_serial == self.q_serial
@@ -648,6 +677,13 @@ cdef class ContextCore:
             self._pc = PositionKinematicsCache(self.compiled)
         pc = self._pc
         pc.compute(self)
+        return pc
+
+    cdef PositionKinematicsCache position(self):
+        """Position kinematics, computed if stale."""
+        cdef PositionKinematicsCache pc = self.poses()
+        if not pc.is_complete:
+            pc.complete()
         return pc
 
     cdef VelocityKinematicsCache velocity(self):

@@ -24,7 +24,7 @@ cdef class TreeCore(TreeDerivatives):
         if c._methods is not None:
             return c._methods.calc_potential_energy(c)
         cdef Derived derived = c.derived()
-        cdef PositionKinematicsCache pc = c.position()
+        cdef PositionKinematicsCache pc = c.poses()
         cdef double energy
         self.check_elements(&c.compiled.model, derived, pc)
         energy = kernels.potential_energy(

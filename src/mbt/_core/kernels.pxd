@@ -50,18 +50,24 @@ cdef void mass_matrix(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M) noexcept nogil
 cdef void body_poses(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* X_WB) noexcept nogil
+cdef void frame_pose(
+    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path,
+    double* X_WF) noexcept nogil
 cdef void frame_jacobian(
-    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path, double* J
-) noexcept nogil
+    const Model* model, const Parameters[double]* p, int frame, int frame_E, const double* q, const double* p_FoP_F,
+    double* memory, int* path, double* J) noexcept nogil
+cdef void center_of_mass(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* total_mass,
+    double* p_WCcm) noexcept nogil
 cdef void add_jacobian(
     const Model* model, int node, const double* X_WB, const double* H_PB_W, const double* p_WoBp_W, double sign,
     double* J) noexcept nogil
 cdef void express_jacobian(int num_rows, Py_ssize_t nv, const double* X_WE, double* J) noexcept nogil
 cdef void multiply_by_Nplus(
     const Model* model, const double* q, int num_rows, const double* J_v, double* J_qdot) noexcept nogil
-cdef void position_kinematics(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory,
-    double* X_FM, double* X_PB, double* X_WB, double* H_FM, double* H_PB_W) noexcept nogil
+cdef void complete_position_kinematics(
+    const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* memory,
+    double* X_FM, double* X_PB, double* H_FM, double* H_PB_W) noexcept nogil
 cdef void spatial_inertias(
     const Model* model, const Parameters[double]* p, const double* X_WB, double* p_BoBcm_W, double* M_Bo_W
 ) noexcept nogil

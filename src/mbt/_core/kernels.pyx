@@ -5,9 +5,11 @@ from mbt._core.model cimport ForceElement, Model, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_reaction_forces
 from mbt._core.passes.energy cimport calc_kinetic_energy
-from mbt._core.passes cimport element_forces, jacobian, mass_properties, momentum_matrix, qdot_maps, relative_motion
+from mbt._core.passes cimport (
+    element_forces, jacobian, mass_properties, momentum_matrix, position_kinematics, qdot_maps, relative_motion,
+)
 from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_about_world_origin
-from mbt._core.passes.position_kinematics cimport calc_position_kinematics, calc_spatial_inertias_in_world
+from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.records cimport ArticulatedDof, Ends, Parameters
@@ -144,10 +146,25 @@ cdef void body_poses(
     algorithms.run_body_poses[double](model, p, q, memory, X_WB)
 
 
-cdef void frame_jacobian(
-    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path, double* J
+cdef void frame_pose(
+    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path,
+    double* X_WF
 ) noexcept nogil:
-    algorithms.run_frame_jacobian[double](model, p, frame, q, memory, path, J)
+    algorithms.run_frame_pose[double](model, p, frame, q, memory, path, X_WF)
+
+
+cdef void frame_jacobian(
+    const Model* model, const Parameters[double]* p, int frame, int frame_E, const double* q, const double* p_FoP_F,
+    double* memory, int* path, double* J
+) noexcept nogil:
+    algorithms.run_frame_jacobian[double](model, p, frame, frame_E, q, p_FoP_F, memory, path, J)
+
+
+cdef void center_of_mass(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* total_mass,
+    double* p_WCcm
+) noexcept nogil:
+    algorithms.run_center_of_mass[double](model, p, q, memory, total_mass, p_WCcm)
 
 
 cdef void add_jacobian(
@@ -167,12 +184,12 @@ cdef void multiply_by_Nplus(
     jacobian.multiply_by_Nplus[double](model, q, num_rows, J_v, J_qdot)
 
 
-cdef void position_kinematics(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory,
-    double* X_FM, double* X_PB, double* X_WB, double* H_FM, double* H_PB_W
+cdef void complete_position_kinematics(
+    const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* memory,
+    double* X_FM, double* X_PB, double* H_FM, double* H_PB_W
 ) noexcept nogil:
-    calc_position_kinematics[double](
-        model, p.X_BF, q, memory, memory + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W
+    position_kinematics.complete_position_kinematics[double](
+        model, p.X_BF, q, X_WB, memory, memory + model.angle_stride, X_FM, X_PB, H_FM, H_PB_W
     )
 
 

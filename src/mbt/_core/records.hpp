@@ -52,13 +52,12 @@ struct MotionForce {
   T f[3];      // force through the mobilizer
 };
 
-// Mass matrix: composite inertia of a mobod and everything outboard of it, about No in N.
+// Mass matrix: composite inertia of a mobod and everything outboard of it, about No in World.
 template <class T>
 struct Composite {
-  Pose<T> X_PN;
   T mass;
   T h[3];
-  T inertia[6];
+  T inertia[12];  // xx xy xz yy yz zz; of doubles rows of four
 };
 
 // Gravity: mass of a mobod and everything outboard of it, about No in N.

@@ -108,6 +108,22 @@ cdef inline void rotate_symmetric(const T* R, const T* S, T* y) noexcept nogil:
     y[5] = t[6]*R[6] + t[7]*R[7] + t[8]*R[8]
 
 
+cdef inline void rotate_symmetric4(const T* X, const T* S, T* y) noexcept nogil:
+    """y = R S R', both [xx xy xz yy yz zz], with R the rotation of the pose X."""
+    cdef T t[9]
+    cdef int i
+    for i in range(3):
+        t[3*i] = X[4*i]*S[0] + X[4*i + 1]*S[1] + X[4*i + 2]*S[2]
+        t[3*i + 1] = X[4*i]*S[1] + X[4*i + 1]*S[3] + X[4*i + 2]*S[4]
+        t[3*i + 2] = X[4*i]*S[2] + X[4*i + 1]*S[4] + X[4*i + 2]*S[5]
+    y[0] = t[0]*X[0] + t[1]*X[1] + t[2]*X[2]
+    y[1] = t[0]*X[4] + t[1]*X[5] + t[2]*X[6]
+    y[2] = t[0]*X[8] + t[1]*X[9] + t[2]*X[10]
+    y[3] = t[3]*X[4] + t[4]*X[5] + t[5]*X[6]
+    y[4] = t[3]*X[8] + t[4]*X[9] + t[5]*X[10]
+    y[5] = t[6]*X[8] + t[7]*X[9] + t[8]*X[10]
+
+
 cdef inline void add_shifted_inertia(
     T mass, const T* h, const T* inertia, const T* p, T* out_mass, T* out_h, T* out_inertia
 ) noexcept nogil:
@@ -148,6 +164,13 @@ cdef inline void set_pose4(const T* R, const T* p, T* X) noexcept nogil:
         for j in range(3):
             X[12 + j] = <T>0.0
         X[15] = <T>1.0
+
+
+cdef inline void set_identity4(T* X) noexcept nogil:
+    cdef int i
+    set_zero(X, 16)
+    for i in range(4):
+        X[5*i] = <T>1.0
 
 
 cdef inline void get_pose4(const T* X, T* R, T* p) noexcept nogil:
@@ -233,6 +256,13 @@ cdef inline void rotate4(const T* X, const T* x, T* y) noexcept nogil:
     y[0] = X[0]*x[0] + X[1]*x[1] + X[2]*x[2]
     y[1] = X[4]*x[0] + X[5]*x[1] + X[6]*x[2]
     y[2] = X[8]*x[0] + X[9]*x[1] + X[10]*x[2]
+
+
+cdef inline void add_rotated4(const T* X, const T* x, T* y) noexcept nogil:
+    """y += R x, with R the rotation of the pose X."""
+    cdef int i
+    for i in range(3):
+        y[i] = y[i] + X[4*i]*x[0] + X[4*i + 1]*x[1] + X[4*i + 2]*x[2]
 
 
 cdef inline void rotate_inverse4(const T* X, const T* x, T* y) noexcept nogil:

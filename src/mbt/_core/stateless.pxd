@@ -1,5 +1,15 @@
 """What functions from arrays to arrays have in common."""
 
-from mbt._core.model cimport CompiledModel
+cimport numpy as cnp
+
+from mbt._core.model cimport CompiledModel, Model
+from mbt._core.records cimport Parameters
+from mbt._core.variants cimport Quantity
+
+ctypedef void (*KernelOfQ)(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* out) noexcept nogil
 
 cdef CompiledModel compiled_of(object tree)
+cdef object of_q(
+    tree, CompiledModel compiled, KernelOfQ kernel, Quantity quantity, q, out,
+    int ndim, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)

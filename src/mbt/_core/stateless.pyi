@@ -2,7 +2,7 @@ import numpy.typing as npt
 
 from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
-from mbt.tree import Frame, MultibodyTree, RigidBody
+from mbt.tree import MultibodyTree
 
 def inverse_dynamics(
     tree: MultibodyTree,
@@ -152,44 +152,4 @@ def gravity_generalized_forces(
     -------
     ndarray, shape (..., num_velocities)
         Generalized forces [N m or N].
-    """
-
-def body_poses(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
-    """Return the pose X_WB of every body in World.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    out : ndarray, shape (..., num_bodies, 4, 4), float64, C-contiguous, optional
-        Written in place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    ndarray, shape (..., num_bodies, 4, 4)
-        Homogeneous matrices, rows in BodyNodeIndex order; row 0 is World.
-    """
-
-def frame_jacobian(
-    tree: MultibodyTree, frame: Frame | RigidBody, q: npt.ArrayLike, *, out: FloatArray | None = None
-) -> FloatArray:
-    """Return the Jacobian of a frame's spatial velocity in World, at the frame origin: ``V_WF = J v``.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    frame : Frame
-        A frame of the tree; a body stands for its body frame.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
-        Written in place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    ndarray, shape (..., 6, num_velocities)
-        Angular rows first.
     """

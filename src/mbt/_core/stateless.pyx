@@ -1,4 +1,4 @@
-"""The functions of `mbt.functional`: from arrays to arrays, without a Context, over any leading axes.
+"""Dynamics in `mbt.functional`: from arrays to arrays, without a Context, over any leading axes.
 
 One state in exact arrays goes straight into the kernel. Anything else is converted and broadcast; batches run in lanes.
 """
@@ -15,8 +15,7 @@ from mbt._core.lane_engine cimport run_batch
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
 from mbt._core.variants cimport (
-    BODY_POSES, FORWARD_DYNAMICS, FRAME_JACOBIAN, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX,
-    MOTION_FORCES, Quantity,
+    FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX, MOTION_FORCES, Quantity,
 )
 
 import numpy as np
@@ -224,10 +223,6 @@ cdef object calc_single(tree, str method, Batch batch, out, include_force_elemen
 
 # Functions of q, and of q and v ---------------------------------------------------------------------------------
 
-ctypedef void (*KernelOfQ)(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* out) noexcept nogil
-
-
 cdef object of_q(
     tree, CompiledModel compiled, KernelOfQ kernel, Quantity quantity, q, out,
     int ndim, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2
@@ -366,74 +361,3 @@ def gravity_generalized_forces(tree, q, *, out=None):
     return of_q(
         tree, compiled, gravity_of_defaults, GRAVITY_GENERALIZED_FORCES, q, out, 1, m.num_velocities, 0, 0
     )
-
-
-def body_poses(tree, q, *, out=None):
-    """Return the pose X_WB of every body in World.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    out : ndarray, shape (..., num_bodies, 4, 4), float64, C-contiguous, optional
-        Written in place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    ndarray, shape (..., num_bodies, 4, 4)
-        Homogeneous matrices, rows in BodyNodeIndex order; row 0 is World.
-    """
-    cdef CompiledModel compiled = compiled_of(tree)
-    if compiled is None:
-        from mbt.scalars import functional
-        return functional.body_poses(tree, q, out=out)
-    cdef const Model* m = &compiled.model
-    return of_q(tree, compiled, kernels.body_poses, BODY_POSES, q, out, 3, m.num_bodies, 4, 4)
-
-
-def frame_jacobian(tree, frame, q, *, out=None):
-    """Return the Jacobian of a frame's spatial velocity in World, at the frame origin: ``V_WF = J v``.
-
-    Parameters
-    ----------
-    tree : MultibodyTree
-        A finalized tree.
-    frame : Frame
-        A frame of the tree; a body stands for its body frame.
-    q : array_like, shape (..., num_positions)
-        Generalized positions.
-    out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
-        Written in place and returned. Left untouched when an argument is rejected.
-
-    Returns
-    -------
-    ndarray, shape (..., 6, num_velocities)
-        Angular rows first.
-    """
-    cdef CompiledModel compiled = compiled_of(tree)
-    if compiled is None:
-        from mbt.scalars import functional
-        return functional.frame_jacobian(tree, frame, q, out=out)
-    cdef const Model* m = &compiled.model
-    cdef Py_ssize_t nv = m.num_velocities
-    cdef int f = (<TreeCore>tree).frame(frame, "frame")
-    cdef double* memory
-    cdef Batch batch
-    if not is_array1(q, m.num_positions):
-        batch = Batch(["q"], [q], [(m.num_positions,)])
-        if batch.shape:
-            out = batch.output(out, (6, nv))
-            run_batch(batch, compiled, FRAME_JACOBIAN, f, False, (out,))
-            return out
-        q = batch.arrays[0]
-    if m.num_checked:
-        check_positions(tree, compiled, data(q))
-    out = out2(out, "out", 6, nv)
-    q = apart(q, out)
-    memory = kernels.get_work(m, m.num_bodies)
-    kernels.frame_jacobian(
-        m, &compiled.defaults.parameters, f, data(q), memory, <int*>(memory + kernels.work_size(m)), data(out)
-    )
-    return out

@@ -50,6 +50,7 @@ cdef class TreeCaches:
                 cache.compiled is c.compiled and cache.q_serial == c.q_serial
                 and cache.parameter_serial == c.parameter_serial
             ):
+                cache.complete()
                 return cache
         from mbt.context.checks import raise_stale_cache
         raise_stale_cache("pc", pc, "PositionKinematicsCache", cache is not None and cache.compiled is not c.compiled)
@@ -273,7 +274,7 @@ cdef class TreeCaches:
         cdef ContextCore c = self.own(context)
         if c._methods is not None:
             return c._methods.eval_position_kinematics(c)
-        return c.position()
+        return c.poses()
 
     def eval_velocity_kinematics(self, context):
         """Return the velocity kinematics of a Context, cached; see `calc_velocity_kinematics_cache`."""
@@ -288,7 +289,7 @@ cdef class TreeCaches:
         if c._methods is not None:
             return c._methods.eval_body_pose_in_world(c, body)
         from mbt.context.checks import body_node_index
-        return c.position().X_WB[body_node_index(self, body)]
+        return c.poses().X_WB[body_node_index(self, body)]
 
     def eval_body_spatial_velocity_in_world(self, context, body):
         """Return the spatial velocity V_WB of a body, (6,) [rad/s, m/s], cached and read-only."""

@@ -75,10 +75,22 @@ cdef class TreeJacobians(TreeDynamics):
         p_BoBp = in1(p_BoBp_B, "p_BoBp_B", 3)
         J = out2(out, "out", 6, m.num_positions if by_qdot else m.num_velocities)
         p_BoBp = apart(p_BoBp, J)
-        cdef PositionKinematicsCache pc = c.position()
-        cdef double* memory = kernels.get_work(m, 6*nv)
+        cdef double* memory = kernels.get_work(m, 6*nv + m.num_bodies)
         cdef double* J_v = memory + kernels.work_size(m) if by_qdot else data(J)
+        cdef PositionKinematicsCache pc
+        cdef Derived derived
         cdef double[3] p_WoBp
+        if m.frame_node[a] == 0:
+            # Straight from q: what is inboard of the frame suffices, and takes less than the caches do.
+            derived = c.derived()
+            kernels.frame_jacobian(
+                m, &derived.parameters, b, e, c.q_data, data(p_BoBp), memory,
+                <int*>(memory + kernels.work_size(m) + 6*nv), J_v
+            )
+            if by_qdot:
+                kernels.multiply_by_Nplus(m, c.q_data, 6, J_v, data(J))
+            return J
+        pc = c.position()
         self.calc_points_in_world(pc, b, data(p_BoBp), 1, p_WoBp)
         memset(J_v, 0, 6*nv*sizeof(double))
         kernels.add_jacobian(m, m.frame_node[b], pc.X_WB_data, pc.H_PB_W_data, p_WoBp, 1.0, J_v)

@@ -91,7 +91,7 @@ cdef class TreeKinematics(TreeCaches):
         cdef double[16] X_AW
         cdef double[16] X_WB
         X_AB = out2(out, "out", 4, 4)
-        cdef PositionKinematicsCache pc = c.position()
+        cdef PositionKinematicsCache pc = c.poses()
         self.calc_X_WF(pc, a, X_WA)
         self.calc_X_WF(pc, b, X_WB)
         invert_pose4[double](X_WA, X_AW)
@@ -120,7 +120,7 @@ cdef class TreeKinematics(TreeCaches):
         cdef double* R
         cdef int i, j
         R_AB = out2(out, "out", 3, 3)
-        cdef PositionKinematicsCache pc = c.position()
+        cdef PositionKinematicsCache pc = c.poses()
         self.calc_X_WF(pc, a, X_WA)
         self.calc_X_WF(pc, b, X_WB)
         R = data(R_AB)
@@ -166,7 +166,7 @@ cdef class TreeKinematics(TreeCaches):
         n = size(points) // 3
         result = out1(out, "out", 3) if points.ndim == 1 else out2(out, "out", 3, n)
         points = apart(points, result)
-        cdef PositionKinematicsCache pc = c.position()
+        cdef PositionKinematicsCache pc = c.poses()
         self.calc_X_WF(pc, a, X_WA)
         self.calc_X_WF(pc, b, X_WB)
         invert_pose4[double](X_WA, X_AW)

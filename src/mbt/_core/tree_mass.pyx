@@ -445,7 +445,7 @@ cdef class TreeMass(TreeAccelerations):
         cdef Derived derived = c.derived()
         kernels.mass_moment(
             &c.compiled.model, derived.parameters.mass if masses is None else data(masses),
-            derived.parameters.p_BoBcm_B, c.position().X_WB_data, result, result + 1
+            derived.parameters.p_BoBcm_B, c.poses().X_WB_data, result, result + 1
         )
         return 0
 

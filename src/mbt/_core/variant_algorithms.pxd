@@ -28,7 +28,8 @@ from mbt._core.scalars cimport T
 from mbt._core.spatial cimport copy, set_zero
 from mbt._core.variants cimport (
     MOTION_FORCES, INVERSE_DYNAMICS, FORWARD_DYNAMICS, MASS_MATRIX, MASS_MATRIX_INVERSE,
-    GRAVITY_GENERALIZED_FORCES, BODY_POSES, FRAME_JACOBIAN, QDOT, VELOCITY, QDDOT, ACCELERATION,
+    GRAVITY_GENERALIZED_FORCES, BODY_POSES, FRAME_POSE_IN_WORLD, FRAME_JACOBIAN, CENTER_OF_MASS, QDOT, VELOCITY, QDDOT,
+    ACCELERATION,
     STEADY_ACCELERATION, N_MATRIX, NPLUS_MATRIX, NDOT_MATRIX, NPLUSDOT_MATRIX, HINGE_BIAS, INTEGRATED_POSITIONS,
     POSITION_DIFFERENCE, NORMALIZED_POSITIONS, FRAME_POSES, POSITION_KINEMATICS, SPATIAL_INERTIAS,
     VELOCITY_KINEMATICS, ACCELERATION_KINEMATICS, GENERALIZED_FORCES, REACTION_FORCES, CORIOLIS_MATRIX,
@@ -75,6 +76,7 @@ cdef inline Pivots[T] calc_quantity(
 ) noexcept nogil:
     """Returns the pivots of what divides by them, in `memory`; none for all else."""
     cdef T no_gravity[3]
+    cdef T total_mass
     cdef Pivots[T] pivots
     pivots.D = NULL
     if quantity == MOTION_FORCES:
@@ -97,8 +99,14 @@ cdef inline Pivots[T] calc_quantity(
         algorithms.run_gravity_forces(model, p, switches.weightless, q, memory, out)
     elif quantity == BODY_POSES:
         algorithms.run_body_poses(model, p, q, memory, out)
+    elif quantity == FRAME_POSE_IN_WORLD:
+        algorithms.run_frame_pose(model, p, index, q, memory, base, out)
     elif quantity == FRAME_JACOBIAN:
-        algorithms.run_frame_jacobian(model, p, index, q, memory, base, out)
+        algorithms.run_frame_jacobian(
+            model, p, index % model.num_frames, index // model.num_frames, q, <const T*>NULL, memory, base, out
+        )
+    elif quantity == CENTER_OF_MASS:
+        algorithms.run_center_of_mass(model, p, q, memory, &total_mass, out)
     elif quantity >= MOTION_FORCES_DERIVATIVES:
         pivots = calc_derivatives(quantity, index, model, switches, p, q, v, x, memory, out)
     elif quantity <= FRAME_POSES:

@@ -17,7 +17,9 @@ cpdef enum Quantity:
     MASS_MATRIX_INVERSE                # (nv, nv)
     GRAVITY_GENERALIZED_FORCES         # (nv,)
     BODY_POSES                         # X_WB (nb, 4, 4)
-    FRAME_JACOBIAN                     # of the frame `index`, with respect to v (6, nv)
+    FRAME_POSE_IN_WORLD                # X_WF of the frame `index` (4, 4)
+    FRAME_JACOBIAN                     # with respect to v, of the frame F in frame E: index = F + num_frames E (6, nv)
+    CENTER_OF_MASS                     # p_WCcm (3,)
     # Maps between v and qdot, and steps between positions.
     QDOT                               # v -> N v (nq,)
     VELOCITY                           # qdot (nq,) -> N+ qdot (nv,)
@@ -122,6 +124,10 @@ cdef inline Py_ssize_t count_result(int quantity, const Model* model) noexcept n
         return nq
     if quantity == BODY_POSES:
         return 16*nb
+    if quantity == FRAME_POSE_IN_WORLD:
+        return 16
+    if quantity == CENTER_OF_MASS:
+        return 3
     if quantity == FRAME_JACOBIAN or quantity == MOMENTUM_MATRIX:
         return 6*nv
     if quantity == FRAME_POSES:

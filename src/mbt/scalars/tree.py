@@ -58,7 +58,7 @@ class ScalarTree(MultibodyTree):
 
     def integrate_positions(self, q: Any, v: Any, dt: Any, *, out: Any = None) -> Any:
         step = self._numbers.as_float_array(v, "v", (self.num_velocities,))
-        time = self._numbers.as_float_array(dt, "dt", ())[..., None]
+        time = self._numbers.as_finite_array(dt, "dt", ())[..., None]
         x = self._numbers.concatenate([step, time])
         return self._evaluate_at(Quantity.INTEGRATED_POSITIONS, q, "q", x, out)
 

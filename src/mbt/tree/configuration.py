@@ -33,12 +33,14 @@ class ConfigurationSpace(TreeCore):
         v : array_like, shape (..., num_velocities)
             Velocities [rad/s, m/s].
         dt : array_like, shape (...)
-            Time [s], of either sign.
+            Time [s], of either sign, finite.
         out : ndarray, shape (..., num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
 
         Raises
         ------
+        ArgumentValueError
+            When `dt` is NaN or infinite.
         SingularityError
             When a single state has a zero quaternion; in a batch that sample is NaN.
 
@@ -52,7 +54,7 @@ class ConfigurationSpace(TreeCore):
         >>> q.round(3)
         array([0.969, 0.   , 0.   , 0.247, 1.   , 0.   , 0.   ])
         """
-        return configuration.integrate_positions(self, q, v, dt, out)
+        return configuration.integrate_positions(self, q, v, dt, out=out)
 
     def difference_positions(
         self, q0: npt.ArrayLike, q1: npt.ArrayLike, *, out: FloatArray | None = None
@@ -74,7 +76,7 @@ class ConfigurationSpace(TreeCore):
         SingularityError
             When a single state has a zero quaternion; in a batch that sample is NaN.
         """
-        return configuration.difference_positions(self, q0, q1, out)
+        return configuration.difference_positions(self, q0, q1, out=out)
 
     def normalize_positions(self, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
         """Return the positions with quaternions of unit length; all else as it is.

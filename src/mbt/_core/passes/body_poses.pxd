@@ -1,11 +1,102 @@
-"""Body poses in World, straight from q: one mobod or body at a time."""
+"""Body poses in World, straight from q."""
 
 from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.node_joints cimport calc_general_X_PN, calc_X_PN
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Mobod, Pose
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport compose_pose4, compose_turned_pose4, set_pose4
+from mbt._core.scalars cimport (
+    PoseRows, T, load_pose_rows, make_pose_rows, multiply_rows, sincos_of_angles, store_pose_rows, store_shifted_rows,
+    turn_rows,
+)
+from mbt._core.spatial cimport compose_pose4, compose_turned_pose4, set_pose4, shift_axes4
+
+
+cdef inline void calc_body_poses(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    const Pose[T]* X_NB,           # (num_bodies,)
+    # In:
+    const T* q,                    # (nq,)
+    # Work:
+    T* sin_q,                      # (angle_stride,)
+    T* cos_q,                      # (angle_stride,)
+    T* X_WN,                       # (num_mobods, 4, 4)
+    # Out:
+    T* X_WB,                       # (num_bodies, 4, 4)
+) noexcept nogil:
+    """X_WB = X_WN X_NB."""
+    cdef int i, b
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+    if T is double:
+        calc_poses_in_rows(model, mobods, q, sin_q, cos_q, X_WN, X_WB)
+    else:
+        for i in range(1, model.num_mobods):
+            calc_node_pose(model, i, mobods, q, sin_q, cos_q, X_WN)
+    for b in range(model.num_bodies):
+        if model.axis_shift[b] < 0:
+            calc_body_pose(model, b, X_NB, X_WN, X_WB + 16*b)
+        elif T is not double:
+            shift_axes4(X_WN + 16*model.mobod[b], model.axis_shift[b], X_WB + 16*b)
+
+
+cdef inline void calc_poses_in_rows(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    # In:
+    const T* q,                    # (nq,)
+    const T* sin_q,                # (angle_stride,)
+    const T* cos_q,                # (angle_stride,)
+    # Out:
+    T* X_WN,                       # (num_mobods, 4, 4)
+    T* X_WB,                       # (num_bodies, 4, 4)  of bodies whose axes are those of their mobod, shifted
+) noexcept nogil:
+    """Of doubles, base to tip: the pose of the mobod before is in registers."""
+    cdef PoseRows X = PoseRows()
+    cdef int i, b
+    if T is double:
+        for i in range(1, model.num_mobods):
+            if 0 < model.joints[i].parent != i - 1:
+                X = load_pose_rows(X_WN + 16*model.joints[i].parent)
+            X = calc_node_pose_in_rows(model, i, mobods, q, sin_q, cos_q, X)
+            store_pose_rows(X, X_WN + 16*i)
+            b = model.joints[i].node
+            if model.axis_shift[b] >= 0:
+                store_shifted_rows(X, model.axis_shift[b], X_WB + 16*b)
+
+
+cdef inline PoseRows calc_node_pose_in_rows(
+    # Topology:
+    const Model* model,
+    int i,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    # In:
+    const T* q,                    # (nq,)
+    const T* sin_q,                # (angle_stride,)
+    const T* cos_q,                # (angle_stride,)
+    PoseRows X_WP,                 # of the parent, unless that is World
+) noexcept nogil:
+    """Of doubles, X_WN = X_WP X_PN of mobod i. What does not wait for the parent comes first."""
+    cdef const Joint* joint = &model.joints[i]
+    cdef Pose[T] X_PN
+    cdef T R_FM[9]
+    cdef PoseRows X = PoseRows()
+    if T is double:
+        if joint.kind == REVOLUTE_Z:
+            X = turn_rows(make_pose_rows(mobods[i].X_PF.R, mobods[i].X_PF.p), sin_q[joint.angle], cos_q[joint.angle])
+        else:
+            if joint.kind == GENERAL:
+                calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, R_FM, &X_PN)
+            else:
+                calc_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
+            X = make_pose_rows(X_PN.R, X_PN.p)
+        if joint.parent != 0:
+            X = multiply_rows(X_WP, X)
+    return X
 
 
 cdef inline void calc_node_pose(

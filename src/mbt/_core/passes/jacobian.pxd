@@ -2,10 +2,10 @@
 
 from mbt._core.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
 from mbt._core.model cimport Joint, Model
-from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
+from mbt._core.passes.paths cimport calc_poses_on_path, find_path
 from mbt._core.records cimport Mobod, Pose
-from mbt._core.scalars cimport MBT_W, T, sincos_of_angles
-from mbt._core.spatial cimport add_cross, cross, rotate, rotate4, set_zero
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport add_cross, add_rotated4, cross, rotate, rotate4, set_zero
 
 
 cdef inline void calc_frame_jacobian(
@@ -18,6 +18,7 @@ cdef inline void calc_frame_jacobian(
     const T* X_BF,                 # (num_frames, 4, 4)
     # In:
     const T* q,                    # (nq,)
+    const T* p_FoP_F,              # (3,)  a point fixed to the frame; NULL: its origin
     # Work:
     int* path,                     # (num_bodies,)
     T* sin_q,                      # (angle_stride,)
@@ -26,56 +27,43 @@ cdef inline void calc_frame_jacobian(
     # Out:
     T* J,                          # (6, nv)
 ) noexcept nogil:
-    """V_WF = J v, straight from q. Only what is inboard of the frame is computed."""
+    """V_WP = J v, straight from q. Only what is inboard of the frame is computed."""
     cdef int node = model.frame_node[frame]
-    cdef T X_WB[16]
-    cdef T p_BoFo_B[3]
-    cdef T p_WoFo[3]
+    cdef int first = find_path(model, node, path)
+    cdef T p_BoP_B[3]
+    cdef T p_NoP_N[3]
+    cdef T p_WoP[3]
     cdef int nv = 0
     cdef int i, k
 
-    # Tip to base: the mobods on the way, at the end of `path`.
-    cdef int first = model.num_bodies
-    i = model.mobod[node]
-    while i > 0:
-        first -= 1
-        path[first] = i
-        nv += model.joints[i].nv
-        i = model.joints[i].parent
+    calc_poses_on_path(model, path + first, model.num_bodies - first, mobods, q, sin_q, cos_q, X_WN)
+    for i in range(3):
+        p_BoP_B[i] = X_BF[16*frame + 4*i + 3]
+    if p_FoP_F != NULL:
+        add_rotated4(X_BF + 16*frame, p_FoP_F, p_BoP_B)
+    rotate(X_NB[node].R, p_BoP_B, p_NoP_N)
+    for i in range(3):
+        p_NoP_N[i] = p_NoP_N[i] + X_NB[node].p[i]
+    locate(model.mobod[node], X_WN, p_NoP_N, p_WoP)
 
-    # Base to tip: poses.
-    calc_sines_on_path(model, path + first, model.num_bodies - first, q, sin_q, cos_q)
     for k in range(first, model.num_bodies):
-        calc_node_pose(model, path[k], mobods, q, sin_q, cos_q, X_WN)
-    calc_body_pose(model, node, X_NB, X_WN, X_WB)
-    for k in range(3):
-        p_BoFo_B[k] = X_BF[16*frame + 4*k + 3]
-    rotate4(X_WB, p_BoFo_B, p_WoFo)
-    for k in range(3):
-        p_WoFo[k] = p_WoFo[k] + X_WB[4*k + 3]
-
+        nv += model.joints[path[k]].nv
     if nv < model.num_velocities:
         set_zero(J, 6*model.num_velocities)
     for k in range(first, model.num_bodies):
-        set_columns(model, path[k], mobods, q, X_WN, p_WoFo, J)
+        set_columns(model, path[k], mobods, q, X_WN, p_WoP, J)
 
 
-cdef inline void calc_sines_on_path(
-    const Model* model, const int* path, int n, const T* q, T* sin_q, T* cos_q
-) noexcept nogil:
-    """Of the angles on a path outwards; of others where they come at no cost."""
-    cdef const Joint* joint
-    cdef int done = 0
-    cdef int width = 1
-    cdef int start, k
-    if T is double:
-        width = MBT_W
-    for k in range(n):
-        joint = &model.joints[path[k]]
-        if joint.kind == REVOLUTE_Z and joint.angle >= done:
-            start = joint.angle - joint.angle % width
-            sincos_of_angles(q, model.angles + start, width, sin_q + start, cos_q + start)
-            done = start + width
+cdef inline void locate(int mobod, const T* X_WN, const T* p_N, T* p_W) noexcept nogil:
+    """p_W = X_WN p_N. The node frame of World is World."""
+    cdef const T* X = X_WN + 16*mobod
+    cdef int i
+    if mobod == 0:
+        for i in range(3):
+            p_W[i] = p_N[i]
+    else:
+        for i in range(3):
+            p_W[i] = X[4*i + 3] + X[4*i]*p_N[0] + X[4*i + 1]*p_N[1] + X[4*i + 2]*p_N[2]
 
 
 cdef inline void set_columns(

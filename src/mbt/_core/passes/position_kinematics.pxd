@@ -5,7 +5,7 @@ from mbt._core.model cimport Model
 from mbt._core.rotations cimport set_rotation_about_axis
 from mbt._core.scalars cimport T, sincos_of_angles
 from mbt._core.spatial cimport (
-    add_cross, invert_pose4, multiply_poses4, rotate4, set_pose4, set_zero,
+    add_cross, invert_pose4, multiply_poses4, rotate4, set_identity4, set_pose4, set_zero,
 )
 
 
@@ -27,42 +27,105 @@ cdef inline void calc_position_kinematics(
     T* H_PB_W,             # (nv, 6)             velocity of Bo in P, in World
 ) noexcept nogil:
     """X_WB = X_WP X_PB, X_PB = X_PF X_FM X_MB; H_PB_W = shift(R_WF H_FM, p_MoBo_W)."""
-    cdef int b, i, k
-    cdef T R[9]
-    cdef T p[3]
-    cdef T* h
+    cdef int b
+    start_position_kinematics(model, q, sin_q, cos_q, X_FM, X_PB)
+    set_identity4(X_WB)
+    for b in range(1, model.num_bodies):
+        calc_pose_in_parent(model, b, X_BF, q, sin_q, cos_q, X_FM, X_PB)
+        multiply_poses4(X_WB + 16*model.parent[b], X_PB + 16*b, X_WB + 16*b)
+        calc_motion_axes(model, b, X_BF, q, X_WB, H_FM, H_PB_W)
 
-    for i in range(3):
-        p[i] = <T>0.0
-        for k in range(3):
-            R[3*i + k] = <T>(1.0 if i == k else 0.0)
-    set_pose4(R, p, X_FM)
-    set_pose4(R, p, X_PB)
-    set_pose4(R, p, X_WB)
 
+cdef inline void complete_position_kinematics(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* X_BF,         # (num_frames, 4, 4)
+    # In:
+    const T* q,            # (nq,)
+    const T* X_WB,         # (num_bodies, 4, 4)
+    # Work:
+    T* sin_q,              # (angle_stride,)
+    T* cos_q,              # (angle_stride,)
+    # Out:
+    T* X_FM,               # (num_bodies, 4, 4)
+    T* X_PB,               # (num_bodies, 4, 4)
+    T* H_FM,               # (nv, 6)
+    T* H_PB_W,             # (nv, 6)
+) noexcept nogil:
+    """What `calc_position_kinematics` gives beside the poses in World, from those."""
+    cdef int b
+    start_position_kinematics(model, q, sin_q, cos_q, X_FM, X_PB)
+    for b in range(1, model.num_bodies):
+        calc_pose_in_parent(model, b, X_BF, q, sin_q, cos_q, X_FM, X_PB)
+        calc_motion_axes(model, b, X_BF, q, X_WB, H_FM, H_PB_W)
+
+
+cdef inline void start_position_kinematics(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* q,            # (nq,)
+    # Out:
+    T* sin_q,              # (angle_stride,)
+    T* cos_q,              # (angle_stride,)
+    T* X_FM,               # (num_bodies, 4, 4)  that of World
+    T* X_PB,               # (num_bodies, 4, 4)  that of World
+) noexcept nogil:
+    set_identity4(X_FM)
+    set_identity4(X_PB)
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
 
-    for b in range(1, model.num_bodies):
-        if model.type[b] == REVOLUTE:
-            i = model.joints[model.mobod[b]].angle
-            set_rotation_about_axis(model.constants[b], sin_q[i], cos_q[i], R)
-            set_zero(p, 3)
-        else:
-            calc_across_pose(
-                model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], R, p
-            )
-        set_pose4(R, p, X_FM + 16*b)
-        calc_X_PB(model, b, X_BF, X_FM, X_PB)
-        multiply_poses4(X_WB + 16*model.parent[b], X_PB + 16*b, X_WB + 16*b)
 
-        if model.v_start[b + 1] > model.v_start[b]:
-            h = H_FM + 6*model.v_start[b]
-            calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], h)
-            if has_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
-                rotate4(X_WB + 16*b, h, H_PB_W + 6*model.v_start[b])
-                rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
-            else:
-                calc_H_PB_W(model, b, X_BF, X_WB, H_FM, H_PB_W)
+cdef inline void calc_pose_in_parent(
+    # Topology:
+    const Model* model,
+    int b,
+    # Parameters:
+    const T* X_BF,         # (num_frames, 4, 4)
+    # In:
+    const T* q,            # (nq,)
+    const T* sin_q,        # (angle_stride,)
+    const T* cos_q,        # (angle_stride,)
+    # Out:
+    T* X_FM,               # (num_bodies, 4, 4)  that of body b
+    T* X_PB,               # (num_bodies, 4, 4)  that of body b
+) noexcept nogil:
+    cdef T R[9]
+    cdef T p[3]
+    cdef int i
+    if model.type[b] == REVOLUTE:
+        i = model.joints[model.mobod[b]].angle
+        set_rotation_about_axis(model.constants[b], sin_q[i], cos_q[i], R)
+        set_zero(p, 3)
+    else:
+        calc_across_pose(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], R, p)
+    set_pose4(R, p, X_FM + 16*b)
+    calc_X_PB(model, b, X_BF, X_FM, X_PB)
+
+
+cdef inline void calc_motion_axes(
+    # Topology:
+    const Model* model,
+    int b,
+    # Parameters:
+    const T* X_BF,         # (num_frames, 4, 4)
+    # In:
+    const T* q,            # (nq,)
+    const T* X_WB,         # (num_bodies, 4, 4)
+    # Out:
+    T* H_FM,               # (nv, 6)  those of body b
+    T* H_PB_W,             # (nv, 6)  those of body b
+) noexcept nogil:
+    cdef T* h
+    if model.v_start[b + 1] > model.v_start[b]:
+        h = H_FM + 6*model.v_start[b]
+        calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], h)
+        if has_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
+            rotate4(X_WB + 16*b, h, H_PB_W + 6*model.v_start[b])
+            rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
+        else:
+            calc_H_PB_W(model, b, X_BF, X_WB, H_FM, H_PB_W)
 
 
 cdef inline int is_body_frame(const Model* model, int frame) noexcept nogil:

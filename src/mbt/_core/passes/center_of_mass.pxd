@@ -1,0 +1,54 @@
+"""Centre of mass of all bodies, straight from q."""
+
+from mbt._core.mobilizers cimport GENERAL
+from mbt._core.model cimport Joint, Model
+from mbt._core.node_joints cimport calc_general_X_PN, calc_X_PN
+from mbt._core.records cimport Mobod, Pose, Weight
+from mbt._core.scalars cimport T, sincos_of_angles
+from mbt._core.spatial cimport rotate
+
+
+cdef inline void calc_center_of_mass(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    # In:
+    const T* q,                    # (nq,)
+    # Work:
+    T* sin_q,                      # (angle_stride,)
+    T* cos_q,                      # (angle_stride,)
+    Weight[T]* work,               # (num_mobods,)
+    # Out:
+    T* total_mass,                 # (1,)  [kg]
+    T* p_WCcm,                     # (3,)  [m]
+) noexcept nogil:
+    """p_WCcm = sum of m p_WBcm / sum of m, tip to base: moments of mass in node frames. No mass: 0 / 0."""
+    cdef const Joint* joint
+    cdef Pose[T] X_PN
+    cdef T R_FM[9]
+    cdef T h[3]
+    cdef int i, k
+
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+    for i in range(model.num_mobods):
+        work[i].mass = mobods[i].mass
+        for k in range(3):
+            work[i].h[k] = mobods[i].h[k]
+
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        if joint.kind == GENERAL:
+            calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, R_FM, &X_PN)
+        else:
+            calc_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
+
+        # h_P += R_PN h_N + m p_PN
+        rotate(X_PN.R, work[i].h, h)
+        for k in range(3):
+            work[joint.parent].h[k] = work[joint.parent].h[k] + h[k] + X_PN.p[k]*work[i].mass
+        work[joint.parent].mass = work[joint.parent].mass + work[i].mass
+
+    total_mass[0] = work[0].mass
+    for k in range(3):
+        p_WCcm[k] = work[0].h[k] / work[0].mass

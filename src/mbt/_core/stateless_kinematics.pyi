@@ -1,0 +1,171 @@
+from typing import overload
+
+import numpy.typing as npt
+from typing_extensions import deprecated
+
+from mbt.math.arrays import FloatArray
+from mbt.tree import Frame, MultibodyTree, RigidBody
+
+def body_poses(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
+    """Return the pose X_WB of every body in World.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_bodies, 4, 4), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_bodies, 4, 4)
+        Homogeneous matrices, rows in BodyNodeIndex order; row 0 is World.
+    """
+
+def frame_pose(
+    tree: MultibodyTree, q: npt.ArrayLike, frame: Frame | RigidBody, *, out: FloatArray | None = None
+) -> FloatArray:
+    """Return the pose X_WF of a frame in World.
+
+    Only what is inboard of the frame is computed: of one frame it is faster than `body_poses`.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    out : ndarray, shape (..., 4, 4), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 4, 4)
+        Homogeneous matrices.
+
+    Raises
+    ------
+    ForeignElementError
+        When the frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> tip = tree.add_frame(mbt.FixedOffsetFrame("tip", rod, mbt.math.make_pose([0, 0, -1])))
+    >>> tree.finalize()
+    >>> mbt.functional.frame_pose(tree, [[0.0], [np.pi / 2]], tip)[:, :3, 3].round(3) + 0.0
+    array([[ 0.,  0., -1.],
+           [-1.,  0.,  0.]])
+    """
+
+@overload
+def frame_jacobian(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    frame: Frame | RigidBody,
+    *,
+    expressed_in: Frame | RigidBody | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """Return the Jacobian of a frame's spatial velocity in World, at the frame origin: ``V_WF = J v``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    expressed_in : Frame, optional
+        The frame E whose axes the velocity is expressed in; World unless given.
+    out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, num_velocities)
+        Angular rows first.
+
+    Raises
+    ------
+    ForeignElementError
+        When a frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> tip = tree.add_frame(mbt.FixedOffsetFrame("tip", rod, mbt.math.make_pose([0, 0, -1])))
+    >>> tree.finalize()
+    >>> mbt.functional.frame_jacobian(tree, [np.pi / 2], tip).round(3).ravel() + 0.0
+    array([0., 1., 0., 0., 0., 1.])
+    >>> mbt.functional.frame_jacobian(tree, [np.pi / 2], tip, expressed_in=tip).round(3).ravel() + 0.0
+    array([ 0.,  1.,  0., -1.,  0.,  0.])
+    """
+
+@overload
+@deprecated("the order is frame_jacobian(tree, q, frame) now")
+def frame_jacobian(
+    tree: MultibodyTree,
+    q: Frame | RigidBody,
+    frame: npt.ArrayLike,
+    *,
+    expressed_in: Frame | RigidBody | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray: ...
+def center_of_mass(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
+    """Return the position of the centre of mass of all bodies from World's origin, in World.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., 3), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        p_WCcm [m].
+
+    Raises
+    ------
+    SingularityError
+        When the tree has no mass, or a single state a zero quaternion; in a batch that sample is NaN.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> tree.finalize()
+    >>> mbt.functional.center_of_mass(tree, [[0.0], [np.pi / 2]]).round(3) + 0.0
+    array([[ 0. ,  0. , -0.5],
+           [-0.5,  0. ,  0. ]])
+    """

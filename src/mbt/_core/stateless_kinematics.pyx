@@ -1,0 +1,275 @@
+"""Kinematics in `mbt.functional`: from arrays to arrays, without a Context, over any leading axes."""
+
+cimport numpy as cnp
+
+from mbt._core cimport kernels
+from mbt._core.batch cimport Batch
+from mbt._core.context cimport check_positions
+from mbt._core.door cimport adopt, apart, data, is_array1, out1, out2
+from mbt._core.engine cimport TreeCore
+from mbt._core.lane_engine cimport run_batch
+from mbt._core.model cimport CompiledModel, Model
+from mbt._core.stateless cimport compiled_of, of_q
+from mbt._core.variants cimport BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, Quantity
+
+from mbt.math.read_only import ReadOnlyArray
+
+cnp.import_array()
+adopt(ReadOnlyArray)
+
+
+def body_poses(tree, q, *, out=None):
+    """Return the pose X_WB of every body in World.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_bodies, 4, 4), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_bodies, 4, 4)
+        Homogeneous matrices, rows in BodyNodeIndex order; row 0 is World.
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.body_poses(tree, q, out=out)
+    cdef const Model* m = &compiled.model
+    return of_q(tree, compiled, kernels.body_poses, BODY_POSES, q, out, 3, m.num_bodies, 4, 4)
+
+
+def frame_pose(tree, q, frame, *, out=None):
+    """Return the pose X_WF of a frame in World.
+
+    Only what is inboard of the frame is computed: of one frame it is faster than `body_poses`.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    out : ndarray, shape (..., 4, 4), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 4, 4)
+        Homogeneous matrices.
+
+    Raises
+    ------
+    ForeignElementError
+        When the frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> tip = tree.add_frame(mbt.FixedOffsetFrame("tip", rod, mbt.math.make_pose([0, 0, -1])))
+    >>> tree.finalize()
+    >>> mbt.functional.frame_pose(tree, [[0.0], [np.pi / 2]], tip)[:, :3, 3].round(3) + 0.0
+    array([[ 0.,  0., -1.],
+           [-1.,  0.,  0.]])
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.frame_pose(tree, q, frame, out=out)
+    cdef const Model* m = &compiled.model
+    cdef int f = (<TreeCore>tree).frame(frame, "frame")
+    cdef double* memory
+    cdef Batch batch
+    if not is_array1(q, m.num_positions):
+        batch = Batch(["q"], [q], [(m.num_positions,)])
+        if batch.shape:
+            return run(batch, compiled, FRAME_POSE_IN_WORLD, f, out, (4, 4))
+        q = batch.arrays[0]
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    out = out2(out, "out", 4, 4)
+    q = apart(q, out)
+    memory = kernels.get_work(m, m.num_bodies)
+    kernels.frame_pose(
+        m, &compiled.defaults.parameters, f, data(q), memory, <int*>(memory + kernels.work_size(m)), data(out)
+    )
+    return out
+
+
+# Imported at the first use: `mbt.tree` is built on modules like this one.
+cdef object frame_types = None
+
+
+cdef bint is_old_order(object q) except -1:
+    """Whether a frame stands where q should. Only arguments that are no plain arrays are asked."""
+    global frame_types
+    if frame_types is None:
+        from mbt.tree import Frame, RigidBody
+        frame_types = (Frame, RigidBody)
+    return isinstance(q, frame_types)
+
+
+cdef warn_of_old_order():
+    import warnings
+    # Compiled functions have no frame of their own: the warning is at the line that called.
+    warnings.warn(
+        "frame_jacobian(tree, frame, q): the order is frame_jacobian(tree, q, frame) now, and the old one will be "
+        "an error", DeprecationWarning
+    )
+
+
+def frame_jacobian(tree, q, frame, *, expressed_in=None, out=None):
+    """Return the Jacobian of a frame's spatial velocity in World, at the frame origin: ``V_WF = J v``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    expressed_in : Frame, optional
+        The frame E whose axes the velocity is expressed in; World unless given.
+    out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, num_velocities)
+        Angular rows first.
+
+    Raises
+    ------
+    ForeignElementError
+        When a frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> tip = tree.add_frame(mbt.FixedOffsetFrame("tip", rod, mbt.math.make_pose([0, 0, -1])))
+    >>> tree.finalize()
+    >>> mbt.functional.frame_jacobian(tree, [np.pi / 2], tip).round(3).ravel() + 0.0
+    array([0., 1., 0., 0., 0., 1.])
+    >>> mbt.functional.frame_jacobian(tree, [np.pi / 2], tip, expressed_in=tip).round(3).ravel() + 0.0
+    array([ 0.,  1.,  0., -1.,  0.,  0.])
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef bint is_exact = compiled is not None and is_array1(q, compiled.model.num_positions)
+    if not is_exact and is_old_order(q):
+        warn_of_old_order()
+        return frame_jacobian(tree, frame, q, expressed_in=expressed_in, out=out)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.frame_jacobian(tree, q, frame, expressed_in=expressed_in, out=out)
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef int f = (<TreeCore>tree).frame(frame, "frame")
+    cdef int e = 0 if expressed_in is None else (<TreeCore>tree).frame(expressed_in, "expressed_in")
+    cdef double* memory
+    cdef Batch batch
+    if not is_exact:
+        batch = Batch(["q"], [q], [(m.num_positions,)])
+        if batch.shape:
+            return run(batch, compiled, FRAME_JACOBIAN, f + m.num_frames*e, out, (6, nv))
+        q = batch.arrays[0]
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    out = out2(out, "out", 6, nv)
+    q = apart(q, out)
+    memory = kernels.get_work(m, m.num_bodies)
+    kernels.frame_jacobian(
+        m, &compiled.defaults.parameters, f, e, data(q), NULL, memory, <int*>(memory + kernels.work_size(m)), data(out)
+    )
+    return out
+
+
+def center_of_mass(tree, q, *, out=None):
+    """Return the position of the centre of mass of all bodies from World's origin, in World.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., 3), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        p_WCcm [m].
+
+    Raises
+    ------
+    SingularityError
+        When the tree has no mass, or a single state a zero quaternion; in a batch that sample is NaN.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+    >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> tree.finalize()
+    >>> mbt.functional.center_of_mass(tree, [[0.0], [np.pi / 2]]).round(3) + 0.0
+    array([[ 0. ,  0. , -0.5],
+           [-0.5,  0. ,  0. ]])
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None:
+        from mbt.scalars import functional
+        return functional.center_of_mass(tree, q, out=out)
+    cdef const Model* m = &compiled.model
+    cdef double mass
+    cdef double[3] p_WCcm
+    cdef Batch batch
+    cdef int i
+    if not is_array1(q, m.num_positions):
+        batch = Batch(["q"], [q], [(m.num_positions,)])
+        if batch.shape:
+            return run(batch, compiled, CENTER_OF_MASS, -1, out, (3,))
+        q = batch.arrays[0]
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    kernels.center_of_mass(m, &compiled.defaults.parameters, data(q), kernels.get_work(m, 0), &mass, p_WCcm)
+    if mass == 0.0:
+        from mbt.context.body_selection import raise_no_mass
+        raise_no_mass(tree, None)
+    out = out1(out, "out", 3)
+    for i in range(3):
+        data(out)[i] = p_WCcm[i]
+    return out
+
+
+cdef object run(Batch batch, CompiledModel compiled, Quantity quantity, int index, object out, tuple core):
+    """Run a batch; `core` is the shape of the result of one sample."""
+    out = batch.output(out, core)
+    run_batch(batch, compiled, quantity, index, False, (out,))
+    return out
