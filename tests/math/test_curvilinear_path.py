@@ -120,7 +120,7 @@ def test_paths_that_do_not_close() -> None:
         ({"plane_normal": [0, 0, 0]}, r"plane_normal: expected a nonzero vector"),
         ({"plane_normal": [0.1, 0, 1]}, r"initial_curve_tangent: expected a direction in the plane"),
         ({"initial_position": [1, 2]}, r"initial_position: expected shape \(3,\)"),
-        ({"is_periodic": "no"}, r"is_periodic: expected a bool"),
+        ({"is_periodic": "no"}, r"is_periodic: expected True or False"),
     ],
 )
 def test_bad_paths(changes: dict[str, object], message: str) -> None:

@@ -260,7 +260,7 @@ def test_long_loop() -> None:
     graph.add_edge("joint 'last'", N, 0)
     with pytest.raises(TopologyError) as error:
         grow_forest(graph)
-    assert str(error.value).count("joint 'j") == N
+    assert f"and {N - 9} more close a loop" in str(error.value)
 
 
 @pytest.mark.parametrize("seed", range(50))

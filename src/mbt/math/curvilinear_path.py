@@ -92,7 +92,7 @@ class PiecewiseConstantCurvatureTrajectory:
             )
         x = normalize_axis(x - z * (x @ z), "initial_curve_tangent")
         # R_FA of the path frame A, by columns.
-        self._R = np.column_stack([x, np.cross(z, x), z])
+        self._R = np.ascontiguousarray(np.column_stack([x, np.cross(z, x), z]))
         self._p = as_finite_array(initial_position, "initial_position", (3,))
         self._is_periodic = as_bool(is_periodic, "is_periodic")
         self._pieces = self._make_pieces()
@@ -111,7 +111,7 @@ class PiecewiseConstantCurvatureTrajectory:
         self._turning_rates = as_float_array(self._turning_rates, "turning_rates", (self._breaks.size - 1,))
         self._R, self._p = as_float_array(self._R, "R", (3, 3)), as_float_array(self._p, "p", (3,))
         self._is_periodic = bool(self._is_periodic)
-        self._pieces = self._make_pieces()
+        self._pieces = as_float_array(self._pieces, "pieces", (self._turning_rates.size, 8))
         self._freeze()
 
     def _freeze(self) -> None:
