@@ -20,7 +20,7 @@ from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics, carry_firs
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.jacobian cimport calc_frame_jacobian, express_jacobian
-from mbt._core.passes.mass_matrix cimport calc_mass_matrix, stride_of_axes
+from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
 from mbt._core.passes.paths cimport calc_frame_pose
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
@@ -278,13 +278,13 @@ cdef inline void run_element_force(
 cdef inline void run_mass_matrix(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, T* M
 ) noexcept nogil:
-    cdef T* sin_q = memory
+    cdef Composite[T]* work = <Composite[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
     cdef T* cos_q = sin_q + model.angle_stride
-    cdef T* H = cos_q + model.angle_stride
-    cdef T* X_ON = H + 6*stride_of_axes(model)
-    cdef Composite[T]* work = <Composite[T]*>(X_ON + 16*model.num_mobods)
-    cdef T* F = <T*>(work + model.num_mobods)
-    calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, sin_q, cos_q, H, X_ON, work, F, M)
+    cdef T* momenta = cos_q + model.angle_stride
+    cdef T* row = momenta + 6*model.num_velocities
+    calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, momenta, row, M)
 
 
 cdef inline void run_body_poses(

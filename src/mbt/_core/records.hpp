@@ -52,12 +52,13 @@ struct MotionForce {
   T f[3];      // force through the mobilizer
 };
 
-// Mass matrix: composite inertia of a mobod and everything outboard of it, about No in World.
+// Mass matrix: composite inertia of a mobod and everything outboard of it, about No in N.
 template <class T>
 struct Composite {
+  Pose<T> X_PN;
   T mass;
   T h[3];
-  T inertia[12];  // xx xy xz yy yz zz; of doubles rows of four
+  T inertia[6];
 };
 
 // Gravity: mass of a mobod and everything outboard of it, about No in N.

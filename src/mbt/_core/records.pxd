@@ -33,9 +33,10 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S f[3]
 
     cdef cppclass Composite[S]:
+        Pose[S] X_PN
         S mass
         S h[3]
-        S inertia[12]
+        S inertia[6]
 
     cdef cppclass Weight[S]:
         Pose[S] X_PN
@@ -126,15 +127,3 @@ cdef extern from "columns.hpp" namespace "MBT_NS" nogil:
     void carry_motion_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, const S* A_P, S* A_N)
     void carry_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, S* F)
     void project_columns[S](const S* h, int n, Py_ssize_t stride, const S* F, S* y)
-
-cdef extern from "composite_rows.hpp" namespace "MBT_NS" nogil:
-    cdef cppclass CompositeRows:
-        double h[3]
-        double mass
-        CompositeRows()
-    void rotate_inertia_rows(const double* X, const double* S, double* A)
-    void load_composite(const Composite[double]* x, CompositeRows* y)
-    void add_composite(const Composite[double]* x, CompositeRows* y)
-    void add_to_composite(const CompositeRows* x, Composite[double]* y)
-    void shift_composite(const double* p, CompositeRows* x)
-    void multiply_inertia(const CompositeRows* x, const double* w, double* y)

@@ -138,22 +138,6 @@ cdef extern from "scalars/rows.hpp" namespace "MBT_NS" nogil:
         double D_inverse, double* A_P, double* B_P, double* C_P)
 
 
-cdef extern from "symmetric_rows.hpp" namespace "MBT_NS" nogil:
-    # Not templates here: of doubles there is a function of its own.
-    void project_row(
-        const double* F, int start, int end, Py_ssize_t stride, Py_ssize_t room, const double* H, double* row)
-    void project_row(
-        const Lanes* F, int start, int end, Py_ssize_t stride, Py_ssize_t room, const Lanes* H, Lanes* row)
-    void project_row(
-        const Dual* F, int start, int end, Py_ssize_t stride, Py_ssize_t room, const Dual* H, Dual* row)
-    void project_row(
-        const PyScalar* F, int start, int end, Py_ssize_t stride, Py_ssize_t room, const PyScalar* H, PyScalar* row)
-    void mirror_lower(int n, double* M)
-    void mirror_lower(int n, Lanes* M)
-    void mirror_lower(int n, Dual* M)
-    void mirror_lower(int n, PyScalar* M)
-
-
 cdef extern from "scalars/pose_rows.hpp" namespace "MBT_NS" nogil:
     # A pose in registers; X, Y (4, 4)
     cdef cppclass PoseRows:
@@ -162,7 +146,6 @@ cdef extern from "scalars/pose_rows.hpp" namespace "MBT_NS" nogil:
     PoseRows load_pose_rows(const double* X)
     void store_pose_rows(const PoseRows& X, double* Y)
     void store_shifted_rows(const PoseRows& X, int shift, double* Y)
-    PoseRows rotation_rows(const PoseRows& X)
     PoseRows turn_rows(const PoseRows& X, double s, double c)
     PoseRows multiply_rows(const PoseRows& X_AB, const PoseRows& X_BC)
 

@@ -108,22 +108,6 @@ cdef inline void rotate_symmetric(const T* R, const T* S, T* y) noexcept nogil:
     y[5] = t[6]*R[6] + t[7]*R[7] + t[8]*R[8]
 
 
-cdef inline void rotate_symmetric4(const T* X, const T* S, T* y) noexcept nogil:
-    """y = R S R', both [xx xy xz yy yz zz], with R the rotation of the pose X."""
-    cdef T t[9]
-    cdef int i
-    for i in range(3):
-        t[3*i] = X[4*i]*S[0] + X[4*i + 1]*S[1] + X[4*i + 2]*S[2]
-        t[3*i + 1] = X[4*i]*S[1] + X[4*i + 1]*S[3] + X[4*i + 2]*S[4]
-        t[3*i + 2] = X[4*i]*S[2] + X[4*i + 1]*S[4] + X[4*i + 2]*S[5]
-    y[0] = t[0]*X[0] + t[1]*X[1] + t[2]*X[2]
-    y[1] = t[0]*X[4] + t[1]*X[5] + t[2]*X[6]
-    y[2] = t[0]*X[8] + t[1]*X[9] + t[2]*X[10]
-    y[3] = t[3]*X[4] + t[4]*X[5] + t[5]*X[6]
-    y[4] = t[3]*X[8] + t[4]*X[9] + t[5]*X[10]
-    y[5] = t[6]*X[8] + t[7]*X[9] + t[8]*X[10]
-
-
 cdef inline void add_shifted_inertia(
     T mass, const T* h, const T* inertia, const T* p, T* out_mass, T* out_h, T* out_inertia
 ) noexcept nogil:
