@@ -227,7 +227,13 @@ def call_with_bounds(
         return values, np.full(values.shape, 1e-10 * np.max(np.abs(values), initial=1.0))
     inputs = [[Bounded(a) for a in array.tolist()] for array in arguments]
     out = call_python(tree, function, inputs, BOUNDED_FUNCTIONS, Bounded)
-    return np.array([a.value for a in out]), np.array([a.bound for a in out])
+    values, bounds = np.array([a.value for a in out]), np.array([a.bound for a in out])
+    if function == Quantity.POSITION_KINEMATICS:
+        # A Context of doubles takes X_WB from another kernel, whose errors are others.
+        poses = call_python(tree, Quantity.BODY_POSES, inputs, BOUNDED_FUNCTIONS, Bounded)
+        n = 16 * tree.num_bodies
+        bounds[2 * n : 3 * n] = np.maximum(bounds[2 * n : 3 * n], [a.bound for a in poses])
+    return values, bounds
 
 
 def assert_within(actual: Array, desired: Array, tolerance: Array | float, what: object = "") -> None:

@@ -276,7 +276,7 @@ def test_a_warning_that_is_an_error_leaves_the_tree_as_it_was():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(mbt.ModelWarning):
-            mbt.parsing.add_model(tree, robot(link("a", 0)))
+            mbt.parsing.add_model(tree, robot(link("a"), link("b")))
     assert snapshot(tree) == before
 
 

@@ -244,6 +244,7 @@ def test_arrays_of_the_compiled_core(tree: MultibodyTree) -> None:
         "mass": [0, 2, 2, 5],
         "p_BoBcm_B": [[0, 0, 0], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3], [0, 0, 0]],
         "G_BBo_B": [[0] * 6, [1, 1.1, 1.2, 0, 0, 0], [1, 1.1, 1.2, 0, 0, 0], [1, 1, 1, 0, 0, 0]],
+        "J_BBo_B": [[0] * 6] * 4,
         "gravity": [1, 2, 3],
         "damping": [0.5, 0.25, 0, 0, 0, 0, 0, 0],
         "rotor_inertia": [0.01],

@@ -409,8 +409,8 @@ class ScalarContext(Context):
         for name in ("q", "v", "_actuation", "_parameters", "_time"):
             own = name if name.startswith("_") else "_" + name
             value, present = scalars[name], getattr(self, own)
-            if np.shape(value) != np.shape(present):
-                raise shape_error(name.lstrip("_"), np.shape(present), np.shape(value))
+            if _axes(value) != _axes(present):
+                raise shape_error(name.lstrip("_"), _axes(present), _axes(value))
             setattr(self, own, value if name == "_time" else numbers.frozen(value.copy()))
         self._stale = {"q", "v", "parameters"}
         self._cached = {}
@@ -433,3 +433,8 @@ class ScalarContext(Context):
     def __repr__(self) -> str:
         """Tell the sizes and the time."""
         return f"<Context of {self.tree!r}, time={self.time}>"
+
+
+def _axes(numbers: Any) -> tuple[int, ...]:
+    """Return the shape of an array; none of what is no array, such as a number of another package."""
+    return tuple(numbers.shape) if hasattr(numbers, "ndim") else ()
