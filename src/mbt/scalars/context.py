@@ -409,7 +409,7 @@ class ScalarContext(Context):
         for name in ("q", "v", "_actuation", "_parameters", "_time"):
             own = name if name.startswith("_") else "_" + name
             value, present = scalars[name], getattr(self, own)
-            if _axes(value) != _axes(present):
+            if present is not None and _axes(value) != _axes(present):
                 raise shape_error(name.lstrip("_"), _axes(present), _axes(value))
             setattr(self, own, value if name == "_time" else numbers.frozen(value.copy()))
         self._stale = {"q", "v", "parameters"}
