@@ -48,8 +48,6 @@ from mbt.tree import (
     CylindricalJoint,
     CylindricalMobilizer,
     DiscreteStateIndex,
-    DoorHinge,
-    DoorHingeConfig,
     FixedOffsetFrame,
     ForceElement,
     ForceElementIndex,
@@ -104,6 +102,7 @@ if _typing.TYPE_CHECKING:
     from mbt.parsing import ParseReport, load_model
     from mbt.scalars import BatchContext
     from mbt.topology import SpanningForest
+    from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
     from mbt.tree.report import FinalizeReport
 
 __version__ = "0.1.0"
@@ -229,10 +228,12 @@ def _find_numbers(arguments: _typing.Any, present: _typing.Any) -> _typing.Any:
 _foreign.bring_numbers(_find_numbers)
 
 
-# What takes time to import, the parsers half of that of an import, or is asked for in annotations only.
+# What takes time to import, the parsers half of that of an import, and is not always used.
 _MODULES_OF = {
     "load_model": "mbt.parsing",
     "BatchContext": "mbt.scalars",
+    "DoorHinge": "mbt.tree.force_elements.door_hinge",
+    "DoorHingeConfig": "mbt.tree.force_elements.door_hinge",
     "EnergyReport": "mbt.context.energy_report",
     "FinalizeReport": "mbt.tree.report",
     "ParseReport": "mbt.parsing",

@@ -17,7 +17,6 @@ from mbt.context.validation import (
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_float
 from mbt.tree.parameters import as_declared_vector
-from mbt.tree.pickling import FORMAT, check_format, follow_copies, reporting_damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -251,11 +250,15 @@ class Context(ContextCore):
     def __deepcopy__(self, memo: dict[Any, Any]) -> Context:
         """Return a clone: of the same tree, or of its copy if the same ``deepcopy`` copies the tree."""
         twin = self.clone()
+        from mbt.tree.pickling import follow_copies
+
         follow_copies(self.tree, twin, memo)
         return twin
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle the values, with the tree."""
+        from mbt.tree.pickling import FORMAT
+
         return restore_context, (FORMAT, type(self), self.tree, self._get_state())
 
     def validate(self) -> None:
@@ -304,6 +307,8 @@ def restore_context(
     ArgumentValueError
         When it is of another format, truncated, or is kept by an element of its own tree.
     """
+    from mbt.tree.pickling import check_format, reporting_damage
+
     check_format(format_, "Context")
     with reporting_damage("Context"):
         if not tree.is_finalized:

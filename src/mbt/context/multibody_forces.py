@@ -18,7 +18,6 @@ from mbt.errors import (
 from mbt.math.arrays import FloatArray, as_float_array, check_leading_axes
 from mbt.tree import MultibodyTree
 from mbt.tree.context_access import Forces
-from mbt.tree.pickling import FORMAT, check_format, follow_copies, reporting_damage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -320,11 +319,15 @@ class MultibodyForces(Forces):
     def __deepcopy__(self, memo: dict[Any, Any]) -> MultibodyForces:
         """Return a clone: for the same tree, or for its copy if the same ``deepcopy`` copies the tree."""
         twin = self.clone()
+        from mbt.tree.pickling import follow_copies
+
         follow_copies(self._tree, twin, memo)
         return twin
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle the arrays, with the tree."""
+        from mbt.tree.pickling import FORMAT
+
         args = (FORMAT, type(self), self._tree, self._body_forces, self._generalized_forces)
         return restore_forces, args
 
@@ -353,6 +356,8 @@ def restore_forces(
     generalized_forces: FloatArray,
 ) -> MultibodyForces:
     """Return pickled forces."""
+    from mbt.tree.pickling import check_format, reporting_damage
+
     check_format(format_, "MultibodyForces")
     with reporting_damage("MultibodyForces"):
         forces = forces_type(tree, generalized_forces.shape[:-1])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mbt.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["ReadOnlyArray"]
 

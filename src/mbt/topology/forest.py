@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import NamedTuple
 
 from mbt.errors import ArgumentTypeError, ElementIndexError
 from mbt.topology.drawing import draw_branches, make_graphviz
@@ -15,8 +15,22 @@ __all__ = ["SpanningForest"]
 NONE = -1
 
 
-@dataclass(frozen=True, repr=False)
-class SpanningForest:
+class _Fields(NamedTuple):
+    """What `SpanningForest` tells of each."""
+
+    body: tuple[int, ...]
+    parent: tuple[int, ...]
+    edge: tuple[int, ...]
+    is_reversed: tuple[bool, ...]
+    level: tuple[int, ...]
+    subtree_end: tuple[int, ...]
+    num_graph_edges: int
+    floating_bases: tuple[int, ...]
+    body_names: tuple[str, ...] = ()
+    edge_labels: tuple[str, ...] = ()
+
+
+class SpanningForest(_Fields):
     """Bodies in depth-first order from World: one node a body, one edge a node.
 
     A node is numbered by its place in this order (``BodyNodeIndex``). ``str()`` of a forest draws it.
@@ -78,17 +92,6 @@ class SpanningForest:
     (-1, 0, 1, 0)
     """
 
-    body: tuple[int, ...]
-    parent: tuple[int, ...]
-    edge: tuple[int, ...]
-    is_reversed: tuple[bool, ...]
-    level: tuple[int, ...]
-    subtree_end: tuple[int, ...]
-    num_graph_edges: int
-    floating_bases: tuple[int, ...]
-    body_names: tuple[str, ...] = ()
-    edge_labels: tuple[str, ...] = ()
-
     def __copy__(self) -> SpanningForest:
         """Return itself: nothing in it changes, and clones of a tree share it."""
         return self
@@ -99,7 +102,7 @@ class SpanningForest:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the fields, not what was computed from them."""
-        return SpanningForest, tuple(getattr(self, field.name) for field in fields(self))
+        return SpanningForest, tuple(self)
 
     # Sizes. Drake's names are there beside those of a graph.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mbt.errors import TopologyError, quote
 
@@ -12,8 +12,7 @@ __all__ = ["Edge", "JointGraph"]
 WORLD = 0
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """A connection between two bodies.
 
     Attributes

@@ -5,8 +5,6 @@ from mbt.tree.body import RigidBody
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements import (
     CompiledForceElement,
-    DoorHinge,
-    DoorHingeConfig,
     ForceElement,
     JointFriction,
     LinearBushingRollPitchYaw,
@@ -105,8 +103,6 @@ __all__ = [
     # Force elements
     "ForceElement",
     "CompiledForceElement",
-    "DoorHinge",
-    "DoorHingeConfig",
     "JointFriction",
     "LinearBushingRollPitchYaw",
     "LinearSpringDamper",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from mbt._core import configuration
 from mbt._core.engine import TreeCore
 from mbt.math.arrays import FloatArray
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["ConfigurationSpace"]
 

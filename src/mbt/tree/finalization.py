@@ -7,12 +7,10 @@ and cannot fail.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mbt._core.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
@@ -27,10 +25,9 @@ from mbt.tree.registry import ElementRegistry
 
 __all__ = ["FinalizationPlan", "make_arrays", "make_plan"]
 
-IntArray = npt.NDArray[np.int32]
+IntArray = np.ndarray[tuple[Any, ...], np.dtype[np.int32]]
 
 
-@dataclass(frozen=True)
 class FinalizationPlan:
     """Where each element of a tree has its place.
 
@@ -48,12 +45,20 @@ class FinalizationPlan:
         Where the positions and velocities of each node begin, and one entry more: how many there are.
     """
 
-    forest: SpanningForest
-    ephemeral_joints: list[Joint]
-    new_mobilizers: list[Mobilizer]
-    mobilizer_of_node: list[Mobilizer]
-    q_start: tuple[int, ...]
-    v_start: tuple[int, ...]
+    def __init__(
+        self,
+        forest: SpanningForest,
+        ephemeral_joints: list[Joint],
+        new_mobilizers: list[Mobilizer],
+        mobilizer_of_node: list[Mobilizer],
+    ) -> None:
+        self.forest = forest
+        self.ephemeral_joints = ephemeral_joints
+        self.new_mobilizers = new_mobilizers
+        self.mobilizer_of_node = mobilizer_of_node
+        # World has none.
+        self.q_start = (0, *accumulate((m.num_positions for m in mobilizer_of_node), initial=0))
+        self.v_start = (0, *accumulate((m.num_velocities for m in mobilizer_of_node), initial=0))
 
     @property
     def num_positions(self) -> int:
@@ -117,15 +122,7 @@ def make_plan(elements: ElementRegistry) -> FinalizationPlan:
         mobilizer_of_edge.append(mobilizer)
 
     mobilizer_of_node = [mobilizer_of_edge[e] for e in forest.edge[1:]]
-    return FinalizationPlan(
-        forest=forest,
-        ephemeral_joints=ephemeral_joints,
-        new_mobilizers=new_mobilizers,
-        mobilizer_of_node=mobilizer_of_node,
-        # World has none.
-        q_start=(0, *accumulate((m.num_positions for m in mobilizer_of_node), initial=0)),
-        v_start=(0, *accumulate((m.num_velocities for m in mobilizer_of_node), initial=0)),
-    )
+    return FinalizationPlan(forest, ephemeral_joints, new_mobilizers, mobilizer_of_node)
 
 
 def make_arrays(

@@ -11,11 +11,11 @@ from mbt._core.engine import TreeCore
 from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 from mbt.math.pseudo_inertia import make_spatial_inertia
-from mbt.tree.base_parameters import BaseParameters, find_base_parameters
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.coordinate_names import NamedCoordinates, _distinct_names
 
 if TYPE_CHECKING:
+    from mbt.tree.base_parameters import BaseParameters
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -171,6 +171,8 @@ class Identification(NamedCoordinates, TreeCore):
           rod_mcz
           rod_Iyy
         """
+        from mbt.tree.base_parameters import find_base_parameters
+
         count = _as_int(num_states, "num_states", 1)
         rng = np.random.default_rng(_as_int(seed, "seed", 0))
         limit = as_positive(tolerance, "tolerance")

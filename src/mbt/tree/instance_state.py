@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from mbt._core.context import ContextCore
 from mbt.errors import ArgumentTypeError, MbtError
@@ -15,11 +14,13 @@ from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.state_layout import StateLayout
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["InstanceState"]
 
-IndexArray = npt.NDArray[np.intp]
+IndexArray = np.ndarray[tuple[Any, ...], np.dtype[np.intp]]
 
 # Stands for an argument that was not given, where None means something.
 _MISSING: Any = object()

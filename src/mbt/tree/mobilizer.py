@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from mbt._core import tree_mobilizers
 from mbt._core.mobilizers import MobilizerType
@@ -16,16 +14,18 @@ from mbt.tree.context_access import check_context
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import check_element
 from mbt.tree.frame import Frame
-from mbt.tree.indices import BodyIndex, BodyNodeIndex, FrameIndex, MobilizerIndex
+from mbt.tree.indices import MobilizerIndex
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from typing_extensions import Self
 
     from mbt._core.context import ContextCore
     from mbt.tree.body import RigidBody
     from mbt.tree.joint import Joint
+    from mbt.tree.mobilizer_topology import MobilizerTopology
 
-__all__ = ["Mobilizer", "MobilizerTopology"]
+__all__ = ["Mobilizer"]
 
 
 # All others have qdot = v.
@@ -35,38 +35,6 @@ _TYPES_WITH_MAP = (
     MobilizerType.RPY_FLOATING,
     MobilizerType.RPY_BALL,
 )
-
-
-@dataclass(frozen=True)
-class MobilizerTopology:
-    """Where a mobilizer has its place in a finalized tree.
-
-    Attributes
-    ----------
-    index : MobilizerIndex
-        Of the mobilizer.
-    inboard_frame, outboard_frame : FrameIndex
-        Of the frames it connects.
-    inboard_body, outboard_body : BodyIndex
-        Of their bodies.
-    body_node : BodyNodeIndex
-        The row of the outboard body in per-body arrays.
-    num_positions, positions_start : int
-        Its part of q.
-    num_velocities, velocities_start : int
-        Its part of v.
-    """
-
-    index: MobilizerIndex
-    inboard_frame: FrameIndex
-    outboard_frame: FrameIndex
-    inboard_body: BodyIndex
-    outboard_body: BodyIndex
-    body_node: BodyNodeIndex
-    num_positions: int
-    positions_start: int
-    num_velocities: int
-    velocities_start: int
 
 
 class Mobilizer(CoordinateOwner):
@@ -181,6 +149,8 @@ class Mobilizer(CoordinateOwner):
     @property
     def topology(self) -> MobilizerTopology:
         """Where this mobilizer has its place. Known after ``finalize()``."""
+        from mbt.tree.mobilizer_topology import MobilizerTopology
+
         return MobilizerTopology(
             index=self.index,
             inboard_frame=self.inboard_frame.index,

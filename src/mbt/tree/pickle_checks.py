@@ -26,12 +26,11 @@ from mbt.tree.element import MultibodyElement
 from mbt.tree.finalization import FinalizationPlan
 from mbt.tree.force_elements import (
     CompiledForceElement,
-    DoorHinge,
-    DoorHingeConfig,
     LinearBushingRollPitchYaw,
     LinearSpringDamper,
     UniformGravityFieldElement,
 )
+from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
 from mbt.tree.force_elements.on_joint import JointForceElement
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
 from mbt.tree.joint import Joint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import deque
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
@@ -43,9 +42,8 @@ def _parts(value: Any) -> list[Any]:
         return [*value.keys(), *value.values()]
     if isinstance(value, np.ndarray) and value.dtype == object:
         return list(value.flat)
-    if isinstance(value, SimpleNamespace) or (
-        dataclasses.is_dataclass(value) and not isinstance(value, type)
-    ):
+    # That of a dataclass, without the module, which most programs do not need.
+    if isinstance(value, SimpleNamespace) or hasattr(type(value), "__dataclass_fields__"):
         return list(_attributes(value).values())
     return []
 

@@ -1,7 +1,9 @@
-"""The types of force elements, one file each."""
+"""The types of force elements, one file each.
+
+The hinge of a door, which few models have, is imported with its file only.
+"""
 
 from mbt.tree.force_elements.compiled import CompiledForceElement
-from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
 from mbt.tree.force_elements.force_element import ForceElement
 from mbt.tree.force_elements.joint_friction import JointFriction
 from mbt.tree.force_elements.linear_bushing_roll_pitch_yaw import LinearBushingRollPitchYaw
@@ -12,8 +14,6 @@ from mbt.tree.force_elements.uniform_gravity import UniformGravityFieldElement
 
 __all__ = [
     "CompiledForceElement",
-    "DoorHinge",
-    "DoorHingeConfig",
     "ForceElement",
     "JointFriction",
     "LinearBushingRollPitchYaw",
