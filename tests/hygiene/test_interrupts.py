@@ -13,7 +13,9 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends a signal of POSIX")
 
 CHILD = """
-import sys, time
+import signal, sys, time
+# Also where the tests run in the background of a shell, which has children ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 import mbt

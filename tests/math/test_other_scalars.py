@@ -7,8 +7,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import casadi  # type: ignore[import-untyped]
-import jax
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
@@ -26,6 +24,7 @@ from mbt.math import (
     rpy_to_matrix,
     skew,
 )
+from support.scalar_names import require, scalar_names
 
 Make, Value = Callable[[float], Any], Callable[[Any], Any]
 
@@ -42,6 +41,7 @@ def _symbols() -> tuple[Make, Value]:
 
 
 def _casadi() -> tuple[Make, Value]:
+    casadi = pytest.importorskip("casadi")
     known: list[tuple[Any, float]] = []
 
     def make(x: float) -> Any:
@@ -65,7 +65,7 @@ SCALARS: dict[str, Callable[[], tuple[Make, Value]]] = {
     "casadi": _casadi,
     "mpmath": lambda: (mpmath.mpf, float),
     "dual": _dual,
-    "jax": lambda: (jax.numpy.asarray, float),
+    "jax": lambda: (pytest.importorskip("jax").numpy.asarray, float),
     "autodiff": lambda: (lambda x: initialize(x), lambda x: float(x.value)),
 }
 
@@ -103,7 +103,7 @@ def convert(numbers: Any, make: Make) -> Any:
     return [convert(entry, make) for entry in numbers] if np.ndim(numbers) else make(float(numbers))
 
 
-@pytest.mark.parametrize("scalar", SCALARS)
+@pytest.mark.parametrize("scalar", scalar_names(*SCALARS))
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name: str, scalar: str) -> None:
     """The same numbers as in doubles, of a list of objects, and of plain numbers among them."""
@@ -156,11 +156,16 @@ def test_derivatives(name: str) -> None:
         np.testing.assert_allclose(got[..., index].ravel(), wanted, atol=1e-14)
 
 
-def test_matrices_of_packages() -> None:
+@pytest.mark.oracle
+def test_matrices_of_casadi() -> None:
+    casadi = pytest.importorskip("casadi")
     l = casadi.SX.sym("l")  # noqa: E741 - a length
     assert str(make_pose([l, 0, 0])[0, 3]) == "l"
     p = casadi.SX.sym("p", 3)
     assert [str(x) for x in make_pose(p)[:3, 3]] == ["p_0", "p_1", "p_2"]
+
+
+def test_matrices_of_sympy() -> None:
     assert [str(x) for x in make_pose(sp.Matrix(sp.symbols("a b c")))[:3, 3]] == ["a", "b", "c"]
     assert str(rotation_about_axis([0, 0, 1], sp.Symbol("t"))[1, 0]) == "sin(t)"
 
@@ -225,9 +230,12 @@ COMPUTE: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("scalar", ["double", "autodiff", "sympy", "casadi", "mpmath", "fraction", "own"])
+@pytest.mark.parametrize(
+    "scalar", scalar_names("double", "autodiff", "sympy", "casadi", "mpmath", "fraction", "own")
+)
 @pytest.mark.parametrize("name", COMPUTE)
 def test_frames_written_in_python(name: str, scalar: str) -> None:
+    require(scalar)
     tree = mbt.MultibodyTree()
     body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0])))
     hand = tree.add_frame(Hand("hand", body, COMPUTE[name]))
@@ -257,9 +265,10 @@ def test_frames_written_in_python(name: str, scalar: str) -> None:
     np.testing.assert_allclose(got, wanted, atol=1e-15)
 
 
-@pytest.mark.parametrize("scalar", ["sympy", "casadi", "mpmath", "fraction", "autodiff", "jax"])
+@pytest.mark.parametrize("scalar", scalar_names("sympy", "casadi", "mpmath", "fraction", "autodiff", "jax"))
 def test_spatial_inertias(scalar: str) -> None:
     """All accessors of what `calc_spatial_inertia` returns."""
+    require(scalar)
     tree = mbt.MultibodyTree()
     box = mbt.SpatialInertia.solid_box_with_mass(2.0, 1.0, 2.0, 3.0).shift([0.5, 0.25, 1.0])
     body = tree.add_body(mbt.RigidBody("body", box))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import casadi  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 import sympy  # type: ignore[import-untyped]
@@ -16,6 +15,7 @@ from support.build import build_tree
 from support.description import Array
 from support.joint_types import random_state
 from support.random_trees import ALL_KINDS, one_joint
+from support.scalar_names import require, scalar_names
 from support.two_links import two_links
 
 STEPS = {
@@ -75,14 +75,15 @@ def test_nothing_to_step() -> None:
     assert ad.normalize_positions([]).shape == (0,)
 
 
-@pytest.mark.parametrize("scalar", ["autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"])
+@pytest.mark.parametrize("scalar", scalar_names("autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"))
 def test_positions_by_name(scalar: str) -> None:
     """What a tree takes apart it puts together: in its own numbers, and with constants among them."""
+    require(scalar)
     tree = two_links().clone_to_scalar(scalar)
     x = {
         "autodiff": lambda: mbt.autodiff.initialize(0.5),
         "sympy": lambda: sympy.Symbol("x"),
-        "casadi": lambda: casadi.SX.sym("x"),
+        "casadi": lambda: pytest.importorskip("casadi").SX.sym("x"),
     }.get(scalar, lambda: 0.5)()
     for assemble, take_apart in (
         (tree.q_from_dict, tree.dict_from_q),

@@ -10,6 +10,7 @@ import pytest
 import mbt
 from mbt import functional
 from mbt.autodiff import AutoDiffArray, initialize
+from support.scalar_names import require, scalar_names
 from support.two_links import two_links
 
 SCALARS = ("double", "batch", "autodiff", "derivatives", "sympy", "casadi", "mpmath", "fraction", "dual")
@@ -21,6 +22,7 @@ def number_of(scalar: str) -> Any:
 
 def make(scalar: str) -> tuple[Any, Any]:
     """A tree of a scalar, and a Context; with derivatives, all of q, v and vdot are seeds."""
+    require(scalar)
     tree = two_links()
     if scalar == "batch":
         context = tree.create_default_context((4,))
@@ -62,7 +64,7 @@ def fill(forces: Any) -> None:
 
 @pytest.mark.parametrize("is_zero", [True, False])
 @pytest.mark.parametrize("include_force_elements", [True, False])
-@pytest.mark.parametrize("scalar", SCALARS)
+@pytest.mark.parametrize("scalar", scalar_names(*SCALARS))
 def test_forces_are_overwritten(scalar: str, include_force_elements: bool, is_zero: bool) -> None:
     tree, context = make(scalar)
     batch = (4,) if scalar == "batch" else ()
@@ -84,7 +86,7 @@ def test_forces_are_overwritten(scalar: str, include_force_elements: bool, is_ze
     assert kept == kept.clone()
 
 
-@pytest.mark.parametrize("scalar", SCALARS)
+@pytest.mark.parametrize("scalar", scalar_names(*SCALARS))
 def test_functions_too(scalar: str) -> None:
     tree, context = make(scalar)
     forces = mbt.MultibodyForces(tree, (4,) if scalar == "batch" else ())
@@ -95,7 +97,7 @@ def test_functions_too(scalar: str) -> None:
     assert values_of(got) == values_of(forces.generalized_forces) == values_of(wanted)
 
 
-@pytest.mark.parametrize("scalar", [s for s in SCALARS if s != "batch"])
+@pytest.mark.parametrize("scalar", scalar_names(*(s for s in SCALARS if s != "batch")))
 def test_arrays_of_forces_stay_the_same(scalar: str) -> None:
     """Who holds them sees what becomes of the forces, whatever is computed into these."""
     tree, context = make(scalar)

@@ -23,8 +23,9 @@ from mbt._core.scalars cimport (
 )
 from mbt._core.variant_algorithms cimport calc_quantity, count_work_of, pivots_of
 from mbt._core.variants cimport (
-    BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
-    MASS_MATRIX, check_quantity, count_input, count_result, needs_element_forces, needs_rates, needs_velocities,
+    BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
+    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, check_quantity, count_input, count_result, needs_element_forces,
+    needs_rates, needs_velocities,
 )
 
 import numpy as np
@@ -493,6 +494,8 @@ cdef Kernel kernel_of(int quantity) noexcept:
         return calc_mass_matrix
     if quantity == BODY_POSES:
         return calc_body_poses
+    if quantity == GRAVITY_GENERALIZED_FORCES:
+        return calc_gravity_generalized_forces
     if quantity == INVERSE_DYNAMICS_DERIVATIVES:
         return calc_inverse_dynamics_derivatives
     return calc_any
@@ -549,6 +552,14 @@ cdef Pivots[Lanes] calc_body_poses(
             X = X_WB
             shift = 0
         store_pose(X, shift, rows + 16*b, 16*m.num_bodies)
+    return no_pivots()
+
+
+cdef Pivots[Lanes] calc_gravity_generalized_forces(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    algorithms.run_gravity_forces[Lanes](job.model, p, job.switches.weightless, q, work, out)
     return no_pivots()
 
 

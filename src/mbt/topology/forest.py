@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from functools import cached_property
-from typing import NamedTuple
 
 from mbt.errors import ArgumentTypeError, ElementIndexError
 from mbt.topology.drawing import draw_branches, make_graphviz
@@ -14,23 +13,22 @@ __all__ = ["SpanningForest"]
 
 NONE = -1
 
+# What a forest consists of; all else is computed from it.
+_FIELDS = (
+    "body",
+    "parent",
+    "edge",
+    "is_reversed",
+    "level",
+    "subtree_end",
+    "num_graph_edges",
+    "floating_bases",
+    "body_names",
+    "edge_labels",
+)
 
-class _Fields(NamedTuple):
-    """What `SpanningForest` tells of each."""
 
-    body: tuple[int, ...]
-    parent: tuple[int, ...]
-    edge: tuple[int, ...]
-    is_reversed: tuple[bool, ...]
-    level: tuple[int, ...]
-    subtree_end: tuple[int, ...]
-    num_graph_edges: int
-    floating_bases: tuple[int, ...]
-    body_names: tuple[str, ...] = ()
-    edge_labels: tuple[str, ...] = ()
-
-
-class SpanningForest(_Fields):
+class SpanningForest:
     """Bodies in depth-first order from World: one node a body, one edge a node.
 
     A node is numbered by its place in this order (``BodyNodeIndex``). ``str()`` of a forest draws it.
@@ -92,6 +90,52 @@ class SpanningForest(_Fields):
     (-1, 0, 1, 0)
     """
 
+    # By hand: a frozen dataclass would cost more than a millisecond of every import.
+    def __init__(
+        self,
+        body: tuple[int, ...],
+        parent: tuple[int, ...],
+        edge: tuple[int, ...],
+        is_reversed: tuple[bool, ...],
+        level: tuple[int, ...],
+        subtree_end: tuple[int, ...],
+        num_graph_edges: int,
+        floating_bases: tuple[int, ...],
+        body_names: tuple[str, ...] = (),
+        edge_labels: tuple[str, ...] = (),
+    ) -> None:
+        self.body = body
+        self.parent = parent
+        self.edge = edge
+        self.is_reversed = is_reversed
+        self.level = level
+        self.subtree_end = subtree_end
+        self.num_graph_edges = num_graph_edges
+        self.floating_bases = floating_bases
+        self.body_names = body_names
+        self.edge_labels = edge_labels
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse to change."""
+        if name in self.__dict__ or len(self.__dict__) >= len(_FIELDS):
+            raise AttributeError(f"a SpanningForest does not change: cannot set {name!r}")
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse to change."""
+        raise AttributeError(f"a SpanningForest does not change: cannot delete {name!r}")
+
+    def _fields(self) -> tuple[object, ...]:
+        return tuple(self.__dict__[name] for name in _FIELDS)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are the same."""
+        return self._fields() == other._fields() if type(other) is SpanningForest else NotImplemented
+
+    def __hash__(self) -> int:
+        """Return the same for equal forests."""
+        return hash(self._fields())
+
     def __copy__(self) -> SpanningForest:
         """Return itself: nothing in it changes, and clones of a tree share it."""
         return self
@@ -102,7 +146,7 @@ class SpanningForest(_Fields):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the fields, not what was computed from them."""
-        return SpanningForest, tuple(self)
+        return SpanningForest, self._fields()
 
     # Sizes. Drake's names are there beside those of a graph.
 

@@ -114,24 +114,42 @@ cdef inline void calc_node_pose(
 ) noexcept nogil:
     """X_WN = X_WP X_PN of mobod i, after its parent."""
     cdef const Joint* joint = &model.joints[i]
-    cdef Pose[T] X_PN
-    cdef T R_FM[9]
     if joint.kind == REVOLUTE_Z and joint.parent != 0:
         compose_turned_pose4(
             X_WN + 16*joint.parent, mobods[i].X_PF.R, mobods[i].X_PF.p, sin_q[joint.angle], cos_q[joint.angle],
             X_WN + 16*i
         )
     else:
-        if joint.kind == GENERAL:
-            calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, R_FM, &X_PN)
-        else:
-            calc_X_PN(
-                joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL
-            )
-        if joint.parent == 0:
-            set_pose4(X_PN.R, X_PN.p, X_WN + 16*i)
-        else:
-            compose_pose4(X_WN + 16*joint.parent, X_PN.R, X_PN.p, X_WN + 16*i)
+        calc_pose_of_other_node(model, joint, &mobods[i].X_PF, q, sin_q, cos_q, X_WN, X_WN + 16*i)
+
+
+# Apart, so that the common case is small enough for compilers to put into the loops of its callers: 15 % of the
+# instructions of batches (benchmarks/instruction_counts.py, body poses).
+cdef inline void calc_pose_of_other_node(
+    # Topology:
+    const Model* model,
+    const Joint* joint,
+    # Parameters:
+    const Pose[T]* X_PF,
+    # In:
+    const T* q,                    # (nq,)
+    const T* sin_q,                # (angle_stride,)
+    const T* cos_q,                # (angle_stride,)
+    const T* X_WN,                 # (num_mobods, 4, 4)
+    # Out:
+    T* X_WC,                       # (4, 4)  that of the joint's mobod
+) noexcept nogil:
+    """X_WN = X_WP X_PN of a mobod that hangs on World, or whose joint is not revolute about z."""
+    cdef Pose[T] X_PN
+    cdef T R_FM[9]
+    if joint.kind == GENERAL:
+        calc_general_X_PN(joint, model.constants[joint.node], X_PF, q, R_FM, &X_PN)
+    else:
+        calc_X_PN(joint, model.constants[joint.node], X_PF, q, sin_q, cos_q, &X_PN, <T*>NULL)
+    if joint.parent == 0:
+        set_pose4(X_PN.R, X_PN.p, X_WC)
+    else:
+        compose_pose4(X_WN + 16*joint.parent, X_PN.R, X_PN.p, X_WC)
 
 
 cdef inline void calc_body_pose(
