@@ -33,7 +33,6 @@ cdef inline void calc_frame_jacobian(
     cdef T p_BoP_B[3]
     cdef T p_NoP_N[3]
     cdef T p_WoP[3]
-    cdef int nv = 0
     cdef int i, k
 
     calc_poses_on_path(model, path + first, model.num_bodies - first, mobods, q, sin_q, cos_q, X_WN)
@@ -46,9 +45,8 @@ cdef inline void calc_frame_jacobian(
         p_NoP_N[i] = p_NoP_N[i] + X_NB[node].p[i]
     locate(model.mobod[node], X_WN, p_NoP_N, p_WoP)
 
-    for k in range(first, model.num_bodies):
-        nv += model.joints[path[k]].nv
-    if nv < model.num_velocities:
+    # Columns of what is not on the way.
+    if model.num_bodies - first < model.num_mobods - 1:
         set_zero(J, 6*model.num_velocities)
     for k in range(first, model.num_bodies):
         set_columns(model, path[k], mobods, q, X_WN, p_WoP, J)
