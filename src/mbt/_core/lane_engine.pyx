@@ -21,7 +21,7 @@ from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, sincos_of_angles, store_pose, store_rows,
     store_rows_partial,
 )
-from mbt._core.variant_algorithms cimport calc_quantity, count_work_of, pivots_of
+from mbt._core.variant_algorithms cimport calc_other_quantity, count_work_of, pivots_of
 from mbt._core.variants cimport (
     BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
     INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, check_quantity, count_input, count_result, needs_element_forces,
@@ -498,7 +498,7 @@ cdef Kernel kernel_of(int quantity) noexcept:
         return calc_gravity_generalized_forces
     if quantity == INVERSE_DYNAMICS_DERIVATIVES:
         return calc_inverse_dynamics_derivatives
-    return calc_any
+    return calc_other
 
 
 cdef Pivots[Lanes] calc_inverse_dynamics(
@@ -576,11 +576,11 @@ cdef Pivots[Lanes] calc_inverse_dynamics_derivatives(
     return no_pivots()
 
 
-cdef Pivots[Lanes] calc_any(
+cdef Pivots[Lanes] calc_other(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    return calc_quantity[Lanes](
+    return calc_other_quantity[Lanes](
         job.quantity, job.index, job.model, job.switches, p, q, v, x, work, bases, out
     )
 

@@ -75,14 +75,9 @@ cdef inline Pivots[T] calc_quantity(
     T* out,                # (count_result,)
 ) noexcept nogil:
     """Returns the pivots of what divides by them, in `memory`; none for all else."""
-    cdef T no_gravity[3]
-    cdef T total_mass
     cdef Pivots[T] pivots
     pivots.D = NULL
-    if quantity == MOTION_FORCES:
-        set_zero(no_gravity, 3)
-        algorithms.run_inverse_dynamics(model, p, no_gravity, q, v, x, memory, out)
-    elif quantity == INVERSE_DYNAMICS:
+    if quantity == INVERSE_DYNAMICS:
         algorithms.run_inverse_dynamics_with_elements(model, p, switches.weightless, q, v, x, memory, out)
     elif quantity == FORWARD_DYNAMICS:
         pivots = pivots_of(
@@ -90,15 +85,46 @@ cdef inline Pivots[T] calc_quantity(
         )
     elif quantity == MASS_MATRIX:
         algorithms.run_mass_matrix(model, p, q, memory, out)
+    elif quantity == GRAVITY_GENERALIZED_FORCES:
+        algorithms.run_gravity_forces(model, p, switches.weightless, q, memory, out)
+    elif quantity == BODY_POSES:
+        algorithms.run_body_poses(model, p, q, memory, out)
+    else:
+        pivots = calc_other_quantity(quantity, index, model, switches, p, q, v, x, memory, base, out)
+    return pivots
+
+
+cdef inline Pivots[T] calc_other_quantity(
+    int quantity,
+    int index,
+    # Topology:
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,            # (nq,)
+    const T* v,            # (nv,)
+    const T* x,            # (count_input,)
+    # Work:
+    T* memory,             # (count_work_of,)
+    int* base,             # (num_bodies,)
+    # Out:
+    T* out,                # (count_result,)
+) noexcept nogil:
+    """All but what lanes have functions of their own for."""
+    cdef T no_gravity[3]
+    cdef T total_mass
+    cdef Pivots[T] pivots
+    pivots.D = NULL
+    if quantity == MOTION_FORCES:
+        set_zero(no_gravity, 3)
+        algorithms.run_inverse_dynamics(model, p, no_gravity, q, v, x, memory, out)
     elif quantity == MASS_MATRIX_INVERSE:
         pivots = pivots_of(
             algorithms.run_mass_matrix_inverse(model, p, q, memory, memory + algorithms.count_work(model), out),
             NULL,
         )
-    elif quantity == GRAVITY_GENERALIZED_FORCES:
-        algorithms.run_gravity_forces(model, p, switches.weightless, q, memory, out)
-    elif quantity == BODY_POSES:
-        algorithms.run_body_poses(model, p, q, memory, out)
     elif quantity == FRAME_POSE_IN_WORLD:
         algorithms.run_frame_pose(model, p, index, q, memory, base, out)
     elif quantity == FRAME_JACOBIAN:
