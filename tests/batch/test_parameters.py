@@ -373,6 +373,21 @@ def test_base_parameters() -> None:
         tree.calc_base_parameters(context)
 
 
+#: Results of a tree that neither masses nor gravity nor poses of frames change.
+INDEPENDENT = {
+    "eval_position_kinematics.H_FM",
+    "eval_position_kinematics.X_FM",
+    "get_positions_and_velocities",
+    "make_qdot_to_velocity_map",
+    "make_velocity_to_qdot_map",
+    "map_acceleration_to_qddot",
+    "map_qddot_to_acceleration",
+    "map_qdot_to_velocity",
+    "map_velocity_to_qdot",
+    "mass of nothing",
+}
+
+
 def test_every_result_follows_a_parameter_of_each_sample() -> None:
     """What was computed is computed anew, and what was handed out does not change."""
     tree = tree_of()
@@ -392,15 +407,18 @@ def test_every_result_follows_a_parameter_of_each_sample() -> None:
     same = make_batch(tree, SHAPE)
     same.applied_forces.set_zero()
     same._set_state(context._get_state())
-    changed = 0
+    unchanged = set()
     for name, call in CALLS(tree).items():
         # Those handed out are as they were.
         for a, b in zip(first[name], copies[name], strict=True):
             np.testing.assert_array_equal(a, b, err_msg=name)
-        for a, b, old in zip(arrays_of(call(context)), arrays_of(call(same)), copies[name], strict=True):
+        results = arrays_of(call(context))
+        for a, b in zip(results, arrays_of(call(same)), strict=True):
             np.testing.assert_array_equal(a, b, err_msg=name)
-            changed += not np.array_equal(a, old, equal_nan=True)
-    assert changed >= 150
+        if all(np.array_equal(a, b, equal_nan=True) for a, b in zip(results, copies[name], strict=True)):
+            unchanged.add(name)
+    # Of the tree, that is: most of what joints and force elements tell depends on none of these parameters.
+    assert {name for name in unchanged if not name[0].isupper()} == INDEPENDENT
 
 
 def test_samples_with_parameters_of_their_own_agree_with_single_contexts() -> None:
