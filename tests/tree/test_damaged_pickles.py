@@ -30,7 +30,7 @@ from mbt import functional as F
 
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
-package = mbt.__path__[0]
+package = tuple(mbt.__path__)
 
 def too_long(*_):
     raise TimeoutError

@@ -21,6 +21,8 @@ __all__ = ["PiecewiseConstantCurvatureTrajectory"]
 _CLOSURE_TOLERANCE = 1e-6
 # The cosine between the tangent and the normal of the plane.
 _ORTHOGONALITY_TOLERANCE = 1e-6
+# What a pickle must have.
+_PARTS = {"_breaks", "_turning_rates", "_R", "_p", "_is_periodic", "_pieces"}
 
 
 class PiecewiseConstantCurvatureTrajectory:
@@ -105,7 +107,18 @@ class PiecewiseConstantCurvatureTrajectory:
             )
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Come back from a pickle, read-only as before."""
+        """Come back from a pickle, read-only as before.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, ShapeError
+            When the pickle is damaged: a part is missing, or of another kind.
+        """
+        missing = _PARTS - (state.keys() if isinstance(state, dict) else set())
+        if missing:
+            raise ArgumentValueError(
+                f"unpickling a {type(self).__name__}: it is truncated: no {', '.join(sorted(missing))}"
+            )
         self.__dict__.update(state)
         self._breaks = as_float_array(self._breaks, "breaks", (None,))
         self._turning_rates = as_float_array(self._turning_rates, "turning_rates", (self._breaks.size - 1,))

@@ -333,8 +333,8 @@ def _restore(
     mass: float, com: list[float], unit_inertia: UnitInertia, massless_inertia: list[float] | None = None
 ) -> SpatialInertia:
     # Those of version 0.1 have three parts.
-    J = _NONE if massless_inertia is None else np.array(massless_inertia)
-    return SpatialInertia._of_parts(mass, np.array(com), unit_inertia, J)
+    J = _NONE if massless_inertia is None else as_float_array(massless_inertia, "massless_inertia", (6,))
+    return SpatialInertia._of_parts(mass, as_float_array(com, "p_PScm_E", (3,)), unit_inertia, J)
 
 
 def _frozen(array: FloatArray) -> FloatArray:

@@ -251,7 +251,8 @@ def collection_of(element: MultibodyElement) -> str:
 
 def element_of(tree: MultibodyTree, collection: str, index: int) -> MultibodyElement:
     """Return an element of a tree."""
-    element: MultibodyElement = getattr(tree._elements, collection)._elements[index]
+    with reporting_damage("element"):
+        element: MultibodyElement = getattr(tree._elements, collection)._elements[index]
     return element
 
 
