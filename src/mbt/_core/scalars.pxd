@@ -143,6 +143,7 @@ cdef extern from "scalars/pose_rows.hpp" namespace "MBT_NS" nogil:
     cdef cppclass PoseRows:
         PoseRows()
     PoseRows make_pose_rows(const double* R, const double* p)
+    PoseRows load_constant_pose(const double* X)  # R (3, 3), p (3,)
     PoseRows load_pose_rows(const double* X)
     void store_pose_rows(const PoseRows& X, double* Y)
     void store_shifted_rows(const PoseRows& X, int shift, double* Y)

@@ -5,7 +5,7 @@ from mbt._core.node_joints cimport calc_general_X_PN, calc_X_PN
 from mbt._core.model cimport Joint, Model
 from mbt._core.records cimport Mobod, Pose
 from mbt._core.scalars cimport (
-    PoseRows, T, load_pose_rows, make_pose_rows, multiply_rows, sincos_of_angles, store_pose_rows, store_shifted_rows,
+    PoseRows, T, load_constant_pose, load_pose_rows, make_pose_rows, multiply_rows, sincos_of_angles, store_pose_rows, store_shifted_rows,
     turn_rows,
 )
 from mbt._core.spatial cimport compose_pose4, compose_turned_pose4, set_pose4, shift_axes4
@@ -87,7 +87,7 @@ cdef inline PoseRows calc_node_pose_in_rows(
     cdef PoseRows X = PoseRows()
     if T is double:
         if joint.kind == REVOLUTE_Z:
-            X = turn_rows(make_pose_rows(mobods[i].X_PF.R, mobods[i].X_PF.p), sin_q[joint.angle], cos_q[joint.angle])
+            X = turn_rows(load_constant_pose(mobods[i].X_PF.R), sin_q[joint.angle], cos_q[joint.angle])
         else:
             if joint.kind == GENERAL:
                 calc_general_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, R_FM, &X_PN)

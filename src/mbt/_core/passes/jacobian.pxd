@@ -79,6 +79,44 @@ cdef inline void set_columns(
 ) noexcept nogil:
     """Columns of the dofs of mobod i, which move the frame about No."""
     cdef const Joint* joint = &model.joints[i]
+    cdef Py_ssize_t nv = model.num_velocities
+    if joint.kind == REVOLUTE_Z:
+        set_revolute_column(X_WN + 16*i, p_WoFo, nv, J + joint.v)
+    else:
+        set_other_columns(model, i, mobods, q, X_WN, p_WoFo, J)
+
+
+cdef inline void set_revolute_column(const T* X_WN, const T* p_WoFo, Py_ssize_t nv, T* J) noexcept nogil:
+    """[z; z × p_NoFo]"""
+    cdef T x = X_WN[2]
+    cdef T y = X_WN[6]
+    cdef T z = X_WN[10]
+    cdef T a = p_WoFo[0] - X_WN[3]
+    cdef T b = p_WoFo[1] - X_WN[7]
+    cdef T c = p_WoFo[2] - X_WN[11]
+    J[0] = x
+    J[nv] = y
+    J[2*nv] = z
+    J[3*nv] = y*c - z*b
+    J[4*nv] = z*a - x*c
+    J[5*nv] = x*b - y*a
+
+
+cdef inline void set_other_columns(
+    # Topology:
+    const Model* model,
+    int i,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    # In:
+    const T* q,                    # (nq,)
+    const T* X_WN,                 # (num_mobods, 4, 4)
+    const T* p_WoFo,               # (3,)
+    # Out:
+    T* J,                          # (6, nv)  columns of mobod i
+) noexcept nogil:
+    """The same of what is not revolute about z."""
+    cdef const Joint* joint = &model.joints[i]
     cdef const T* X = X_WN + 16*i
     cdef const T* X_WP = X_WN + 16*joint.parent if joint.parent != 0 else <const T*>NULL
     cdef Py_ssize_t nv = model.num_velocities
@@ -94,22 +132,14 @@ cdef inline void set_columns(
     else:
         for j in range(3):
             p[j] = p_WoFo[j] - X[4*j + 3]
-        if joint.kind == REVOLUTE_Z:
+        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q, H)
+        for k in range(joint.nv):
+            turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k, z)
+            turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k + 3, u)
+            add_cross(z, p, u)
             for j in range(3):
-                z[j] = X[4*j + 2]
-            cross(z, p, u)
-            for j in range(3):
-                J[nv*j + joint.v] = z[j]
-                J[nv*(3 + j) + joint.v] = u[j]
-        else:
-            calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q, H)
-            for k in range(joint.nv):
-                turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k, z)
-                turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k + 3, u)
-                add_cross(z, p, u)
-                for j in range(3):
-                    J[nv*j + joint.v + k] = z[j]
-                    J[nv*(3 + j) + joint.v + k] = u[j]
+                J[nv*j + joint.v + k] = z[j]
+                J[nv*(3 + j) + joint.v + k] = u[j]
 
 
 cdef inline void turn_to_world(const T* X_WP, const T* R_PF, const T* x_F, T* x_W) noexcept nogil:

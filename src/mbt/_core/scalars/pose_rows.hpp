@@ -12,6 +12,13 @@ static MBT_INLINE PoseRows make_pose_rows(const double* R, const double* p) {
   return {{make_row(R[0], R[1], R[2], p[0]), make_row(R[3], R[4], R[5], p[1]), make_row(R[6], R[7], R[8], p[2])}};
 }
 
+// The same of numbers that lie in memory for long, one after the other: R (3, 3), p (3,).
+static MBT_INLINE PoseRows load_constant_pose(const double* X) {
+  const Row x = make_row(X[9], X[9], X[9], X[9]), y = make_row(X[10], X[10], X[10], X[10]);
+  const Row z = make_row(X[11], X[11], X[11], X[11]);
+  return {{pick<0, 1, 2, 7>(load_row(X), x), pick<0, 1, 2, 7>(load_row(X + 3), y), pick<0, 1, 2, 7>(load_row(X + 6), z)}};
+}
+
 // X is (4, 4); so is what the functions that store write.
 static MBT_INLINE PoseRows load_pose_rows(const double* X) { return {{load_row(X), load_row(X + 4), load_row(X + 8)}}; }
 
