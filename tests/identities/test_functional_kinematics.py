@@ -113,6 +113,16 @@ class TestOldOrder:
             J = functional.frame_jacobian(tree, frame, q)
         np.testing.assert_array_equal(J.value, functional.frame_jacobian(tree, q, frame).value)
 
+    @pytest.mark.parametrize("kind", ["double", "autodiff"])
+    def test_two_frames_are_refused(self, kind: str) -> None:
+        tree = get_case("arm7").tree
+        tree = tree if kind == "double" else tree.to_autodiff()
+        frame = tree.frames[-1]
+        with pytest.raises(mbt.ArgumentTypeError, match="q: expected"):
+            functional.frame_jacobian(tree, frame, frame)
+        with pytest.raises(mbt.ArgumentTypeError, match="q: expected"):
+            functional.frame_jacobian(tree, frame.body, frame)
+
     def test_the_new_one_does_not_warn(self) -> None:
         tree, q = get_case("arm7").tree, get_case("arm7").state().q
         with warnings.catch_warnings():

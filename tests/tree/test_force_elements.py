@@ -465,6 +465,38 @@ def test_coinciding_ends_of_a_spring() -> None:
     assert (forces.generalized_forces == 7.0).all()
 
 
+@pytest.mark.parametrize("kind", ["single", "batch", "autodiff"])
+def test_an_element_is_judged_by_itself(kind: str) -> None:
+    """What is undefined is the force of the element whose ends coincide, not that of its neighbour."""
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    slide = tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, box, None, axis=[0, 0, 1])
+    spring = tree.add_force_element(mbt.PrismaticSpring(slide, 0.5, 4.0))
+    damper = mbt.LinearSpringDamper(tree.world_body, [0, 0, 1], box, [0, 0, 1], 0.5, 3.0, 0.0)
+    tree.add_force_element(damper)
+    tree.finalize()
+    if kind == "autodiff":
+        ad = tree.to_autodiff()
+        spring, damper, tree = ad.get_variant(spring), ad.get_variant(damper), ad
+    context = tree.create_default_context((3,) if kind == "batch" else ())
+    forces = mbt.MultibodyForces(tree, context.batch_shape)
+    spring.calc_and_add_force_contribution(context, None, None, forces)
+    tau = forces.generalized_forces
+    np.testing.assert_array_equal(np.asarray(getattr(tau, "value", tau)).ravel(), 2.0)
+    energy = spring.calc_potential_energy(context)
+    np.testing.assert_array_equal(np.asarray(getattr(energy, "value", energy)), 0.5)
+    power = spring.calc_conservative_power(context)
+    np.testing.assert_array_equal(np.asarray(getattr(power, "value", power)), 0.0)
+    if kind == "batch":
+        assert np.isnan(damper.calc_potential_energy(context)).all()
+    else:
+        with pytest.raises(mbt.SingularityError, match="coincide"):
+            damper.calc_potential_energy(context)
+    with pytest.raises(mbt.ArgumentValueError) as caught:
+        context.validate()
+    assert "PrismaticSpring" not in str(caught.value)
+
+
 def test_a_bushing_in_gimbal_lock() -> None:
     tree = mbt.MultibodyTree()
     box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))

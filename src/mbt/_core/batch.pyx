@@ -149,7 +149,7 @@ cdef check_elements(tree, CompiledModel compiled, const double* q):
     cdef int singular
     if compiled.model.num_elements_between:
         singular = kernels.find_singular_element_at(
-            &compiled.model, &compiled.defaults.parameters, q, kernels.get_work(&compiled.model, 0)
+            &compiled.model, &compiled.defaults.parameters, q, kernels.get_work(&compiled.model, 0), -1
         )
         if singular >= 0:
             from mbt.context.checks import raise_singular_element

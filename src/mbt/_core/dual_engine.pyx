@@ -16,7 +16,8 @@ from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
 from mbt._core.variant_algorithms cimport calc_quantity, count_work_of
 from mbt._core.variants cimport (
-    FORWARD_DYNAMICS, INVERSE_DYNAMICS, check_quantity, count_input, count_result, needs_element_forces, needs_rates,
+    FORWARD_DYNAMICS, INVERSE_DYNAMICS, check_quantity, count_input, count_result, element_of, needs_element_forces,
+    needs_rates,
 )
 
 from mbt.math.read_only import ReadOnlyArray
@@ -434,7 +435,7 @@ cdef class DualEngine:
         if m.num_elements_between and needs_element_forces(quantity, index):
             singular = kernels.find_singular_element_at(
                 m, &context.derived().parameters, context.q_data,
-                kernels.get_work(m, 16*m.num_bodies)
+                kernels.get_work(m, 16*m.num_bodies), element_of(quantity, index)
             )
             if singular >= 0:
                 from mbt.context.checks import raise_singular_element

@@ -116,7 +116,7 @@ cdef class TreeCore(TreeDerivatives):
         cdef VelocityKinematicsCache velocity = None if what == "potential_energy" else self.velocity_of(c, vc)
         cdef Derived derived = c.derived()
         check_index(index, m.num_force_elements, "force element")
-        self.check_elements(m, derived, position)
+        self.check_element(m, derived, position, index)
         if what == "potential_energy":
             return kernels.element_potential_energy(m, &derived.parameters, index, c.q_data, position.X_WB_data)
         return kernels.element_power(
@@ -135,7 +135,7 @@ cdef class TreeCore(TreeDerivatives):
         cdef Derived derived = c.derived()
         body_forces, generalized_forces = self.arrays_of(m, forces, "forces")
         check_index(index, m.num_force_elements, "force element")
-        self.check_elements(m, derived, position)
+        self.check_element(m, derived, position, index)
         kernels.add_element_force(
             m, &derived.parameters, index, c.q_data, c.v_data, position.X_WB_data, velocity.V_WB_data,
             data(body_forces), data(generalized_forces)

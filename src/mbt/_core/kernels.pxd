@@ -37,9 +37,9 @@ cdef void add_forces_between(
     const Model* model, const Parameters[double]* p, const double* X_WB, const double* V_WB, double* F_Bo_W
 ) noexcept nogil
 cdef int find_singular_element_at(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory) noexcept nogil
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, int element) noexcept nogil
 cdef int find_singular_element(
-    const Model* model, const Parameters[double]* p, const double* X_WB) noexcept nogil
+    const Model* model, const Parameters[double]* p, const double* X_WB, int element) noexcept nogil
 cdef int forward_dynamics(
     const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil

@@ -78,13 +78,18 @@ cdef void add_forces_between(
 
 
 cdef int find_singular_element(
-    const Model* model, const Parameters[double]* p, const double* X_WB
+    const Model* model, const Parameters[double]* p, const double* X_WB, int element
 ) noexcept nogil:
-    """The first element whose force is undefined, or -1. NaN is not singular: it propagates."""
+    """The first element whose force is undefined, or -1: of all, or of the one asked for.
+
+    NaN is not singular: it propagates.
+    """
+    cdef int first = 0 if element < 0 else element
+    cdef int end = model.num_force_elements if element < 0 else element + 1
     cdef int i
     cdef const ForceElement* e
     cdef Ends[double] ends
-    for i in range(model.num_force_elements):
+    for i in range(first, end):
         e = &model.force_elements[i]
         if not acts_on_joint(e.type):
             element_forces.set_ends[double](model, e, p.X_BF, X_WB, NULL, &ends)
@@ -94,12 +99,12 @@ cdef int find_singular_element(
 
 
 cdef int find_singular_element_at(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, int element
 ) noexcept nogil:
     """The same, straight from q."""
     cdef double* X_WB = memory
     body_poses(model, p, q, memory + 16*model.num_bodies, X_WB)
-    return find_singular_element(model, p, X_WB)
+    return find_singular_element(model, p, X_WB, element)
 
 
 cdef int forward_dynamics(

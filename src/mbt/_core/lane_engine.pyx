@@ -24,8 +24,8 @@ from mbt._core.scalars cimport (
 from mbt._core.variant_algorithms cimport calc_other_quantity, count_work_of, pivots_of
 from mbt._core.variants cimport (
     BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
-    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, check_quantity, count_input, count_result, needs_element_forces,
-    needs_rates, needs_velocities,
+    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, check_quantity, count_input, count_result, element_of,
+    needs_element_forces, needs_rates, needs_velocities,
 )
 
 import numpy as np
@@ -637,4 +637,4 @@ cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept n
             own[job.columns[k]] = row[k]
         derive_numbers(job.model, job.layout, own, own + job.layout.size, &derived)
         p = &derived
-    return kernels.find_singular_element_at(job.model, p, q, memory) >= 0
+    return kernels.find_singular_element_at(job.model, p, q, memory, element_of(job.quantity, job.index)) >= 0

@@ -114,13 +114,12 @@ def frame_pose(tree, q, frame, *, out=None):
 cdef object frame_types = None
 
 
-cdef bint is_old_order(object q) except -1:
-    """Whether a frame stands where q should. Only arguments that are no plain arrays are asked."""
+cdef bint is_frame(object x) except -1:
     global frame_types
     if frame_types is None:
         from mbt.tree import Frame, RigidBody
         frame_types = (Frame, RigidBody)
-    return isinstance(q, frame_types)
+    return isinstance(x, frame_types)
 
 
 cdef warn_of_old_order():
@@ -178,7 +177,7 @@ def frame_jacobian(tree, q, frame, *, expressed_in=None, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     cdef bint is_exact = compiled is not None and is_array1(q, compiled.model.num_positions)
-    if not is_exact and is_old_order(q):
+    if not is_exact and is_frame(q) and not is_frame(frame):
         warn_of_old_order()
         return frame_jacobian(tree, frame, q, expressed_in=expressed_in, out=out)
     if compiled is None:

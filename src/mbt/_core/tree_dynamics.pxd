@@ -17,6 +17,7 @@ cdef class TreeDynamics(TreeKinematics):
         self, ContextCore c, Derived derived, PositionKinematicsCache pc, VelocityKinematicsCache vc, double* F,
         double* tau) except -1
     cdef int check_elements(self, const Model* m, Derived derived, PositionKinematicsCache pc) except -1
+    cdef int check_element(self, const Model* m, Derived derived, PositionKinematicsCache pc, int element) except -1
     cdef tuple user_inputs(self, ContextCore c)
     cdef tuple user_forces(self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc)
     cdef tuple arrays_of(self, const Model* m, object forces, str name)

@@ -495,9 +495,15 @@ cdef class TreeDynamics(TreeKinematics):
 
     cdef int check_elements(self, const Model* m, Derived derived, PositionKinematicsCache pc) except -1:
         """Refuse positions in which the force of an element is undefined."""
+        return self.check_element(m, derived, pc, -1)
+
+    cdef int check_element(
+        self, const Model* m, Derived derived, PositionKinematicsCache pc, int element
+    ) except -1:
+        """The same of one element; -1: of all."""
         cdef int singular
         if m.num_elements_between:
-            singular = kernels.find_singular_element(m, &derived.parameters, pc.X_WB_data)
+            singular = kernels.find_singular_element(m, &derived.parameters, pc.X_WB_data, element)
             if singular >= 0:
                 from mbt.context.checks import raise_singular_element
                 raise_singular_element(self, singular)

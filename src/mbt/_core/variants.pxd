@@ -181,12 +181,17 @@ cdef inline int check_quantity(int quantity, int index, const Model* model) exce
     return 0
 
 
+cdef inline int element_of(int quantity, int index) noexcept nogil:
+    """The force element that a quantity is of, or -1: none, or all."""
+    return index if ELEMENT_FORCE <= quantity <= ELEMENT_NON_CONSERVATIVE_POWER else -1
+
+
 cdef inline bint needs_element_forces(int quantity, int index) noexcept nogil:
     """Whether a quantity is undefined where the force of an element between two bodies is."""
     return (
         quantity == INVERSE_DYNAMICS or quantity == FORWARD_DYNAMICS or quantity >= INVERSE_DYNAMICS_DERIVATIVES
         or POTENTIAL_ENERGY <= quantity <= NON_CONSERVATIVE_POWER or quantity == ELEMENT_FORCES
-        or ELEMENT_FORCES < quantity <= ELEMENT_NON_CONSERVATIVE_POWER and index >= 0
+        or element_of(quantity, index) >= 0
     )
 
 
