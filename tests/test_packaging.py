@@ -146,6 +146,11 @@ def test_import_brings_numpy_and_nothing_else(tmp_path: Path) -> None:
     assert packages - cython - sys.stdlib_module_names == {"mbt", "numpy"}
 
 
+def test_models_are_reached_through_the_package(tmp_path: Path) -> None:
+    code = "import sys, mbt; print('mbt.models' in sys.modules, mbt.models.model_names()[0])"
+    assert _run(code, tmp_path) == ["False", "mbt_arm"]
+
+
 def test_import_and_use_write_no_file(tmp_path: Path) -> None:
     code = """
 import os, sys

@@ -129,7 +129,7 @@ class ParseError(MbtError, ValueError):
 
     def __str__(self) -> str:
         """Return ``file:line: element: message (hint)``."""
-        place = self.file or ""
+        place = shorten(self.file or "", 200)
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
         text = ": ".join(part for part in (place, self.element, self.message) if part)

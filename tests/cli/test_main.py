@@ -179,6 +179,12 @@ def test_all_shows_every_name(info):
     assert f"  15: {names[14]} " in info(text, "--all")
 
 
+def test_the_last_line_wraps(info, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    out = info(robot(link("base"), link("tip"), joint("hinge", "base", "tip")))
+    assert out.endswith("\nNothing in the file was ignored or\nchanged.\n")
+
+
 @pytest.mark.parametrize("columns", [60, 140])
 def test_columns_is_obeyed(info, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -191,10 +197,11 @@ def test_dash_is_the_standard_input(info):
     text = robot(link("base"), link("tip"), joint("hinge", "base", "tip"))
     result = run("info", "-", input=text)
     assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[0] == "bot · <stdin>"
     assert result.stdout.splitlines()[1:] == info(text).splitlines()[1:]  # the first line names the file
     refused = run("info", "-", input="<robot>")
     assert refused.returncode == 2
-    assert "no element found" in refused.stderr
+    assert "mbt: <stdin>:1: no well-formed XML: no element found" in refused.stderr
 
 
 def or_null(limits):
@@ -293,6 +300,48 @@ def test_a_reader_that_goes_away():
         )
     assert result.returncode == 1
     assert result.stderr == b""
+
+
+ARM = ["info", str(model_path("mbt_arm"))]
+
+
+@pytest.mark.parametrize(
+    ("stream", "arguments", "message"),
+    [
+        ("stdin", ["info", "-"], "mbt: <stdin>: the standard input is closed\n"),
+        ("stdout", ARM, "mbt: the output cannot be written: the standard output is closed\n"),
+        ("stdout", [], "mbt: the output cannot be written: the standard output is closed\n"),
+        ("stdout", ["info", "no.urdf", "--json"], "the standard output is closed\n"),
+        ("stderr", ["info", "no.urdf"], ""),
+        ("stderr", ["nonsense"], ""),
+    ],
+)
+def test_closed_streams(stream, arguments, message, monkeypatch, capsys):
+    """Python has None in place of a stream that is closed."""
+    monkeypatch.setattr(sys, stream, None)
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.endswith(message)
+    assert len(captured.err.splitlines()) == bool(message)
+    assert captured.out == ""
+
+
+def test_an_input_that_cannot_be_read(tmp_path, monkeypatch, capsys):
+    with (tmp_path / "file").open("w") as for_writing:
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.FileIO(for_writing.fileno(), "w", closefd=False))
+        )
+        assert main(["info", "-"]) == 2
+    assert capsys.readouterr().err.startswith("mbt: <stdin>: the standard input cannot be read")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is full")
+@pytest.mark.parametrize("arguments", [ARM, [], ["--help"]])
+def test_an_output_that_is_full(arguments, monkeypatch, capsys):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(arguments) == 2
+    assert capsys.readouterr().err == "mbt: the output cannot be written: No space left on device\n"
 
 
 def test_demo():

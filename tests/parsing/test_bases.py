@@ -95,9 +95,28 @@ def test_what_is_freed_is_told_once():
 
 def test_what_moves_on_world_is_not_freed():
     text = robot(link("world", None), link("cart"), joint("rail", "world", "cart"))
-    with pytest.warns(mbt.ModelWarning, match="base=.floating. has no effect"):
+    with pytest.warns(mbt.ModelWarning, match="has no effect: joint 'rail' moves on World, and only fixed"):
         tree = mbt.load_model(text, base="floating")
     assert tree.num_velocities == 1
+
+
+def test_a_base_is_freed_whichever_end_of_its_joint_is_world():
+    parts = [link("a"), link("b"), joint("j", "a", "b")]
+    parts.append(joint("k", "a", "world", "fixed", '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'))
+    with pytest.warns(mbt.ModelWarning) as caught:
+        tree = mbt.load_model(robot(*parts), base="floating")
+    assert len(caught) == 1
+    (warning,) = tree.parse_reports[0].warnings
+    assert str(warning) == "line 5: joint 'k' fixes link 'a' to World: base=\"floating\" leaves it out"
+    assert (tree.num_positions, tree.num_velocities) == (8, 7)
+    np.testing.assert_allclose(pose_of(tree, "a") @ POSE, np.eye(4), atol=1e-15)
+
+
+@pytest.mark.parametrize(("base", "fate"), [("floating", "left free"), ("fixed", "welded to World")])
+def test_world_itself_is_neither_free_nor_welded(base, fate):
+    text = robot(link("cart"), link("p"), joint("rail", "world", "cart"))
+    with pytest.warns(mbt.ModelWarning, match=f"the roots World, 'p': each but World is {fate}"):
+        mbt.load_model(text, base=base)
 
 
 def test_a_floating_base_computes_as_one_without_the_link_world():
@@ -162,6 +181,13 @@ def test_a_model_on_a_frame_of_another(pose):
     tree.get_joint_by_name("hinge").set_angle(context, 0.7)
     flange = tree.get_frame_by_name("flange").calc_pose_in_world(context)
     np.testing.assert_allclose(pose_of(tree, "hand", context), flange @ POSE, atol=1e-14)
+
+
+def test_a_body_stands_for_its_frame():
+    tree = mbt.MultibodyTree()
+    mbt.parsing.add_model(tree, robot(*TWO_LINKS, name="robot"))
+    mbt.parsing.add_model(tree, robot(link("hand"), name="tool"), parent=tree.get_body_by_name("arm"))
+    assert tree.get_joint_by_name("hand_to_arm").parent_body.name == "arm"
 
 
 def test_the_world_of_a_mounted_model_is_its_mount():

@@ -396,5 +396,7 @@ def test_all_actuators_give_way_to_names_that_are_taken():
 def test_effort_limits_of_zero():
     text = robot(link("a"), link("b"), joint("j", "a", "b", inside='<limit effort="0"/>'))
     assert mbt.load_model(text).get_joint_by_name("j").effort_limit == 0
-    (motor,) = mbt.load_model(text, actuators="all").joint_actuators
-    assert motor.effort_limit == 0
+    assert mbt.load_model(text, actuators="all").num_actuators == 0
+    driven = text.replace("</robot>", transmission("j") + "</robot>")
+    with pytest.warns(mbt.ModelWarning, match="joint 'j' has an effort limit of zero: left out"):
+        assert mbt.load_model(driven, actuators="all").num_actuators == 0

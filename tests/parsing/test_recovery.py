@@ -39,7 +39,7 @@ def test_what_needs_no_repair_is_left_alone():
     assert root.text == "& & -- &nbsp; <!--"
     assert [warning.text for warning in warnings] == [
         "'&' stands alone: it is read as &amp;",
-        "'--' stands in a comment",
+        "'--' stands in a comment: read as one",
     ]
 
 
@@ -91,11 +91,55 @@ def test_an_encoding_that_the_bytes_are_not():
     assert [warning.line for warning in warnings] == [1, 2]
 
 
-@pytest.mark.parametrize("name", ["idna", "punycode", "unicode_escape", "rot13", "zlib", "undefined"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "idna",
+        "punycode",
+        "unicode_escape",
+        "raw-unicode-escape",
+        "charmap",
+        "rot13",
+        "zlib",
+        "undefined",
+        "x" * 50,
+    ],
+)
 def test_codecs_that_are_no_encodings(name):
-    root, warnings = read(f"<?xml version='1.0' encoding='{name}'?><a/>")
-    assert root.tag == "a"
+    text = f"<?xml version='1.0' encoding='{name}'?><a x='\\d é'/>"
+    root, warnings = read(text)
+    assert root.attributes == {"x": "\\d é"}
     assert f"the declared encoding {name!r} is not known: UTF-8 is taken" in str(warnings[0])
+    with pytest.raises(ParseError, match="is not known") as caught:
+        read(text, strict=True)
+    assert caught.value.message == f"the declared encoding {name!r} is not known"
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "<?xml verzion='7'?>",
+        "<?xml ?>",
+        "<?xml encoding='utf-8'?>",
+        "<?xml version='1.0' encoding='utf 8'?>",
+        "<?xml version='1.0' encoding=''?>",
+        "<?xml version='1.0' encoding='é'?>",
+    ],
+)
+def test_malformed_declarations(declaration):
+    root, warnings = read(declaration + "<a/>")
+    assert root.tag == "a"
+    assert str(warnings[-1]) == "line 1: the XML declaration is malformed: it is ignored"
+    with pytest.raises(ParseError, match=r"the XML declaration is malformed|encoding '.?' is not known"):
+        read(declaration + "<a/>", strict=True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("declared", [None, "utf-16", "unicode_escape", "{}"])
+def test_wide_characters_without_a_mark(encoding, declared):
+    declaration = f"<?xml version='1.0' encoding='{declared.format(encoding)}'?>" if declared else ""
+    root, warnings = read((declaration + TEXT).encode(encoding), strict=True)
+    assert (root.children[0].attributes["x"], root.children[0].line, warnings) == ("gelenk_ä", 2, [])
 
 
 @pytest.mark.parametrize(

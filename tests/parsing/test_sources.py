@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import mbt
 from mbt.errors import ArgumentTypeError, ParseError
 from mbt.parsing import sources
 from mbt.parsing.sources import read_source
@@ -91,6 +92,54 @@ def test_size_is_bounded(urdf_file, monkeypatch):
 def test_other_types_are_refused(source):
     with pytest.raises(ArgumentTypeError, match="source: expected a path, XML text or bytes, got"):
         read_source(source)
+    with pytest.raises(ArgumentTypeError, match="path_or_text_or_bytes: expected a path"):
+        mbt.load_model(source)
+
+
+def test_open_files_are_not_read(urdf_file):
+    with urdf_file.open() as file, pytest.raises(ArgumentTypeError, match=r"pass file.read\(\) or its path"):
+        read_source(file)
+
+
+@pytest.mark.parametrize("address", ["http://robots.org/r.urdf", "https://a/b", "file:///tmp/r.urdf"])
+def test_nothing_is_fetched(address):
+    with pytest.raises(ParseError, match="is an address: nothing is fetched"):
+        read_source(address)
+
+
+def test_a_working_directory_that_is_gone(tmp_path, monkeypatch):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    with pytest.raises(ParseError, match="there is no such file") as caught:
+        read_source("x.urdf")
+    assert "the working directory, which does not exist" in caught.value.hint
+    with pytest.raises(ParseError, match=r"p/x\.urdf' (cannot be|was not) found"):
+        read_source("package://p/x.urdf", ["."])
+
+
+def test_links_that_form_a_loop(tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "x.urdf").symlink_to("x.urdf")
+    (tmp_path / "q").symlink_to("q")
+    for folder in (tmp_path, tmp_path / "p", tmp_path / "q"):
+        with pytest.raises(ParseError, match=r"p/x\.urdf' (cannot be|was not) found"):
+            read_source("package://p/x.urdf", [folder])
+
+
+def test_long_paths_are_shortened():
+    path = "/" + "x/" * 2500 + "r.urdf"
+    for source, folders in ((path, ()), ("package://p/x.urdf", [path] * 30)):
+        with pytest.raises(ParseError) as caught:
+            read_source(source, folders)
+        assert len(str(caught.value)) < 3000
+
+
+def test_a_malformed_declaration_of_a_text_is_a_repair():
+    with pytest.raises(ParseError, match="the XML declaration is malformed"):
+        mbt.load_model("<?xml verzion='7'?>" + TEXT, strict=True)
+    assert mbt.load_model(" <?xml version='1.0' encoding='klingon'?>" + TEXT, strict=True).is_finalized
 
 
 def test_package_uris(tmp_path):

@@ -191,7 +191,7 @@ def test_transmission_type_and_motor_constants_as_attributes():
         ("floating", "", "SimpleTransmission", "no single degree of freedom"),
         ("revolute", '<limit effort="0" velocity="0"/>', "SimpleTransmission", "effort limit of zero"),
         ("revolute", "", "transmission_interface/DifferentialTransmission", "is not SimpleTransmission"),
-        ("revolute", "", "", "it has no type"),
+        ("revolute", "", "", "it has no <type>"),
     ],
 )
 def test_transmissions_that_are_left_out_are_reported(kind, limit, transmission_kind, reason):
@@ -333,7 +333,7 @@ def test_a_mimic_joint_follows_one_to_one_unless_it_says_otherwise():
 def test_mimic_of_a_fixed_joint_has_no_effect():
     model = read(*TWO_LINKS, link("tip"), joint("k", "arm", "tip", "fixed", '<mimic joint="hinge"/>'))
     assert model.report.mimic_joints == []
-    assert "no effect" in warnings_of(model)
+    assert "one of them has no single coordinate: the coupling is left out" in warnings_of(model)
 
 
 TRIANGLE = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>'
@@ -356,7 +356,14 @@ def test_impossible_inertias_are_loaded_as_written_with_a_warning():
     [
         (link("a", 2, TRIANGLE), "No physical body has this inertia"),
         (link("a", 1, '<inertia ixx="1" iyy="1" izz="1"/>'), "without ixy, ixz, iyz"),
-        ("<force_element/>", "1 <force_element> ignored"),
+        ("<force_element/>", "<force_element>: it cannot be modelled"),
+        (joint("j", "world", "base", "fixed") + transmission("j"), "no single degree of freedom to drive"),
+        (transmission("j", "", ""), "it has no <type>"),
+        (transmission("j", "", "Differential"), "its type 'Differential' is not SimpleTransmission"),
+        (
+            joint("j", "world", "base", inside='<limit effort="0"/>') + transmission("j"),
+            "joint 'j' has an effort limit of zero",
+        ),
     ],
 )
 def test_strict_refuses_what_is_loaded_with_a_warning(part, message):
@@ -428,9 +435,26 @@ J = joint("j", "base", "arm")
             4,
             "damping = -3: expected a number >= 0",
         ),
-        ([BASE, ARM, joint("j", "base", "arm", "ball")], 4, "unknown type 'ball'"),
+        (
+            [BASE, ARM, joint("j", "base", "arm", "ball")],
+            4,
+            "unknown type 'ball'(?s:.*)<drake:joint type=.ball.>",
+        ),
         ([BASE, ARM, drake_joint("revolute")], 4, "is one of ball, curvilinear, planar, screw, universal"),
+        ([BASE, ARM, drake_joint("revolute")], 4, "write <joint type=.revolute.>"),
+        ([BASE, ARM, J, drake_joint("ball")], 5, "there is a joint of this name already, in line 4"),
         ([BASE, ARM, drake_joint("screw")], 4, "the element <drake:screw_thread_pitch> is missing"),
+        (
+            [
+                BASE,
+                ARM,
+                drake_joint(
+                    "curvilinear", '<drake:curves><drake:line_segment length="1e-320"/></drake:curves>'
+                ),
+            ],
+            4,
+            "length = 9.99989e-321 is too small",
+        ),
         ([BASE, ARM, joint("j", "base", "arm", "hinge")], 4, "unknown type 'hinge'"),
         ([BASE, ARM, '<joint name="j" type="fixed"><child link="arm"/></joint>'], 4, "<parent> is missing"),
         ([BASE, ARM, '<joint name="j" type="fixed"><parent link="base"/></joint>'], 4, "<child> is missing"),
@@ -482,6 +506,16 @@ J = joint("j", "base", "arm")
         ([BASE, ARM, J, transmission("j", "<drake:gear_ratio/>")], 5, "'value' is missing"),
         (
             [BASE, ARM, J, transmission("j", '<drake:gear_ratio value="1e200"/>')],
+            5,
+            "gear_ratio = 1e.200 goes beyond",
+        ),
+        (
+            [
+                BASE,
+                ARM,
+                J,
+                transmission("j", '<drake:gear_ratio value="1e100"/><drake:rotor_inertia value="1e200"/>'),
+            ],
             5,
             "rotor_inertia and gear_ratio go beyond",
         ),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, suppress
 from importlib import metadata
 
 from mbt.cli.terminal import printable, write
@@ -26,26 +29,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         0 when all is well, 1 when the reader of the output went away, 2 when a file or an argument cannot be
-        used, 130 when interrupted.
+        used or the output not written, 130 when interrupted.
     """
-    parser = _make_parser()
+    # Of a closed stream Python makes None. What nobody hears need not be said.
+    with redirect_stderr(sys.stderr or io.StringIO()):
+        try:
+            code = _run(_make_parser(), arguments)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # Here an error can still be told.
+            return code
+        except OSError as error:
+            _discard_output()
+            if isinstance(error, BrokenPipeError):
+                return 1
+            _complain(f"the output cannot be written: {error.strerror}")
+            return 2
+        except KeyboardInterrupt:
+            return 130
+
+
+def _run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
     try:
         options = parser.parse_args(arguments)
-        if options.command is None:
-            write(parser.format_help(), sys.stdout)
-            return 0
-        return _run(options)
     except SystemExit as stop:  # argparse printed its own message.
         return stop.code if isinstance(stop.code, int) else 2
-    except BrokenPipeError:
-        # Python flushes at exit: point the rest of the output at nothing, or that fails again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        return 130
-
-
-def _run(options: argparse.Namespace) -> int:
+    if options.command is None:
+        _print(parser.format_help())
+        return 0
     try:
         if options.command == "info":
             text = _describe_file(options)
@@ -57,12 +67,28 @@ def _run(options: argparse.Namespace) -> int:
         if getattr(options, "json", False):
             from mbt.cli.info_json import describe_error_as_json
 
-            write(describe_error_as_json(error), sys.stdout)
-        write(f"mbt: {printable(str(error))}\n", sys.stderr)
+            _print(describe_error_as_json(error))
+        _complain(str(error))
         return 2
-    write(text, sys.stdout)
-    sys.stdout.flush()
+    _print(text)
     return 0
+
+
+def _print(text: str) -> None:
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "the standard output is closed")
+    write(text, sys.stdout)
+
+
+def _complain(message: str) -> None:
+    with suppress(OSError):
+        write(f"mbt: {printable(message)}\n", sys.stderr)
+
+
+def _discard_output() -> None:
+    """Point the output at nothing: Python flushes at exit, and that would fail again."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _describe_file(options: argparse.Namespace) -> str:
@@ -96,7 +122,9 @@ def _make_parser() -> argparse.ArgumentParser:
         default="fixed",
         help="weld the root link to World, or leave it free (default: fixed)",
     )
-    info.add_argument("--strict", action="store_true", help="refuse inertias that no physical body has")
+    info.add_argument(
+        "--strict", action="store_true", help="refuse impossible inertias and whatever is repaired"
+    )
     info.add_argument(
         "--package-path",
         action="append",

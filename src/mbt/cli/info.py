@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from mbt.cli.drawing import draw_bodies
 from mbt.cli.terminal import clip, line_width, make_table, number, printable
-from mbt.errors import ModelWarning
+from mbt.errors import ModelWarning, ParseError
 from mbt.parsing import load_model
+from mbt.parsing.sources import Source
+from mbt.parsing.xml_tree import MAX_BYTES
 from mbt.tree.joints.prismatic import PrismaticJoint
 from mbt.tree.joints.revolute import RevoluteJoint
 
@@ -34,11 +36,21 @@ def load(file: str, *, base: str, strict: bool, package_paths: list[str]) -> Mul
     MbtError
         When the file cannot be loaded.
     """
-    source = sys.stdin.buffer.read() if file == "-" else file
+    source = _read_standard_input() if file == "-" else file
     with warnings.catch_warnings():
         # The description says the same.
         warnings.simplefilter("ignore", ModelWarning)
         return load_model(source, base=base, gravity=None, strict=strict, package_paths=package_paths)  # type: ignore[arg-type]
+
+
+def _read_standard_input() -> Source:
+    name = "<stdin>"
+    if sys.stdin is None:
+        raise ParseError("the standard input is closed", file=name)
+    try:
+        return Source(sys.stdin.buffer.read(MAX_BYTES + 1), name, "model")
+    except OSError as error:
+        raise ParseError(f"the standard input cannot be read: {error.strerror}", file=name) from None
 
 
 def describe(tree: MultibodyTree, *, show_all: bool) -> str:
@@ -140,7 +152,7 @@ def _describe_massless(tree: MultibodyTree, max_rows: int | None) -> list[str]:
 
 def _describe_report(report: ParseReport, show_all: bool) -> list[str]:
     if not (report.warnings or report.ignored):
-        return ["Nothing in the file was ignored or changed."]
+        return textwrap.wrap("Nothing in the file was ignored or changed.", line_width())
     lines = []
     if report.warnings:
         lines.append("Warnings")

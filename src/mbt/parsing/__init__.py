@@ -14,7 +14,7 @@ from mbt.parsing.assembly import add_description, check_tree, make_mount
 from mbt.parsing.formats import read_description
 from mbt.parsing.options import Actuators, Base, ReadOptions
 from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
-from mbt.parsing.sources import read_source
+from mbt.parsing.sources import Source, read_source
 
 if TYPE_CHECKING:
     import os
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from mbt.tree.body import RigidBody
     from mbt.tree.frame import Frame
     from mbt.tree.indices import ModelInstanceIndex
     from mbt.tree.multibody_tree import MultibodyTree
@@ -64,10 +65,12 @@ def load_model(
         Where to look for a source ``package://name/...``: folders of packages, or folders that contain such
         folders. Meshes are never opened.
     strict : bool, optional
-        Refuse what is loaded with a warning otherwise: inertias that no physical body has, and repairs.
+        Refuse inertias that no physical body has, and every repair, which are loaded with a warning
+        otherwise. Warnings of what is read as it is written remain: joints that mimic others, the inertia of
+        a link ``world``, joints that ``base="floating"`` leaves out, what no mass resists.
     actuators : {"declared", "all"}, optional
         Only those that the file declares, or one for each joint with one degree of freedom: those without get
-        one of their own name with the effort limit of the joint.
+        one of their own name with the effort limit of the joint. A joint whose effort limit is zero has none.
     joint_friction : bool, optional
         Add a `JointFriction` for each joint whose description has a friction. Otherwise none is added, and
         ``tree.parse_reports`` counts them: most other libraries ignore friction, so results agree.
@@ -107,7 +110,8 @@ def load_model(
     g_W = None if gravity is None else as_finite_array(gravity, "gravity", (3,))
     tree = MultibodyTree()
     options = ReadOptions(model_name, base, strict, joint_friction, actuators)
-    _add_model(tree, path_or_text_or_bytes, options, package_paths, base_pose, None, None)
+    source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
+    _add_model(tree, source, options, base_pose, None, None)
     if g_W is not None:
         tree.add_force_element(UniformGravityFieldElement(g_W))
     tree.finalize()
@@ -121,7 +125,7 @@ def add_model(
     model_name: str | None = None,
     base: Base = None,
     base_pose: npt.ArrayLike | None = None,
-    parent: Frame | None = None,
+    parent: Frame | RigidBody | None = None,
     X_PF: npt.ArrayLike | None = None,
     package_paths: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
@@ -139,9 +143,9 @@ def add_model(
         The tree.
     source, model_name, base, base_pose, package_paths, strict, actuators, joint_friction
         As in `load_model`.
-    parent : Frame, optional
-        A frame P of the tree on which the model is mounted, in place of World: its roots, and a link named
-        ``world``, are welded there.
+    parent : Frame or RigidBody, optional
+        A frame P of the tree, or a body for its frame, on which the model is mounted, in place of World: its
+        roots, and a link named ``world``, are welded there.
     X_PF : array_like, shape (4, 4), optional
         Pose in the parent frame at which they are; the identity unless given.
 
@@ -176,14 +180,13 @@ def add_model(
     True
     """
     options = ReadOptions(model_name, base, strict, joint_friction, actuators)
-    return _add_model(tree, source, options, package_paths, base_pose, parent, X_PF)
+    return _add_model(tree, read_source(source, package_paths), options, base_pose, parent, X_PF)
 
 
 def _add_model(
     tree: MultibodyTree,
-    source: object,
+    source: Source,
     options: ReadOptions,
-    package_paths: object,
     base_pose: object,
     parent: object,
     X_PF: object,
@@ -193,7 +196,7 @@ def _add_model(
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
     mount = make_mount(tree, options.base, base_pose, parent, X_PF)
-    model = read_description(read_source(source, package_paths), options)
+    model = read_description(source, options)
     check_tree(tree, model.name)
     if model.report.warnings:
         # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.

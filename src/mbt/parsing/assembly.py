@@ -106,6 +106,8 @@ def make_mount(
         if X_PF is not None:
             raise ArgumentValueError("X_PF: it is the pose in the frame `parent`, and none is given")
         return Mount(tree.world_frame, X_FR)
+    if isinstance(parent, RigidBody):
+        parent = parent.body_frame
     if not isinstance(parent, Frame):
         raise ArgumentTypeError(f"parent: expected a frame of the tree, got {type(parent).__name__}")
     if not parent.has_parent_tree or parent.parent_tree is not tree:

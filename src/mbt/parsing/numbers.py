@@ -105,7 +105,7 @@ def _error(element: Element, attribute: str, text: str, count: int) -> ParseErro
     if strange is not None:
         hint = _hint(strange, attribute)
     elif len(tokens) != count:
-        hint = f"{len(tokens)} {'is' if len(tokens) == 1 else 'are'} given"
+        hint = f"{len(tokens) or 'nothing'} {'is' if len(tokens) < 2 else 'are'} given"
     else:
         hint = "the number is too large"
     return element.error(f"{attribute}={quote(text)}: expected {wanted}", hint)

@@ -11,37 +11,41 @@ import re
 from html.entities import name2codepoint
 
 from mbt.errors import ParseError, quote
-from mbt.parsing.report import ParseRemark
+from mbt.parsing.xml_tree import DECLARED_ENCODING, XML_DECLARATION
 
 __all__ = ["recover"]
 
-_DECLARATION = re.compile(r"\s*<\?xml\s[^<>]*\?>")
-_DECLARED_ENCODING = re.compile(rb"""\s*<\?xml\s[^<>]*?\bencoding\s*=\s*["']([\w.:-]{1,40})["']""")
+_DECLARATION = re.compile(r"\s*(<\?xml\s[^<>]*\?>)")
 _OPENING = re.compile(r"<!--|<!\[CDATA\[|<\?|&")
 _CLOSING = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _REFERENCE = re.compile(r"&(?:#[0-9]+|#x[0-9a-fA-F]+|([A-Za-z][A-Za-z0-9]*));")
 _OF_XML = {"amp", "lt", "gt", "quot", "apos"}
 
-# Byte order marks; that of UTF-32 begins with that of UTF-16.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
+# How texts of wide characters begin: with a byte order mark or '<'. UTF-32 begins as UTF-16 does.
+_WIDE = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"<\0\0\0", "utf-32-le"),
+    (b"\0\0\0<", "utf-32-be"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
 )
 # Codecs of Python that are no character sets.
-_NO_CHARACTER_SETS = {"idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined"}
+_NO_CHARACTER_SETS = {"charmap", "idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined"}
+# What is wrong, what is made of it, and the line.
+Repair = tuple[str, str, int]
 # What surrogateescape makes of a byte, to the character that the byte is in Latin-1.
 _LATIN_1 = {0xDC00 + byte: chr(byte) for byte in range(0x80, 0x100)}
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
-def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, list[ParseRemark]]:
+def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, list[Repair]]:
     """Return the text of a document without an XML declaration, and what was repaired.
 
-    Each repair is told once, with the line of the first place. A text in an encoding that it declares is not
-    a repair.
+    Each kind of repair is told once, with the line of the first place. A text in an encoding that it declares
+    is not a repair.
 
     Parameters
     ----------
@@ -62,71 +66,74 @@ def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, l
     declaration = _DECLARATION.match(text)
     if declaration is not None:
         in_front = declaration.group()
-        if not in_front.startswith("<"):
-            repairs.note("there are blanks before <?xml", in_front[: in_front.index("<")], len(in_front))
+        start = declaration.start(1)
+        if start > 0:
+            repairs.note("there are blanks before <?xml", "read without them", text, start)
+        if not XML_DECLARATION.fullmatch(declaration.group(1)):
+            repairs.note("the XML declaration is malformed", "it is ignored", text, start)
         text = _blank(in_front) + text[declaration.end() :]
-    return _repair_markup(text, repairs), repairs.remarks()
+    return _repair_markup(text, repairs), repairs.collect()
 
 
 class _Repairs:
     """What was repaired: how often, and the line of the first place."""
 
     def __init__(self) -> None:
-        self._places: dict[str, tuple[int, int]] = {}
+        self._places: dict[tuple[str, str], tuple[int, int]] = {}
 
-    def note(self, what: str, text: str, position: int) -> None:
+    def note(self, fault: str, remedy: str, text: str, position: int) -> None:
         """Count a repair at a position of a text."""
-        count, line = self._places.get(what, (0, 0))
-        self._places[what] = count + 1, line or text.count("\n", 0, position) + 1
+        count, line = self._places.get((fault, remedy), (0, 0))
+        self._places[fault, remedy] = count + 1, line or text.count("\n", 0, position) + 1
 
-    def remarks(self) -> list[ParseRemark]:
-        """Return a remark for each kind."""
+    def collect(self) -> list[Repair]:
+        """Return one of each kind."""
         return [
-            ParseRemark(what if count == 1 else f"{what} ({count} times)", line)
-            for what, (count, line) in self._places.items()
+            (fault if count == 1 else f"{fault} ({count} times)", remedy, line)
+            for (fault, remedy), (count, line) in self._places.items()
         ]
 
 
 def _decode(data: bytes, file: str, encoding: str | None, repairs: _Repairs) -> str:
-    """Return the text: by a byte order mark, else as declared, else UTF-8 with stray bytes of Latin-1."""
-    for mark, name in () if encoding is not None else _MARKS:
-        if data.startswith(mark) and name != "utf-8":
+    """Return the text: as its beginning tells, else as declared, else UTF-8 with stray bytes of Latin-1."""
+    for beginning, name in () if encoding is not None else _WIDE:
+        if data.startswith(beginning):
             try:
-                return data[len(mark) :].decode(name)
+                return data.decode(name)
             except UnicodeDecodeError as error:
                 raise ParseError(
                     f"the text begins as {name}, but is not: {error.reason}", file=file
                 ) from None
-    declared = _DECLARED_ENCODING.match(data[:1024].removeprefix(codecs.BOM_UTF8))
+    declared = DECLARED_ENCODING.match(data)
     if encoding is None and declared is not None:
-        text = _decode_as_declared(data, declared.group(1).decode(), repairs)
+        text = _decode_as_declared(data, declared.group(1).decode("utf-8", "replace"), repairs)
         if text is not None:
             return text
     text = data.decode("utf-8", "surrogateescape")
     stray = _ESCAPED_BYTE.search(text)
     if stray is None:
         return text
-    repairs.note("a byte is not UTF-8: such bytes are read as Latin-1", text, stray.start())
+    repairs.note("a byte is not UTF-8", "such bytes are read as Latin-1", text, stray.start())
     return text.translate(_LATIN_1)
 
 
 def _decode_as_declared(data: bytes, declared: str, repairs: _Repairs) -> str | None:
     """Return the text in the declared encoding; None where it is another one, or not known."""
-    reason = "is not that of this text"
+    reason = "is not known"
     try:
         name = codecs.lookup(declared).name.replace("-", "_")
         if name == "utf_8":
             return None
-        if name in _NO_CHARACTER_SETS:
-            reason = "is not known"
-        elif not name.startswith(("utf_16", "utf_32")):
+        if name.startswith(("utf_16", "utf_32")):
+            reason = "is not that of this text"
+        elif name not in _NO_CHARACTER_SETS:
             return data.decode(name)
     except UnicodeDecodeError:
+        reason = "is not that of this text"
+    except (LookupError, ValueError):
         pass
-    except LookupError:
-        reason = "is not known"
     line = data[: data.index(b"encoding")].decode("latin-1")
-    repairs.note(f"the declared encoding {quote(declared)} {reason}: UTF-8 is taken", line, len(line))
+    repairs.note(f"the declared encoding {quote(declared)} {reason}", "UTF-8 is taken", line, len(line))
     return None
 
 
@@ -145,7 +152,7 @@ def _repair_markup(text: str, repairs: _Repairs) -> str:
             replacement = None
             end += len(_CLOSING[token])
             if token == "<!--" and "--" in text[start + 4 : end - 2]:
-                repairs.note("'--' stands in a comment", text, start)
+                repairs.note("'--' stands in a comment", "read as one", text, start)
                 replacement = f"<!--{_blank(text[start + 4 : end - 3])}-->"
         if replacement is not None:
             parts += [text[position:start], replacement]
@@ -161,9 +168,9 @@ def _resolve_reference(text: str, start: int, repairs: _Repairs) -> tuple[int, s
     if reference is not None and (name is None or name in _OF_XML):
         return reference.end(), None
     if reference is not None and name in name2codepoint:
-        repairs.note(f"&{name}; is of HTML, not of XML: the character is taken", text, start)
+        repairs.note(f"&{name}; is of HTML, not of XML", "the character is taken", text, start)
         return reference.end(), f"&#{name2codepoint[name]};"
-    repairs.note("'&' stands alone: it is read as &amp;", text, start)
+    repairs.note("'&' stands alone", "it is read as &amp;", text, start)
     return start + 1, "&amp;"
 
 

@@ -96,7 +96,8 @@ class ParseReport:
         shown = [f"  {warning}" for warning in self.warnings[:_SHOWN]]
         if len(self.warnings) > _SHOWN:
             shown.append(f"  and {len(self.warnings) - _SHOWN} more: see tree.parse_reports")
-        return "\n".join([f"{self.file}: model {quote(self.model_name)} was loaded with warnings:", *shown])
+        file = shorten(self.file, 200)
+        return "\n".join([f"{file}: model {quote(self.model_name)} was loaded with warnings:", *shown])
 
     def __str__(self) -> str:
         """Return the whole report as a person reads it."""
@@ -104,7 +105,7 @@ class ParseReport:
             f"{_count(self.num_links, 'link')}, {_count(self.num_joints, 'joint')}, "
             f"{_count(self.num_actuators, 'actuator')}"
         )
-        lines = [f"{quote(self.model_name)} from {self.file}: {counts}"]
+        lines = [f"{quote(self.model_name)} from {shorten(self.file, 200)}: {counts}"]
         if self.warnings:
             lines.append("Warnings:")
             lines.extend(f"  {warning}" for warning in self.warnings)

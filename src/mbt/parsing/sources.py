@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mbt.errors import ArgumentTypeError, ParseError, quote, shorten
-from mbt.parsing.xml_tree import MAX_BYTES
+from mbt.parsing.xml_tree import MAX_BYTES, XML_DECLARATION
 
 __all__ = ["Source", "read_source"]
 
 _PACKAGE_SCHEME = "package://"
+_ADDRESS = re.compile(r"\s*(?!package:)[A-Za-z][A-Za-z0-9+.-]*://")
 # How files begin that hold a description in packed form.
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 
@@ -39,16 +41,19 @@ class Source:
     encoding: str | None = None
 
 
-def read_source(source: object, package_paths: object = ()) -> Source:
+def read_source(source: object, package_paths: object = (), name: str = "source") -> Source:
     """Read a description.
 
     Parameters
     ----------
     source : str, path or bytes
         Text that begins with ``<`` is the XML document itself; any other text is a path.
-        ``package://name/rest`` is looked for in `package_paths`. Bytes are the document.
+        ``package://name/rest`` is looked for in `package_paths`. Bytes are the document. A `Source` is
+        returned as it is.
     package_paths : sequence of paths
         Folders of packages, or folders that contain such folders.
+    name : str
+        Name of the argument that `source` is, for messages.
 
     Raises
     ------
@@ -58,7 +63,9 @@ def read_source(source: object, package_paths: object = ()) -> Source:
         When there is no such file, or it cannot be read.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _check_packing(Source(bytes(source), "<bytes>", "model"))
+        source = Source(bytes(source), "<bytes>", "model")
+    if isinstance(source, Source):
+        return _check_packing(source)
     folders = _package_folders(package_paths)
     if isinstance(source, str):
         # A byte order mark may come first, where the text was read from a file.
@@ -69,8 +76,9 @@ def read_source(source: object, package_paths: object = ()) -> Source:
             return _read_file(_find_in_packages(text, folders))
         return _read_file(Path(_checked_path(source)))
     if isinstance(source, os.PathLike):
-        return _read_file(_as_path(source, "source"))
-    raise ArgumentTypeError(f"source: expected a path, XML text or bytes, got {type(source).__name__}")
+        return _read_file(_as_path(source, name))
+    cure = ": pass file.read() or its path" if hasattr(source, "read") else ""
+    raise ArgumentTypeError(f"{name}: expected a path, XML text or bytes, got {type(source).__name__}{cure}")
 
 
 def _check_packing(source: Source) -> Source:
@@ -84,9 +92,10 @@ def _read_text(text: str, source: str) -> Source:
     # The lines in front stay, so that line numbers are the caller's. A declaration could not come after them,
     # and it says nothing: the encoding of a string is known.
     in_front = source[: len(source) - len(text)]
-    if text.startswith("<?xml ") and "?>" in text:
-        declaration, _, text = text.partition("?>")
-        in_front += declaration
+    declaration = XML_DECLARATION.match(text)
+    if declaration is not None:
+        in_front += declaration.group()
+        text = text[declaration.end() :]
     try:
         data = ("\n" * in_front.count("\n") + text).encode("utf-8")
     except UnicodeEncodeError:
@@ -101,6 +110,8 @@ def _checked_path(text: str) -> str:
         raise ParseError("the source is empty: expected a path, or XML text that begins with '<'")
     if "\n" in text or "\0" in text:
         raise ParseError(f"{quote(text)} is neither a path nor XML text, which begins with '<'")
+    if _ADDRESS.match(text):
+        raise ParseError(f"{quote(text)} is an address: nothing is fetched", hint="pass the path of a file")
     return text
 
 
@@ -140,7 +151,11 @@ def _read_file(path: Path) -> Source:
 def _hint_for_missing(path: Path) -> str:
     if path.is_absolute():
         return "XML text would begin with '<'"
-    return f"the path is relative to {Path.cwd()}; XML text would begin with '<'"
+    try:
+        folder = f"relative to {shorten(str(Path.cwd()), 200)}"
+    except OSError:
+        folder = "relative to the working directory, which does not exist"
+    return f"the path is {folder}; XML text would begin with '<'"
 
 
 def _package_folders(package_paths: object) -> list[Path]:
@@ -167,9 +182,10 @@ def _find_in_packages(uri: str, folders: list[Path]) -> Path:
                 raise ParseError(f"{quote(uri)} leads out of the package {quote(name)}", file=str(package))
             if path.is_file():
                 return path
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # The last of links that form a loop.
         if isinstance(error, ParseError):
             raise
-        raise ParseError(f"{quote(uri)} cannot be found: {error}") from None
-    searched = ", ".join(str(folder) for folder in folders) or "no folder: package_paths is empty"
+        raise ParseError(f"{quote(uri)} cannot be found: {shorten(str(error), 200)}") from None
+    shown = [shorten(str(folder), 200) for folder in folders[:10]] + ["..."] * (len(folders) > 10)
+    searched = ", ".join(shown) or "no folder: package_paths is empty"
     raise ParseError(f"{quote(uri)} was not found (searched: {searched})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from mbt.errors import ParseError, quote, shorten
+from mbt.math.poses import inverse_pose
 from mbt.parsing.description import WORLD, JointDescription, ModelDescription
 from mbt.parsing.xml_tree import XACRO_HINT
 
@@ -48,15 +49,14 @@ def free_from_world(model: ModelDescription) -> None:
     """Take the joints out that fix a link to World: ``base="floating"``. Fills ``model.freed``."""
     kept = []
     for joint in model.joints:
-        if joint.kind == "weld" and joint.parent == WORLD:
-            model.freed[joint.child] = joint.X_PF
-            model.report.warn(
-                f'joint {quote(joint.name)} fixes link {quote(joint.child)} to World: base="floating" leaves '
-                "it out",
-                joint.line,
-            )
-        else:
+        if joint.kind != "weld" or WORLD not in (joint.parent, joint.child):
             kept.append(joint)
+            continue
+        is_child = joint.parent == WORLD
+        link = joint.child if is_child else joint.parent
+        model.freed[link] = joint.X_PF if is_child else inverse_pose(joint.X_PF)
+        text = f'joint {quote(joint.name)} fixes link {quote(link)} to World: base="floating" leaves it out'
+        model.report.warn(text, joint.line)
     model.joints = kept
 
 

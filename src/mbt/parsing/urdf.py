@@ -105,9 +105,9 @@ def _check_names(elements: list[Element]) -> None:
         name = element.require_name()
         first = seen.setdefault(name, element)
         if first is not element:
-            raise element.error(f"there is a {element.tag} of this name already, in line {first.line}")
+            raise element.error(f"there is a {first.tag} of this name already, in line {first.line}")
         if "${" in name or "$(" in name:
-            element.repair(f"{element}: its name is a macro that xacro would expand; taken as it is")
+            element.repair("its name is a macro that xacro would expand", "taken as it is")
 
 
 def _read_frames(root: Element, model: ModelDescription) -> None:
@@ -129,17 +129,20 @@ def _read_frames(root: Element, model: ModelDescription) -> None:
 def _report_roots(root: Element, model: ModelDescription, options: ReadOptions) -> None:
     """Warn of parts that no joint connects, and of a base that the file does not leave to choice."""
     roots = [quote(name, limit=30) for name in model.roots]
-    if any(WORLD in (joint.parent, joint.child) for joint in model.joints):
+    on_world = [joint for joint in model.joints if WORLD in (joint.parent, joint.child)]
+    if on_world:
         roots.insert(0, "World")
     # What the caller frees from World has been told.
     if len(roots) > 1 and len(model.freed) < len(model.roots):
         shown = ", ".join(roots[:10]) + (" ..." if len(roots) > 10 else "")
         fate = "left free" if options.base == "floating" else "welded to World, or to what it is mounted on"
         root.repair(
-            f"no joint connects {len(roots)} parts of the model, with the roots {shown}: each is {fate}"
+            f"no joint connects {len(roots)} parts of the model, with the roots {shown}",
+            f"each{' but World' if on_world else ''} is {fate}",
         )
-    if options.base == "floating" and not model.roots:
-        model.report.warn('base="floating" has no effect: what moves on World is not fixed to it')
+    if options.base == "floating" and not model.roots and on_world:
+        why = f"joint {quote(on_world[0].name)} moves on World, and only fixed joints are left out"
+        model.report.warn(f'base="floating" has no effect: {why}', on_world[0].line)
 
 
 def _check_magnitudes(root: Element, model: ModelDescription) -> None:
@@ -170,12 +173,13 @@ def _report_ignored(root: Element, report: ParseReport) -> None:
     for tag in _MISSED_ELEMENTS:
         found = [child for child in root.children if child.tag == tag]
         if found:
-            found[0].repair(f"{len(found)} <{tag}> ignored: the model lacks what they do")
+            count = f" ({len(found)} of them)" if len(found) > 1 else ""
+            found[0].repair(f"it cannot be modelled{count}", "ignored")
     macros = []
     for path, element in root.unread():
         report.ignore(path)
         if _XACRO in path:
             macros.append(element)
     if macros:
-        more = f" and {len(macros) - 1} more of xacro" if len(macros) > 1 else ""
-        macros[0].repair(f"{macros[0]}{more} ignored: expand the file with xacro first")
+        more = f", as are {len(macros) - 1} more" if len(macros) > 1 else ""
+        macros[0].repair(f"it is a macro of xacro{more}", "ignored; expand the file with xacro first")

@@ -71,7 +71,8 @@ def _read_motion(
     else:
         description.axis = _read_axis(joint)
     if type_ == "screw":
-        pitch = joint.require_first("drake:screw_thread_pitch", "metres per turn, as its value")
+        hint = 'write <drake:screw_thread_pitch value="..."/>, in metres per turn'
+        pitch = joint.require_first("drake:screw_thread_pitch", hint)
         description.screw_pitch = take_number(pitch, "value")
 
 
@@ -97,11 +98,15 @@ def _calc_rotation_from_z(n: FloatArray) -> FloatArray:
 
 
 def _take_type(joint: Element) -> str:
-    kinds = _DRAKE_JOINT_KINDS if joint.tag == "drake:joint" else _JOINT_KINDS
+    kinds, other_tag, other_kinds = _JOINT_KINDS, "drake:joint", _DRAKE_JOINT_KINDS
+    if joint.tag == other_tag:
+        kinds, other_tag, other_kinds = _DRAKE_JOINT_KINDS, "joint", _JOINT_KINDS
     type_ = joint.take("type")
     if type_ in kinds:
         return type_
     hint = f"a type of <{joint.tag}> is one of {', '.join(kinds)}"
+    if type_ in other_kinds:
+        hint = f'write <{other_tag} type="{type_}">; {hint}'
     if type_ is None:
         raise joint.error("the attribute 'type' is missing", hint)
     raise joint.error(f"unknown type {quote(type_)}", hint)
@@ -120,16 +125,17 @@ def _read_limits(joint: Element, type_: str) -> JointLimits:
     is_limited = type_ in ("revolute", "prismatic")
     if limit is None:
         if is_limited:
-            joint.repair(f"{joint} is {type_} without <limit>: its position is not limited")
+            joint.repair(f"it is {type_} without <limit>", "its position is not limited")
         return NO_LIMITS
     lower, upper = take_number(limit, "lower", None), take_number(limit, "upper", None)
     if is_limited and (lower is None or upper is None):
         missing = " and ".join(name for name, value in (("lower", lower), ("upper", upper)) if value is None)
-        limit.repair(f"{joint} is {type_} without {missing} in its <limit>: no such limit is taken")
+        joint.repair(f"it is {type_} without {missing} in its <limit>", "no such limit is taken", at=limit)
     if type_ == "continuous":
         lower = upper = None
     elif lower is not None and upper is not None and lower > upper:
-        limit.repair(f"{joint}: its limits are reversed, {lower:g} > {upper:g}: its position is not limited")
+        fault = f"its limits are reversed, {lower:g} > {upper:g}"
+        joint.repair(fault, "its position is not limited", at=limit)
         lower = upper = None
     return JointLimits(
         -math.inf if lower is None else lower,

@@ -41,14 +41,15 @@ def read_link(link: Element, model: ModelDescription) -> None:
 
 
 def _read_inertial(link: Element, inertial: Element, model: ModelDescription) -> LinkDescription:
-    mass = take_number(inertial.require_first("mass", "a link without mass has no <inertial>"), "value")
+    written = inertial.require_first("mass", "leave <inertial> out where a link has no mass")
+    mass = take_number(written, "value")
     X_BI = take_pose(inertial.take_first("origin"))
     inertia = inertial.take_first("inertia")
     if mass < 0.0:
         raise link.error(f"mass = {mass:g}: a mass cannot be negative")
     if inertia is None:
         if mass > 0.0:
-            inertial.repair(f"{link} has a mass without <inertia>: a point mass is taken")
+            link.repair("it has a mass without <inertia>", "a point mass is taken", at=inertial)
         I_SScm_I: Moments = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     else:
         I_SScm_I = _read_moments(inertia)
@@ -71,7 +72,7 @@ def _read_moments(inertia: Element) -> Moments:
     xx, yy, zz = take_number(inertia, "ixx"), take_number(inertia, "iyy"), take_number(inertia, "izz")
     missing = [product for product in _PRODUCTS if product not in inertia.attributes]
     if missing:
-        inertia.repair(f"<inertia> without {', '.join(missing)}: zero is taken")
+        inertia.repair(f"it is without {', '.join(missing)}", "zero is taken")
     xy, xz, yz = [take_number(inertia, product, 0.0) for product in _PRODUCTS]
     return xx, yy, zz, xy, xz, yz
 

@@ -14,8 +14,8 @@ __all__ = ["read_mimics"]
 def read_mimics(joints: list[Element], model: ModelDescription) -> None:
     """Check and report couplings: a joint that mimics another keeps a coordinate of its own.
 
-    A coupling that cannot be is left out with a warning: to a joint that does not exist, to itself, or round
-    a loop.
+    A coupling that cannot be is left out with a warning: to a joint that does not exist, to itself, round a
+    loop, or of a joint without exactly one coordinate.
     """
     by_name = {joint.name: joint for joint in model.joints}
     masters: dict[str, str] = {}
@@ -27,19 +27,21 @@ def read_mimics(joints: list[Element], model: ModelDescription) -> None:
         coupling = MimicJoint(
             name, master, take_number(mimic, "multiplier", 1.0), take_number(mimic, "offset", 0.0)
         )
-        what = f"joint {quote(name)} mimics {quote(master)}"
+        fault = None
         if master not in by_name:
-            mimic.repair(f"{what}, which does not exist: it moves by itself")
+            fault = "which does not exist"
         elif not (by_name[name].is_actuatable and by_name[master].is_actuatable):
-            text = f"{what}: one of them has no single coordinate; no effect"
-            model.report.warn(text, joint.line)
+            fault = "and one of them has no single coordinate"
         elif _closes_loop(name, master, masters):
-            mimic.repair(f"{what}, which mimics it in turn: it moves by itself")
-        else:
-            masters[name] = master
-            model.report.mimic_joints.append(coupling)
-            rule = f"q = {coupling.multiplier:g} q_{shorten(master)} {coupling.offset:+g}"
-            model.report.warn(f"{what} ({rule}): it keeps a coordinate of its own", mimic.line)
+            fault = "which mimics it in turn"
+        if fault is not None:
+            joint.repair(f"it mimics {quote(master)}, {fault}", "the coupling is left out", at=mimic)
+            continue
+        masters[name] = master
+        model.report.mimic_joints.append(coupling)
+        rule = f"q = {coupling.multiplier:g} q_{shorten(master)} {coupling.offset:+g}"
+        what = f"joint {quote(name)} mimics {quote(master)} ({rule})"
+        model.report.warn(f"{what}: it keeps a coordinate of its own", mimic.line)
 
 
 def _closes_loop(name: str, master: str, masters: dict[str, str]) -> bool:

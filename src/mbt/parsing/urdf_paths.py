@@ -25,7 +25,7 @@ def read_path(joint: Element) -> PiecewiseConstantCurvatureTrajectory:
         When there is no piece, a length is not positive, the tangent does not lie in the plane, or a periodic
         path does not end as it begins.
     """
-    curves = joint.require_first("drake:curves", "the pieces of the path")
+    curves = joint.require_first("drake:curves", "write <drake:curves> with the pieces of the path inside")
     breaks, turning_rates = [0.0], []
     for piece in curves.children:
         piece.is_read = True
@@ -33,7 +33,7 @@ def read_path(joint: Element) -> PiecewiseConstantCurvatureTrajectory:
         breaks.append(breaks[-1] + length)
         turning_rates.append(turning_rate)
     if not turning_rates:
-        raise curves.error("the path has no pieces", "<drake:line_segment> and <drake:circular_arc> are such")
+        raise curves.error("the path has no pieces", "add a <drake:line_segment> or a <drake:circular_arc>")
     tangent = _read_direction(joint, "drake:initial_tangent", [1.0, 0.0, 0.0])
     normal = _read_direction(joint, "drake:plane_normal", [0.0, 0.0, 1.0])
     is_periodic = _read_flag(joint, "drake:is_periodic")
@@ -57,9 +57,10 @@ def _read_piece(piece: Element) -> tuple[float, float]:
 
 def _take_positive(piece: Element, name: str) -> float:
     value = take_number(piece, name)
-    # The inverse is a curvature.
-    if value <= 0.0 or not math.isfinite(1.0 / value):
+    if value <= 0.0:
         raise piece.error(f"{name} = {value:g}: expected a number > 0")
+    if not math.isfinite(1.0 / value):  # A curvature.
+        raise piece.error(f"{name} = {value:g} is too small: its inverse is more than a float can hold")
     return value
 
 
@@ -72,5 +73,5 @@ def _read_flag(joint: Element, tag: str) -> bool:
     element = joint.take_first(tag)
     value = "false" if element is None else element.require("value")
     if element is not None and value not in ("true", "false"):
-        element.repair(f"{element}: its value {quote(value)} is neither true nor false: false is taken")
+        element.repair(f"its value {quote(value)} is neither true nor false", "false is taken")
     return value == "true"

@@ -29,27 +29,24 @@ def read_transmissions(root: Element, model: ModelDescription) -> None:
     joints = {joint.name: joint for joint in model.joints}
     names: set[str] = set()
     for transmission in root.take_children("transmission"):
-        reason = _find_unknown_type(transmission)
-        if reason is None:
-            ends = _find_ends(transmission, joints)
-            if ends is None:
-                transmission.dismiss()
-                continue
+        ends = _find_ends(transmission, joints)
+        if isinstance(ends, str):
+            transmission.repair(ends, "left out")
+            transmission.dismiss()
+        else:
             joint, motor = ends
-            reason = _find_undrivable(joint)
-            if reason is None:
-                model.actuators.append(_read_actuator(motor, joint, names))
-                continue
-        model.report.warn(f"{transmission} left out: {reason}", transmission.line)
-        transmission.dismiss()
+            model.actuators.append(_read_actuator(motor, joint, names))
 
 
 def add_missing_actuators(model: ModelDescription) -> None:
-    """Give each joint of one degree of freedom without an actuator one, of its name and effort limit."""
+    """Give each joint of one degree of freedom without an actuator one, of its name and effort limit.
+
+    None where that limit is zero: nothing drives such a joint.
+    """
     driven = {actuator.joint for actuator in model.actuators}
     names = {actuator.name for actuator in model.actuators}
     for joint in model.joints:
-        if joint.is_actuatable and joint.name not in driven:
+        if joint.name not in driven and _find_undrivable(joint) is None:
             name = _take_free_name(joint.name, names)
             model.actuators.append(ActuatorDescription(name, joint.name, joint.limits.effort))
 
@@ -60,24 +57,24 @@ def _find_unknown_type(transmission: Element) -> str | None:
     texts = [child.text for child in transmission.take_children("type")]
     written = texts[0] if texts else attribute.strip()
     if not written:
-        return f"it has no type: <type>transmission_interface/{_SIMPLE}</type>"
+        return f"it has no <type>, as transmission_interface/{_SIMPLE}"
     return None if written.rpartition("/")[2] == _SIMPLE else f"its type {quote(written)} is not {_SIMPLE}"
 
 
 def _find_ends(
     transmission: Element, joints: dict[str, JointDescription]
-) -> tuple[JointDescription, Element] | None:
-    """Return the joint and the motor that a simple transmission connects; None where one is missing."""
+) -> tuple[JointDescription, Element] | str:
+    """Return the joint and the motor that a simple transmission connects, or why it cannot be modelled."""
+    fault = _find_unknown_type(transmission)
+    if fault is not None:
+        return fault
     end, motor = transmission.take_first("joint"), transmission.take_first("actuator")
     if end is None or motor is None:
-        fault = f"it has no <{'joint' if end is None else 'actuator'}>"
-    else:
-        name = end.require_name()
-        if name in joints:
-            return joints[name], motor
-        fault = f"its joint {quote(name)} does not exist"
-    transmission.repair(f"{transmission} left out: {fault}")
-    return None
+        return f"it has no <{'joint' if end is None else 'actuator'}>"
+    name = end.require_name()
+    if name not in joints:
+        return f"its joint {quote(name)} does not exist"
+    return _find_undrivable(joints[name]) or (joints[name], motor)
 
 
 def _find_undrivable(joint: JointDescription) -> str | None:
@@ -93,11 +90,12 @@ def _read_actuator(motor: Element, joint: JointDescription, names: set[str]) -> 
     if rotor_inertia < 0.0:
         raise motor.error(f"rotor_inertia = {rotor_inertia:g}: expected a number >= 0")
     if not math.isfinite(gear_ratio * gear_ratio * rotor_inertia):
-        raise motor.error("rotor_inertia and gear_ratio go beyond what a float can hold")
+        culprits = "rotor_inertia and gear_ratio go" if rotor_inertia else f"gear_ratio = {gear_ratio:g} goes"
+        raise motor.error(f"{culprits} beyond what a float can hold")
     written = motor.require_name()
     name = _take_free_name(written, names)
     if name != written:
-        motor.repair(f"there is an actuator {quote(written)} already: this one is {quote(name)}")
+        motor.repair("there is an actuator of this name already", f"this one is {quote(name)}")
     return ActuatorDescription(name, joint.name, joint.limits.effort, rotor_inertia, gear_ratio, motor.line)
 
 

@@ -7,6 +7,7 @@ repaired where that can be done, and parsed again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
@@ -14,7 +15,17 @@ from xml.parsers import expat
 from mbt.errors import ParseError, shorten
 from mbt.parsing.report import ParseRemark
 
-__all__ = ["MAX_BYTES", "MAX_ELEMENTS", "MAX_NESTING", "XACRO_HINT", "Document", "Element", "parse_xml"]
+__all__ = [
+    "DECLARED_ENCODING",
+    "MAX_BYTES",
+    "MAX_ELEMENTS",
+    "MAX_NESTING",
+    "XACRO_HINT",
+    "XML_DECLARATION",
+    "Document",
+    "Element",
+    "parse_xml",
+]
 
 MAX_BYTES = 64 * 2**20
 MAX_NESTING = 64
@@ -22,6 +33,18 @@ MAX_ELEMENTS = 1_000_000
 
 #: What to do about a file with macros.
 XACRO_HINT = "the file holds macros: expand it with xacro first"
+
+#: A well-formed XML declaration.
+XML_DECLARATION = re.compile(
+    r"""<\?xml\s+version\s*=\s*(["'])[\w.:-]+\1(\s+encoding\s*=\s*(["'])[A-Za-z][A-Za-z0-9._-]*\3)?"""
+    r"""(\s+standalone\s*=\s*(["'])(yes|no)\5)?\s*\?>"""
+)
+#: The name of an encoding in the declaration.
+DECLARED_ENCODING = re.compile(
+    rb"""(?:\xef\xbb\xbf)?\s*<\?xml\s[^<>]*?\bencoding\s*=\s*["']([^"'<>]*)["'][^<>]*\?>"""
+)
+# Those that expat knows; what it makes of the names that Python has for codecs is not to be relied on.
+_OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
 
 # Elements whose text matters, by the root of the document; of other documents all text is kept.
 _TEXT_TAGS = {"robot": frozenset(("type",))}
@@ -35,12 +58,12 @@ class Document:
     is_strict: bool = False
     warnings: list[ParseRemark] = field(default_factory=list)
 
-    def repair(self, text: str, line: int | None, element: str | None = None) -> None:
-        """Warn of something that is left out or filled in; refuse it when strict."""
+    def repair(self, fault: str, remedy: str, line: int | None, element: str | None = None) -> None:
+        """Warn of a fault and of what is made of it; refuse it when strict."""
         if self.is_strict:
             hint = "strict=False goes on with a warning"
-            raise ParseError(text, file=self.file, line=line, element=element, hint=hint)
-        self.warnings.append(ParseRemark(text, line))
+            raise ParseError(fault, file=self.file, line=line, element=element, hint=hint)
+        self.warnings.append(ParseRemark(": ".join(filter(None, (element, fault, remedy))), line))
 
 
 class Element:
@@ -103,7 +126,7 @@ class Element:
                 if first is None:
                     first = child
                 else:
-                    child.repair(f"{self} has a second <{tag}>: the first one counts")
+                    self.repair(f"it has a second <{tag}>", "the first one counts", at=child)
                     child.dismiss()
         return first
 
@@ -144,9 +167,12 @@ class Element:
             hint = XACRO_HINT
         return ParseError(message, file=self.document.file, line=self.line, element=str(self), hint=hint)
 
-    def repair(self, text: str) -> None:
-        """Warn of something here that is left out or filled in; refuse it when strict."""
-        self.document.repair(text, self.line, str(self) if self.document.is_strict else None)
+    def repair(self, fault: str, remedy: str, *, at: Element | None = None) -> None:
+        """Warn of a fault of this element, and of what is made of it; refuse it when strict.
+
+        The line is that of this element, or of one inside it that is to blame.
+        """
+        self.document.repair(fault, remedy, (at or self).line, str(self))
 
     def __str__(self) -> str:
         """Return the start tag, with the name alone."""
@@ -176,20 +202,23 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
         raise ParseError(message, file=document.file)
     if not data.strip():
         raise ParseError("the text is empty", file=document.file)
-    try:
-        return _parse(data, document, encoding)
-    except ParseError:
-        raise
-    # The codec of an encoding that expat does not know may raise any of these.
-    except (expat.ExpatError, ValueError, LookupError, Warning) as error:
-        return _parse_repaired(data, document, encoding, _as_parse_error(error, document.file))
+    # Without the zeros of wide characters.
+    declared = DECLARED_ENCODING.match(data[:4096].replace(b"\0", b"")) if encoding is None else None
+    if declared is not None and declared.group(1).lower() not in _OF_EXPAT:
+        reason = ParseError("no well-formed XML: unknown encoding", file=document.file)
+    else:
+        try:
+            return _parse(data, document, encoding)
+        except expat.ExpatError as error:
+            reason = _as_parse_error(error, document.file)
+    return _parse_repaired(data, document, encoding, reason)
 
 
 def _parse_repaired(data: bytes, document: Document, encoding: str | None, reason: ParseError) -> Element:
     """Return the root of a text that expat refused for a `reason`."""
     from mbt.parsing.recovery import recover  # Most files need no repair.
 
-    text, remarks = recover(data, document.file, encoding)
+    text, repairs = recover(data, document.file, encoding)
     repaired = text.encode("utf-8", "replace")
     if repaired == data:
         raise reason
@@ -197,8 +226,8 @@ def _parse_repaired(data: bytes, document: Document, encoding: str | None, reaso
         root = _parse(repaired, document, "utf-8")
     except expat.ExpatError as error:
         raise _as_parse_error(error, document.file) from None
-    for remark in remarks:
-        document.repair(remark.text, remark.line)
+    for fault, remedy, line in repairs:
+        document.repair(fault, remedy, line)
     return root
 
 
@@ -261,9 +290,7 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     return top.children[0]
 
 
-def _as_parse_error(error: Exception, file: str) -> ParseError:
-    if not isinstance(error, expat.ExpatError):  # An encoding that the parser does not know.
-        return ParseError(f"no well-formed XML: {error}", file=file)
+def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
     problem = expat.ErrorString(error.code) or "unknown problem"
     hint = {
         "no element found": "the text ends early, or is no XML",
