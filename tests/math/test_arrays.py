@@ -1,5 +1,6 @@
 """The thorough half of the door: what is converted, what is refused, and what the message says."""
 
+import decimal
 import fractions
 
 import numpy as np
@@ -64,6 +65,16 @@ def test_booleans_and_fortran_order_are_converted():
     np.testing.assert_array_equal(array, matrix)
 
 
+def test_integers_that_numpy_has_no_type_for():
+    np.testing.assert_array_equal(
+        as_float_array([2**70, -(2**64), 0.5, 3], "x"), [2.0**70, -(2.0**64), 0.5, 3]
+    )
+    assert as_float_array(2**70, "x") == 2.0**70
+    for value in (10**400, [0.0, -(10**400)], [[1, 10**400]]):
+        with pytest.raises(ArgumentValueError, match=r"^x: .*an int that is too large$"):
+            as_float_array(value, "x")
+
+
 def test_a_fitting_array_is_not_copied():
     assert as_float_array(VALUES, "q", (3,)) is VALUES
 
@@ -82,10 +93,13 @@ def test_subclasses_come_out_as_plain_arrays():
         (b"123", "bytes"),
         (["1", "2"], "list with the entry '1'"),
         (None, "None"),
-        ([1.0, None], "list with the entry None"),
+        ([1.0, None], "list with the entry None: None is not a number$"),
         (np.array([1.0, 2.0], dtype=object), "object"),
         ([fractions.Fraction(1, 2)], r"list with the entry Fraction\(1, 2\)"),
-        ([[1.0, 2.0], [3.0]], "does not form an array"),
+        ([[1.0, 2.0], [3.0]], "list with entries of different lengths$"),
+        ([[1.0], [None]], "list: None is not a number$"),
+        ([decimal.Decimal(1)], r"list with the entry Decimal\('1'\); if that is meant, convert it"),
+        (np.array([10**400, 1], dtype=object), "object$"),
         ({"a": 1.0}, "dict"),
         ({1.0, 2.0}, "set"),
         ((x for x in [1.0]), "generator"),

@@ -8,6 +8,7 @@ the argument.
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from collections.abc import Mapping
 from itertools import combinations
@@ -63,6 +64,9 @@ MAX_AXES = 32
 
 # Of them, those that results have behind the leading axes, derivatives included.
 _MAX_CORE_AXES = 4
+
+# What to do with numbers that are not taken as they are.
+_CONVERSION = "; if that is meant, convert it: np.asarray(x, dtype=float)"
 
 # Booleans, signed and unsigned integers, floats: what converts to float64 without losing a component.
 _REAL_KINDS = "biuf"
@@ -271,8 +275,8 @@ def check_leading_axes(shape: tuple[int, ...], name: str) -> None:
     most = MAX_AXES - _MAX_CORE_AXES
     if len(shape) > most:
         raise ShapeError(
-            f"{name}: expected at most {most} leading axes, got {len(shape)}: NumPy broadcasts "
-            f"{MAX_AXES} axes, and results have further ones"
+            f"{name}: expected at most {most} leading axes, got {len(shape)}: not all functions of NumPy "
+            f"take more than {MAX_AXES} axes, and results need some"
         )
 
 
@@ -320,10 +324,16 @@ def _as_real_array(value: object, name: str) -> FloatArray:
         # Of several in a list the error itself tells how they become one array.
         if is_foreign(value) and not isinstance(value, (list, tuple)):
             raise _foreign_error(value, name) from error
+        problem = (
+            "with entries of different lengths"
+            if isinstance(error, ValueError) and "inhomogeneous" in str(error)
+            else f"that does not form an array ({error})"
+        )
         raise ArgumentTypeError(
-            f"{name}: expected real numbers convertible to float64, got {describe_type(value)} "
-            f"that does not form an array ({error})"
+            f"{name}: expected real numbers convertible to float64, got {describe_type(value)} {problem}"
         ) from error
+    if array.dtype == object and array is not value and all(map(_is_int_or_float, array.flat)):
+        array = _as_floats(array, name)
     if array.dtype.kind not in _REAL_KINDS:
         if is_foreign(value):
             raise _foreign_error(value, name)
@@ -337,28 +347,55 @@ def _as_real_array(value: object, name: str) -> FloatArray:
     return array if array.flags.aligned else array.copy()
 
 
+def _is_int_or_float(entry: object) -> bool:
+    return isinstance(entry, (int, float, np.integer, np.floating))
+
+
+def _as_floats(array: npt.NDArray[Any], name: str) -> FloatArray:
+    """Return numbers that NumPy keeps as objects: some are larger than its integers."""
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        raise ArgumentValueError(
+            f"{name}: expected real numbers convertible to float64, got an int that is too large"
+        ) from None
+
+
 def _cure_for(array: npt.NDArray[Any]) -> str:
     """Return what to do with an array of objects or of text, if that are numbers."""
     if array.dtype.kind not in "OSU" or not array.ndim:
         return ""
+    # NumPy would make NaN of it.
+    if any(entry is None for entry in array.flat):
+        return ": None is not a number"
     try:
         array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return ""
-    return "; if that is meant, convert it: np.asarray(x, dtype=float)"
+    return _CONVERSION
 
 
 def _foreign_error(value: object, name: str) -> ArgumentTypeError:
+    number, reason = _first_foreign(value), ""
+    if isinstance(number, numbers.Number):
+        reason = _CONVERSION
+    elif hasattr(number, "__rsub__"):  # Forces can be multiplied and divided, but are no numbers.
+        reason = (
+            ": derivatives and symbols are for trees of other scalars, tree.to_autodiff() and "
+            "tree.clone_to_scalar(...)"
+        )
     return ArgumentTypeError(
-        f"{name}: expected real numbers convertible to float64, got {describe_type(value)}: derivatives and "
-        "symbols are for trees of other scalars, tree.to_autodiff() and tree.clone_to_scalar(...)"
+        f"{name}: expected real numbers convertible to float64, got {describe_type(value)}{reason}"
     )
 
 
 def is_foreign(value: object) -> bool:
     """Return whether there is a number of another scalar in an array-like: with derivatives, or a symbol."""
-    if value is None or type(value) in (float, int):
-        return False
+    return not (value is None or type(value) in (float, int)) and _first_foreign(value) is not None
+
+
+def _first_foreign(value: object) -> object:
+    """Return one of these numbers, the last of a list; None where there is none."""
     pending, seen = [value], set()
     while pending:
         entry = pending.pop()
@@ -366,11 +403,11 @@ def is_foreign(value: object) -> bool:
             isinstance(entry, np.ndarray) and entry.dtype == object
         ):
             if _is_foreign_scalar(entry):
-                return True
+                return entry
         elif id(entry) not in seen:
             seen.add(id(entry))
             pending.extend(entry.flat if isinstance(entry, np.ndarray) else entry)
-    return False
+    return None
 
 
 def _is_foreign_scalar(value: object) -> bool:
