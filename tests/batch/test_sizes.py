@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,32 @@ def test_batch_shapes() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [-1, (2, -3), 2.0, (1.5,), "3", None, True, (True,), ((2, 3),), {"a": 1}, 2**70]
+    "shape",
+    [
+        -1,
+        (2, -3),
+        2.0,
+        (1.5,),
+        "3",
+        None,
+        True,
+        (True,),
+        ((2, 3),),
+        {"a": 1},
+        2**70,
+        (2**40, 2**40),
+        (2**61, 0),
+    ],
 )
 def test_batch_shapes_that_are_refused(shape: Any) -> None:
-    with pytest.raises((mbt.ArgumentTypeError, mbt.ElementIndexError), match="batch_shape"):
-        tree_of().create_default_context(shape)
+    for make in (tree_of().create_default_context, partial(mbt.MultibodyForces, tree_of())):
+        with pytest.raises((mbt.ArgumentTypeError, mbt.ArgumentValueError), match="batch_shape"):
+            make(shape)
+
+
+def test_what_no_memory_holds_says_how_much_it_is() -> None:
+    with pytest.raises(MemoryError, match=r"Unable to allocate \d+ bytes"):
+        tree_of().create_default_context(10**12)
 
 
 def test_trees_of_other_scalars_compute_one_state_at_a_time() -> None:

@@ -43,6 +43,18 @@ def test_a_context_cannot_exist_without_its_tree() -> None:
         mbt.Context.__new__(mbt.Context)
 
 
+@pytest.mark.parametrize("name", ["q", "v", "time", "actuation", "applied_forces", "tree"])
+def test_what_a_context_holds_cannot_be_deleted(tree: mbt.MultibodyTree, name: str) -> None:
+    for context in (tree.create_default_context(), tree.create_default_context(3)):
+        with pytest.raises(AttributeError, match=name):
+            delattr(context, name)
+
+
+def test_forces_are_no_positions(tree: mbt.MultibodyTree) -> None:
+    with pytest.raises(mbt.ArgumentTypeError, match=r"^q: .*got MultibodyForces$"):
+        tree.create_default_context().q = mbt.MultibodyForces(tree)
+
+
 def test_only_a_context_is_a_context(tree: mbt.MultibodyTree) -> None:
     """Something else that knows the tree, as forces do, is none."""
     rod = tree.get_body_by_name("rod")

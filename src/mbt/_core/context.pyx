@@ -41,7 +41,7 @@ cdef class Memory:
         self.size = size
         self.data = <double*>PyMem_Calloc(size, sizeof(double))
         if self.data == NULL:
-            raise MemoryError
+            raise MemoryError(f"Unable to allocate {sizeof(double)*size} bytes for {size} numbers")
 
     def __dealloc__(self):
         PyMem_Free(self.data)
@@ -341,6 +341,9 @@ cdef class ContextCore:
         self.compiled = _compiled_of(tree)
         self.tree = tree
         self._reset()
+
+    def __delattr__(self, name):
+        raise AttributeError(f"{name} of a Context cannot be deleted")
 
     def _exclusive(self):
         """A context manager: within it, another thread that uses this Context gets a ConcurrentUseError.

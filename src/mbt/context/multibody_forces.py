@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     ContextMismatchError,
-    ElementIndexError,
     ShapeError,
     quote,
 )
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["MultibodyForces"]
+
+# One double of each takes 8 TiB, and all sizes in bytes are integers of 64 bits.
+_MAX_SAMPLES = 2**40
 
 
 class MultibodyForces(Forces):
@@ -77,7 +80,10 @@ class MultibodyForces(Forces):
     @property
     def tree(self) -> MultibodyTree:
         """The tree these forces act on."""
-        return self._tree
+        try:
+            return self._tree
+        except AttributeError:
+            raise ArgumentTypeError(f"{type(self).__name__}.__init__ must call super().__init__()") from None
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -367,13 +373,18 @@ def restore_forces(
 
 
 def as_batch_shape(batch_shape: int | Sequence[int]) -> tuple[int, ...]:
-    """Return leading axes as a tuple of int that are not negative."""
+    """Return leading axes as a tuple of int that are not negative, of as many samples as memory can hold."""
     is_sequence = isinstance(batch_shape, (tuple, list)) or (
         isinstance(batch_shape, np.ndarray) and batch_shape.ndim == 1
     )
     axes = tuple(batch_shape) if is_sequence else (batch_shape,)  # type: ignore[arg-type]
     shape = tuple(_as_extent(axis, batch_shape) for axis in axes)
     check_leading_axes(shape, "batch_shape")
+    # NumPy, too, counts an extent of zero as one.
+    if math.prod(extent or 1 for extent in shape) >= _MAX_SAMPLES:
+        raise ArgumentValueError(
+            f"batch_shape: expected extents whose product is less than 2**40, got {quote(batch_shape)}"
+        )
     return shape
 
 
@@ -384,10 +395,9 @@ def _as_extent(axis: Any, batch_shape: object) -> int:
     except TypeError:
         extent = None
     if extent is None or isinstance(axis, (bool, np.bool_)):
-        raise ArgumentTypeError(f"batch_shape: expected an int or a tuple of int, got {got}")
-    if not 0 <= extent < 2**62:
-        raise ElementIndexError(
-            "batch_shape: expected the extents of the batch axes, each not negative and less than 2**62, got "
-            f"{got}"
+        raise ArgumentTypeError(f"batch_shape: expected an int, or a tuple, list or array of int, got {got}")
+    if extent < 0:
+        raise ArgumentValueError(
+            f"batch_shape: expected the extents of the batch axes, none of them negative, got {got}"
         )
     return extent
