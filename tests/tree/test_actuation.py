@@ -74,11 +74,11 @@ def test_effort_limits_are_those_of_the_rows(tree: mbt.MultibodyTree) -> None:
 def test_limits_of_joints_without_actuators() -> None:
     tree = mbt.MultibodyTree()
     link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
-    ball = tree.add_joint(mbt.BallRpyJoint, "ball", tree.world_body, None, link, None)
-    ball.set_effort_limit(6)
+    axis = tree.add_joint(mbt.RevoluteJoint, "axis", tree.world_body, None, link, None, [0, 0, 1])
+    axis.set_effort_limit(6)
     tree.finalize()
-    assert tree.effort_upper_limits.tolist() == [6, 6, 6]
-    assert tree.actuation_matrix.shape == (3, 0)
+    assert tree.effort_upper_limits.tolist() == [6]
+    assert tree.actuation_matrix.shape == (1, 0)
 
 
 @pytest.mark.parametrize(

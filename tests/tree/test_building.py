@@ -50,6 +50,7 @@ def test_new_tree(tree: MultibodyTree) -> None:
     assert not tree.is_finalized
     assert not tree.topology_is_valid
     assert tree.parse_reports == []
+    assert "reader of robot descriptions" in (type(tree).parse_reports.__doc__ or "")
     assert repr(tree) == "<MultibodyTree: 1 body, 0 joints, no gravity, not finalized>"
 
 

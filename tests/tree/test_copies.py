@@ -344,6 +344,18 @@ class TestUserElements:
             with pytest.raises(mbt.ArgumentTypeError, match=r"'stubborn'.*__getstate__"):
                 robot.clone()
 
+    def test_a_state_without_attributes_is_told(self) -> None:
+        class Odd(mbt.FixedOffsetFrame):
+            def __getstate__(self) -> Any:
+                return ["odd"]
+
+        tree = mbt.MultibodyTree()
+        tree.add_frame(Odd("odd", tree.world_frame))
+        tree.finalize()
+        for copied in (tree.clone, tree.to_autodiff, lambda: copy.deepcopy(tree), lambda: pickle.dumps(tree)):
+            with pytest.raises(mbt.ArgumentTypeError, match=r"^frame 'odd': Odd.__getstate__ returned list"):
+                copied()
+
     def test_an_element_that_keeps_a_context(self, robot: Robot) -> None:
         if not robot.is_finalized:
             return

@@ -44,14 +44,16 @@ class TestOfJoints:
         assert (limited.effort_limit, free.effort_limit) == (7.0, math.inf)
         assert type(limited.effort_limit) is float
 
-    def test_any_joint_has_one(self) -> None:
+    @pytest.mark.parametrize(
+        ("joint_type", "args"),
+        [(mbt.WeldJoint, ()), (mbt.BallRpyJoint, ()), (mbt.QuaternionFloatingJoint, ())],
+    )
+    def test_others_have_none(self, joint_type: Any, args: tuple[Any, ...]) -> None:
         tree = mbt.MultibodyTree()
-        joint = tree.add_joint(
-            mbt.QuaternionFloatingJoint, "j", tree.world_body, None, add_link(tree, "a"), None
-        )
+        joint = tree.add_joint(joint_type, "j", tree.world_body, None, add_link(tree, "a"), None, *args)
+        with pytest.raises(mbt.ArgumentValueError, match=r"joint 'j': .* one degree of freedom"):
+            joint.set_effort_limit(0)
         assert joint.effort_limit == math.inf
-        assert joint.set_effort_limit(0) is joint
-        assert joint.effort_limit == 0.0
 
     @pytest.mark.parametrize("copied", [copy.deepcopy, lambda tree: pickle.loads(pickle.dumps(tree))])
     def test_copies_keep_it(self, copied: Callable[[mbt.MultibodyTree], mbt.MultibodyTree]) -> None:

@@ -481,3 +481,59 @@ def test_other_ways_of_writing(kind: str, write: Callable[[Any], None]) -> None:
     tree.finalize()
     with pytest.raises(mbt.ArgumentValueError, match=r"context\.q = \.\.\."):
         write(make_context(tree, kind).q)
+
+
+# Constructors that forget the one of mbt.
+
+
+class BlankFrame(mbt.FixedOffsetFrame):
+    def __init__(self) -> None:
+        pass
+
+
+class BlankTree(mbt.MultibodyTree):
+    def __init__(self) -> None:
+        pass
+
+
+class BlankForces(mbt.MultibodyForces):
+    def __init__(self) -> None:
+        pass
+
+
+class BlankHinge(mbt.RevoluteJoint):
+    def __init__(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("BlankFrame", lambda tree, q: mbt.functional.frame_pose(tree, q, BlankFrame())),
+        ("BlankFrame", lambda tree, q: mbt.FixedOffsetFrame("f", BlankFrame())),
+        ("BlankFrame", lambda tree, q: mbt.RevoluteJoint("j", BlankFrame(), tree.world_frame, [0, 0, 1])),
+        ("BlankFrame", lambda tree, q: BlankFrame().parent_tree),
+        ("BlankFrame", lambda tree, q: BlankFrame().index),
+        ("BlankHinge", lambda tree, q: mbt.RevoluteSpring(BlankHinge(), 0.0, 1.0)),
+        ("BlankHinge", lambda tree, q: mbt.JointActuator("motor", BlankHinge())),
+        ("BlankTree", lambda tree, q: mbt.functional.mass_matrix(BlankTree(), q)),
+        ("BlankTree", lambda tree, q: BlankTree().finalize()),
+        ("BlankTree", lambda tree, q: BlankTree().add_body(mbt.RigidBody("a", M_BBo_B))),
+        ("BlankTree", lambda tree, q: BlankTree().num_positions),
+        (
+            "BlankForces",
+            lambda tree, q: mbt.functional.inverse_dynamics(tree, q, q, q, external_forces=BlankForces()),
+        ),
+    ],
+)
+def test_a_constructor_that_forgets_the_one_of_its_base(
+    name: str, use: Callable[[mbt.MultibodyTree, Any], Any]
+) -> None:
+    tree, _ = make_hinge()
+    tree.finalize()
+    with pytest.raises(mbt.ArgumentTypeError, match=rf"{name}.__init__ must call super\(\).__init__\(\)$"):
+        use(tree, np.zeros(1))
+
+
+def test_elements_that_were_not_constructed_have_a_representation() -> None:
+    assert repr(BlankFrame()) == "<BlankFrame without a name>"

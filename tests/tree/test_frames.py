@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mbt import functional
 from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -280,3 +281,14 @@ class TestBodyRows:
     def test_no_array(self, model: Model) -> None:
         with pytest.raises(ArgumentTypeError, match="A_WB_array"):
             model.b.get_from_spatial_acceleration_array([[0.0] * 6] * 3)  # type: ignore[arg-type]
+
+
+def test_a_frame_without_a_tree_is_named_by_its_argument() -> None:
+    tree = MultibodyTree()
+    tree.finalize()
+    loose = FixedOffsetFrame("loose", tree.world_frame)
+    wanted = "frame 'loose', which belongs to no tree yet"
+    with pytest.raises(ForeignElementError, match=f"^frame: expected a frame of this tree, got {wanted}"):
+        functional.frame_pose(tree, np.zeros(0), loose)
+    with pytest.raises(ForeignElementError, match=f"^expressed_in: .* got {wanted}"):
+        functional.frame_jacobian(tree, np.zeros(0), tree.world_frame, expressed_in=loose)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +21,38 @@ from support.isas import usable_isas
 from support.random_trees import CATALOGUE
 
 
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("mbt.tree", "DoorHinge"),
+        ("mbt.tree.force_elements", "DoorHingeConfig"),
+        ("mbt.tree.mobilizer", "MobilizerTopology"),
+    ],
+)
+def test_names_where_older_pickles_look_for_them(module: str, name: str) -> None:
+    found = pickle.loads(f"c{module}\n{name}\n.".encode())
+    assert found.__name__ == name
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'Nothing'"):
+        getattr(importlib.import_module(module), "Nothing")  # noqa: B009
+
+
 class TestBadPickles:
+    @pytest.mark.parametrize(
+        ("change", "error", "text"),
+        [
+            (lambda state: state.pop("catch_width"), mbt.ArgumentValueError, "truncated: no catch_width"),
+            (lambda state: state.update(catch_width=-1.0), mbt.ArgumentValueError, "catch_width"),
+            (lambda state: state.update(catch_width="wide"), mbt.ArgumentTypeError, "catch_width"),
+        ],
+    )
+    def test_a_damaged_configuration(self, change: Any, error: type[Exception], text: str) -> None:
+        config = mbt.DoorHingeConfig(catch_width=0.5)
+        assert pickle.loads(pickle.dumps(config)) == config
+        state = vars(config).copy()
+        change(state)
+        with pytest.raises(error, match=text):
+            mbt.DoorHingeConfig.__new__(mbt.DoorHingeConfig).__setstate__(state)
+
     @pytest.mark.parametrize("what", ["tree", "element", "context", "forces"])
     def test_another_version(self, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
         tree = build_tree(CATALOGUE["one_revolute"]())

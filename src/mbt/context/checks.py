@@ -58,6 +58,7 @@ def raise_not_finalized(tree: object) -> NoReturn:
     """Refuse an object that is no finalized tree."""
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
+    tree._check_constructed()
     raise NotFinalizedError("The tree computes only after tree.finalize(); call it once everything is added.")
 
 
@@ -97,7 +98,7 @@ def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
         frame = frame.body_frame
     if not isinstance(frame, Frame):
         raise ArgumentTypeError(f"{name}: expected a Frame, got {type(frame).__name__}")
-    if frame.parent_tree is not tree:
+    if frame._tree is not tree:
         raise_foreign_element(tree, frame, f"{name}: expected a frame")
     return frame._index
 
@@ -106,7 +107,7 @@ def body_node_index(tree: MultibodyTree, body: object) -> int:
     """Return the node of a body of this tree."""
     if not isinstance(body, RigidBody):
         raise ArgumentTypeError(f"body: expected a RigidBody, got {type(body).__name__}")
-    if body.parent_tree is not tree:
+    if body._tree is not tree:
         raise_foreign_element(tree, body, "body: expected a body")
     return body._node_index
 

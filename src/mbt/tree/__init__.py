@@ -1,5 +1,7 @@
 """What a user builds: trees and their elements."""
 
+from typing import TYPE_CHECKING
+
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.element import MultibodyElement
@@ -62,6 +64,19 @@ from mbt.tree.model_instance import ModelInstance
 from mbt.tree.multibody_tree import MultibodyTree
 from mbt.tree.parameters import CacheEntry, Parameters
 
+if TYPE_CHECKING:
+    from mbt.tree.force_elements import DoorHinge, DoorHingeConfig
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import the hinge of a door when it is first asked for."""
+        if name not in ("DoorHinge", "DoorHingeConfig"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from mbt.tree import force_elements
+
+        return getattr(force_elements, name)
+
+
 __all__ = [
     "MultibodyTree",
     # Elements
@@ -103,6 +118,8 @@ __all__ = [
     # Force elements
     "ForceElement",
     "CompiledForceElement",
+    "DoorHinge",
+    "DoorHingeConfig",
     "JointFriction",
     "LinearBushingRollPitchYaw",
     "LinearSpringDamper",

@@ -7,7 +7,7 @@ from typing import Any
 from mbt.errors import ArgumentTypeError, quote
 from mbt.math.poses import as_pose
 from mbt.tree.body import RigidBody
-from mbt.tree.element import MultibodyElement, call_constructor
+from mbt.tree.element import MultibodyElement, call_constructor, check_constructed
 from mbt.tree.frame import FixedOffsetFrame, Frame
 
 __all__ = ["make_element", "make_joint_frames"]
@@ -38,8 +38,7 @@ def make_element(
 
 def _constructed(method: str, element: Any) -> Any:
     """Return the element, unless its class has a constructor that forgets the one of mbt."""
-    if not hasattr(element, "_tree"):
-        raise ArgumentTypeError(f"{method}: {type(element).__name__}.__init__ must call super().__init__()")
+    check_constructed(element, method)
     return element
 
 

@@ -9,6 +9,7 @@ from mbt._core.context import ContextCore
 from mbt.errors import ArgumentTypeError, ContextMismatchError, ForeignElementError
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import Numbers
+from mbt.tree.element import check_constructed
 
 if TYPE_CHECKING:
     from mbt.tree.element import MultibodyElement
@@ -114,7 +115,13 @@ def raise_context_mismatch(tree: MultibodyTree, context: object, wanted: str = "
 
 
 def raise_foreign_element(tree: MultibodyTree, element: MultibodyElement, expected: str) -> NoReturn:
-    """Refuse an element of another tree; of a clone or the original, say how to find its counterpart."""
+    """Refuse an element of no tree or another one; of a clone or the original, say how to find its own."""
+    if element._tree is None:
+        check_constructed(element, expected.partition(":")[0])
+        raise ForeignElementError(
+            f"{expected} of this tree, got {element._label}, which belongs to no tree yet: "
+            f"add it with tree.{element._adder}()"
+        )
     relation = tree._relation_to(element.parent_tree)
     hint = "" if relation == "another tree" else "; get_variant() of this tree gives its own"
     raise ForeignElementError(f"{expected} of this tree, got {element._label} of {relation}{hint}")

@@ -37,6 +37,7 @@ __all__ = [
     "as_model_instance",
     "as_name",
     "call_constructor",
+    "check_constructed",
     "check_element",
 ]
 
@@ -66,6 +67,9 @@ class MultibodyElement:
     #: The method of the tree that adds one.
     _adder: ClassVar[str] = "add_element"
 
+    # Of each element; here for those of a class whose constructor forgets this one.
+    _tree: MultibodyTree | None = None
+
     def __init__(self, name: str | None, model_instance: int | None) -> None:
         self._name = name if name is None else as_name(name, f"{type(self).__name__}: name")
         self._model_instance = (
@@ -73,7 +77,7 @@ class MultibodyElement:
             if model_instance is None
             else as_model_instance(model_instance, f"{type(self).__name__}: model_instance")
         )
-        self._tree: MultibodyTree | None = None
+        self._tree = None
         self._index = -1
         self._is_ephemeral = False
 
@@ -98,6 +102,7 @@ class MultibodyElement:
     def parent_tree(self) -> MultibodyTree:
         """The tree that owns this element."""
         if self._tree is None:
+            check_constructed(self)
             raise ForeignElementError(
                 f"{self._label} belongs to no tree yet: add it with tree.{self._adder}()."
             )
@@ -337,6 +342,7 @@ class MultibodyElement:
     def _checked_index(self) -> int:
         """Return the index; an element without a tree has none."""
         if self._tree is None:
+            check_constructed(self)
             raise ForeignElementError(f"{self._label} has no index yet: add it with tree.{self._adder}().")
         return self._index
 
@@ -359,6 +365,8 @@ class MultibodyElement:
 
     def __repr__(self) -> str:
         """Return a short description, not the expression that builds it."""
+        if "_tree" not in vars(self):
+            return f"<{type(self).__name__} without a name>"
         place = (
             "without a tree"
             if self._tree is None
@@ -424,6 +432,19 @@ def call_constructor(
         raise
 
 
+def check_constructed(element: MultibodyElement, argument: str = "") -> None:
+    """Check that the constructor of an element has called that of `MultibodyElement`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it has not.
+    """
+    if "_tree" not in vars(element):
+        where = f"{argument}: " if argument else ""
+        raise ArgumentTypeError(f"{where}{type(element).__name__}.__init__ must call super().__init__()")
+
+
 def check_element(element: object, element_type: type[Any], argument: str) -> None:
     """Check that an argument is an element of this type.
 
@@ -435,3 +456,5 @@ def check_element(element: object, element_type: type[Any], argument: str) -> No
     if not isinstance(element, element_type):
         got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
         raise ArgumentTypeError(f"{argument}: expected a {element_type.__name__}, got {got}")
+    if isinstance(element, MultibodyElement):
+        check_constructed(element, argument)

@@ -15,7 +15,7 @@ from mbt.math.leading_axes import fold
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
-from mbt.tree.element import call_constructor
+from mbt.tree.element import call_constructor, check_constructed
 from mbt.tree.frame_acceleration import FrameAcceleration
 from mbt.tree.hooks import call_hook
 from mbt.tree.indices import FrameIndex
@@ -78,6 +78,7 @@ class Frame(FrameAcceleration):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: body: expected a RigidBody, got {type(body).__name__}"
             )
+        check_constructed(body, f"{type(self).__name__}: body")
         super().__init__(name, body.model_instance if model_instance is None else model_instance)
         self._body = body
 
@@ -471,6 +472,7 @@ class FixedOffsetFrame(Frame):
         parent = getattr(P, "body_frame", P)
         if not isinstance(parent, Frame):
             raise ArgumentTypeError(f"{what}: P: expected a Frame or a RigidBody, got {type(P).__name__}")
+        check_constructed(parent, f"{what}: P")
         X = np.eye(4) if X_PF is None else as_pose(X_PF, f"{what}: X_PF")
         super().__init__(
             name, parent.body, parent.model_instance if model_instance is None else model_instance

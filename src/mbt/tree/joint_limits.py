@@ -61,7 +61,7 @@ class JointLimits(CoordinateOwner):
 
     @property
     def effort_limit(self) -> float:
-        """Largest magnitude of the force along each velocity [N m, N]; inf when there is no limit.
+        """Largest magnitude of the force along the one velocity [N m, N]; inf when there is no limit.
 
         It is the limit of the joint, as a file states it, whether the joint has an actuator or not. An
         actuator has a limit of its own, `JointActuator.effort_limit`.
@@ -98,16 +98,21 @@ class JointLimits(CoordinateOwner):
         return self
 
     def set_effort_limit(self, effort_limit: float) -> Self:
-        """Set the largest magnitude of the force along each velocity [N m, N], before ``finalize()``.
+        """Set the largest magnitude of the force along the velocity [N m, N], before ``finalize()``.
 
         Raises
         ------
         ArgumentValueError
-            When the limit is negative or NaN.
+            When the limit is negative or NaN, or the joint has not exactly one degree of freedom.
         AlreadyFinalizedError
             When the tree is finalized.
         """
         self._check_not_finalized("the effort limit", "Set it before.")
+        if self.num_velocities != 1:
+            raise ArgumentValueError(
+                f"{self._label}: an effort limit is for joints with one degree of freedom, got one with "
+                f"{self.num_velocities}"
+            )
         self._effort_limit = as_effort_limit(effort_limit, self._label)
         return self
 

@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from mbt.tree.body import RigidBody
     from mbt.tree.joint import Joint
     from mbt.tree.mobilizer_topology import MobilizerTopology
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import a class that pickles find here."""
+        if name != "MobilizerTopology":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from mbt.tree.mobilizer_topology import MobilizerTopology
+
+        return MobilizerTopology
+
 
 __all__ = ["Mobilizer"]
 

@@ -18,7 +18,7 @@ from mbt.tree.configuration import ConfigurationSpace
 from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.element import MultibodyElement, as_name, check_element
-from mbt.tree.finalization import FinalizationPlan, make_arrays, make_plan
+from mbt.tree.finalization import make_arrays, make_plan
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import Frame
 from mbt.tree.identification import Identification
@@ -58,11 +58,6 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
     returns the element. It checks everything before it changes anything, so a call that fails leaves the tree
     as it was.
 
-    Attributes
-    ----------
-    parse_reports : list
-        What the parsers of robot descriptions ignored or repaired.
-
     Examples
     --------
     >>> import numpy as np
@@ -81,17 +76,16 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
     _tangent: tuple[MultibodyTree, list[Any]] | None = None
 
     def __init__(self) -> None:
-        if getattr(self, "_plan", None) is not None:
+        if self._plan is not None:
             raise AlreadyFinalizedError("This tree is finalized: it cannot be constructed again.")
         super().__init__()
-        self._plan: FinalizationPlan | None = None
+        self._plan = None
         self._elements = ElementRegistry(self)
         # What elements declared, and while finalize() runs what they declare.
         self._declarations: Declarations | None = None
         self._declaring: Declarations | None = None
         # Finalized trees that are copies of each other have the same.
         self._family: bytes | None = None
-        self.parse_reports: list[Any] = []
 
     # Additions.
 
@@ -599,6 +593,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         return f"<MultibodyTree: {sizes}{state}>"
 
     def _check_can_change(self, method: str) -> None:
+        self._check_constructed()
         if self._declaring is not None:
             raise AlreadyFinalizedError(
                 f"{method}: the tree is being finalized and cannot change any more: a hook may only declare."

@@ -329,7 +329,19 @@ def _raw_state(element: MultibodyElement) -> Any:
             "with its tree, so define __getstate__ and __setstate__ instead"
         )
     # With __getstate__, if the class has one; with __slots__ too.
-    return object.__reduce_ex__(element, 2)[2]
+    state = object.__reduce_ex__(element, 2)[2]
+    if not (hasattr(element_type, "__setstate__") or _has_attributes(state)):
+        raise ArgumentTypeError(
+            f"{element._label}: {element_type.__name__}.__getstate__ returned {type(state).__name__}: "
+            "expected a dictionary of attributes, or a class with a __setstate__ that takes it"
+        )
+    return state
+
+
+def _has_attributes(state: Any) -> bool:
+    """Return whether a state is one dictionary of attributes, or two: the second is of those in slots."""
+    parts = state if isinstance(state, tuple) and len(state) == 2 else (state,)
+    return all(part is None or isinstance(part, dict) for part in parts)
 
 
 def _state_of(element: MultibodyElement, frozen: dict[int, _FrozenArray]) -> Any:
@@ -348,11 +360,11 @@ def _set_state(element: MultibodyElement, state: Any) -> None:
     if set_state is not None:
         set_state(state)
         return
-    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-    if not all(part is None or isinstance(part, dict) for part in (attributes, slots)):
+    if not _has_attributes(state):
         raise ArgumentValueError(
             f"unpickling a {type(element).__name__}: it is damaged: it has no attributes"
         )
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
     vars(element).update(attributes or {})
     for name, value in (slots or {}).items():
         setattr(element, name, value)

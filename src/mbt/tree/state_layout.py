@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbt.errors import NotFinalizedError
+from mbt.errors import ArgumentTypeError, NotFinalizedError
 from mbt.math.arrays import FloatArray
 from mbt.tree.element_access import ElementAccess
 
@@ -21,7 +21,7 @@ __all__ = ["StateLayout"]
 class StateLayout(ElementAccess):
     """The part of `MultibodyTree` that knows the layout of q, v and the inputs, after ``finalize()``."""
 
-    _plan: FinalizationPlan | None
+    _plan: FinalizationPlan | None = None
 
     @property
     def is_finalized(self) -> bool:
@@ -136,8 +136,14 @@ class StateLayout(ElementAccess):
         self._finalized("node_bodies")
         return tuple(sorted(self._elements.bodies, key=lambda body: body.node_index))
 
+    def _check_constructed(self) -> None:
+        """Refuse a tree of a class whose constructor forgets that of `MultibodyTree`."""
+        if not hasattr(self, "_elements"):
+            raise ArgumentTypeError(f"{type(self).__name__}.__init__ must call super().__init__()")
+
     def _finalized(self, what: str) -> FinalizationPlan:
         if self._plan is None:
+            self._check_constructed()
             raise NotFinalizedError(f"{what} is known after tree.finalize().")
         return self._plan
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mbt.tree.coordinate_names import NamedCoordinates
 
@@ -15,6 +15,16 @@ __all__ = ["TreeReports"]
 
 class TreeReports(NamedCoordinates):
     """The part of `MultibodyTree` that reports and draws, with modules that most programs never import."""
+
+    @property
+    def parse_reports(self) -> list[Any]:
+        """What the reader of robot descriptions ignored or repaired: a `mbt.ParseReport` for each file.
+
+        Empty where the tree was built in Python alone.
+        """
+        # In the dictionary under this name, where pickles have it.
+        reports: list[Any] = vars(self).setdefault("parse_reports", [])
+        return reports
 
     @property
     def finalize_report(self) -> FinalizeReport:

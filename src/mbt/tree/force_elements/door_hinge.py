@@ -8,7 +8,7 @@ from operator import add, mul
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbt._core.force_elements import ForceElementType
-from mbt.errors import ArgumentTypeError
+from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.math.arrays import FloatArray, is_foreign
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
@@ -78,6 +78,23 @@ class DoorHingeConfig:
                 continue
             # The way to write a field of a frozen dataclass.
             object.__setattr__(self, field.name, self._checked(field.name, DOUBLES, type(self).__name__))
+
+    def __setstate__(self, state: object) -> None:
+        """Come back from a pickle.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            When the pickle is damaged: a number is missing, or of no use.
+        """
+        what = f"unpickling a {type(self).__name__}"
+        if not isinstance(state, dict):
+            raise ArgumentTypeError(f"{what}: expected a dictionary, got {type(state).__name__}")
+        missing = [field.name for field in fields(self) if field.name not in state]
+        if missing:
+            raise ArgumentValueError(f"{what}: it is truncated: no {', '.join(missing)}")
+        vars(self).update(state)
+        self.__post_init__()
 
     @classmethod
     def _of_context(cls, constants: Sequence[Any]) -> DoorHingeConfig:

@@ -68,7 +68,8 @@ def check_joint(joint: object, joint_type: type[Joint] | None, what: str) -> Non
     ArgumentValueError
         When it has another number of degrees of freedom.
     """
-    check_element(joint, Joint, f"{what}: joint")
+    wanted = Joint if joint_type is None or isinstance(joint, Joint) else joint_type
+    check_element(joint, wanted, f"{what}: joint")
     assert isinstance(joint, Joint)
     if joint_type is not None and not isinstance(joint, joint_type):
         raise ArgumentTypeError(
