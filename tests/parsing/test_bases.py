@@ -112,6 +112,19 @@ def test_a_base_is_freed_whichever_end_of_its_joint_is_world():
     np.testing.assert_allclose(pose_of(tree, "a") @ POSE, np.eye(4), atol=1e-15)
 
 
+def test_a_link_with_a_parent_is_freed_where_it_is():
+    """The tree is the one that the fixed base has, with a free joint in place of the fixed one."""
+    parts = [link("a"), link("b"), joint("j", "a", "b", inside='<origin xyz="1 0 0"/>')]
+    text = robot(*parts, joint("k", "b", "world", "fixed", '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'))
+    with pytest.warns(mbt.ModelWarning):
+        free = mbt.load_model(text, base="floating")
+    fixed = mbt.load_model(text)
+    assert free.num_velocities == 7
+    assert free.get_body_by_name("a").inboard_joint.name == "j"
+    for name in "ab":
+        np.testing.assert_allclose(pose_of(free, name), pose_of(fixed, name), atol=1e-15)
+
+
 @pytest.mark.parametrize(("base", "fate"), [("floating", "left free"), ("fixed", "welded to World")])
 def test_world_itself_is_neither_free_nor_welded(base, fate):
     text = robot(link("cart"), link("p"), joint("rail", "world", "cart"))

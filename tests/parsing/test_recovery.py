@@ -134,9 +134,9 @@ def test_malformed_declarations(declaration):
         read(declaration + "<a/>", strict=True)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-@pytest.mark.parametrize("declared", [None, "utf-16", "unicode_escape", "{}"])
-def test_wide_characters_without_a_mark(encoding, declared):
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("declared", [None, "utf-16", "unicode_escape", "hex", "k" * 5000, "{}"])
+def test_wide_characters_whatever_they_declare(encoding, declared):
     declaration = f"<?xml version='1.0' encoding='{declared.format(encoding)}'?>" if declared else ""
     root, warnings = read((declaration + TEXT).encode(encoding), strict=True)
     assert (root.children[0].attributes["x"], root.children[0].line, warnings) == ("gelenk_ä", 2, [])

@@ -76,7 +76,9 @@ def order_depth_first(model: ModelDescription) -> None:
     inner = {joint.child for joint in model.joints}
     ordered: list[JointDescription] = []
     reached: dict[str, None] = {}
-    for start in (WORLD, *(name for name in links if name not in inner)):
+    # A link that was freed is a root also where it has a parent.
+    freed = [name for name in model.freed if name in inner]
+    for start in (WORLD, *freed, *(name for name in links if name not in inner)):
         if start in reached:
             continue
         if start != WORLD:

@@ -39,9 +39,9 @@ XML_DECLARATION = re.compile(
     r"""<\?xml\s+version\s*=\s*(["'])[\w.:-]+\1(\s+encoding\s*=\s*(["'])[A-Za-z][A-Za-z0-9._-]*\3)?"""
     r"""(\s+standalone\s*=\s*(["'])(yes|no)\5)?\s*\?>"""
 )
-#: The name of an encoding in the declaration.
+#: The name of an encoding in the declaration, which a byte order mark may precede.
 DECLARED_ENCODING = re.compile(
-    rb"""(?:\xef\xbb\xbf)?\s*<\?xml\s[^<>]*?\bencoding\s*=\s*["']([^"'<>]*)["'][^<>]*\?>"""
+    rb"""(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<\?xml\s[^<>]*?\bencoding\s*=\s*["']([^"'<>]*)["'][^<>]*\?>"""
 )
 # Those that expat knows; what it makes of the names that Python has for codecs is not to be relied on.
 _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
@@ -202,8 +202,8 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
         raise ParseError(message, file=document.file)
     if not data.strip():
         raise ParseError("the text is empty", file=document.file)
-    # Without the zeros of wide characters.
-    declared = DECLARED_ENCODING.match(data[:4096].replace(b"\0", b"")) if encoding is None else None
+    beginning = data[: data.find(b">") + 1].replace(b"\0", b"")  # Without the zeros of wide characters.
+    declared = DECLARED_ENCODING.match(beginning) if encoding is None else None
     if declared is not None and declared.group(1).lower() not in _OF_EXPAT:
         reason = ParseError("no well-formed XML: unknown encoding", file=document.file)
     else:
