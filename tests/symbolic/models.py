@@ -20,6 +20,8 @@ QUANTITIES = {
     "bias_term": ("Cv",),
     "gravity_generalized_forces": ("tau_g",),
     "body_poses": ("X_WB",),
+    "frame_pose": ("X_WF",),
+    "center_of_mass": ("p_WCcm",),
     "frame_jacobian": ("J",),
     "inverse_dynamics_derivatives": ("dtau_dq", "dtau_dv", "M"),
     "forward_dynamics_derivatives": ("dvdot_dq", "dvdot_dv", "M_inverse"),
@@ -45,7 +47,7 @@ def last_frame(tree: mbt.MultibodyTree) -> mbt.Frame:
 
 def evaluate(tree: mbt.MultibodyTree, quantity: str, x: list[Array]) -> list[Array]:
     """Results of doubles."""
-    frame = (last_frame(tree),) if quantity == "frame_jacobian" else ()
+    frame = (last_frame(tree),) if quantity.startswith("frame_") else ()
     result = getattr(functional, quantity)(tree, *x, *frame)
     return list(result) if isinstance(result, tuple) else [result]
 

@@ -24,7 +24,7 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 
 
 def expressions_of(tree: mbt.MultibodyTree, quantity: str, scalar: str) -> tuple[dict[str, Any], ...]:
-    options = {"frame": last_frame(tree)} if quantity == "frame_jacobian" else {}
+    options = {"frame": last_frame(tree)} if quantity.startswith("frame_") else {}
     return make_expressions(tree, quantity, scalar, **options)
 
 
@@ -240,7 +240,9 @@ def test_what_has_no_expressions_is_refused(arm: mbt.MultibodyTree) -> None:
         mbt.ArgumentValueError, match=r"^frame: expected a frame for 'frame_jacobian', got None$"
     ):
         make_expressions(arm, "frame_jacobian")
-    with pytest.raises(mbt.ArgumentValueError, match=r"^frame: only 'frame_jacobian' is of a frame"):
+    with pytest.raises(
+        mbt.ArgumentValueError, match=r"^frame: only 'frame_pose' and 'frame_jacobian' are of a frame"
+    ):
         make_expressions(arm, "mass_matrix", frame=arm.world_frame)
     with pytest.raises(mbt.NotFinalizedError):
         make_expressions(mbt.MultibodyTree(), "mass_matrix")

@@ -33,6 +33,10 @@ _QUANTITIES = {
         "q", "tau_g", lambda tree, c: tree.calc_gravity_generalized_forces(c)
     ),
     "body_poses": _Quantity("q", "X_WB", lambda tree, c: tree.eval_position_kinematics(c).X_WB),
+    "frame_pose": _Quantity("q", "X_WF", lambda tree, c, *, frame: frame.calc_pose_in_world(c)),
+    "center_of_mass": _Quantity(
+        "q", "p_WCcm", lambda tree, c: tree.calc_center_of_mass_position_in_world(c)
+    ),
     "frame_jacobian": _Quantity("q", "J", lambda tree, c, *, frame: _calc_frame_jacobian(tree, c, frame)),
     "inverse_dynamics_derivatives": _Quantity(
         "q v vdot", "dtau_dq dtau_dv M",
@@ -43,6 +47,8 @@ _QUANTITIES = {
         lambda tree, c, x: tree.calc_forward_dynamics_derivatives(c, x),
     ),
 }  # fmt: skip
+
+_OF_A_FRAME = ("frame_pose", "frame_jacobian")
 
 
 def make_expressions(
@@ -59,12 +65,12 @@ def make_expressions(
         A finalized one.
     quantity : str
         A function of `mbt.functional`: "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_term",
-        "gravity_generalized_forces", "body_poses", "frame_jacobian", "inverse_dynamics_derivatives" or
-        "forward_dynamics_derivatives".
+        "gravity_generalized_forces", "body_poses", "frame_pose", "center_of_mass", "frame_jacobian",
+        "inverse_dynamics_derivatives" or "forward_dynamics_derivatives".
     scalar : {"sympy", "casadi"}, optional
         Whose symbols.
     frame : Frame, optional
-        The frame of "frame_jacobian", and of nothing else.
+        The frame of "frame_pose" and "frame_jacobian", and of nothing else.
 
     Returns
     -------
@@ -100,11 +106,11 @@ def make_expressions(
             raise ArgumentTypeError(f"{name}: expected one of {', '.join(known)}, got {type(value).__name__}")
         if value not in known:
             raise unknown_name_error(name, value, list(known))
-    if (frame is not None) != (quantity == "frame_jacobian"):
+    if (frame is not None) != (quantity in _OF_A_FRAME):
         raise ArgumentValueError(
-            "frame: expected a frame for 'frame_jacobian', got None"
+            f"frame: expected a frame for {quote(quantity)}, got None"
             if frame is None
-            else f"frame: only 'frame_jacobian' is of a frame, not {quote(quantity)}"
+            else f"frame: only {' and '.join(map(quote, _OF_A_FRAME))} are of a frame, not {quote(quantity)}"
         )
     chosen = _QUANTITIES[quantity]
     twin = tree.clone_to_scalar(scalar)
