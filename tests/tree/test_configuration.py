@@ -114,3 +114,20 @@ def test_free_bodies_move_along_straight_lines() -> None:
     np.testing.assert_allclose(
         joint.get_pose(context), make_pose([1, 2, 3], rpy=[0, 0, np.pi / 2]), atol=1e-15
     )
+
+
+def test_rotations_whose_square_is_a_double() -> None:
+    tree = tree_with(mbt.QuaternionBallJoint)
+    identity = [1.0, 0.0, 0.0, 0.0]
+    q = mbt.functional.integrate_positions(tree, identity, [1e153, 0.0, 0.0], 1.0)
+    assert abs(np.linalg.norm(q) - 1.0) < 1e-15
+    assert np.isnan(mbt.functional.integrate_positions(tree, identity, [1e155, 0.0, 0.0], 1.0)).all()
+
+
+@pytest.mark.parametrize("size", [1e-141, 1e141])
+def test_lengths_of_quaternions(size: float) -> None:
+    tree = tree_with(mbt.QuaternionBallJoint)
+    usable = np.array([0.0, 0.0, 0.0, np.clip(size, 1.01e-140, 0.99e140)])
+    np.testing.assert_allclose(mbt.functional.body_poses(tree, usable)[1, :3, :3], np.diag([-1.0, -1.0, 1.0]))
+    with pytest.raises(mbt.SingularityError, match="too small or too large"):
+        mbt.functional.body_poses(tree, [0.0, 0.0, 0.0, size])
