@@ -71,7 +71,7 @@ def test_integers_that_numpy_has_no_type_for():
     )
     assert as_float_array(2**70, "x") == 2.0**70
     for value in (10**400, [0.0, -(10**400)], [[1, 10**400]]):
-        with pytest.raises(ArgumentValueError, match=r"^x: .*an int that is too large$"):
+        with pytest.raises(ArgumentTypeError, match=r"^x: .*an int that is too large$"):
             as_float_array(value, "x")
 
 

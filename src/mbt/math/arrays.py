@@ -356,7 +356,7 @@ def _as_floats(array: npt.NDArray[Any], name: str) -> FloatArray:
     try:
         return array.astype(np.float64)
     except OverflowError:
-        raise ArgumentValueError(
+        raise ArgumentTypeError(
             f"{name}: expected real numbers convertible to float64, got an int that is too large"
         ) from None
 
