@@ -69,6 +69,7 @@ def computing(element: Waiting, call: Callable[[], Any]) -> Iterator[list[Any]]:
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(call()))
     element.may_end.clear()
+    element.has_begun.clear()
     thread.start()
     try:
         assert element.has_begun.wait(30)

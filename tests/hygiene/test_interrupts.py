@@ -57,7 +57,7 @@ from support.case import get_case
 
 case, other = get_case("humanoid"), get_case("mixed40")
 tree, state = case.tree, case.state()
-count = 200000
+count = 100000
 tau = np.zeros((count, tree.num_velocities))
 desired = mbt.functional.forward_dynamics(tree, state.q, state.v, tau[0])
 calls = []
@@ -90,6 +90,16 @@ def _child(code: str, *arguments: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+def _finish(child: subprocess.Popen[str]) -> tuple[str, str]:
+    """What it writes until it ends; it does not outlive the test."""
+    try:
+        return child.communicate(timeout=300)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        raise
+
+
 @pytest.mark.parametrize("threads", [1, 2, 7])
 def test_an_interrupt_ends_a_batch(threads: int) -> None:
     child = _child(CHILD, str(threads))
@@ -97,10 +107,10 @@ def test_an_interrupt_ends_a_batch(threads: int) -> None:
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
-    out, error = child.communicate(timeout=60)
+    out, error = _finish(child)
     assert (child.returncode, out) == (0, "interrupted\n"), error
 
 
 def test_a_handler_that_computes_does_not_disturb_the_batch() -> None:
-    out, error = (child := _child(HANDLER)).communicate(timeout=120)
+    out, error = _finish(child := _child(HANDLER))
     assert (child.returncode, out) == (0, "undisturbed\n"), error
