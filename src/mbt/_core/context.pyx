@@ -333,6 +333,12 @@ cdef class Exclusive:
             self.context.user = 0
 
 
+cdef refuse_deletion(str name):
+    # For a deleter of each. One __delattr__ for all makes every assignment slower: 3 % of a small gradient
+    # (benchmarks/instruction_counts.py).
+    raise AttributeError(f"{name} of a Context cannot be deleted")
+
+
 cdef class ContextCore:
     """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
 
@@ -341,9 +347,6 @@ cdef class ContextCore:
         self.compiled = _compiled_of(tree)
         self.tree = tree
         self._reset()
-
-    def __delattr__(self, name):
-        raise AttributeError(f"{name} of a Context cannot be deleted")
 
     def _exclusive(self):
         """A context manager: within it, another thread that uses this Context gets a ConcurrentUseError.
@@ -396,6 +399,10 @@ cdef class ContextCore:
         check_positions(self.tree, self.compiled, data(value))
         self._store_q(data(value))
 
+    @q.deleter
+    def q(self):
+        refuse_deletion("q")
+
     @property
     def v(self):
         """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
@@ -410,6 +417,10 @@ cdef class ContextCore:
             raise_locked(self, value)
         self._store_v(data(value))
 
+    @v.deleter
+    def v(self):
+        refuse_deletion("v")
+
     @property
     def time(self):
         """Time [s], a finite number."""
@@ -422,6 +433,10 @@ cdef class ContextCore:
         self._time = as_finite(value, "time")
         self.time_serial = next_serial()
 
+    @time.deleter
+    def time(self):
+        refuse_deletion("time")
+
     @property
     def actuation(self):
         """Force or torque of each actuator, (num_actuators,); read-only, write with ``context.actuation = ...``."""
@@ -432,6 +447,10 @@ cdef class ContextCore:
         self.check_user()
         value = in1(value, "actuation", self.compiled.model.num_actuators)
         self._store_actuation(data(value))
+
+    @actuation.deleter
+    def actuation(self):
+        refuse_deletion("actuation")
 
     @property
     def applied_forces(self):
@@ -450,6 +469,10 @@ cdef class ContextCore:
         if value is not self._applied_forces:
             self.applied_forces.set_zero().add_in_forces(value)
         self.input_serial = next_serial()
+
+    @applied_forces.deleter
+    def applied_forces(self):
+        refuse_deletion("applied_forces")
 
     @property
     def _has_applied_forces(self):
