@@ -31,6 +31,13 @@ def test_both_algorithms(model: str) -> None:
     assert_close(via, M, QUANTITIES["mass_matrix"].scale(case.reference, state))
 
 
+def test_long_branches_have_an_algorithm_of_their_own() -> None:
+    """So these tests are of both, and of all joint types in each."""
+    has = {model: get_case(model).tree._compiled.has_long_branches for model in CATALOGUE}
+    assert {"deep_chain", "long_branches"} <= {model for model in has if has[model]}
+    assert {"world_only", "every_joint", "arm7", "humanoid"} <= {model for model in has if not has[model]}
+
+
 @pytest.mark.parametrize("model", MOVING)
 def test_symmetric_and_positive_definite(model: str) -> None:
     case, state = get_case(model), get_case(model).state()

@@ -173,6 +173,12 @@ def chain(seed: int, num_bodies: int, kinds: Sequence[str] = ("revolute",)) -> M
     return random_model(seed, num_bodies, kinds=kinds, pick_parent=lambda rng, i: i - 1)
 
 
+def long_branches(seed: int) -> Model:
+    """A trunk of 20 bodies with every joint type, two branches of 12 on it, and a short one beside it."""
+    roots = {0: -1, 20: 9, 32: 14, 44: -1}
+    return random_model(seed, 46, kinds=ALL_KINDS, pick_parent=lambda rng, i: roots.get(i, i - 1))
+
+
 def star(seed: int, num_bodies: int) -> Model:
     """All bodies but the first hang on the first."""
     return random_model(seed, num_bodies, kinds=ALL_KINDS, pick_parent=lambda rng, i: 0 if i else -1)
@@ -278,6 +284,7 @@ CATALOGUE: dict[str, Callable[[], Model]] = {
     "mixed40": lambda: random_model(13, 40),
     "free_forest": lambda: random_model(14, 12, free_bases=True),
     "deep_chain": lambda: chain(15, 40, ("revolute", "revolute", "prismatic", "weld")),
+    "long_branches": lambda: long_branches(21),
     "welded_chain": lambda: chain(16, 12, ("weld", "weld", "revolute")),
     "star": lambda: star(17, 25),
     "humanoid": lambda: humanoid(18),

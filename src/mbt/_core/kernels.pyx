@@ -8,11 +8,12 @@ from mbt._core.passes.energy cimport calc_kinetic_energy
 from mbt._core.passes cimport (
     element_forces, jacobian, mass_properties, momentum_matrix, position_kinematics, qdot_maps, relative_motion,
 )
+from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, stride_of_axes
 from mbt._core.passes.mass_properties cimport calc_mass_moment, calc_momentum_about_world_origin
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.records cimport ArticulatedDof, Ends, Parameters
+from mbt._core.records cimport ArticulatedDof, CompositeInWorld, Ends, Parameters
 
 
 cdef extern from "arena.hpp" namespace "MBT_NS" nogil:
@@ -142,7 +143,23 @@ cdef int find_massless_dof(const Model* model, const int* locked, const Articula
 cdef void mass_matrix(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M
 ) noexcept nogil:
-    algorithms.run_mass_matrix[double](model, p, q, memory, M)
+    if model.has_long_branches:
+        mass_matrix_of_chains(model, p, q, memory, M)
+    else:
+        algorithms.run_mass_matrix[double](model, p, q, memory, M)
+
+
+cdef void mass_matrix_of_chains(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M
+) noexcept nogil:
+    # Rows first whose lengths are multiples of a vector's: they stay aligned.
+    cdef CompositeInWorld* work = <CompositeInWorld*>memory
+    cdef double* X_ON = <double*>(work + model.num_mobods)
+    cdef double* H = X_ON + 16*model.num_mobods
+    cdef double* sin_q = H + 6*stride_of_axes(model)
+    cdef double* cos_q = sin_q + model.angle_stride
+    cdef double* F = cos_q + model.angle_stride
+    calc_mass_matrix_of_chains(model, p.mobods, p.reflected_inertia, q, sin_q, cos_q, H, X_ON, work, F, M)
 
 
 cdef void body_poses(

@@ -71,6 +71,7 @@ cdef struct Model:
     const int* map_checked
     # By mobod, (num_mobods,)
     const Joint* joints
+    bint has_long_branches
     # By velocity, (num_velocities,): its mobod. Padded to a multiple of every MBT_W, with the last one
     const int* dof_mobod
     # Positions of the joints of kind REVOLUTE_Z, (num_angles,); padded to angle_stride, a multiple of every MBT_W

@@ -48,6 +48,10 @@ class CompiledModel:
     @property
     def default_q(self) -> FloatArray: ...
     @property
+    def has_long_branches(self) -> bool:
+        """Whether the mass matrix of one state of doubles is that of `passes/mass_matrix_of_chains.pxd`."""
+
+    @property
     def defaults(self) -> Derived: ...
     def parameter_slice(self, section: str, index: int) -> slice[int, int, None]:
         """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""

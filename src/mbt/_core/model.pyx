@@ -27,6 +27,11 @@ PARAMETER_SECTIONS = (
 )
 
 
+# So many dofs outboard of a mobod, on average, make branches long: from there on `mass_matrix_of_chains` is the faster
+# one (benchmarks/compare.py, mass matrix).
+cdef int LONG_BRANCH = 12
+
+
 cdef class CompiledModel:
     """Topology and default parameters, immutable.
 
@@ -142,6 +147,8 @@ cdef class CompiledModel:
         for j in range(m.num_mobods):
             b = joint[j].parent
             joint[j].ending = joint[b].ending if b and joint[b].v_end == joint[j].v_end else j
+        outboard = sum([joint[j].v_end - joint[j].v for j in range(1, m.num_mobods) if joint[j].parent])
+        m.has_long_branches = outboard >= LONG_BRANCH*m.num_mobods
         m.joints = joint
         dof_mobod = [j for j in range(m.num_mobods) for _ in range(joint[j].nv)]
         padding = (m.num_velocities + 7)//8*8 - m.num_velocities
@@ -183,6 +190,11 @@ cdef class CompiledModel:
             starts[9], size
         )
         self.default_parameters = _frozen(np.concatenate(flat))
+
+    @property
+    def has_long_branches(self):
+        """Whether the mass matrix of one state of doubles is that of `passes/mass_matrix_of_chains.pxd`."""
+        return bool(self.model.has_long_branches)
 
     def parameter_slice(self, str section, int index):
         """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""

@@ -122,6 +122,23 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         S drift[3]
 
 
+cdef extern from "composite_rows.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass CompositeInWorld:
+        double inertia[12]
+        double h[3]
+        double mass
+    cdef cppclass CompositeRows:
+        double h[3]
+        double mass
+        CompositeRows()
+    void rotate_inertia_rows(const double* X, const double* S, double* A)
+    void load_composite(const CompositeInWorld* x, CompositeRows* y)
+    void add_composite(const CompositeInWorld* x, CompositeRows* y)
+    void add_to_composite(const CompositeRows* x, CompositeInWorld* y)
+    void shift_composite(const double* p, CompositeRows* x)
+    void multiply_inertia(const CompositeRows* x, const double* w, double* y)
+
+
 cdef extern from "columns.hpp" namespace "MBT_NS" nogil:
     void add_to_columns[S](const S* h, int n, Py_ssize_t stride, const S* y, S* F)
     void carry_motion_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, const S* A_P, S* A_N)

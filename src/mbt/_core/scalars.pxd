@@ -148,7 +148,13 @@ cdef extern from "scalars/pose_rows.hpp" namespace "MBT_NS" nogil:
     void store_pose_rows(const PoseRows& X, double* Y)
     void store_shifted_rows(const PoseRows& X, int shift, double* Y)
     PoseRows turn_rows(const PoseRows& X, double s, double c)
+    PoseRows rotation_rows(const PoseRows& X)
     PoseRows multiply_rows(const PoseRows& X_AB, const PoseRows& X_BC)
+
+
+cdef extern from "symmetric_rows.hpp" namespace "MBT_NS" nogil:
+    void project_row(const double* F, int start, int end, Py_ssize_t stride, const double* H, double* row)
+    void mirror_lower(int n, double* M)
 
 
 # `T`: the fused type over those of the four that the module at hand computes with, see tools/transpile.py.

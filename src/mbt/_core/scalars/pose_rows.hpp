@@ -47,6 +47,14 @@ static MBT_INLINE PoseRows turn_rows(const PoseRows& X, double s, double c) {
   return Y;
 }
 
+// X with its origin moved to zero, whatever it was.
+static MBT_INLINE PoseRows rotation_rows(const PoseRows& X) {
+  const Row zero = make_row(0.0, 0.0, 0.0, 0.0);
+  PoseRows Y;
+  for (int i = 0; i < 3; ++i) Y.r[i] = pick<0, 1, 2, 7>(X.r[i], zero);
+  return Y;
+}
+
 // X_AC = X_AB X_BC
 static MBT_INLINE PoseRows multiply_rows(const PoseRows& X_AB, const PoseRows& X_BC) {
   const Row place = make_row(0.0, 0.0, 0.0, 1.0);

@@ -1,0 +1,229 @@
+"""Mass matrix of trees with long branches, of doubles: composite rigid bodies with axes in World, O(n depth).
+
+Composite inertias are about the origins of their mobods. Momenta and motion axes are about one point for all that is
+outboard of a base mobod, its origin O: then an entry is one product of six numbers, where `mass_matrix` carries six
+from mobod to mobod. As [Featherstone 2008, section 6.2], in other frames. Where branches are short it is a
+tenth slower, for inertias and axes are to be turned (benchmarks/compare.py, mass matrix of ur10 and chain30).
+"""
+
+from mbt._core.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H
+from mbt._core.model cimport Joint, Model
+from mbt._core.passes.body_poses cimport calc_node_pose_in_rows
+from mbt._core.passes.jacobian cimport turn_to_world
+from mbt._core.records cimport (
+    CompositeInWorld, CompositeRows, Mobod, add_composite, add_to_composite, load_composite, multiply_inertia,
+    rotate_inertia_rows, shift_composite,
+)
+from mbt._core.scalars cimport (
+    PoseRows, load_pose_rows, mirror_lower, project_row, rotation_rows, sincos_of_angles, store_pose_rows,
+)
+from mbt._core.spatial cimport add_cross, cross, position_between4, rotate4, set_zero
+
+
+cdef inline Py_ssize_t stride_of_axes(const Model* model) noexcept nogil:
+    """Columns of H: whole vectors, and room for one behind the last."""
+    return (model.num_velocities + 7)//8*8 + 8
+
+
+cdef inline void calc_mass_matrix_of_chains(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Mobod[double]* mobods,   # (num_mobods,)
+    const double* reflected_inertia,  # (nv,)
+    # In:
+    const double* q,               # (nq,)
+    # Work:
+    double* sin_q,                 # (angle_stride,)
+    double* cos_q,                 # (angle_stride,)
+    double* H,                     # (6, stride)
+    double* X_ON,                  # (num_mobods, 4, 4)
+    CompositeInWorld* work,        # (num_mobods,)
+    double* F,                     # (nv, 6), and two numbers more
+    # Out:
+    double* M,                     # (nv, nv)
+) noexcept nogil:
+    """M[k, l] = F_k' H_l, F_k = M_c H_k, with M_c the composite inertia outboard of k, for l inboard of k."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t stride = stride_of_axes(model)
+    cdef const Joint* joint
+    cdef int i, k
+    sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
+    calc_poses_from_base(model, mobods, q, sin_q, cos_q, X_ON)
+    for i in range(6):
+        set_zero(H + stride*i + nv, stride - nv)
+    for i in range(1, model.num_mobods):
+        set_motion_axes(model, i, mobods, q, X_ON, stride, H)
+        work[i].mass = mobods[i].mass
+        rotate4(X_ON + 16*i, mobods[i].h, work[i].h)
+        rotate_inertia_rows(X_ON + 16*i, mobods[i].inertia, work[i].inertia)
+    calc_momenta(model, X_ON, stride, H, work, F)
+    for i in range(1, model.num_mobods):
+        joint = &model.joints[i]
+        for k in range(joint.v, joint.v + joint.nv):
+            set_row(model, i, k, F + 6*k, stride, H, M)
+            M[nv*k + k] = M[nv*k + k] + reflected_inertia[k]
+    mirror_lower(model.num_velocities, M)
+
+
+cdef inline void calc_poses_from_base(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Mobod[double]* mobods,   # (num_mobods,)
+    # In:
+    const double* q,               # (nq,)
+    const double* sin_q,           # (angle_stride,)
+    const double* cos_q,           # (angle_stride,)
+    # Out:
+    double* X_ON,                  # (num_mobods, 4, 4)
+) noexcept nogil:
+    """Poses of node frames in World, but from the origin of the base mobod: wherever that is."""
+    cdef PoseRows X = PoseRows()
+    cdef int i
+    for i in range(1, model.num_mobods):
+        if 0 < model.joints[i].parent != i - 1:
+            X = load_pose_rows(X_ON + 16*model.joints[i].parent)
+        X = calc_node_pose_in_rows(model, i, mobods, q, sin_q, cos_q, X)
+        if model.joints[i].parent == 0:
+            X = rotation_rows(X)
+        store_pose_rows(X, X_ON + 16*i)
+
+
+cdef inline void set_motion_axes(
+    # Topology:
+    const Model* model,
+    int i,
+    # Parameters:
+    const Mobod[double]* mobods,   # (num_mobods,)
+    # In:
+    const double* q,               # (nq,)
+    const double* X_ON,            # (num_mobods, 4, 4)
+    Py_ssize_t stride,
+    # Out:
+    double* H,                     # (6, stride)  columns of mobod i
+) noexcept nogil:
+    """[w; v] of the body-fixed point at O, per unit of each velocity."""
+    cdef const Joint* joint = &model.joints[i]
+    cdef const double* X = X_ON + 16*i
+    cdef const double* X_OP = X_ON + 16*joint.parent if joint.parent != 0 else <const double*>NULL
+    cdef double p[3]
+    cdef double w[3]
+    cdef double v[3]
+    cdef double H_FM[36]
+    cdef int j, k
+    for j in range(3):
+        p[j] = X[4*j + 3]
+    if joint.kind == REVOLUTE_Z or joint.kind == PRISMATIC_Z:
+        for j in range(3):
+            w[j] = X[4*j + 2]
+        if joint.kind == REVOLUTE_Z:
+            cross(p, w, v)
+        for j in range(3):
+            H[stride*j + joint.v] = w[j] if joint.kind == REVOLUTE_Z else 0.0
+            H[stride*(3 + j) + joint.v] = v[j] if joint.kind == REVOLUTE_Z else w[j]
+    else:
+        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q, H_FM)
+        for k in range(joint.nv):
+            turn_to_world(X_OP, mobods[i].X_PF.R, H_FM + 6*k, w)
+            turn_to_world(X_OP, mobods[i].X_PF.R, H_FM + 6*k + 3, v)
+            add_cross(p, w, v)
+            for j in range(3):
+                H[stride*j + joint.v + k] = w[j]
+                H[stride*(3 + j) + joint.v + k] = v[j]
+
+
+cdef inline void calc_momenta(
+    # Topology:
+    const Model* model,
+    # In:
+    const double* X_ON,            # (num_mobods, 4, 4)
+    Py_ssize_t stride,
+    const double* H,               # (6, stride)
+    # In, destroyed:
+    CompositeInWorld* work,        # (num_mobods,)  the inertia of each mobod
+    # Out:
+    double* F,                     # (nv, 6), and two numbers more
+) noexcept nogil:
+    """Tip to base: a composite is in registers as long as each mobod is the parent of the one before.
+
+    The momenta of a dof are written after those of the next one: four numbers of its torque, then all six.
+    """
+    cdef const Joint* joint
+    cdef CompositeRows x = CompositeRows()
+    cdef double p[3]
+    cdef double w[3]
+    cdef int parent = 0    # of what `x` is outboard of
+    cdef int i, j, k
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        if parent == i:
+            add_composite(&work[i], &x)
+        else:
+            load_composite(&work[i], &x)
+        for k in range(joint.v, joint.v + joint.nv):
+            for j in range(3):
+                w[j] = H[stride*j + k]
+            multiply_inertia(&x, w, F + 6*k)
+            finish_momentum(joint, X_ON + 16*i, x.mass, x.h, w, stride, H + k, F + 6*k)
+        parent = joint.parent
+        if parent != 0:
+            position_between4(X_ON + 16*parent, X_ON + 16*i, p)
+            shift_composite(p, &x)
+            if parent != i - 1:
+                add_to_composite(&x, &work[parent])
+
+
+cdef inline void finish_momentum(
+    # Topology:
+    const Joint* joint,
+    # In:
+    const double* X_ON,            # (4, 4)
+    double mass,
+    const double* h,               # (3,)
+    const double* w,               # (3,)  rotational part of
+    Py_ssize_t stride,
+    const double* H,               # (6, stride)  its first column
+    # Out:
+    double* F,                     # (6,)  [torque; force] about O; the torque begins with I w
+) noexcept nogil:
+    """F = M_c H: [I w + h × v; m v + w × h] about No, with the velocity v of No."""
+    cdef double p[3]
+    cdef double v[3]
+    cdef int j
+    for j in range(3):
+        p[j] = X_ON[4*j + 3]
+    cross(w, h, F + 3)
+    if joint.kind != REVOLUTE_Z:
+        for j in range(3):
+            v[j] = H[stride*(3 + j)]
+        add_cross(w, p, v)
+        add_cross(h, v, F)
+        for j in range(3):
+            F[3 + j] = F[3 + j] + mass*v[j]
+    add_cross(p, F + 3, F)
+
+
+cdef inline void set_row(
+    # Topology:
+    const Model* model,
+    int i,
+    int k,
+    # In:
+    const double* F,               # (6,)
+    Py_ssize_t stride,
+    const double* H,               # (6, stride)
+    # Out:
+    double* M,                     # (nv, nv)  row k, up to the diagonal
+) noexcept nogil:
+    """Row k of the dofs of mobod i: mobods that follow each other have theirs in a row, others are zero."""
+    cdef double* row = M + model.num_velocities*<Py_ssize_t>k
+    cdef int end = k + 1
+    cdef int start
+    while i > 0:
+        i = model.joints[i].run
+        start = model.joints[i].v
+        project_row(F, start, end, stride, H, row)
+        i = model.joints[i].parent
+        end = model.joints[i].v + model.joints[i].nv if i > 0 else 0
+        set_zero(row + end, start - end)
