@@ -65,8 +65,8 @@ class AutoDiffArrays(ScalarArrays):
     array_type = AutoDiffArray
 
     def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
-        """Return an array; plain numbers are constants."""
-        array = _autodiff_of(value, name)
+        """Return an array; plain numbers are constants. It is contiguous, whatever was given."""
+        array = _contiguous(_autodiff_of(value, name))
         if shape is not None and not arrays.has_shape(array.shape, shape):
             raise shape_error(name, shape, array.shape)
         return array
@@ -187,6 +187,13 @@ class AutoDiffArrays(ScalarArrays):
             return wrap(*engine.evaluate(context, quantity, index, x, None))
         value, derivatives = np.ascontiguousarray(x.value), np.ascontiguousarray(x.derivatives)
         return wrap(*engine.evaluate(context, quantity, index, value, derivatives))
+
+
+def _contiguous(array: AutoDiffArray) -> AutoDiffArray:
+    value, derivatives = array.value, array.derivatives
+    if value.flags.c_contiguous and derivatives.flags.c_contiguous:
+        return array
+    return wrap(value.copy(), derivatives.copy())
 
 
 def _autodiff_of(value: Any, name: str, depth: int = 0) -> AutoDiffArray:
