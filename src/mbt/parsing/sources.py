@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,12 +131,16 @@ def _as_path(path: object, name: str) -> Path:
 def _read_file(path: Path) -> Source:
     file = str(path)
     try:
-        if path.is_dir():
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
             raise ParseError("this is a folder: expected a file", file=file)
-        if path.exists() and not path.is_file():
+        if not stat.S_ISREG(status.st_mode):
             raise ParseError("this is not a regular file", file=file)
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        with open(path, "rb") as stream:
+            # Memory is taken for as much as is asked for. Some files are longer than they say.
+            data = stream.read(min(status.st_size, MAX_BYTES) + 1)
+            if len(data) > status.st_size:
+                data += stream.read(MAX_BYTES + 1 - len(data))
     except FileNotFoundError:
         raise ParseError("there is no such file", file=file, hint=_hint_for_missing(path)) from None
     except (OSError, ValueError) as error:
