@@ -46,8 +46,10 @@ DECLARED_ENCODING = re.compile(
 # Those that expat knows; what it makes of the names that Python has for codecs is not to be relied on.
 _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
 
-# Elements whose text matters, by the root of the document; of other documents all text is kept.
+# By the root of the document: elements whose text matters, and elements in which nothing does. Of other
+# documents everything is kept.
 _TEXT_TAGS = {"robot": frozenset(("type",))}
+_OPAQUE_TAGS = {"robot": frozenset(("visual", "collision", "gazebo"))}
 
 
 @dataclass
@@ -79,7 +81,8 @@ class Element:
         self.attributes = attributes
         self.line = line
         self.document = document
-        self.children: list[Element] = []
+        # Most elements have none.
+        self.children: list[Element] | tuple[()] = ()
         self.is_read = False
         self.text_parts: list[str] | None = None
 
@@ -140,7 +143,7 @@ class Element:
     def dismiss(self) -> None:
         """Count this element and all inside as read: it was accounted for as a whole."""
         self.is_read = True
-        self.children = []
+        self.children = ()
         self.attributes = {"name": self.attributes["name"]} if "name" in self.attributes else {}
 
     def unread(self) -> Iterator[tuple[str, Element]]:
@@ -235,41 +238,71 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     """Parse in one pass. The handlers are closures: no method is looked up for each of the elements."""
     parser = expat.ParserCreate(encoding)
     top = Element("", {}, 0, document)
-    siblings = top.children
-    # The lists of children of the elements that are open, from the root inwards.
-    outer: list[list[Element]] = []
+    # The elements that are open, from the root inwards, behind one that holds the root.
+    path = [top]
     count = 0
-    # Most character data are blanks between elements: where the text of a few elements matters, expat gives
-    # that alone.
-    text_tags: frozenset[str] | None = None
+    # How many elements are open inside one that is opaque, itself included.
+    depth_inside = 0
+    text_tags: frozenset[str] = frozenset()
+    opaque_tags: frozenset[str] = frozenset()
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal siblings, count, text_tags
-        element = Element(tag, attributes, parser.CurrentLineNumber, document)
-        siblings.append(element)
-        outer.append(siblings)
-        siblings = element.children
-        count += 1
-        if len(outer) > MAX_NESTING:
-            raise element.error(f"elements are nested deeper than {MAX_NESTING} levels")
-        if count > MAX_ELEMENTS:
-            raise element.error(f"more than {MAX_ELEMENTS} elements")
-        if count == 1:
-            text_tags = _TEXT_TAGS.get(tag)
-            if text_tags is None:
-                parser.CharacterDataHandler = add_text
-        elif text_tags is not None and tag in text_tags:
+    def start_root(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal text_tags, opaque_tags
+        parser.StartElementHandler = start
+        start(tag, attributes)
+        opaque_tags = _OPAQUE_TAGS.get(tag, opaque_tags)
+        # Most character data are blanks between elements: where the text of a few elements matters, expat
+        # gives that alone.
+        if tag in _TEXT_TAGS:
+            text_tags = _TEXT_TAGS[tag]
+        else:
             parser.CharacterDataHandler = add_text
 
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count, depth_inside
+        element = Element(tag, attributes, parser.CurrentLineNumber, document)
+        siblings = path[-1].children
+        if siblings:
+            siblings.append(element)
+        else:
+            path[-1].children = [element]
+        count += 1
+        if count > MAX_ELEMENTS or len(path) > MAX_NESTING:
+            raise out_of_bounds(element)
+        path.append(element)
+        if tag in text_tags:
+            parser.CharacterDataHandler = add_text
+        elif tag in opaque_tags:
+            parser.StartElementHandler, parser.EndElementHandler = start_inside, end_inside
+            depth_inside = 1
+
     def end(tag: str) -> None:
-        nonlocal siblings
-        siblings = outer.pop()
-        if text_tags is not None and tag in text_tags:
+        path.pop()
+        if tag in text_tags:
             parser.CharacterDataHandler = None
+
+    def start_inside(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count, depth_inside
+        count += 1
+        if count > MAX_ELEMENTS or len(path) - 1 + depth_inside > MAX_NESTING:
+            raise out_of_bounds(Element(tag, attributes, parser.CurrentLineNumber, document))
+        depth_inside += 1
+
+    def end_inside(tag: str) -> None:
+        nonlocal depth_inside
+        depth_inside -= 1
+        if depth_inside == 0:
+            parser.StartElementHandler, parser.EndElementHandler = start, end
+            path.pop()
+
+    def out_of_bounds(element: Element) -> ParseError:
+        if count > MAX_ELEMENTS:
+            return element.error(f"more than {MAX_ELEMENTS} elements")
+        return element.error(f"elements are nested deeper than {MAX_NESTING} levels")
 
     def add_text(data: str) -> None:
         if not data.isspace():
-            element = outer[-1][-1]
+            element = path[-1]
             if element.text_parts is None:
                 element.text_parts = []
             element.text_parts.append(data)
@@ -283,11 +316,14 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
         )
 
     parser.buffer_text = True
-    parser.StartElementHandler = start
+    parser.StartElementHandler = start_root
     parser.EndElementHandler = end
     parser.StartDoctypeDeclHandler = refuse_document_type
     parser.Parse(data, True)
-    return top.children[0]
+    # A parser and its handlers hold each other: without them the elements go when the last of them is let go.
+    parser.StartElementHandler = parser.EndElementHandler = parser.StartDoctypeDeclHandler = None
+    parser.CharacterDataHandler = None
+    return next(iter(top.children))
 
 
 def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
