@@ -1,5 +1,7 @@
 """XML within bounds: what is well-formed, what is refused, and which line is blamed."""
 
+import gc
+
 import pytest
 
 from mbt.errors import ParseError
@@ -89,6 +91,42 @@ def test_size_and_number_of_elements_are_bounded(monkeypatch):
         parse_xml(b"<a>" + b"<b/>" * 5 + b"</a>", "f.xml")
     with pytest.raises(ParseError, match="101 bytes are more"):
         parse_xml(b"<a>" + b" " * 94 + b"</a>", "f.xml")
+
+
+def test_nothing_is_kept_inside_opaque_elements():
+    visual = b"<visual><geometry><link/><type>text</type></geometry></visual>"
+    root = parse_xml(b"<robot><link>" + visual + b"<mass/></link><t><type>a</type></t></robot>", "f.xml")
+    link, transmission = root.children
+    assert [(child.tag, list(child.children)) for child in link.children] == [("visual", []), ("mass", [])]
+    assert transmission.children[0].text == "a"
+    # Of another document everything is.
+    assert len(parse_xml(visual, "f.xml").children[0].children) == 2
+
+
+def test_bounds_hold_inside_opaque_elements(monkeypatch):
+    def nested(depth):
+        return b"<robot><visual>\n" + b"<a>" * depth + b"</a>" * depth + b"</visual><b/></robot>"
+
+    assert len(parse_xml(nested(xml_tree.MAX_NESTING - 2), "f.xml").children) == 2
+    with pytest.raises(ParseError, match="<a>: elements are nested deeper than 64") as caught:
+        parse_xml(nested(xml_tree.MAX_NESTING - 1), "f.xml")
+    assert caught.value.line == 2
+    monkeypatch.setattr(xml_tree, "MAX_ELEMENTS", 5)
+    parse_xml(nested(2), "f.xml")
+    for depth in (3, 4):
+        with pytest.raises(ParseError, match="more than 5 elements"):
+            parse_xml(nested(depth), "f.xml")
+
+
+def test_elements_go_with_the_root():
+    gc.disable()
+    try:
+        gc.collect()
+        for _ in range(10):
+            parse_xml(b"<robot>" + b"<link><inertial/></link>" * 500 + b"</robot>", "f.xml")
+        assert gc.collect() < 1000
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1"])

@@ -320,10 +320,10 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     parser.EndElementHandler = end
     parser.StartDoctypeDeclHandler = refuse_document_type
     parser.Parse(data, True)
-    # A parser and its handlers hold each other: without them the elements go when the last of them is let go.
-    parser.StartElementHandler = parser.EndElementHandler = parser.StartDoctypeDeclHandler = None
-    parser.CharacterDataHandler = None
-    return next(iter(top.children))
+    root = next(iter(top.children))
+    # The parser and its handlers hold each other and `top`, until garbage is collected: not the document too.
+    top.children = ()
+    return root
 
 
 def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
