@@ -137,7 +137,8 @@ def as_finite_array(value: object, name: str, shape: Shape | None = None) -> Flo
     if not _are_finite(array):
         got = _describe_values(array, ~np.isfinite(array))
         raise ArgumentValueError(f"{name}: expected finite numbers, got {got}")
-    return array.copy()
+    # What was made of a list is held by nobody yet.
+    return array if type(value) is list else array.copy()
 
 
 def _are_finite(array: FloatArray) -> bool:
@@ -309,6 +310,8 @@ def _as_real_array(value: object, name: str) -> FloatArray:
         array = value
         if array.flags.c_contiguous and array.flags.aligned:
             return array
+    elif type(value) is list and set(map(type, value)) == {float}:
+        return np.array(value)
     if isinstance(value, np.ma.MaskedArray):
         raise ArgumentTypeError(
             f"{name}: expected real numbers, got a masked array, whose mask would be lost"
@@ -486,6 +489,6 @@ def as_positive(value: object, name: str) -> float:
 def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
     """Convert as `as_finite_array` does, and refuse negative numbers."""
     array = as_finite_array(value, name, shape)
-    if array.size and array.min() < 0.0:
+    if any(x < 0.0 for x in array.ravel().tolist()):
         raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array, array < 0.0)}")
     return array

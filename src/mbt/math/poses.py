@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, shape_error
+from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError
 from mbt.math.arrays import FloatArray, as_finite_array, as_float
 from mbt.math.foreign import numbers_for
 
@@ -96,8 +96,7 @@ def make_pose(
         raise ArgumentTypeError(
             f"make_pose: expected at most one of rpy, quaternion and R, got {' and '.join(given)}"
         )
-    as_matrix = getattr(R, "as_matrix", None)
-    R = as_matrix() if callable(as_matrix) else R
+    R = _as_matrix(R)
     numbers = numbers_for((p, 1), (rpy, 1), (quaternion, 1), (R, 2))
     if numbers is not None:
         return numbers.make_pose(p, rpy, quaternion, R)  # type: ignore[no-any-return]
@@ -131,21 +130,32 @@ def as_pose(value: object, name: str) -> FloatArray:
     ArgumentValueError
         When the matrix is no pose.
     """
-    as_matrix = getattr(value, "as_matrix", None)
-    X = as_finite_array(as_matrix() if callable(as_matrix) else value, name, (4, 4))
-    x, y, z, one = bottom_row = X[3].tolist()
+    X = as_finite_array(_as_matrix(value), name, (4, 4))
+    (a, b, c, _), (d, e, f, _), (g, h, i, _), bottom_row = X.tolist()
+    x, y, z, one = bottom_row
     if max(abs(x), abs(y), abs(z), abs(one - 1.0)) > _BOTTOM_ROW_TOLERANCE:
         raise ArgumentValueError(f"{name}: expected a pose with bottom row [0, 0, 0, 1], got {bottom_row}")
-    _check_rotation(X[:3, :3], f"{name}: expected a pose whose rotation matrix is orthonormal")
+    fault = _criticize_rotation(a, b, c, d, e, f, g, h, i)
+    if fault is not None:
+        raise ArgumentValueError(f"{name}: expected a pose whose rotation matrix is orthonormal{fault}")
     return X
 
 
 def as_rotation(value: object, name: str) -> FloatArray:
     """Return a copy of a rotation matrix, after a check that it is one: orthonormal within 1e-6."""
-    as_matrix = getattr(value, "as_matrix", None)
-    R = as_finite_array(as_matrix() if callable(as_matrix) else value, name, (3, 3))
-    _check_rotation(R, f"{name}: expected an orthonormal rotation matrix")
+    R = as_finite_array(_as_matrix(value), name, (3, 3))
+    fault = _criticize_rotation(*R.ravel().tolist())
+    if fault is not None:
+        raise ArgumentValueError(f"{name}: expected an orthonormal rotation matrix{fault}")
     return R
+
+
+def _as_matrix(value: object) -> object:
+    """Return the matrix of an object that has one, as rotations of SciPy do, and anything else as it is."""
+    if type(value) is np.ndarray:
+        return value
+    as_matrix = getattr(value, "as_matrix", None)
+    return as_matrix() if callable(as_matrix) else value
 
 
 def inverse_pose(X_AB: object) -> FloatArray:
@@ -327,11 +337,10 @@ def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
     return [tuple(int(k) for k in i) for i in np.argwhere(~is_good)]
 
 
-def _check_rotation(R: FloatArray, expectation: str) -> None:
-    """Check a rotation: in floats, which are quicker than arrays of this size."""
-    if R.shape != (3, 3):
-        raise shape_error("R", (3, 3), R.shape)
-    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+def _criticize_rotation(
+    a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float
+) -> str | None:
+    """Return what is wrong with a rotation, by its rows; in floats, which are quicker than such an array."""
     # R R^T - 1, symmetric; NaN, of an overflow, is the largest of all.
     errors = (
         abs(a * a + b * b + c * c - 1.0),
@@ -344,8 +353,7 @@ def _check_rotation(R: FloatArray, expectation: str) -> None:
     error = math.nan if any(map(math.isnan, errors)) else max(errors)
     determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
     if not error <= _ORTHONORMALITY_TOLERANCE:
-        raise ArgumentValueError(f"{expectation}, got one with |R R^T - 1| up to {error:.3g}")
+        return f", got one with |R R^T - 1| up to {error:.3g}"
     if determinant < 0.0:
-        raise ArgumentValueError(
-            f"{expectation} and right-handed, got a reflection (determinant {determinant:.3g})"
-        )
+        return f" and right-handed, got a reflection (determinant {determinant:.3g})"
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -96,9 +97,11 @@ class SpatialInertia(SpatialInertiaShapes):
     ) -> SpatialInertia:
         """Return unchecked mass properties; rotational inertia by its components xx yy zz xy xz yz."""
         com = np.array(p_PScm_E)
+        com.flags.writeable = False
         if mass == 0.0:
             return cls._of_parts(0.0, com, UnitInertia.point_mass(com), np.array(I_SP_E))
-        return cls._of_parts(mass, com, UnitInertia(*(component / mass for component in I_SP_E)), _NONE)
+        G_SP_E = UnitInertia._of_components(np.array([component / mass for component in I_SP_E]))
+        return cls._of_parts(mass, com, G_SP_E, _NONE)
 
     @classmethod
     def make_from_central_inertia(
@@ -245,11 +248,12 @@ class SpatialInertia(SpatialInertiaShapes):
     def _criticize_massless_inertia(self) -> str | None:
         if not self._massless_inertia.any():
             return None
-        J = matrix_of_components(self._massless_inertia)
-        if not np.isfinite(J).all():
-            return f"rotational inertia: expected finite numbers, got {J.tolist()}"
-        moments: list[float] = np.linalg.eigvalsh(J).tolist()
-        if moments[0] >= -16 * np.finfo(float).eps * max(1.0, abs(moments[-1])):
+        J = self._massless_inertia.tolist()
+        if not all(map(math.isfinite, J)):
+            matrix = matrix_of_components(self._massless_inertia)
+            return f"rotational inertia: expected finite numbers, got {matrix.tolist()}"
+        moments = _principal_moments(J)
+        if moments[0] >= -16 * sys.float_info.epsilon * max(1.0, abs(moments[-1])):
             return None
         shown = ", ".join(f"{moment:.9g}" for moment in moments)
         return (
@@ -260,21 +264,20 @@ class SpatialInertia(SpatialInertiaShapes):
     def _criticize_mass(self) -> str | None:
         if not (math.isfinite(self._mass) and self._mass >= 0.0):
             return f"mass: expected a finite number >= 0 kg, got {self._mass}"
-        if not np.isfinite(self._com).all():
-            return (
-                f"centre of mass: expected finite numbers, got {self._com.tolist()} (mass = {self._mass} kg)"
-            )
-        if not np.isfinite(self._unit_inertia.components).all():
+        com, G_SP = self._com.tolist(), self._unit_inertia.components.tolist()
+        if not all(map(math.isfinite, com)):
+            return f"centre of mass: expected finite numbers, got {com} (mass = {self._mass} kg)"
+        if not all(map(math.isfinite, G_SP)):
             return f"unit inertia: expected finite numbers, got {self._unit_inertia.as_matrix().tolist()}"
-        with np.errstate(over="ignore", invalid="ignore"):
-            I_SP = self._mass * self._unit_inertia.as_matrix()
-            I_SScm = I_SP - self._mass * matrix_of_particle(self._com)
-        if not (np.isfinite(I_SP).all() and np.isfinite(I_SScm).all()):
-            return f"rotational inertia: overflows float64 (mass {self._mass} kg, com {self._com.tolist()} m)"
-        moments: list[float] = np.linalg.eigvalsh(I_SScm).tolist()
+        x, y, z = com
+        G_particle = y * y + z * z, x * x + z * z, x * x + y * y, -(x * y), -(x * z), -(y * z)
+        I_SP = [self._mass * g for g in G_SP]
+        I_SScm = [moment - self._mass * g for moment, g in zip(I_SP, G_particle, strict=True)]
+        if not all(map(math.isfinite, (*I_SP, *I_SScm))):
+            return f"rotational inertia: overflows float64 (mass {self._mass} kg, com {com} m)"
         # Rounding of the shift from P to the mass centre is relative to the moments about P.
-        slack = 16 * np.finfo(float).eps * max(1.0, 0.5 * float(np.trace(I_SP)))
-        return _criticize_moments(self._mass, self._com, moments, slack)
+        slack = 16 * sys.float_info.epsilon * max(1.0, 0.5 * sum(I_SP[:3]))
+        return _criticize_moments(self._mass, self._com, _principal_moments(I_SScm), slack)
 
     def __add__(self, other: SpatialInertia) -> SpatialInertia:
         """Return the mass properties of both bodies together, about the same P, expressed in the same E."""
@@ -352,6 +355,14 @@ def _checked_mass(mass: object) -> float:
     if not (math.isfinite(m) and m >= 0.0):
         raise InvalidInertiaError(f"mass: expected a finite number >= 0 kg, got {m}")
     return m
+
+
+def _principal_moments(I_SP_E: Sequence[float]) -> list[float]:
+    """Return the principal moments of xx yy zz xy xz yz, the smallest first."""
+    if not any(I_SP_E[3:]):
+        return sorted(I_SP_E[:3])
+    moments: list[float] = np.linalg.eigvalsh(matrix_of_components(np.array(I_SP_E))).tolist()
+    return moments
 
 
 def _criticize_moments(mass: float, com: FloatArray, moments: list[float], slack: float) -> str | None:

@@ -45,9 +45,18 @@ class UnitInertia:
         Iyz: object = 0.0,
     ) -> None:
         named = zip(("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz), strict=True)
-        components = np.array([as_float(value, name) for name, value in named])
+        self._set(np.array([as_float(value, name) for name, value in named]))
+
+    def _set(self, components: FloatArray) -> None:
         components.flags.writeable = False
         object.__setattr__(self, "_components", components)
+
+    @classmethod
+    def _of_components(cls, components: FloatArray) -> UnitInertia:
+        """Return a unit inertia of xx yy zz xy xz yz, unchecked. The array, shape (6,), becomes its own."""
+        inertia = cls.__new__(cls)
+        inertia._set(components)
+        return inertia
 
     @classmethod
     def from_matrix(cls, G_SP_E: object, name: str = "G_SP_E") -> UnitInertia:
