@@ -165,7 +165,8 @@ def quote(value: object, limit: int = 60) -> str:
     "'elbow'"
     """
     try:
-        return shorten(repr(value), limit)
+        text = repr(value)
+        return text if len(text) <= limit else shorten(text, limit)
     except Exception:
         # Of someone else's class; or an integer with more digits than Python prints.
         return f"<{type(value).__name__}>"

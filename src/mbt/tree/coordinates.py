@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mbt.errors import NotFinalizedError
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context, numbers_of, replace_slice
-from mbt.tree.element import MultibodyElement, call_constructor
+from mbt.tree.element import MultibodyElement, check_arguments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -223,6 +223,10 @@ def _naming_class(constructor: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(constructor)
     def construct(self: CoordinateOwner, *args: Any, **kwargs: Any) -> None:
-        call_constructor(type(self).__name__, constructor.__get__(self), args, kwargs)
+        try:
+            constructor(self, *args, **kwargs)
+        except TypeError:
+            check_arguments(type(self).__name__, constructor.__get__(self), args, kwargs)
+            raise
 
     return construct

@@ -37,11 +37,14 @@ __all__ = [
     "as_model_instance",
     "as_name",
     "call_constructor",
+    "check_arguments",
     "check_constructed",
     "check_element",
 ]
 
 ResultT = TypeVar("ResultT")
+
+_MAX_MODEL_INSTANCES = 2**31
 
 
 class MultibodyElement:
@@ -71,12 +74,15 @@ class MultibodyElement:
     _tree: MultibodyTree | None = None
 
     def __init__(self, name: str | None, model_instance: int | None) -> None:
-        self._name = name if name is None else as_name(name, f"{type(self).__name__}: name")
-        self._model_instance = (
-            default_model_instance()
-            if model_instance is None
-            else as_model_instance(model_instance, f"{type(self).__name__}: model_instance")
-        )
+        # What is as usual is not worth a message: that takes longer than all else. So it is in what follows.
+        if name is not None and not (type(name) is str and name):
+            name = as_name(name, f"{type(self).__name__}: name")
+        if model_instance is None:
+            model_instance = default_model_instance()
+        elif not (type(model_instance) is int and 0 <= model_instance < _MAX_MODEL_INSTANCES):
+            model_instance = as_model_instance(model_instance, f"{type(self).__name__}: model_instance")
+        self._name = name
+        self._model_instance = ModelInstanceIndex(model_instance)
         self._tree = None
         self._index = -1
         self._is_ephemeral = False
@@ -394,7 +400,8 @@ def as_name(value: object, argument: str) -> str:
 
 def as_model_instance(value: object, argument: str, count: int | None = None) -> ModelInstanceIndex:
     """Return the index of a model instance; of any tree, unless their `count` is given."""
-    return ModelInstanceIndex(as_index(value, argument, 2**31 if count is None else count, "model instance"))
+    count = _MAX_MODEL_INSTANCES if count is None else count
+    return ModelInstanceIndex(as_index(value, argument, count, "model instance"))
 
 
 def call_constructor(
@@ -420,16 +427,23 @@ def call_constructor(
     try:
         return constructor(*args, **kwargs)
     except TypeError:
-        import inspect  # Here, because most programs never need it.
-
-        signature = inspect.signature(constructor)
-        try:
-            signature.bind(*args, **kwargs)
-        except TypeError as error:
-            accepted = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-            form = inspect.Signature(accepted)
-            raise ArgumentTypeError(f"{class_name}: expected {class_name}{form}, but {error}") from None
+        check_arguments(class_name, constructor, args, kwargs)
         raise
+
+
+def check_arguments(
+    class_name: str, constructor: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Check that arguments are those that a constructor takes; see `call_constructor`."""
+    import inspect  # Here, because most programs never need it.
+
+    signature = inspect.signature(constructor)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        accepted = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        form = inspect.Signature(accepted)
+        raise ArgumentTypeError(f"{class_name}: expected {class_name}{form}, but {error}") from None
 
 
 def check_constructed(element: MultibodyElement, argument: str = "") -> None:
@@ -440,7 +454,8 @@ def check_constructed(element: MultibodyElement, argument: str = "") -> None:
     ArgumentTypeError
         When it has not.
     """
-    if "_tree" not in vars(element):
+    # It is in no class. Not of `vars`: the dictionary of attributes is made when somebody looks at it.
+    if not hasattr(element, "_is_ephemeral"):
         where = f"{argument}: " if argument else ""
         raise ArgumentTypeError(f"{where}{type(element).__name__}.__init__ must call super().__init__()")
 

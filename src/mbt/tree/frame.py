@@ -320,6 +320,13 @@ class Frame(FrameAcceleration):
         """Write other defaults; calls `do_set_default_frame_parameters`."""
         self.do_set_default_frame_parameters(parameters)
 
+    @classmethod
+    def _declares(cls, hook: str) -> bool:
+        if hook == "declare_parameters" and cls.do_declare_parameters is Frame.do_declare_parameters:
+            # That one does nothing but ask for the parameters of a frame.
+            return cls.do_declare_frame_parameters is not Frame.do_declare_frame_parameters
+        return super()._declares(hook)
+
     def do_declare_frame_parameters(self) -> None:
         """Declare parameters with `declare_numeric_parameter`. Nothing by default."""
 

@@ -44,20 +44,24 @@ def call_hook(element: MultibodyElement, method: str, *args: Any) -> Any:
     Exception
         Whatever the method raises, with a note of the element and the method.
     """
-    where = f"{element._label}: {type(element).__name__}.{method}"
     if _calls.depth >= _MAX_DEPTH:
         raise ArgumentValueError(
-            f"{where} asks for what its own result is part of: accelerations and the forces of all elements "
-            "include those of this element. Compute with context.q, context.v, pc and vc."
+            f"{_describe(element, method)} asks for what its own result is part of: accelerations and the "
+            "forces of all elements include those of this element. Compute with context.q, context.v, pc and "
+            "vc."
         )
     _calls.depth += 1
     try:
         return getattr(element, method)(*args)
     except Exception as error:
-        add_note(error, f"in {where}()")
+        add_note(error, f"in {_describe(element, method)}()")
         raise
     finally:
         _calls.depth -= 1
+
+
+def _describe(element: MultibodyElement, method: str) -> str:
+    return f"{element._label}: {type(element).__name__}.{method}"
 
 
 def overrides(element: MultibodyElement, base: type[MultibodyElement], method: str) -> bool:

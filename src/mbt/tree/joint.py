@@ -71,8 +71,9 @@ class Joint(JointLimits):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: no mobilizer models this type: use one of the joints that mbt has"
             )
-        check_element(frame_on_parent, Frame, f"joint {quote(name)}: frame_on_parent")
-        check_element(frame_on_child, Frame, f"joint {quote(name)}: frame_on_child")
+        what = f"joint {quote(name)}"
+        check_element(frame_on_parent, Frame, f"{what}: frame_on_parent")
+        check_element(frame_on_child, Frame, f"{what}: frame_on_child")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), frame_on_child.model_instance)
         if frame_on_parent.body is frame_on_child.body:
             first, second = frame_on_parent._label, frame_on_child._label

@@ -117,7 +117,7 @@ class ElementRegistry:
         self._check_is_new(joint)
         for frame in (joint.frame_on_parent, joint.frame_on_child):
             if frame not in new_frames:
-                self.check_is_owned(frame, joint._label)
+                self.check_is_owned(frame, joint)
         self._checked_name(joint, self.joints)
         for frame in new_frames:
             self._check_frame(frame)
@@ -142,7 +142,7 @@ class ElementRegistry:
     def add_joint_actuator(self, actuator: JointActuator) -> None:
         """Add a joint actuator."""
         self._check_is_new(actuator)
-        self.check_is_owned(actuator.joint, actuator._label)
+        self.check_is_owned(actuator.joint, actuator)
         self._checked_name(actuator, self.actuators)
         self._own(actuator, self.actuators)
 
@@ -174,28 +174,31 @@ class ElementRegistry:
         for needed, name in needs:
             self.check_is_owned(needed, f"{type(element).__name__}: {name}")
 
-    def check_is_owned(self, element: MultibodyElement, needed_by: str) -> None:
-        """Check that an element belongs to this tree.
+    def check_is_owned(self, element: MultibodyElement, needed_by: str | MultibodyElement) -> None:
+        """Check that an element belongs to this tree; `needed_by` is who asks, or what messages call it.
 
         Raises
         ------
         ForeignElementError
             When it belongs to another tree, or to none.
         """
-        if not element.has_parent_tree:
+        if element._tree is self._tree:
+            return
+        if isinstance(needed_by, MultibodyElement):
+            needed_by = needed_by._label
+        if element._tree is None:
             raise ForeignElementError(
                 f"{needed_by}: {element._label} belongs to no tree yet: add it first, with "
                 f"tree.{element._adder}()."
             )
-        if element.parent_tree is not self._tree:
-            raise ForeignElementError(
-                f"{needed_by}: {element._label} belongs to another tree. Only elements of this tree will do"
-                f"{self._describe_namesake(element)}."
-            )
+        raise ForeignElementError(
+            f"{needed_by}: {element._label} belongs to another tree. Only elements of this tree will do"
+            f"{self._describe_namesake(element)}."
+        )
 
     def _check_is_new(self, element: MultibodyElement) -> None:
-        if element.has_parent_tree:
-            if element.parent_tree is self._tree:
+        if element._tree is not None:
+            if element._tree is self._tree:
                 owner = "this tree already. Add each element once"
             else:
                 owner = "another tree for good. Construct a new one for this tree"
@@ -244,7 +247,7 @@ class ElementRegistry:
                     f"add_frame: {type(frame).__name__} has a method {own[0]}(), which is never called: a "
                     "FixedOffsetFrame has the pose it is given. Derive it from mbt.Frame."
                 )
-            self.check_is_owned(frame.parent_frame, frame._label)
+            self.check_is_owned(frame.parent_frame, frame)
         elif isinstance(frame, BodyFrame):
             raise ArgumentTypeError(f"add_frame: {frame._label} comes with its body: expected another frame")
         elif not frame._is_user_defined:
@@ -252,7 +255,7 @@ class ElementRegistry:
                 f"add_frame: expected a FixedOffsetFrame, or a subclass of Frame with a method "
                 f"do_calc_pose_in_body_frame(self, parameters), got {frame!r}"
             )
-        self.check_is_owned(frame.body, frame._label)
+        self.check_is_owned(frame.body, frame)
         if frame._is_user_defined:
             self.check_needs(frame, elements_among(frame))
 
@@ -266,9 +269,9 @@ class ElementRegistry:
 
         A clash names the element, and the one it is `needed_by`.
         """
-        instance = as_model_instance(
-            element.model_instance, f"{element._label}: model_instance", len(self.model_instances)
-        )
+        instance, count = element.model_instance, len(self.model_instances)
+        if instance >= count:
+            as_model_instance(instance, f"{element._label}: model_instance", count)
         if element._name is None:
             name = element._generated_name(len(collections[0]))
             while any(collection.has(name, instance) for collection in collections):
