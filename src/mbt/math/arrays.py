@@ -42,6 +42,7 @@ __all__ = [
     "as_index",
     "as_nonnegative",
     "as_nonnegative_array",
+    "as_own_array",
     "as_positive",
     "check_apart",
     "check_leading_axes",
@@ -133,11 +134,17 @@ def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
 
 def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
     """Convert as `as_float_array` does, refuse NaN and infinity, and return a copy that nobody else holds."""
-    array = as_float_array(value, name, shape)
+    array = as_own_array(value, name, shape)
     if not _are_finite(array):
         got = _describe_values(array, ~np.isfinite(array))
         raise ArgumentValueError(f"{name}: expected finite numbers, got {got}")
-    # What was made of a list is held by nobody yet.
+    return array
+
+
+def as_own_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
+    """Convert as `as_float_array` does, and return a copy that nobody else holds."""
+    array = as_float_array(value, name, shape)
+    # One that was made of a list is new.
     return array if type(value) is list else array.copy()
 
 

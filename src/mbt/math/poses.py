@@ -301,13 +301,11 @@ def skew(p: object) -> FloatArray:
 
 def as_unit_vector(value: object, name: str, tol: float = 1e-6) -> FloatArray:
     """Return a vector of unit length within `tol`, renormalised."""
-    vector = as_finite_array(value, name, (3,))
-    length = math.hypot(*vector.tolist())
+    x, y, z = vector = as_finite_array(value, name, (3,)).tolist()
+    length = math.hypot(x, y, z)
     if not abs(length - 1.0) <= tol:
-        raise ArgumentValueError(
-            f"{name}: expected a unit vector, got {vector.tolist()} of length {length:.9g}"
-        )
-    return vector / length
+        raise ArgumentValueError(f"{name}: expected a unit vector, got {vector} of length {length:.9g}")
+    return np.array([x / length, y / length, z / length])
 
 
 def normalize_axis(value: object, name: str) -> FloatArray:
@@ -318,8 +316,9 @@ def normalize_axis(value: object, name: str) -> FloatArray:
     if scale == 0.0:
         raise ArgumentValueError(f"{name}: expected a nonzero vector, got {vector.tolist()}")
     # Scaled first: of the smallest and the largest floats the length over- or underflows.
-    vector /= scale
-    return vector / math.hypot(x / scale, y / scale, z / scale)
+    x, y, z = x / scale, y / scale, z / scale
+    length = math.hypot(x, y, z)
+    return np.array([x / length, y / length, z / length])
 
 
 def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:

@@ -13,7 +13,12 @@ from mbt.math.arrays import FloatArray, as_bool
 from mbt.math.inertia_arguments import as_float, as_float_array
 from mbt.math.poses import as_rotation, skew
 from mbt.math.spatial_inertia_shapes import SpatialInertiaShapes
-from mbt.math.unit_inertia import UnitInertia, matrix_of_components, matrix_of_particle
+from mbt.math.unit_inertia import (
+    UnitInertia,
+    components_of_particle,
+    matrix_of_components,
+    matrix_of_particle,
+)
 
 __all__ = ["SpatialInertia"]
 
@@ -155,7 +160,7 @@ class SpatialInertia(SpatialInertiaShapes):
     @classmethod
     def zero(cls) -> SpatialInertia:
         """Mass properties of a massless body."""
-        return cls(0.0, np.zeros(3), UnitInertia.zero())
+        return cls._of_parts(0.0, np.zeros(3), UnitInertia.zero(), _NONE)
 
     @property
     def mass(self) -> float:
@@ -246,7 +251,7 @@ class SpatialInertia(SpatialInertiaShapes):
             raise InvalidInertiaError(reason)
 
     def _criticize_massless_inertia(self) -> str | None:
-        if not self._massless_inertia.any():
+        if self._massless_inertia is _NONE or not self._massless_inertia.any():
             return None
         J = self._massless_inertia.tolist()
         if not all(map(math.isfinite, J)):
@@ -269,10 +274,8 @@ class SpatialInertia(SpatialInertiaShapes):
             return f"centre of mass: expected finite numbers, got {com} (mass = {self._mass} kg)"
         if not all(map(math.isfinite, G_SP)):
             return f"unit inertia: expected finite numbers, got {self._unit_inertia.as_matrix().tolist()}"
-        x, y, z = com
-        G_particle = y * y + z * z, x * x + z * z, x * x + y * y, -(x * y), -(x * z), -(y * z)
         I_SP = [self._mass * g for g in G_SP]
-        I_SScm = [moment - self._mass * g for moment, g in zip(I_SP, G_particle, strict=True)]
+        I_SScm = [m - self._mass * g for m, g in zip(I_SP, components_of_particle(*com), strict=True)]
         if not all(map(math.isfinite, (*I_SP, *I_SScm))):
             return f"rotational inertia: overflows float64 (mass {self._mass} kg, com {com} m)"
         # Rounding of the shift from P to the mass centre is relative to the moments about P.

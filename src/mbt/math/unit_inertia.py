@@ -11,7 +11,7 @@ from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.math.inertia_arguments import as_float, as_float_array
 from mbt.math.poses import as_rotation, as_unit_vector
 
-__all__ = ["UnitInertia", "matrix_of_components", "matrix_of_particle"]
+__all__ = ["UnitInertia", "components_of_particle", "matrix_of_components", "matrix_of_particle"]
 
 
 class UnitInertia:
@@ -79,7 +79,7 @@ class UnitInertia:
     def point_mass(cls, p_PQ: object) -> UnitInertia:
         """Return the unit inertia about P of a particle at Q."""
         p = as_finite_array(p_PQ, "p_PQ", (3,))
-        return cls.from_matrix(matrix_of_particle(p))
+        return cls._of_components(np.array(components_of_particle(*p.tolist())))
 
     @classmethod
     def solid_box(cls, lx: object, ly: object, lz: object) -> UnitInertia:
@@ -210,14 +210,13 @@ def matrix_of_components(components: FloatArray) -> FloatArray:
 
 def matrix_of_particle(p: FloatArray) -> FloatArray:
     """Return the unit inertia matrix of a particle at p: |p|^2 1 - p p^T."""
-    x, y, z = p.tolist()
-    return np.array(
-        [
-            [y * y + z * z, -(x * y), -(x * z)],
-            [-(x * y), x * x + z * z, -(y * z)],
-            [-(x * z), -(y * z), x * x + y * y],
-        ]
-    )
+    xx, yy, zz, xy, xz, yz = components_of_particle(*p.tolist())
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def components_of_particle(x: float, y: float, z: float) -> tuple[float, float, float, float, float, float]:
+    """Return xx, yy, zz, xy, xz, yz of `matrix_of_particle`."""
+    return y * y + z * z, x * x + z * z, x * x + y * y, -(x * y), -(x * z), -(y * z)
 
 
 def _length(value: object, name: str) -> float:

@@ -20,7 +20,6 @@ from mbt.parsing.description import (
     NO_LIMITS,
     WORLD,
     JointDescription,
-    JointLimits,
     ModelDescription,
 )
 from mbt.tree.actuator import JointActuator
@@ -243,27 +242,25 @@ class _Elements:
             return BallRpyJoint(*ends, damping)
         if joint.kind == "universal":
             return UniversalJoint(*ends, damping)
-        return _set_limits(_make_one_dof_joint(ends, joint, damping), joint.limits)
+        return _make_one_dof_joint(ends, joint, damping)
 
 
 def _make_one_dof_joint(ends: tuple[str, Frame, Frame], joint: JointDescription, damping: float) -> Joint:
+    limits, effort = joint.limits, joint.limits.effort
+    made: Joint
     if joint.path is not None:
-        return CurvilinearJoint(*ends, joint.path, damping)
-    if joint.kind == "screw":
-        return ScrewJoint(*ends, joint.axis, joint.screw_pitch, damping)
-    kind = RevoluteJoint if joint.kind == "revolute" else PrismaticJoint
-    return kind(*ends, joint.axis, damping=damping)
-
-
-def _set_limits(joint: Joint, limits: JointLimits) -> Joint:
+        made = CurvilinearJoint(*ends, joint.path, damping, effort_limit=effort)
+    elif joint.kind == "screw":
+        made = ScrewJoint(*ends, joint.axis, joint.screw_pitch, damping, effort_limit=effort)
+    else:
+        kind = RevoluteJoint if joint.kind == "revolute" else PrismaticJoint
+        made = kind(*ends, joint.axis, limits.lower, limits.upper, damping, effort_limit=effort)
     if limits is NO_LIMITS:
-        return joint
-    if limits.lower > -math.inf or limits.upper < math.inf:
-        joint.set_position_limits([limits.lower], [limits.upper])
+        return made
+    if joint.kind in ("curvilinear", "screw") and (limits.lower > -math.inf or limits.upper < math.inf):
+        made.set_position_limits([limits.lower], [limits.upper])
     if limits.velocity < math.inf:
-        joint.set_velocity_limits([-limits.velocity], [limits.velocity])
+        made.set_velocity_limits([-limits.velocity], [limits.velocity])
     if limits.acceleration < math.inf:
-        joint.set_acceleration_limits([-limits.acceleration], [limits.acceleration])
-    if limits.effort < math.inf:
-        joint.set_effort_limit(limits.effort)
-    return joint
+        made.set_acceleration_limits([-limits.acceleration], [limits.acceleration])
+    return made

@@ -6,6 +6,7 @@ A number is read as a whole token or not at all: ``1.5kg``, ``1,5``, ``0x10``, `
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import isfinite
 from typing import overload
 
@@ -16,13 +17,14 @@ from mbt.math.arrays import FloatArray
 from mbt.math.poses import calc_rows_of_rpy, make_pose
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
-__all__ = ["IDENTITY", "take_number", "take_numbers", "take_pose"]
+__all__ = ["IDENTITY", "take_number", "take_numbers", "take_pose", "take_pose_rows"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 #: The pose of what is not moved.
 IDENTITY = np.eye(4)
 IDENTITY.flags.writeable = False
+_IDENTITY_ROWS: list[list[float]] = IDENTITY[:3].tolist()
 
 
 @overload
@@ -41,9 +43,11 @@ def take_number(element: Element, attribute: str, default: object = ...) -> obje
     ParseError
         When it is missing, or anything but one finite number.
     """
-    if default is not ... and attribute not in element.attributes:
+    text = element.attributes.pop(attribute, None)
+    if text is None:
+        if default is ...:
+            raise element.missing(attribute)
         return default
-    text = element.require(attribute)
     try:
         number = float(text)
     except ValueError:
@@ -58,9 +62,11 @@ def take_numbers(
     element: Element, attribute: str, count: int, default: list[float] | None = None
 ) -> list[float]:
     """Return the `count` numbers that an attribute holds, separated by blanks."""
-    if default is not None and attribute not in element.attributes:
+    text = element.attributes.pop(attribute, None)
+    if text is None:
+        if default is None:
+            raise element.missing(attribute)
         return default
-    text = element.require(attribute)
     try:
         numbers = [float(token) for token in text.split()]
     except ValueError:
@@ -72,30 +78,40 @@ def take_numbers(
 
 def take_pose(element: Element | None) -> FloatArray:
     """Return the pose, shape (4, 4), of an element with ``xyz`` and ``rpy``; the identity without one."""
-    if element is None or not element.attributes:
+    rows = take_pose_rows(element)
+    if rows is _IDENTITY_ROWS:
         return IDENTITY
+    # A flat list becomes an array in half the time.
+    a, b, c = rows
+    return np.array([*a, *b, *c, 0.0, 0.0, 0.0, 1.0]).reshape(4, 4)
+
+
+def take_pose_rows(element: Element | None) -> Sequence[list[float]]:
+    """Return the upper three rows of what `take_pose` returns."""
+    if element is None or not element.attributes:
+        return _IDENTITY_ROWS
     x, y, z = take_numbers(element, "xyz", 3, _ZEROS)
     quaternion = element.attributes.get("quat_xyzw")
     if quaternion is not None:
-        return _read_pose_with_quaternion(element, [x, y, z])
+        return _read_rows_with_quaternion(element, [x, y, z])
     roll, pitch, yaw = take_numbers(element, "rpy", 3, _ZEROS)
     if roll == 0.0 and pitch == 0.0 and yaw == 0.0:
-        return np.array([[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z], _BOTTOM])
+        return [1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z]
     a, b, c = calc_rows_of_rpy(roll, pitch, yaw)
-    return np.array([[*a, x], [*b, y], [*c, z], _BOTTOM])
+    return [*a, x], [*b, y], [*c, z]
 
 
 _ZEROS = [0.0, 0.0, 0.0]
-_BOTTOM = [0.0, 0.0, 0.0, 1.0]
 
 
-def _read_pose_with_quaternion(element: Element, p: list[float]) -> FloatArray:
+def _read_rows_with_quaternion(element: Element, p: list[float]) -> Sequence[list[float]]:
     if "rpy" in element.attributes:
         raise element.error("both 'rpy' and 'quat_xyzw' give a rotation: one of them is expected")
     x, y, z, w = take_numbers(element, "quat_xyzw", 4)
     if not (x or y or z or w):
         raise element.error("quat_xyzw is zero: that is no rotation")
-    return make_pose(p, quaternion=[w, x, y, z])
+    rows: list[list[float]] = make_pose(p, quaternion=[w, x, y, z])[:3].tolist()
+    return rows
 
 
 def _error(element: Element, attribute: str, text: str, count: int) -> ParseError:

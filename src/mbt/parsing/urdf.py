@@ -170,8 +170,11 @@ def _report_impossible_inertias(report: ParseReport) -> None:
 
 
 def _report_ignored(root: Element, report: ParseReport) -> None:
-    for tag in _MISSED_ELEMENTS:
-        found = [child for child in root.children if child.tag == tag]
+    missed: dict[str, list[Element]] = {tag: [] for tag in _MISSED_ELEMENTS}
+    for child in root.children:
+        if child.tag in missed:
+            missed[child.tag].append(child)
+    for found in missed.values():
         if found:
             count = f" ({len(found)} of them)" if len(found) > 1 else ""
             found[0].repair(f"it cannot be modelled{count}", "ignored")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from mbt.math.arrays import FloatArray
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.description import WORLD, LinkDescription, ModelDescription
-from mbt.parsing.numbers import take_number, take_pose
+from mbt.parsing.numbers import take_number, take_pose_rows
 from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_link"]
@@ -43,7 +43,7 @@ def read_link(link: Element, model: ModelDescription) -> None:
 def _read_inertial(link: Element, inertial: Element, model: ModelDescription) -> LinkDescription:
     written = inertial.require_first("mass", "leave <inertial> out where a link has no mass")
     mass = take_number(written, "value")
-    X_BI = take_pose(inertial.take_first("origin"))
+    X_BI = take_pose_rows(inertial.take_first("origin"))
     inertia = inertial.take_first("inertia")
     if mass < 0.0:
         raise link.error(f"mass = {mass:g}: a mass cannot be negative")
@@ -77,9 +77,11 @@ def _read_moments(inertia: Element) -> Moments:
     return xx, yy, zz, xy, xz, yz
 
 
-def _calc_inertia_in_body(mass: float, X_BI: FloatArray, I_SScm_I: Moments) -> tuple[list[float], Moments]:
-    """Return p_BoBcm_B and I_SBo_B of an inertia about the origin of a frame I."""
-    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = X_BI.tolist()
+def _calc_inertia_in_body(
+    mass: float, X_BI: Sequence[list[float]], I_SScm_I: Moments
+) -> tuple[list[float], Moments]:
+    """Return p_BoBcm_B and I_SBo_B of an inertia about the origin of a frame I, by the rows of its pose."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z) = X_BI
     xx, yy, zz, xy, xz, yz = I_SScm_I
     if not a == e == i == 1.0:
         # I_SScm_B = R_BI I_SScm_I R_BI^T, by its rows R_BI I_SScm_I.

@@ -8,7 +8,6 @@ repaired where that can be done, and parsed again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -99,14 +98,14 @@ class Element:
         """Remove and return an attribute that must be there."""
         value = self.attributes.pop(name, None)
         if value is None:
-            raise self.error(f"the attribute {name!r} is missing", hint)
+            raise self.missing(name, hint)
         return value
 
     def require_name(self, attribute: str = "name") -> str:
         """Return a name that must be there and not be empty. It stays where it is: messages show it."""
         name = self.attributes.get(attribute)
         if name is None:
-            raise self.error(f"the attribute {attribute!r} is missing")
+            raise self.missing(attribute)
         if not name or name.isspace():
             raise self.error(f"the attribute {attribute!r} is empty: a name is expected")
         if attribute != "name":
@@ -146,29 +145,36 @@ class Element:
         self.children = ()
         self.attributes = {"name": self.attributes["name"]} if "name" in self.attributes else {}
 
-    def unread(self) -> Iterator[tuple[str, Element]]:
-        """Yield what nobody took below this element, in order.
+    def unread(self) -> list[tuple[str, Element]]:
+        """Return what nobody took below this element, in order.
 
         Each is a path, as ``link/visual`` or ``joint/axis@rpy``, with the element concerned.
         """
-        stack = [("", child) for child in reversed(self.children)]
-        while stack:
-            folder, element = stack.pop()
-            path = folder + element.tag
-            if not element.is_read:
-                yield path, element
+        found: list[tuple[str, Element]] = []
+        self._find_unread("", found)
+        return found
+
+    def _find_unread(self, folder: str, found: list[tuple[str, Element]]) -> None:
+        # Nesting is bounded, so this may call itself.
+        for child in self.children:
+            if not child.is_read:
+                found.append((folder + child.tag, child))
                 continue
-            for name in element.attributes:
+            for name in child.attributes:
                 if name != "name" and not name.startswith("xmlns"):
-                    yield f"{path}@{name}", element
-            if element.children:
-                stack.extend([(path + "/", child) for child in reversed(element.children)])
+                    found.append((f"{folder}{child.tag}@{name}", child))
+            if child.children:
+                child._find_unread(f"{folder}{child.tag}/", found)
 
     def error(self, message: str, hint: str | None = None) -> ParseError:
         """Return an error that names this element and its place; where a macro is to blame, xacro too."""
         if "${" in message or "$(" in message:
             hint = XACRO_HINT
         return ParseError(message, file=self.document.file, line=self.line, element=str(self), hint=hint)
+
+    def missing(self, attribute: str, hint: str | None = None) -> ParseError:
+        """Return the error of an element without an attribute that it needs."""
+        return self.error(f"the attribute {attribute!r} is missing", hint)
 
     def repair(self, fault: str, remedy: str, *, at: Element | None = None) -> None:
         """Warn of a fault of this element, and of what is made of it; refuse it when strict.

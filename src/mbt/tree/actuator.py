@@ -80,7 +80,7 @@ class JointActuator(MultibodyElement):
                 f"({joint.type_name}) has {joint.num_velocities}"
             )
         self._joint = joint
-        self._effort_limit = as_effort_limit(effort_limit, self._label)
+        self._effort_limit = as_effort_limit(effort_limit, self)
         self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
         self._gear_ratio = self._checked_gear_ratio(gear_ratio)
 
@@ -127,7 +127,7 @@ class JointActuator(MultibodyElement):
     def set_effort_limit(self, effort_limit: float) -> Self:
         """Set the largest effort [N m, N], before ``finalize()``."""
         self._check_not_finalized("the effort limit", "Set it before.")
-        self._effort_limit = as_effort_limit(effort_limit, self._label)
+        self._effort_limit = as_effort_limit(effort_limit, self)
         return self
 
     def set_default_rotor_inertia(self, rotor_inertia: float) -> Self:

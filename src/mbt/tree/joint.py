@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -86,7 +87,7 @@ class Joint(JointLimits):
         self._frame_on_child = frame_on_child
         self._mobilizer: Mobilizer | None = None
         self._damping = self._checked_damping(damping)
-        self._default_positions = frozen(self._mobilizer_type._zero_positions())
+        self._default_positions = _zero_positions(self._mobilizer_type)  # type: ignore[arg-type] # hashable, as all classes
         self._remove_limits()
 
     # What it connects.
@@ -126,12 +127,12 @@ class Joint(JointLimits):
     @property
     def num_positions(self) -> int:
         """Number of positions."""
-        return len(self.position_suffixes)
+        return len(self._mobilizer_type.position_suffixes)
 
     @property
     def num_velocities(self) -> int:
         """Number of velocities."""
-        return len(self.velocity_suffixes)
+        return len(self._mobilizer_type.velocity_suffixes)
 
     @property
     def position_suffixes(self) -> tuple[str, ...]:
@@ -337,3 +338,9 @@ class Joint(JointLimits):
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
         return f" parent={quote(self.parent_body.name)} child={quote(self.child_body.name)}"
+
+
+@cache
+def _zero_positions(mobilizer_type: type[Mobilizer]) -> FloatArray:
+    """Return the default positions of new joints, one array for all of a type."""
+    return frozen(mobilizer_type._zero_positions())

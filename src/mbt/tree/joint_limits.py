@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import FloatArray, as_float, as_float_array
+from mbt.math.arrays import FloatArray, as_float, as_own_array
 from mbt.tree.coordinates import CoordinateOwner
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from mbt.tree.element import MultibodyElement
 
 __all__ = ["JointLimits", "as_effort_limit", "frozen"]
 
@@ -25,8 +27,7 @@ class JointLimits(CoordinateOwner):
     def _remove_limits(self) -> None:
         """Let nothing be limited, as in a new joint."""
         self._position_limits = _no_limits(self.num_positions)
-        self._velocity_limits = _no_limits(self.num_velocities)
-        self._acceleration_limits = _no_limits(self.num_velocities)
+        self._velocity_limits = self._acceleration_limits = _no_limits(self.num_velocities)
         self._effort_limit = math.inf
 
     @property
@@ -113,36 +114,37 @@ class JointLimits(CoordinateOwner):
                 f"{self._label}: an effort limit is for joints with one degree of freedom, got one with "
                 f"{self.num_velocities}"
             )
-        self._effort_limit = as_effort_limit(effort_limit, self._label)
+        self._effort_limit = as_effort_limit(effort_limit, self)
         return self
 
     def _checked_limits(
         self, what: str, size: int, lower: object, upper: object
     ) -> tuple[FloatArray, FloatArray]:
         self._check_not_finalized(f"the {what} limits", "Set them before.")
-        lower_limits = as_float_array(lower, f"{self._label}: lower {what} limits", (size,)).copy()
-        upper_limits = as_float_array(upper, f"{self._label}: upper {what} limits", (size,)).copy()
+        label = self._label
+        lower_limits = as_own_array(lower, f"{label}: lower {what} limits", (size,))
+        upper_limits = as_own_array(upper, f"{label}: upper {what} limits", (size,))
         # Not `lower > upper`: NaN must fail as well.
         if not all(map(operator.le, lower_limits.tolist(), upper_limits.tolist())):
             raise ArgumentValueError(
-                f"{self._label}: {what} limits: expected lower <= upper, "
+                f"{label}: {what} limits: expected lower <= upper, "
                 f"got lower {lower_limits.tolist()} and upper {upper_limits.tolist()}"
             )
         return frozen(lower_limits), frozen(upper_limits)
 
 
-def as_effort_limit(value: object, label: str) -> float:
-    """Return an effort limit [N m, N], finite or not, that was given for what messages call `label`.
+def as_effort_limit(value: object, element: MultibodyElement) -> float:
+    """Return an effort limit [N m, N], finite or not, that was given for an element.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
         When it is not a number, negative, or NaN.
     """
-    limit = as_float(value, f"{label}: effort_limit")
+    limit = value if type(value) is float else as_float(value, f"{element._label}: effort_limit")
     # Not `< 0`: NaN must fail as well.
     if not limit >= 0.0:
-        raise ArgumentValueError(f"{label}: effort_limit: expected a number >= 0, got {limit}")
+        raise ArgumentValueError(f"{element._label}: effort_limit: expected a number >= 0, got {limit}")
     return limit
 
 
