@@ -66,7 +66,7 @@ def snapshot(tree: MultibodyTree) -> dict[str, Any]:
         "reprs": [repr(e) for e in (*tree.bodies, *tree.frames, *tree.joints, *tree.mobilizers)],
         "instances": [tree.get_model_instance_name(i) for i in range(tree.num_model_instances)],
         "names": [
-            {name: dict(found) for name, found in collection._by_name.items()}
+            (dict(collection._only), {name: dict(found) for name, found in collection._several.items()})
             for collection in (tree._elements.bodies, tree._elements.frames, tree._elements.joints)
         ],
         "connections": list(tree._elements.connections),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from mbt.errors import ArgumentValueError, quote, unknown_name_error
@@ -29,8 +29,9 @@ class ElementCollection(Generic[E]):
         self._kind = kind
         self._elements: list[E] = []
         self._tuple: tuple[E, ...] | None = ()
-        # Elements of one name, by model instance.
-        self._by_name: dict[str, dict[int, E]] = {}
+        # The only element of a name, which nearly all are; several of one name, by scope.
+        self._only: dict[str, E] = {}
+        self._several: dict[str, dict[int, E]] = {}
 
     def __len__(self) -> int:
         """Return the number of elements."""
@@ -50,7 +51,7 @@ class ElementCollection(Generic[E]):
         """Add an element whose name was checked."""
         self._elements.append(element)
         self._tuple = None
-        self._by_name.setdefault(element.name, {})[element._name_scope] = element
+        self._add_name(element)
 
     def at(self, index: object, argument: str) -> E:
         """Return the element of an index that was given as `argument`.
@@ -64,7 +65,7 @@ class ElementCollection(Generic[E]):
 
     def has(self, name: str, model_instance: int | None) -> bool:
         """Return whether an element has this name: in any model instance, or in one."""
-        found = self._by_name.get(as_name(name, "name"), {})
+        found = self._named(as_name(name, "name"))
         return bool(found) if model_instance is None else model_instance in found
 
     def find(self, name: str, model_instance: int | None, instances: ElementCollection[Any]) -> E:
@@ -77,7 +78,7 @@ class ElementCollection(Generic[E]):
         ArgumentValueError
             When there are several, and no model instance is given.
         """
-        found = self._by_name.get(as_name(name, "name"), {})
+        found = self._named(as_name(name, "name"))
         if model_instance is not None:
             if model_instance not in found:
                 known = self._names_in(model_instance)
@@ -85,7 +86,7 @@ class ElementCollection(Generic[E]):
                 raise unknown_name_error(self._kind, name, known, where)
             return found[model_instance]
         if not found:
-            raise unknown_name_error(self._kind, name, self._by_name)
+            raise unknown_name_error(self._kind, name, [*self._only, *self._several])
         if len(found) > 1:
             places = " and ".join(
                 f"{quote(instances._elements[i].name)} (model_instance={i})" for i in sorted(found)
@@ -102,15 +103,34 @@ class ElementCollection(Generic[E]):
 
     def get(self, name: str, name_scope: int) -> E | None:
         """Return the element of this name in one scope, as a rule a model instance, if there is one."""
-        return self._by_name.get(name, {}).get(name_scope)
+        only = self._only.get(name)
+        if only is None:
+            return self._several[name].get(name_scope) if name in self._several else None
+        return only if only._name_scope == name_scope else None
 
     def rename(self, element: E, name: str) -> None:
         """Rename an element. The new name was checked."""
-        del self._by_name[element.name][element._name_scope]
-        if not self._by_name[element.name]:
-            del self._by_name[element.name]
+        if self._only.pop(element.name, None) is None:
+            del self._several[element.name][element._name_scope]
+            if not self._several[element.name]:
+                del self._several[element.name]
         element._name = name
-        self._by_name.setdefault(name, {})[element._name_scope] = element
+        self._add_name(element)
+
+    def _add_name(self, element: E) -> None:
+        name = element.name
+        if name not in self._only and name not in self._several:
+            self._only[name] = element
+            return
+        other = self._only.pop(name, None)
+        if other is not None:
+            self._several[name] = {other._name_scope: other}
+        self._several[name][element._name_scope] = element
+
+    def _named(self, name: str) -> Mapping[int, E]:
+        """Return the elements of a name, by scope."""
+        only = self._only.get(name)
+        return self._several.get(name, {}) if only is None else {only._name_scope: only}
 
     def _names_in(self, model_instance: int) -> list[str]:
-        return [name for name, found in self._by_name.items() if model_instance in found]
+        return [element.name for element in self._elements if element._name_scope == model_instance]
