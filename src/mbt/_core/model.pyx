@@ -63,7 +63,7 @@ cdef class CompiledModel:
         self.set_force_elements(a["force_type"], a["force_places"])
         m.switches.locked = NULL
         m.switches.weightless = NULL
-        if a["weightless"].any():
+        if any(a["weightless"]):
             m.switches.weightless = _keep_ints(self._arrays, "weightless", a["weightless"])
         self.set_parameters((
             a["gravity"], a["mass"], a["p_BoBcm_B"], a["G_BBo_B"], a["J_BBo_B"], a["frame_X_PF"], a["damping"],

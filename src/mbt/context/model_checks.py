@@ -7,10 +7,11 @@ tree asks it for an index, need not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from operator import lt
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from mbt._core.force_elements import ForceElementType, count_parameters, is_on_joint
 from mbt._core.mobilizers import MobilizerType, count_positions, count_velocities, takes_constants
@@ -19,7 +20,9 @@ from mbt.math.arrays import as_float_array
 
 __all__ = ["check_model_arrays"]
 
-IntArray = npt.NDArray[np.int64]
+# By type of mobilizer.
+_NUM_POSITIONS = [count_positions(kind) for kind in range(len(MobilizerType))]
+_NUM_VELOCITIES = [count_velocities(kind) for kind in range(len(MobilizerType))]
 
 _INTEGERS = (
     "parent_node",
@@ -66,7 +69,7 @@ def check_model_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
     _check_bodies(checked, nb)
     _check_coordinates(checked, nb)
     _check_frames(checked, nb, nf)
-    nq, nv = int(checked["q_start"][-1]), int(checked["v_start"][-1])
+    nq, nv = checked["q_start"][-1], checked["v_start"][-1]
     _check_range(checked["actuator_dof"], "actuator_dof", 0, nv)
     shapes: dict[str, tuple[int, ...]] = {
         "gravity": (3,),
@@ -83,9 +86,7 @@ def check_model_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
     for name, shape in shapes.items():
         value = arrays[name]
         # No bodies leave nothing that tells how many components each of them has.
-        checked[name] = (
-            np.zeros(shape) if np.size(value) == 0 == np.prod(shape) else _floats(value, name, shape)
-        )
+        checked[name] = np.zeros(shape) if 0 in shape and np.size(value) == 0 else _floats(value, name, shape)
     checked["mobilizer_constants"] = _check_constants(
         arrays["mobilizer_constants"], checked["mobilizer_type"]
     )
@@ -95,62 +96,61 @@ def check_model_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def _check_bodies(arrays: dict[str, IntArray], nb: int) -> None:
+def _check_bodies(arrays: dict[str, list[int]], nb: int) -> None:
     parent = arrays["parent_node"]
-    if nb == 0 or parent[0] != -1 or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, nb)).any():
+    if nb == 0 or parent[0] != -1 or min(parent[1:], default=0) < 0 or not all(map(lt, parent, range(nb))):
         _refuse("parent_node", "World first, and each parent before its children")
     for name in ("mobilizer_type", "mobilizer_reversed", "inboard_frame", "outboard_frame", "weightless"):
         _check_size(arrays[name], name, nb)
     for name in ("mobilizer_reversed", "weightless"):
         _check_range(arrays[name], name, 0, 2)
-    _check_range(arrays["mobilizer_type"], "mobilizer_type", 0, len(MobilizerType))
+    _check_range(arrays["mobilizer_type"], "mobilizer_type", 0, len(_NUM_POSITIONS))
     if arrays["mobilizer_type"][0] != MobilizerType.WELD:
         _refuse("mobilizer_type", "World welded to nothing")
 
 
-def _check_coordinates(arrays: dict[str, IntArray], nb: int) -> None:
+def _check_coordinates(arrays: dict[str, list[int]], nb: int) -> None:
     types = arrays["mobilizer_type"]
-    for name, count_of in (("q_start", count_positions), ("v_start", count_velocities)):
-        start = arrays[name]
-        _check_size(start, name, nb + 1)
-        counts = np.array([count_of(kind) for kind in range(len(MobilizerType))])
-        if start[0] != 0 or (np.diff(start) != counts[types]).any():
+    for name, counts in (("q_start", _NUM_POSITIONS), ("v_start", _NUM_VELOCITIES)):
+        _check_size(arrays[name], name, nb + 1)
+        if arrays[name] != [0, *accumulate(map(counts.__getitem__, types))]:
             _refuse(name, "as many coordinates of each mobilizer as its type has")
 
 
-def _check_frames(arrays: dict[str, IntArray], nb: int, nf: int) -> None:
+def _check_frames(arrays: dict[str, list[int]], nb: int, nf: int) -> None:
     parent, node = arrays["frame_parent"], arrays["frame_node"]
     _check_size(node, "frame_node", nf)
     _check_range(node, "frame_node", 0, nb)
-    if (parent < -1).any() or (parent >= np.arange(nf)).any():
+    if min(parent, default=0) < -1 or not all(map(lt, parent, range(nf))):
         _refuse("frame_parent", "each parent frame before its children")
-    fixed = parent >= 0
-    if (node[fixed] != node[parent[fixed]]).any():
+    if any(p >= 0 and node[p] != own for p, own in zip(parent, node, strict=True)):
         _refuse("frame_node", "each frame on the body of its parent")
-    for name, nodes in (("inboard_frame", arrays["parent_node"]), ("outboard_frame", np.arange(nb))):
+    for name, nodes in (("inboard_frame", arrays["parent_node"]), ("outboard_frame", list(range(nb)))):
         _check_range(arrays[name], name, 0, nf)
-        if (node[arrays[name][1:]] != nodes[1:]).any():
+        if [node[frame] for frame in arrays[name][1:]] != nodes[1:]:
             _refuse(name, "frames on the bodies that the mobilizer connects")
 
 
-def _check_constants(constants: Sequence[Any], types: IntArray) -> list[Any]:
+def _check_constants(constants: Sequence[Any], types: list[int]) -> list[Any]:
     _check_size(constants, "mobilizer_constants", len(types))
     name = "mobilizer_constants"
-    checked = [_floats(np.ravel(values), name, (None,)) for values in constants]
-    if not all(map(takes_constants, types.tolist(), checked)):
+    # Not np.ravel of each: there are as many as bodies.
+    flat = [values if getattr(values, "ndim", 0) == 1 else np.ravel(values) for values in constants]
+    checked = [_floats(values, name, (None,)) for values in flat]
+    if not all(map(takes_constants, types, checked)):
         _refuse(name, "as many constants of each mobilizer as its type has")
     return checked
 
 
 def _check_force_elements(
-    types: IntArray, places: Sequence[tuple[int, int]], parameters: Sequence[Any], nf: int, nq: int, nv: int
+    types: list[int], places: Sequence[tuple[int, int]], parameters: Sequence[Any], nf: int, nq: int, nv: int
 ) -> list[Any]:
     _check_range(types, "force_type", 0, len(ForceElementType))
     _check_size(places, "force_places", len(types))
     _check_size(parameters, "force_parameters", len(types))
     checked = []
-    for kind, place, numbers in zip(types.tolist(), places, parameters, strict=True):
-        a, b = _as_integers(place, "force_places", 2).tolist()
+    for kind, place, numbers in zip(types, places, parameters, strict=True):
+        a, b = _as_integers(place, "force_places", 2)
         most_a, most_b = (nq, nv) if is_on_joint(kind) else (nf, nf)
         if not (0 <= a < most_a and 0 <= b < most_b):
             _refuse("force_places", "coordinates and frames that exist")
@@ -158,18 +158,17 @@ def _check_force_elements(
     return checked
 
 
-def _as_integers(value: Any, name: str, size: int | None = None) -> IntArray:
+def _as_integers(value: Any, name: str, size: int | None = None) -> list[int]:
     try:
         array = np.asarray(value)
     except ValueError:
         array = np.zeros((0, 0))
-    if array.size == 0 and array.ndim == 1:
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "biu" or array.ndim != 1:
+    if (array.dtype.kind not in "biu" and array.size) or array.ndim != 1:
         raise ArgumentTypeError(f"compiled model: {name}: expected integers, got {quote(value)}")
     if size is not None:
         _check_size(array, name, size)
-    return array.astype(np.int64)
+    integers: list[int] = array.tolist()
+    return integers
 
 
 def _floats(value: Any, name: str, shape: tuple[int | None, ...]) -> Any:
@@ -181,8 +180,8 @@ def _check_size(values: Any, name: str, size: int) -> None:
         raise shape_error(f"compiled model: {name}", (size,), (len(values),))
 
 
-def _check_range(array: IntArray, name: str, first: int, end: int) -> None:
-    if ((array < first) | (array >= end)).any():
+def _check_range(values: list[int], name: str, first: int, end: int) -> None:
+    if values and not first <= min(values) <= max(values) < end:
         _refuse(name, f"numbers from {first} to {end - 1}")
 
 

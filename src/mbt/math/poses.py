@@ -15,6 +15,7 @@ from mbt.math.arrays import FloatArray, as_finite_array, as_float
 from mbt.math.foreign import numbers_for
 
 __all__ = [
+    "IDENTITY",
     "as_pose",
     "as_rotation",
     "as_unit_vector",
@@ -33,6 +34,10 @@ __all__ = [
 # A pose typed or computed in single precision is orthonormal to 1e-7; one of a wrong model to no such figure.
 _ORTHONORMALITY_TOLERANCE = 1e-6
 _BOTTOM_ROW_TOLERANCE = 1e-9
+
+#: The pose of what is not moved, read-only.
+IDENTITY = np.eye(4)
+IDENTITY.flags.writeable = False
 
 
 def make_pose(
@@ -340,7 +345,7 @@ def _criticize_rotation(
     a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float
 ) -> str | None:
     """Return what is wrong with a rotation, by its rows; in floats, which are quicker than such an array."""
-    # R R^T - 1, symmetric; NaN, of an overflow, is the largest of all.
+    # R R^T - 1, symmetric; NaN, of an overflow, is the largest of all. None is larger than their sum.
     errors = (
         abs(a * a + b * b + c * c - 1.0),
         abs(d * d + e * e + f * f - 1.0),
@@ -349,10 +354,11 @@ def _criticize_rotation(
         abs(a * g + b * h + c * i),
         abs(d * g + e * h + f * i),
     )
-    error = math.nan if any(map(math.isnan, errors)) else max(errors)
+    if not sum(errors) <= _ORTHONORMALITY_TOLERANCE:
+        error = math.nan if any(map(math.isnan, errors)) else max(errors)
+        if not error <= _ORTHONORMALITY_TOLERANCE:
+            return f", got one with |R R^T - 1| up to {error:.3g}"
     determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-    if not error <= _ORTHONORMALITY_TOLERANCE:
-        return f", got one with |R R^T - 1| up to {error:.3g}"
     if determinant < 0.0:
         return f" and right-handed, got a reflection (determinant {determinant:.3g})"
     return None

@@ -14,16 +14,13 @@ import numpy as np
 
 from mbt.errors import ParseError, quote
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import calc_rows_of_rpy, make_pose
+from mbt.math.poses import IDENTITY, calc_rows_of_rpy, make_pose
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
-__all__ = ["IDENTITY", "take_number", "take_numbers", "take_pose", "take_pose_rows"]
+__all__ = ["take_number", "take_numbers", "take_pose", "take_pose_rows"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
-#: The pose of what is not moved.
-IDENTITY = np.eye(4)
-IDENTITY.flags.writeable = False
 _IDENTITY_ROWS: list[list[float]] = IDENTITY[:3].tolist()
 
 

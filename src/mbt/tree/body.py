@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RigidBody"]
 
+_ALL = slice(None)
+
 
 class RigidBody(BodyMotion):
     """A rigid body B with its mass properties.
@@ -385,7 +387,7 @@ class RigidBody(BodyMotion):
     def _place(self, node: int) -> None:
         """Take the row in all per-body arrays that ``finalize()`` assigned."""
         self._node_index = BodyNodeIndex(node)
-        self._row, self._matrix = np.s_[..., node, :], np.s_[..., node, :, :]
+        self._row, self._matrix = (..., node, _ALL), (..., node, _ALL, _ALL)
 
     def _check_has_mass_properties(self) -> None:
         if self.is_world:

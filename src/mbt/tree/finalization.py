@@ -14,6 +14,7 @@ import numpy as np
 
 from mbt._core.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
+from mbt.math.poses import IDENTITY
 from mbt.topology import SpanningForest, grow_forest
 from mbt.tree.force_elements import CompiledForceElement
 from mbt.tree.frame import FixedOffsetFrame
@@ -170,7 +171,7 @@ def _make_ephemeral_joints(elements: ElementRegistry, forest: SpanningForest) ->
 def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, Any]:
     mobilizers = plan.mobilizer_of_node
     # World is welded to nothing.
-    constants = [np.eye(4).ravel(), *(mobilizer._constants() for mobilizer in mobilizers)]
+    constants = [IDENTITY.ravel(), *(mobilizer._constants() for mobilizer in mobilizers)]
     damping = np.zeros(plan.num_velocities)
     for b, mobilizer in enumerate(mobilizers, start=1):
         if mobilizer.joint is not None:
@@ -193,7 +194,8 @@ def _frame_arrays(
     elements: ElementRegistry, forest: SpanningForest, parameters: Parameters
 ) -> dict[str, Any]:
     frame_parent = [-1] * len(elements.frames)
-    frame_X_PF = np.tile(np.eye(4), (len(elements.frames), 1, 1))
+    frame_X_PF = np.empty((len(elements.frames), 4, 4))
+    frame_X_PF[:] = IDENTITY
     for i, frame in enumerate(elements.frames):
         if isinstance(frame, FixedOffsetFrame):
             frame_parent[i] = frame.parent_frame._index

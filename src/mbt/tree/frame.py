@@ -13,7 +13,7 @@ from mbt.math.arrays import FloatArray
 from mbt.math.foreign import computing_in
 from mbt.math.leading_axes import fold
 from mbt.math.numbers import DOUBLES, Numbers
-from mbt.math.poses import as_pose, as_rotation
+from mbt.math.poses import IDENTITY, as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import call_constructor, check_constructed
 from mbt.tree.frame_acceleration import FrameAcceleration
@@ -480,7 +480,7 @@ class FixedOffsetFrame(Frame):
         if not isinstance(parent, Frame):
             raise ArgumentTypeError(f"{what}: P: expected a Frame or a RigidBody, got {type(P).__name__}")
         check_constructed(parent, f"{what}: P")
-        X = np.eye(4) if X_PF is None else as_pose(X_PF, f"{what}: X_PF")
+        X = IDENTITY if X_PF is None or X_PF is IDENTITY else as_pose(X_PF, f"{what}: X_PF")
         super().__init__(
             name, parent.body, parent.model_instance if model_instance is None else model_instance
         )

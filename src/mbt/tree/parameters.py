@@ -127,7 +127,7 @@ class Declarations:
         for hook in ("declare_parameters", "declare_discrete_states", "declare_cache_entries"):
             # Of a large tree hardly any element declares anything.
             declaring = {cls for cls in classes if cls._declares(hook)}
-            for element in everyone:
+            for element in everyone if declaring else ():
                 if type(element) in declaring:
                     self.current = element
                     getattr(element, hook)()

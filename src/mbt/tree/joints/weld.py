@@ -8,7 +8,7 @@ import numpy as np
 
 from mbt._core.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import as_pose, inverse_pose
+from mbt.math.poses import IDENTITY, as_pose, inverse_pose
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
@@ -47,7 +47,7 @@ class WeldMobilizer(Mobilizer):
         model_instance: int | None = None,
     ) -> None:
         super().__init__(inboard_frame_F, outboard_frame_M, model_instance=model_instance)
-        self._X_FM = np.eye(4) if X_FM is None else as_pose(X_FM, f"{type(self).__name__}: X_FM")
+        self._X_FM = _checked_pose(X_FM, type(self).__name__)
 
     @property
     def X_FM(self) -> FloatArray:
@@ -94,7 +94,7 @@ class WeldJoint(Joint):
 
     def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, X_FM: object = None) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, np.zeros(0))
-        self._X_FM = np.eye(4) if X_FM is None else as_pose(X_FM, f"{self._label}: X_FM")
+        self._X_FM = _checked_pose(X_FM, self._label)
 
     @property
     def X_FM(self) -> FloatArray:
@@ -103,3 +103,8 @@ class WeldJoint(Joint):
 
     def _make_mobilizer(self) -> Mobilizer:
         return WeldMobilizer(self.frame_on_parent, self.frame_on_child, self._X_FM)
+
+
+def _checked_pose(X_FM: object, what: str) -> FloatArray:
+    # That of most welds: one array for all of them.
+    return IDENTITY if X_FM is None or X_FM is IDENTITY else as_pose(X_FM, f"{what}: X_FM")
