@@ -12,6 +12,7 @@ from mbt.errors import ArgumentTypeError, ModelWarning
 from mbt.math.arrays import as_finite_array
 from mbt.parsing.assembly import add_description, check_tree, make_mount
 from mbt.parsing.formats import read_description
+from mbt.parsing.garbage import collection_paused
 from mbt.parsing.options import Actuators, Base, ReadOptions
 from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
 from mbt.parsing.sources import Source, read_source
@@ -111,10 +112,11 @@ def load_model(
     tree = MultibodyTree()
     options = ReadOptions(model_name, base, strict, joint_friction, actuators)
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
-    _add_model(tree, source, options, base_pose, None, None)
-    if g_W is not None:
-        tree.add_force_element(UniformGravityFieldElement(g_W))
-    tree.finalize()
+    with collection_paused():
+        _add_model(tree, source, options, base_pose, None, None)
+        if g_W is not None:
+            tree.add_force_element(UniformGravityFieldElement(g_W))
+        tree.finalize()
     return tree
 
 
@@ -180,7 +182,9 @@ def add_model(
     True
     """
     options = ReadOptions(model_name, base, strict, joint_friction, actuators)
-    return _add_model(tree, read_source(source, package_paths), options, base_pose, parent, X_PF)
+    data = read_source(source, package_paths)
+    with collection_paused():
+        return _add_model(tree, data, options, base_pose, parent, X_PF)
 
 
 def _add_model(
