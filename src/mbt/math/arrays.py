@@ -13,7 +13,7 @@ import operator
 from collections.abc import Mapping
 from itertools import combinations
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -68,6 +68,8 @@ _MAX_CORE_AXES = 4
 
 # What to do with numbers that are not taken as they are.
 _CONVERSION = "; if that is meant, convert it: np.asarray(x, dtype=float)"
+
+_FLOAT = frozenset((float,))
 
 # Booleans, signed and unsigned integers, floats: what converts to float64 without losing a component.
 _REAL_KINDS = "biuf"
@@ -134,6 +136,8 @@ def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
 
 def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
     """Convert as `as_float_array` does, refuse NaN and infinity, and return a copy that nobody else holds."""
+    if _is_list_of_floats(value, shape) and math.isfinite(sum(value)):
+        return np.array(value)
     array = as_own_array(value, name, shape)
     if not _are_finite(array):
         got = _describe_values(array, ~np.isfinite(array))
@@ -143,15 +147,21 @@ def as_finite_array(value: object, name: str, shape: Shape | None = None) -> Flo
 
 def as_own_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
     """Convert as `as_float_array` does, and return a copy that nobody else holds."""
-    array = as_float_array(value, name, shape)
-    # One that was made of a list is new.
-    return array if type(value) is list else array.copy()
+    if _is_list_of_floats(value, shape):
+        return np.array(value)
+    return as_float_array(value, name, shape).copy()
+
+
+def _is_list_of_floats(value: object, shape: Shape | None) -> TypeGuard[list[float]]:
+    """Return whether a vector is given as numbers are read from a file: that is the quickest to take."""
+    return type(value) is list and shape == (len(value),) and _FLOAT.issuperset(map(type, value))
 
 
 def _are_finite(array: FloatArray) -> bool:
-    # A vector or a pose is quicker in floats than in an array.
+    # A vector or a pose is quicker in floats than in an array. A sum that is finite has no other terms.
     if array.size <= 16:
-        return all(map(math.isfinite, array.ravel().tolist()))
+        floats = array.ravel().tolist()
+        return math.isfinite(sum(floats)) or all(map(math.isfinite, floats))
     return bool(np.isfinite(array).all())
 
 
@@ -317,8 +327,6 @@ def _as_real_array(value: object, name: str) -> FloatArray:
         array = value
         if array.flags.c_contiguous and array.flags.aligned:
             return array
-    elif type(value) is list and set(map(type, value)) == {float}:
-        return np.array(value)
     if isinstance(value, np.ma.MaskedArray):
         raise ArgumentTypeError(
             f"{name}: expected real numbers, got a masked array, whose mask would be lost"
@@ -496,6 +504,6 @@ def as_positive(value: object, name: str) -> float:
 def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
     """Convert as `as_finite_array` does, and refuse negative numbers."""
     array = as_finite_array(value, name, shape)
-    if any(x < 0.0 for x in array.ravel().tolist()):
+    if min(array.ravel().tolist(), default=0.0) < 0.0:
         raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array, array < 0.0)}")
     return array

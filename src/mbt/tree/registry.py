@@ -91,7 +91,7 @@ class ElementRegistry:
         body._name = self._checked_name(body, self.bodies, self.frames)
         self._own(body, self.bodies)
         self._own(body.body_frame, self.frames)
-        self.graph.add_body(body.scoped_name)
+        self.graph.add_body(self._scoped(body.name, body.model_instance))
 
     def add_frame(self, frame: Frame) -> None:
         """Add a frame other than a body frame."""
@@ -227,7 +227,7 @@ class ElementRegistry:
         """Return a name with that of its model instance, as ``scoped_name`` does it."""
         if model_instance <= default_model_instance():
             return name
-        return f"{self.model_instances.at(model_instance, 'model_instance').name}::{name}"
+        return f"{self.model_instances.as_tuple()[model_instance].name}::{name}"
 
     def _check_gravity(self, element: UniformGravityFieldElement) -> None:
         gravity = self.gravity_field
