@@ -65,7 +65,7 @@ def take_numbers(
             raise element.missing(attribute)
         return default
     try:
-        numbers = [float(token) for token in text.split()]
+        numbers = list(map(float, text.split()))
     except ValueError:
         numbers = []
     if len(numbers) != count or not all(map(isfinite, numbers)) or "_" in text or not text.isascii():

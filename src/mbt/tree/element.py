@@ -296,8 +296,8 @@ class MultibodyElement:
     @classmethod
     def _declares(cls, hook: str) -> bool:
         """Return whether a hook that ``finalize()`` calls does anything in this class."""
-        hooks = (hook, _OWN_HOOKS[hook])
-        return any(getattr(cls, name) is not getattr(MultibodyElement, name) for name in hooks)
+        own, base = _OWN_HOOKS[hook], MultibodyElement
+        return getattr(cls, own) is not getattr(base, own) or getattr(cls, hook) is not getattr(base, hook)
 
     def _declarations(self, method: str) -> Declarations:
         """Return what collects declarations, while ``finalize()`` asks this element for them."""

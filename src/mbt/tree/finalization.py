@@ -75,9 +75,9 @@ class FinalizationPlan:
         """Return the positions of a new Context."""
         q = np.zeros(self.num_positions)
         for b, mobilizer in enumerate(self.mobilizer_of_node, start=1):
-            joint = mobilizer.joint
-            default = mobilizer._zero_positions() if joint is None else joint.default_positions
-            q[self.q_start[b] : self.q_start[b + 1]] = default
+            joint, start, end = mobilizer.joint, self.q_start[b], self.q_start[b + 1]
+            if start < end:
+                q[start:end] = mobilizer._zero_positions() if joint is None else joint.default_positions
         return q
 
     def carry_out(self, elements: ElementRegistry) -> None:
@@ -174,8 +174,9 @@ def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, Any]:
     constants = [IDENTITY.ravel(), *(mobilizer._constants() for mobilizer in mobilizers)]
     damping = np.zeros(plan.num_velocities)
     for b, mobilizer in enumerate(mobilizers, start=1):
-        if mobilizer.joint is not None:
-            damping[plan.v_start[b] : plan.v_start[b + 1]] = mobilizer.joint.default_damping_vector
+        joint, start, end = mobilizer.joint, plan.v_start[b], plan.v_start[b + 1]
+        if joint is not None and start < end:
+            damping[start:end] = joint.default_damping_vector
     return {
         "parent_node": _ints(plan.forest.parent),
         "mobilizer_type": _ints([MobilizerType.WELD, *(m._type for m in mobilizers)]),
