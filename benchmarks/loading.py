@@ -1,16 +1,20 @@
 """What it takes to read a robot, beside other libraries.
 
-    python benchmarks/loading.py [FILE.urdf ...] [--runs 100]
+    python benchmarks/loading.py [FILE.urdf ...] [--runs 100] [--joints N ...]
 
 From URDF text to a model that computes; with the first mass matrix too; `finalize()` alone. The libraries
 take turns; the fastest of each counts. Those that are not installed, or do not read a file, stay empty. Files
 are read as they are, not lumped. Time is that of the processor: what else it does makes no difference.
+
+`--joints`: chains of so many joints, with the memory that their trees hold, in mbt alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -90,12 +94,39 @@ def measure(text: str, runs: int) -> dict[str, float]:
     return {name: min(column, default=np.nan) for name, column in times.items()}
 
 
+def measure_large(joints: int) -> tuple[float, float, float]:
+    """Return the time of reading a chain [s], what its tree holds, and the most there was meanwhile [MB]."""
+    text = make_model(f"chain{joints}").urdf
+    seconds = min(time_of(load_with_mbt, text) for _ in range(3)) / 1e3
+    gc.collect()
+    tracemalloc.start()
+    tree = load_with_mbt(text)
+    gc.collect()
+    held, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del tree
+    return seconds, held / 1e6, most / 1e6
+
+
+def print_large(joints: list[int]) -> None:
+    """Print what large chains take."""
+    print("| joints | s | MB held | MB at most |")
+    print("|--:|--:|--:|--:|")
+    for count in joints:
+        seconds, held, most = measure_large(count)
+        print(f"| {count} | {seconds:.2f} | {held:.1f} | {most:.1f} |")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--joints", nargs="+", type=int)
     arguments = parser.parse_args()
+    if arguments.joints:
+        print_large(arguments.joints)
+        return
     models = [make_model(name) for name in ("arm7", "chain30", "humanoid")]
     texts = {model.name: model.urdf for model in models}
     texts |= {path.stem: path.read_text() for path in arguments.files}

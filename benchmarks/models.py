@@ -89,10 +89,13 @@ def chain(num_joints: int) -> BenchmarkModel:
     """Return a serial chain of revolute joints whose axes alternate."""
     links = {ROOT: cylinder(5.0, 0.1, 0.1)}
     joints = []
+    parent = ROOT
     for i in range(num_joints):
-        links[f"link_{i}"] = cylinder(1.0, 0.05, 0.2)
+        child = f"link_{i}"
+        links[child] = cylinder(1.0, 0.05, 0.2)
         axis = ("0 0 1", "0 1 0", "1 0 0")[i % 3]
-        joints.append(_joint(f"joint_{i}", "revolute", list(links)[i], f"link_{i}", (0.02, 0, 0.2), axis))
+        joints.append(_joint(f"joint_{i}", "revolute", parent, child, (0.02, 0, 0.2), axis))
+        parent = child
     return BenchmarkModel(f"chain{num_joints}", write_urdf(links, joints))
 
 
@@ -211,11 +214,15 @@ def with_free_root(model: BenchmarkModel) -> str:
     return f"{head}>{free}{tail}"
 
 
-def _depth_first(parent: str, joints: list[Joint]) -> Iterator[Joint]:
+def _depth_first(root: str, joints: list[Joint]) -> Iterator[Joint]:
+    children: dict[str, list[Joint]] = {}
     for joint in joints:
-        if joint.parent == parent:
-            yield joint
-            yield from _depth_first(joint.child, joints)
+        children.setdefault(joint.parent, []).append(joint)
+    pending = children.get(root, [])[::-1]
+    while pending:
+        joint = pending.pop()
+        yield joint
+        pending += children.get(joint.child, [])[::-1]
 
 
 def _link_text(name: str, inertia: Inertia) -> str:

@@ -97,8 +97,8 @@ class RigidBody(BodyMotion):
         DOUBLES.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")
         self._M_BBo_B = M_BBo_B
         self._body_frame = BodyFrame(self)
-        # Known once the tree is finalized.
-        self._node_index = BodyNodeIndex(-1)
+        # Known once the tree is finalized. Attributes that come later can cost each a dictionary of its own.
+        self._place(-1)
         self._inboard_mobilizer: Mobilizer | None = None
 
     @property

@@ -23,9 +23,15 @@ __all__ = ["CoordinateOwner"]
 class CoordinateOwner(MultibodyElement):
     """An element with `num_positions` entries of q and `num_velocities` entries of v."""
 
-    # Where they begin in q and v; known once the tree is finalized, and where there is a Context.
+    # Where they begin in q and v; known once the tree is finalized, and where there is a Context. Here for
+    # pickles of trees that were not.
     _position_start = -1
     _velocity_start = -1
+
+    def __init__(self, name: str | None, model_instance: int | None) -> None:
+        super().__init__(name, model_instance)
+        # Nowhere yet. Attributes that come later can cost each element a dictionary of its own.
+        self._place(-1, -1)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Let each constructor name the class its user called when the arguments do not fit."""
