@@ -82,7 +82,7 @@ def test_every_joint_has_its_row() -> None:
 def test_every_force_element_has_its_row() -> None:
     elements = {
         thing
-        for thing in vars(mbt).values()
+        for thing in (getattr(mbt, name) for name in mbt.__all__)
         if isinstance(thing, type) and issubclass(thing, mbt.ForceElement) and thing is not mbt.ForceElement
     }
     assert len(elements) >= 7
