@@ -152,6 +152,15 @@ def test_a_few_values() -> None:
     _run([edits[i] for i in chosen])
 
 
+def test_attributes_of_trees() -> None:
+    names = ("_plan", "_declarations", "_declaring", "_family")
+    edits = [
+        edit for edit in _edits(_pickle()) if edit[0].startswith(tuple(f"BINUNICODE '{n}' at" for n in names))
+    ]
+    assert len(edits) >= 4 * len(_OTHERS)
+    _run(edits)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(20))
 def test_thousands_of_values(part: int) -> None:

@@ -100,6 +100,8 @@ def check_structure(tree: MultibodyTree) -> None:
         raise _damaged("its connections are not joints and mobilizers of it")
     elements.graph = elements.make_graph()
     plan: Any = tree._plan
+    if type(tree._family) is not (bytes if plan is not None else type(None)):
+        raise _damaged(f"its family is {quote(tree._family)}")
     if plan is None:
         return
     if type(plan) is not FinalizationPlan or type(plan.forest) is not SpanningForest:

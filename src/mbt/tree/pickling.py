@@ -162,7 +162,7 @@ def _set_element_states(tree: MultibodyTree, state: object) -> None:
                 f"{len(state['elements'][name])}"
             )
     _check_keys(state["registry"], ("graph", "connections"))
-    _check_keys(state["tree"], ("_plan",))
+    _check_keys(state["tree"], ("_plan", "_declarations", "_declaring", "_family"))
     for name, collection in collections.items():
         for element, element_state in zip(collection, state["elements"][name], strict=True):
             _set_state(element, element_state)
