@@ -8,21 +8,33 @@
 namespace MBT_NS {
 
 struct Arena {
-  void* memory = nullptr;
-  std::size_t size = 0;
-  ~Arena() { std::free(memory); }
+  double* memory;
+  std::size_t size;
 };
+
+// It has no destructor: with one, every use would ask whether the variable of this thread exists yet.
+static thread_local Arena arena = {nullptr, 0};
+
+struct ArenaOwner {
+  ~ArenaOwner() {
+    std::free(arena.memory);
+    arena = {nullptr, 0};
+  }
+};
+
+[[maybe_unused]] MBT_COLD static double* grow_arena(std::size_t size) {
+  static thread_local ArenaOwner owner;
+  static_cast<void>(owner);
+  std::free(arena.memory);
+  arena.memory = static_cast<double*>(std::malloc(size));
+  arena.size = arena.memory ? size : 0;
+  return arena.memory;
+}
 
 // nullptr when there is no memory left.
 static inline double* arena_doubles(std::ptrdiff_t count) {
-  static thread_local Arena arena;
   const std::size_t size = static_cast<std::size_t>(count) * sizeof(double);
-  if (size > arena.size) {
-    std::free(arena.memory);
-    arena.memory = std::malloc(size);
-    arena.size = arena.memory ? size : 0;
-  }
-  return static_cast<double*>(arena.memory);
+  return MBT_UNLIKELY(size > arena.size) ? grow_arena(size) : arena.memory;
 }
 
 }  // namespace MBT_NS

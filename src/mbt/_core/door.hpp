@@ -3,6 +3,8 @@
 #include <Python.h>
 #include <numpy/arrayobject.h>
 
+#include "scalars/config.hpp"
+
 // The one subclass of ndarray that is as good as an ndarray: what a Context hands out. Set by `adopt`, once a module.
 static PyTypeObject* mbt_read_only_type = nullptr;
 
@@ -43,18 +45,15 @@ static inline double* mbt_data(PyObject* o) { return (double*)PyArray_DATA((PyAr
 
 static inline npy_intp mbt_size(PyObject* o) { return PyArray_SIZE((PyArrayObject*)o); }
 
-// Behind the last byte of a contiguous array. (PyArray_NBYTES is a call into NumPy.)
-static inline const char* mbt_end(PyArrayObject* a) {
-  npy_intp size = PyArray_ITEMSIZE(a);
-  for (int i = 0; i < PyArray_NDIM(a); ++i) size *= PyArray_DIM(a, i);
-  return (const char*)PyArray_DATA(a) + size;
+// Behind the last double of a contiguous array. (PyArray_SIZE is a call into NumPy.)
+static inline const double* mbt_end(PyObject* o) {
+  PyArrayObject* a = (PyArrayObject*)o;
+  return mbt_data(o) + (PyArray_NDIM(a) == 1 ? PyArray_DIM(a, 0) : PyArray_SIZE(a));
 }
 
 // Do the memories of two contiguous arrays meet?
 static inline int mbt_overlap(PyObject* a, PyObject* b) {
-  PyArrayObject* x = (PyArrayObject*)a;
-  PyArrayObject* y = (PyArrayObject*)b;
-  return (const char*)PyArray_DATA(x) < mbt_end(y) && (const char*)PyArray_DATA(y) < mbt_end(x);
+  return mbt_data(a) < mbt_data(b) ? mbt_data(b) < mbt_end(a) : mbt_data(a) < mbt_end(b);
 }
 
 static inline PyObject* mbt_new1(npy_intp n) { return PyArray_EMPTY(1, &n, NPY_DOUBLE, 0); }
@@ -72,4 +71,15 @@ static inline PyObject* mbt_new3(npy_intp n0, npy_intp n1, npy_intp n2) {
 // A read-only array over memory that belongs to somebody else.
 static inline PyObject* mbt_new_read_only(int ndim, npy_intp* shape, double* memory) {
   return PyArray_New(mbt_read_only_type, ndim, shape, NPY_DOUBLE, NULL, memory, 0, NPY_ARRAY_CARRAY_RO, NULL);
+}
+
+// What is not exactly the array: converted or refused in Python, by a function of `mbt.math.arrays`.
+[[maybe_unused]] MBT_COLD static PyObject* mbt_ask(
+    const char* function, PyObject* value, PyObject* name, int ndim, npy_intp n0, npy_intp n1, npy_intp n2) {
+  PyObject* module = PyImport_ImportModule("mbt.math.arrays");
+  if (!module) return NULL;
+  const char* shape = ndim == 1 ? "OO(n)" : ndim == 2 ? "OO(nn)" : "OO(nnn)";
+  PyObject* result = PyObject_CallMethod(module, function, shape, value, name, n0, n1, n2);
+  Py_DECREF(module);
+  return result;
 }

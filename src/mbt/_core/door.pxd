@@ -26,12 +26,14 @@ cdef extern from "door.hpp":
     object new2 "mbt_new2"(cnp.npy_intp n0, cnp.npy_intp n1)
     object new_read_only "mbt_new_read_only"(int ndim, cnp.npy_intp* shape, double* memory)
     object new3 "mbt_new3"(cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
+    object ask "mbt_ask"(
+        const char* function, object value, str name, int ndim, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
 
 
 cdef inline object in1(object value, str name, cnp.npy_intp n):
     if is_array1(value, n):
         return value
-    return convert(value, name, (n,))
+    return ask("as_float_array", value, name, 1, n, 0, 0)
 
 
 cdef inline object out1(object out, str name, cnp.npy_intp n):
@@ -39,7 +41,7 @@ cdef inline object out1(object out, str name, cnp.npy_intp n):
         return new1(n)
     if is_array1(out, n) and is_writeable(out):
         return out
-    return refuse_out(out, name, (n,))
+    return ask("check_out", out, name, 1, n, 0, 0)
 
 
 cdef inline object out2(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1):
@@ -47,7 +49,7 @@ cdef inline object out2(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1):
         return new2(n0, n1)
     if is_array2(out, n0, n1) and is_writeable(out):
         return out
-    return refuse_out(out, name, (n0, n1))
+    return ask("check_out", out, name, 2, n0, n1, 0)
 
 
 cdef inline object out3(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2):
@@ -55,7 +57,7 @@ cdef inline object out3(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1, 
         return new3(n0, n1, n2)
     if is_array3(out, n0, n1, n2) and is_writeable(out):
         return out
-    return refuse_out(out, name, (n0, n1, n2))
+    return ask("check_out", out, name, 3, n0, n1, n2)
 
 
 cdef inline bint flag(object value, str name) except -1:
@@ -76,13 +78,3 @@ cdef inline object apart(object value, object out):
 cdef inline bint meet(object a, object b):
     """Whether two arrays to write into, of which there may be none, share memory."""
     return a is not None and b is not None and overlap(a, b)
-
-
-cdef inline object convert(object value, str name, object shape):
-    from mbt.math.arrays import as_float_array
-    return as_float_array(value, name, shape)
-
-
-cdef inline object refuse_out(object out, str name, object shape):
-    from mbt.math.arrays import check_out
-    return check_out(out, name, shape)

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 from mbt._core cimport kernels
 from mbt._core.batch cimport Batch, add_forces_operands, check_elements
 from mbt._core.context cimport check_positions
-from mbt._core.door cimport adopt, apart, data, is_array1, new1, out1, out2, out3, overlap
+from mbt._core.door cimport adopt, apart, data, is_array1, out1, out2, out3, overlap
 from mbt._core.engine cimport TreeCore
 from mbt._core.lane_engine cimport run_batch
 from mbt._core.model cimport CompiledModel, Model
@@ -32,13 +32,18 @@ cdef object plain_tree = None
 
 cdef CompiledModel compiled_of(object tree):
     """The model of a tree of doubles; None for a tree of another scalar."""
+    if type(tree) is plain_tree and (<TreeCore>tree)._compiled is not None:
+        return (<TreeCore>tree)._compiled
+    return compiled_of_any(tree)
+
+
+cdef CompiledModel compiled_of_any(object tree):
     global plain_tree
-    if type(tree) is not plain_tree:
-        if plain_tree is None:
-            from mbt.tree import MultibodyTree
-            plain_tree = MultibodyTree
-        if isinstance(tree, TreeCore) and "_scalar_type" in tree.__dict__:
-            return None
+    if plain_tree is None:
+        from mbt.tree import MultibodyTree
+        plain_tree = MultibodyTree
+    if type(tree) is not plain_tree and isinstance(tree, TreeCore) and "_scalar_type" in tree.__dict__:
+        return None
     if not (isinstance(tree, TreeCore) and (<TreeCore>tree)._compiled is not None):
         from mbt.context.checks import compile_copy
         compile_copy(tree)
@@ -105,17 +110,15 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
         check_positions(tree, compiled, data(q))
     if m.num_elements_between:
         check_elements(tree, compiled, data(q))
-    if out is None:
-        out = new1(m.num_velocities)
-    else:
-        out = out1(out, "out", m.num_velocities)
-        if overlap(q, out) or overlap(v, out) or overlap(vdot, out):
-            q, v, vdot = apart(q, out), apart(v, out), apart(vdot, out)
+    tau = out1(out, "out", m.num_velocities)
+    if out is not None and (overlap(q, tau) or overlap(v, tau) or overlap(vdot, tau)):
+        tau[...] = inverse_dynamics(tree, q, v, vdot)
+        return tau
     memory = kernels.get_work(m, m.num_velocities)
     kernels.inverse_dynamics_with_elements(
-        m, p, m.switches.weightless, data(q), data(v), data(vdot), memory, data(out)
+        m, p, m.switches.weightless, data(q), data(v), data(vdot), memory, data(tau)
     )
-    return out
+    return tau
 
 
 cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_forces, out):
@@ -192,7 +195,7 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
         check_positions(tree, compiled, data(q))
     if m.num_elements_between:
         check_elements(tree, compiled, data(q))
-    out = out1(out, "out", nv)
+    vdot = out1(out, "out", nv)
     memory = kernels.get_work(m, 3*nv)
     result = memory + kernels.work_size(m) + 2*nv
     singular = kernels.forward_dynamics_with_elements(
@@ -201,8 +204,8 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     if singular >= 0:
         from mbt.context.checks import raise_massless_dof
         raise_massless_dof(tree, singular)
-    memcpy(data(out), result, nv*sizeof(double))
-    return out
+    memcpy(data(vdot), result, nv*sizeof(double))
+    return vdot
 
 
 cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_forces, out):
