@@ -78,30 +78,6 @@ class Bounded:
     def __neg__(self) -> Bounded:
         return Bounded(-self.value, self.bound)
 
-    def __lt__(self, other: Any) -> bool:
-        # The path of a joint is chosen by value: a bound that reaches into another piece does not count.
-        return self.value < (other.value if isinstance(other, Bounded) else other)
-
-    def __gt__(self, other: Any) -> bool:
-        return self.value > (other.value if isinstance(other, Bounded) else other)
-
-    @staticmethod
-    def floor(x: Bounded) -> Bounded:
-        return Bounded(float(math.floor(x.value)))
-
-    @staticmethod
-    def sin(x: Bounded | float) -> Bounded:
-        # The kernels' sine and cosine are within 2 ulp, at most 4 u.
-        x = x if isinstance(x, Bounded) else Bounded(x)
-        value = math.sin(x.value)
-        return Bounded(value, abs(math.cos(x.value)) * x.bound + 4 * U * abs(value))
-
-    @staticmethod
-    def cos(x: Bounded | float) -> Bounded:
-        x = x if isinstance(x, Bounded) else Bounded(x)
-        value = math.cos(x.value)
-        return Bounded(value, abs(math.sin(x.value)) * x.bound + 4 * U * abs(value))
-
 
 def refuse(*arguments: Any) -> Any:
     raise AssertionError(f"not to be called, least of all with {arguments}")
@@ -110,7 +86,40 @@ def refuse(*arguments: Any) -> Any:
 # All functions but sine and cosine, where none of them may be called.
 REFUSED = (refuse,) * 5
 
-BOUNDED_FUNCTIONS = (Bounded.sin, Bounded.cos, refuse, select, refuse, refuse, Bounded.floor)
+
+def bounded_functions(sin: Any, cos: Any, select: Any, floor: Any) -> Functions:
+    """The functions of `Bounded`, from those of what its values are."""
+
+    def to_bounded(x: Any) -> Bounded:
+        return x if isinstance(x, Bounded) else Bounded(x)
+
+    # The kernels' sine and cosine are within 2 ulp, at most 4 u.
+    def bounded_sin(x: Any) -> Bounded:
+        x = to_bounded(x)
+        value = sin(x.value)
+        return Bounded(value, abs(cos(x.value)) * x.bound + 4 * U * abs(value))
+
+    def bounded_cos(x: Any) -> Bounded:
+        x = to_bounded(x)
+        value = cos(x.value)
+        return Bounded(value, abs(sin(x.value)) * x.bound + 4 * U * abs(value))
+
+    # The path of a joint is chosen by value: a bound that reaches into another piece does not count.
+    def bounded_select(a: Any, b: Any, x: Any, y: Any) -> Bounded:
+        a, b, x, y = map(to_bounded, (a, b, x, y))
+        return Bounded(select(a.value, b.value, x.value, y.value), select(a.value, b.value, x.bound, y.bound))
+
+    def bounded_floor(x: Any) -> Bounded:
+        return Bounded(floor(x.value))
+
+    return (bounded_sin, bounded_cos, refuse, bounded_select, refuse, refuse, bounded_floor)
+
+
+BOUNDED_FUNCTIONS = bounded_functions(math.sin, math.cos, select, lambda x: float(math.floor(x)))
+# Of an array of values, one of each state.
+BOUNDED_ARRAY_FUNCTIONS = bounded_functions(
+    np.sin, np.cos, lambda a, b, x, y: np.where(a < b, x, y), np.floor
+)
 
 
 class Rational:

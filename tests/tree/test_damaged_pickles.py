@@ -12,6 +12,7 @@ import pickletools
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -101,8 +102,20 @@ _OTHERS = [*_INTEGERS, b"N", b"I01\n", b"]", b"Fnan\n", b"F0.5\n", b"Vx\n"]
 _ANY = ("BINFLOAT", "NONE", "NEWTRUE", "NEWFALSE", "EMPTY_LIST", "EMPTY_DICT")
 
 
-def _edits(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield what was changed, and the pickle with it changed."""
+@dataclass(frozen=True)
+class Edit:
+    """One instruction, from `start` to `end`, and what stands there instead."""
+
+    what: str
+    start: int
+    end: int
+    replacement: bytes
+
+    def apply(self, data: bytes) -> bytes:
+        return data[: self.start] + self.replacement + data[self.end :]
+
+
+def _edits(data: bytes) -> Iterator[Edit]:
     operations = list(pickletools.genops(data))
     count = sum(1 for operation, _, _ in operations if operation.name in ("BINPUT", "LONG_BINPUT", "MEMOIZE"))
     for (operation, value, start), (_, _, end) in pairwise(operations):
@@ -117,9 +130,9 @@ def _edits(data: bytes) -> Iterator[tuple[str, bytes]]:
         elif operation.name in ("BINGET", "LONG_BINGET"):
             places = {value - 1, value + 1, 0, (7 * value + 3) % count} - {value}
             replacements = [f"g{place}\n".encode() for place in places if place >= 0] + [b"N"]
+        name = f"{operation.name} {value!r:.40} at {start}"
         for replacement in replacements:
-            edited = data[:start] + replacement + data[end:]
-            yield f"{operation.name} {value!r:.40} at {start} -> {replacement!r:.40}", edited
+            yield Edit(f"{name} -> {replacement!r:.40}", start, end, replacement)
 
 
 def _pickle() -> bytes:
@@ -130,43 +143,45 @@ def _pickle() -> bytes:
     return pickle.dumps((tree, context, context.applied_forces.clone()), protocol=2)
 
 
-def _run(edits: list[tuple[str, bytes]]) -> None:
-    stream = b"".join(
-        i.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data for i, (_, data) in enumerate(edits)
-    )
+def _run(data: bytes, edits: list[Edit]) -> None:
+    def message(i: int, edited: bytes) -> bytes:
+        return i.to_bytes(4, "little") + len(edited).to_bytes(4, "little") + edited
+
+    stream = b"".join(message(i, edit.apply(data)) for i, edit in enumerate(edits))
     tests = str(Path(__file__).parents[1])
     child = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {tests!r})\n{CHILD}"],
         input=stream, capture_output=True, check=False, timeout=600,
     )  # fmt: skip
     last = int(child.stdout.split()[-1]) if child.stdout else 0
-    what = edits[last][0]
+    what = edits[last].what
     assert child.returncode == 0, f"{what}: exit code {child.returncode}\n{child.stderr.decode()[-3000:]}"
     assert last == len(edits) - 1
 
 
 def test_a_few_values() -> None:
-    edits = list(_edits(_pickle()))
+    data = _pickle()
+    edits = list(_edits(data))
     assert len(edits) > 20_000
     chosen = np.random.default_rng(1).choice(len(edits), 20, replace=False)
-    _run([edits[i] for i in chosen])
+    _run(data, [edits[i] for i in chosen])
 
 
 def test_attributes_of_trees() -> None:
-    names = ("_plan", "_declarations", "_declaring", "_family")
-    edits = [
-        edit for edit in _edits(_pickle()) if edit[0].startswith(tuple(f"BINUNICODE '{n}' at" for n in names))
-    ]
+    names = tuple(f"BINUNICODE {name!r} at" for name in ("_plan", "_declarations", "_declaring", "_family"))
+    data = _pickle()
+    edits = [edit for edit in _edits(data) if edit.what.startswith(names)]
     assert len(edits) >= 4 * len(_OTHERS)
-    _run(edits)
+    _run(data, edits)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(20))
 def test_thousands_of_values(part: int) -> None:
-    edits = list(_edits(_pickle()))
+    data = _pickle()
+    edits = list(_edits(data))
     chosen = np.random.default_rng(2).permutation(len(edits))[300 * part : 300 * (part + 1)]
-    _run([edits[i] for i in chosen])
+    _run(data, [edits[i] for i in chosen])
 
 
 def test_what_was_not_changed_loads() -> None:
