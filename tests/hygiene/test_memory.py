@@ -61,7 +61,7 @@ def _kept(make: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("num_bodies", [100, 300, 500])
+@pytest.mark.parametrize("num_bodies", [100, 300])
 def test_context_is_linear(num_bodies: int) -> None:
     """Also after every call, those of matrices (n, n) among them: none is kept."""
     tree = _chain(num_bodies)
@@ -96,9 +96,9 @@ def test_context_with_everything_of_its_own_is_linear() -> None:
     assert _kept(used) < 3 * BYTES_A_BODY * 2000
 
 
-NUM_SAMPLES = 1_000_000
-ALLOWED = 64 * 2**20
-AVAILABLE = 3 * 2**30
+NUM_SAMPLES = 250_000
+ALLOWED = 16 * 2**20
+AVAILABLE = 2**30
 FUNCTIONS = {
     "inverse_dynamics": "q, v, x",
     "forward_dynamics": "q, v, x",
@@ -173,12 +173,14 @@ def peaks() -> dict[str, list[int]]:
         line for line in Path("/proc/meminfo").read_text().splitlines() if "MemAvailable" in line
     )
     if int(available.split()[1]) * 1024 < AVAILABLE:
-        pytest.skip("needs 3 GiB of memory, for the results")
+        pytest.skip("needs 1 GiB of memory, for the results")
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT, json.dumps(FUNCTIONS), str(NUM_SAMPLES)],
         capture_output=True,
         text=True,
         check=False,
+        # Every array comes from the system, none from memory that another one left.
+        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"},
     )
     assert run.returncode == 0, run.stderr
     result: dict[str, list[int]] = json.loads(run.stdout)
@@ -191,7 +193,7 @@ def test_peak_is_seen(peaks: dict[str, list[int]]) -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_million_states(peaks: dict[str, list[int]], name: str) -> None:
+def test_many_states(peaks: dict[str, list[int]], name: str) -> None:
     """Beyond inputs and outputs, with a fresh result and with `out`: working memory of a block a thread."""
     fresh, with_out = peaks[name]
     assert fresh < ALLOWED
