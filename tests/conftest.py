@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -18,5 +20,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     can = config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None
     if can and is_whole and not is_worker:
         config.option.numprocesses = "auto"
+        # Linear algebra of NumPy on all processors, in a process for each of them, makes every one wait.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # What a file sets up is set up once.
         config.option.dist = "loadfile"
