@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
+from struct import pack
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -51,6 +53,8 @@ __all__ = [
     "describe_type",
     "has_shape",
     "is_foreign",
+    "is_list_of_floats",
+    "shared_array",
 ]
 
 # Not `numpy.typing.NDArray`, which is the same: its module costs a thirtieth of the import of mbt.
@@ -136,7 +140,7 @@ def broadcast_together(arrays: dict[str, Any]) -> tuple[Any, ...]:
 
 def as_finite_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
     """Convert as `as_float_array` does, refuse NaN and infinity, and return a copy that nobody else holds."""
-    if _is_list_of_floats(value, shape) and math.isfinite(sum(value)):
+    if is_list_of_floats(value, shape) and math.isfinite(sum(value)):
         return np.array(value)
     array = as_own_array(value, name, shape)
     if not _are_finite(array):
@@ -147,12 +151,22 @@ def as_finite_array(value: object, name: str, shape: Shape | None = None) -> Flo
 
 def as_own_array(value: object, name: str, shape: Shape | None = None) -> FloatArray:
     """Convert as `as_float_array` does, and return a copy that nobody else holds."""
-    if _is_list_of_floats(value, shape):
+    if is_list_of_floats(value, shape):
         return np.array(value)
     return as_float_array(value, name, shape).copy()
 
 
-def _is_list_of_floats(value: object, shape: Shape | None) -> TypeGuard[list[float]]:
+def shared_array(values: Sequence[float]) -> FloatArray:
+    """Return a read-only array of floats, the same one for the same floats: robots have many alike."""
+    return _shared_array(pack(f"{len(values)}d", *values))
+
+
+@lru_cache(maxsize=1024)
+def _shared_array(memory: bytes) -> FloatArray:
+    return np.frombuffer(memory)
+
+
+def is_list_of_floats(value: object, shape: Shape | None) -> TypeGuard[list[float]]:
     """Return whether a vector is given as numbers are read from a file: that is the quickest to take."""
     return type(value) is list and shape == (len(value),) and _FLOAT.issuperset(map(type, value))
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError
-from mbt.math.arrays import FloatArray, as_finite_array, as_float
+from mbt.math.arrays import FloatArray, as_finite_array, as_float, is_list_of_floats, shared_array
 from mbt.math.foreign import numbers_for
 
 __all__ = [
@@ -305,25 +305,32 @@ def skew(p: object) -> FloatArray:
 
 
 def as_unit_vector(value: object, name: str, tol: float = 1e-6) -> FloatArray:
-    """Return a vector of unit length within `tol`, renormalised."""
-    x, y, z = vector = as_finite_array(value, name, (3,)).tolist()
+    """Return a vector of unit length within `tol`, renormalised, read-only."""
+    x, y, z = vector = _take_three(value, name)
     length = math.hypot(x, y, z)
     if not abs(length - 1.0) <= tol:
         raise ArgumentValueError(f"{name}: expected a unit vector, got {vector} of length {length:.9g}")
-    return np.array([x / length, y / length, z / length])
+    return shared_array((x / length, y / length, z / length))
 
 
 def normalize_axis(value: object, name: str) -> FloatArray:
-    """Return the unit vector along any nonzero vector."""
-    vector = as_finite_array(value, name, (3,))
-    x, y, z = vector.tolist()
+    """Return the unit vector along any nonzero vector, read-only."""
+    x, y, z = vector = _take_three(value, name)
     scale = max(abs(x), abs(y), abs(z))
     if scale == 0.0:
-        raise ArgumentValueError(f"{name}: expected a nonzero vector, got {vector.tolist()}")
+        raise ArgumentValueError(f"{name}: expected a nonzero vector, got {vector}")
     # Scaled first: of the smallest and the largest floats the length over- or underflows.
     x, y, z = x / scale, y / scale, z / scale
     length = math.hypot(x, y, z)
-    return np.array([x / length, y / length, z / length])
+    return shared_array((x / length, y / length, z / length))
+
+
+def _take_three(value: object, name: str) -> list[float]:
+    """Return the entries of a vector, finite."""
+    if is_list_of_floats(value, (3,)) and math.isfinite(sum(value)):
+        return value
+    entries: list[float] = as_finite_array(value, name, (3,)).tolist()
+    return entries
 
 
 def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:

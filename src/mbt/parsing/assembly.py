@@ -139,8 +139,9 @@ def add_description(
     """
     elements = _Elements(tree, model, mount, is_floating=is_floating)
     tree.add_model_instance(model.name)
+    world = tree.world_body
     for body in elements.bodies.values():
-        if body is not tree.world_body:
+        if body is not world:
             tree.add_body(body)
     for frame in elements.frames.values():
         tree.add_frame(frame)

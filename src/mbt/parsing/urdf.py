@@ -64,8 +64,10 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
     _check_names(joints)
     for link in links:
         read_link(link, model)
+        link.forget_read()
     for joint in joints:
         read_joint(joint, model, with_friction=options.joint_friction)
+        joint.forget_read()
     check_structure(model, XACRO_HINT if has_macros else None)
     _read_frames(root, model)
     read_mimics(joints, model)

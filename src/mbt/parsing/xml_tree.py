@@ -145,6 +145,11 @@ class Element:
         self.children = ()
         self.attributes = {"name": self.attributes["name"]} if "name" in self.attributes else {}
 
+    def forget_read(self) -> None:
+        """Let go of all inside, once nothing of it is left to read or to tell of: it takes much memory."""
+        if not self.unread():
+            self.children = ()
+
     def unread(self) -> list[tuple[str, Element]]:
         """Return what nobody took below this element, in order.
 

@@ -94,7 +94,8 @@ class RigidBody(BodyMotion):
                 f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia (SpatialInertia.zero() if massless), "
                 f"got {type(M_BBo_B).__name__}"
             )
-        DOUBLES.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")
+        if M_BBo_B.com.ndim != 1:
+            DOUBLES.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")
         self._M_BBo_B = M_BBo_B
         self._body_frame = BodyFrame(self)
         # Known once the tree is finalized. Attributes that come later can cost each a dictionary of its own.

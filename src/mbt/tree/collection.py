@@ -119,8 +119,7 @@ class ElementCollection(Generic[E]):
 
     def _add_name(self, element: E) -> None:
         name = element.name
-        if name not in self._only and name not in self._several:
-            self._only[name] = element
+        if name not in self._several and self._only.setdefault(name, element) is element:
             return
         other = self._only.pop(name, None)
         if other is not None:

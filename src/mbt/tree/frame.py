@@ -15,7 +15,7 @@ from mbt.math.leading_axes import fold
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import IDENTITY, as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
-from mbt.tree.element import call_constructor, check_constructed
+from mbt.tree.element import call_constructor, check_constructed, is_constructed
 from mbt.tree.frame_acceleration import FrameAcceleration
 from mbt.tree.hooks import call_hook
 from mbt.tree.indices import FrameIndex
@@ -78,7 +78,8 @@ class Frame(FrameAcceleration):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: body: expected a RigidBody, got {type(body).__name__}"
             )
-        check_constructed(body, f"{type(self).__name__}: body")
+        if not is_constructed(body):
+            check_constructed(body, f"{type(self).__name__}: body")
         super().__init__(name, body.model_instance if model_instance is None else model_instance)
         self._body = body
 
@@ -479,7 +480,8 @@ class FixedOffsetFrame(Frame):
         parent = getattr(P, "body_frame", P)
         if not isinstance(parent, Frame):
             raise ArgumentTypeError(f"{what}: P: expected a Frame or a RigidBody, got {type(P).__name__}")
-        check_constructed(parent, f"{what}: P")
+        if not is_constructed(parent):
+            check_constructed(parent, f"{what}: P")
         X = IDENTITY if X_PF is None or X_PF is IDENTITY else as_pose(X_PF, f"{what}: X_PF")
         super().__init__(
             name, parent.body, parent.model_instance if model_instance is None else model_instance

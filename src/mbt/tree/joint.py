@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, NotFinalizedError, TopologyError, quote
-from mbt.math.arrays import FloatArray, as_finite_array, as_index
+from mbt.math.arrays import FloatArray, as_finite_array, as_index, is_list_of_floats, shared_array
 from mbt.math.leading_axes import cut, join, rotate, transpose
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import matrix_to_quaternion
@@ -20,7 +21,7 @@ from mbt.tree.context_access import (
     get_scalar_parameter,
     set_parameter,
 )
-from mbt.tree.element import as_name, check_element
+from mbt.tree.element import as_name, check_element, is_constructed
 from mbt.tree.frame import Frame
 from mbt.tree.indices import JointIndex
 from mbt.tree.joint_limits import JointLimits, frozen
@@ -72,9 +73,9 @@ class Joint(JointLimits):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: no mobilizer models this type: use one of the joints that mbt has"
             )
-        what = f"joint {quote(name)}"
-        check_element(frame_on_parent, Frame, f"{what}: frame_on_parent")
-        check_element(frame_on_child, Frame, f"{what}: frame_on_child")
+        for argument, frame in (("frame_on_parent", frame_on_parent), ("frame_on_child", frame_on_child)):
+            if not is_constructed(frame, Frame):
+                check_element(frame, Frame, f"joint {quote(name)}: {argument}")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), frame_on_child.model_instance)
         if frame_on_parent.body is frame_on_child.body:
             first, second = frame_on_parent._label, frame_on_child._label
@@ -253,7 +254,15 @@ class Joint(JointLimits):
         return self
 
     def _checked_damping(self, damping: object, numbers: Numbers = DOUBLES) -> FloatArray:
-        what, shape = f"{self._label}: damping", (self.num_velocities,)
+        shape = (self.num_velocities,)
+        if (
+            numbers is DOUBLES
+            and is_list_of_floats(damping, shape)
+            and math.isfinite(sum(damping))
+            and min(damping, default=0.0) >= 0.0
+        ):
+            return shared_array(damping)
+        what = f"{self._label}: damping"
         vector: FloatArray = numbers.frozen(numbers.as_nonnegative_array(damping, what, shape))
         return vector
 

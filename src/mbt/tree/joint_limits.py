@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import FloatArray, as_float, as_own_array
+from mbt.math.arrays import FloatArray, as_float, as_own_array, is_list_of_floats, shared_array
 from mbt.tree.coordinates import CoordinateOwner
 
 if TYPE_CHECKING:
@@ -121,6 +121,12 @@ class JointLimits(CoordinateOwner):
         self, what: str, size: int, lower: object, upper: object
     ) -> tuple[FloatArray, FloatArray]:
         self._check_not_finalized(f"the {what} limits", "Set them before.")
+        if (
+            is_list_of_floats(lower, (size,))
+            and is_list_of_floats(upper, (size,))
+            and all(map(operator.le, lower, upper))
+        ):
+            return shared_array(lower), shared_array(upper)
         label = self._label
         lower_limits = as_own_array(lower, f"{label}: lower {what} limits", (size,))
         upper_limits = as_own_array(upper, f"{label}: upper {what} limits", (size,))

@@ -12,7 +12,7 @@ from mbt.errors import ArgumentTypeError, TopologyError, quote
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context
 from mbt.tree.coordinates import CoordinateOwner
-from mbt.tree.element import check_element
+from mbt.tree.element import check_element, is_constructed
 from mbt.tree.frame import Frame
 from mbt.tree.indices import MobilizerIndex
 
@@ -89,8 +89,9 @@ class Mobilizer(CoordinateOwner):
             raise ArgumentTypeError(
                 f"{what}: no compiled kernel knows this type: use one of the mobilizers that mbt has"
             )
-        check_element(inboard_frame_F, Frame, f"{what}: inboard_frame_F")
-        check_element(outboard_frame_M, Frame, f"{what}: outboard_frame_M")
+        for argument, frame in (("inboard_frame_F", inboard_frame_F), ("outboard_frame_M", outboard_frame_M)):
+            if not is_constructed(frame, Frame):
+                check_element(frame, Frame, f"{what}: {argument}")
         if inboard_frame_F is outboard_frame_M:
             raise TopologyError(
                 f"{what}: expected two different frames, got {inboard_frame_F._label} for both"

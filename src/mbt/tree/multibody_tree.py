@@ -301,7 +301,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
         """
         self._check_can_change("add_joint")
         if not isinstance(joint, type):
-            if any(argument is not None for argument in (name, parent, X_PF, child, X_BM)):
+            if not (name is parent is X_PF is child is X_BM is None):
                 args = (name, *args)
             element: Joint = make_element("add_joint", Joint, joint, args, kwargs)
             self._elements.add_joint(element)

@@ -241,7 +241,8 @@ class ElementRegistry:
     def _check_frame(self, frame: Frame) -> None:
         self._check_is_new(frame)
         if isinstance(frame, FixedOffsetFrame):
-            own = [name for name in _POSE_METHODS if overrides(frame, Frame, name)]
+            is_derived = type(frame) is not FixedOffsetFrame
+            own = [name for name in _POSE_METHODS if overrides(frame, Frame, name)] if is_derived else []
             if own:
                 raise ArgumentTypeError(
                     f"add_frame: {type(frame).__name__} has a method {own[0]}(), which is never called: a "

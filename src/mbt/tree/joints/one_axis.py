@@ -44,7 +44,6 @@ class AxisJoint(Joint):
     ) -> None:
         super().__init__(name, frame_on_parent, frame_on_child, damping)
         self._axis = normalize_axis(axis, f"{self._label}: axis")
-        self._axis.flags.writeable = False
 
 
 class OneAxisJoint(AxisJoint, OneDofJoint):

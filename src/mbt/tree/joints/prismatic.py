@@ -125,4 +125,4 @@ class PrismaticJoint(_Translation, OneAxisJoint):
         return self._set_default_position(translation, "translation")
 
     def _make_mobilizer(self) -> Mobilizer:
-        return PrismaticMobilizer(self.frame_on_parent, self.frame_on_child, self._axis)
+        return PrismaticMobilizer(self._frame_on_parent, self._frame_on_child, self._axis.tolist())

@@ -124,4 +124,4 @@ class RevoluteJoint(_Angle, OneAxisJoint):
         return self._set_default_position(angle, "angle")
 
     def _make_mobilizer(self) -> Mobilizer:
-        return RevoluteMobilizer(self.frame_on_parent, self.frame_on_child, self._axis)
+        return RevoluteMobilizer(self._frame_on_parent, self._frame_on_child, self._axis.tolist())

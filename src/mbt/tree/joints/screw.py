@@ -232,7 +232,9 @@ class ScrewJoint(_ScrewMotion, AxisJoint, OneDofJoint):
         return self._set_default_position(self._angle_of(translation, "translation"), "translation")
 
     def _make_mobilizer(self) -> Mobilizer:
-        return ScrewMobilizer(self.frame_on_parent, self.frame_on_child, self._axis, self._screw_pitch)
+        return ScrewMobilizer(
+            self._frame_on_parent, self._frame_on_child, self._axis.tolist(), self._screw_pitch
+        )
 
 
 def _finite(value: object, argument: str) -> float:
