@@ -3,7 +3,8 @@
     python tools/stubs.py           write them into the .pyi files
     python tools/stubs.py --check   exit with 1 where one differs
 
-Signatures are written by hand, docstrings in the `.pyx` file; this copies them from the modules as installed.
+Signatures are written by hand, docstrings in the `.pyx` file; this copies them, and the members of
+enumerations, from the modules as installed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import ast
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
 from pathlib import Path
 
 STUBS = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
@@ -27,9 +29,19 @@ def render(path: Path) -> str:
     module = importlib.import_module(f"mbt._core.{path.stem}")
     lines = text.splitlines()
     # From the end, so that what is left to do keeps its place.
+    for node in reversed(ast.parse(text).body):
+        if isinstance(node, ast.ClassDef) and ast.unparse(node.bases[0] if node.bases else node) == "IntEnum":
+            replace_members(lines, node, getattr(module, node.name))
+    text = "\n".join(lines)
     for node, thing in sorted(find_definitions(ast.parse(text), module), key=lambda pair: -pair[0].lineno):
         replace_docstring(lines, node, inspect.cleandoc(getattr(thing, "__doc__", None) or ""))
     return "\n".join(lines) + "\n"
+
+
+def replace_members(lines: list[str], node: ast.ClassDef, enumeration: Iterable[IntEnum]) -> None:
+    """Replace the members of an enumeration, which are all that its body has."""
+    assert node.end_lineno is not None
+    lines[node.lineno : node.end_lineno] = [f"    {member.name} = {member.value}" for member in enumeration]
 
 
 def find_definitions(parent: ast.Module | ast.ClassDef, thing: object) -> Iterator[tuple[Definition, object]]:

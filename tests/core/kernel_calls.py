@@ -13,10 +13,10 @@ import numpy as np
 import mbt
 from core.kernel_scalars import BOUNDED_ARRAY_FUNCTIONS, BOUNDED_FUNCTIONS, Bounded, Functions, select
 from mbt._core.lane_engine import lane_count
-from mbt._core.variants import Quantity
+from mbt._core.quantity import Quantity
 from support.build import build_tree
 from support.description import Array, Model
-from support.engines import evaluate_python, index_of
+from support.engines import body_in_the_middle, evaluate_python
 from support.random_trees import (
     ALL_KINDS,
     CATALOGUE,
@@ -46,7 +46,8 @@ FUNCTIONS = (
     Quantity.POTENTIAL_ENERGY,
     Quantity.CONSERVATIVE_POWER,
     Quantity.NON_CONSERVATIVE_POWER,
-    Quantity.MASS_MOMENT,
+    Quantity.TOTAL_MASS,
+    Quantity.CENTER_OF_MASS_POSITION,
     Quantity.MOMENTUM,
     Quantity.QDOT,
     Quantity.VELOCITY,
@@ -291,10 +292,6 @@ def call_double(tree: mbt.MultibodyTree, function: Quantity, inputs: Inputs) -> 
     return np.concatenate([np.ravel(array) for array in _double(tree, context, function, inputs)])
 
 
-def body_of(tree: mbt.MultibodyTree, function: Quantity) -> Any:
-    return next(body for body in tree.bodies if body.node_index == index_of(tree, function))
-
-
 def _double(
     tree: mbt.MultibodyTree, context: mbt.Context, function: Quantity, inputs: Inputs
 ) -> Iterator[Any]:
@@ -319,10 +316,10 @@ def _double(
         # By another way than the kernel: the caches.
         yield tree.eval_position_kinematics(context).X_WB
     elif function == F.ANGULAR_JACOBIAN:
-        world, body = tree.world_frame, body_of(tree, function)
+        world, body = tree.world_frame, body_in_the_middle(tree)
         yield tree.calc_jacobian_angular_velocity(context, "v", body, world, world)
     elif function == F.TRANSLATIONAL_JACOBIAN:
-        world, body = tree.world_frame, body_of(tree, function)
+        world, body = tree.world_frame, body_in_the_middle(tree)
         yield tree.calc_jacobian_translational_velocity(context, "v", body, np.zeros(3), world, world)
     elif function == F.KINETIC_ENERGY:
         yield tree.calc_kinetic_energy(context)
@@ -332,10 +329,10 @@ def _double(
         yield tree.calc_conservative_power(context)
     elif function == F.NON_CONSERVATIVE_POWER:
         yield tree.calc_non_conservative_power(context)
-    elif function == F.MASS_MOMENT:
-        mass = tree.calc_total_mass(context)
-        yield mass
-        yield mass * tree.calc_center_of_mass_position_in_world(context) if mass else np.zeros(3)
+    elif function == F.TOTAL_MASS:
+        yield tree.calc_total_mass(context)
+    elif function == F.CENTER_OF_MASS_POSITION:
+        yield tree.calc_center_of_mass_position_in_world(context)
     elif function == F.MOMENTUM:
         yield tree.calc_spatial_momentum_in_world_about_point(context, np.zeros(3))
     elif function == F.QDOT:

@@ -32,7 +32,7 @@ from core.kernel_calls import (
 )
 from core.kernel_scalars import refuse
 from mbt._core.dual_engine import DualEngine
-from mbt._core.variants import Quantity
+from mbt._core.quantity import Quantity
 from support.description import Array
 from support.engines import evaluate_dual, evaluate_lanes
 from support.quantities import EPS
@@ -289,7 +289,8 @@ def test_rate_of_momentum_vs_reactions(name: str) -> None:
     tree, state = one_state(name, seed=14)
     _, rate = rates_along_the_motion(tree, state, F.MOMENTUM)
     reaction = evaluate(tree, state, F.REACTION_FORCES)[:6]
-    mass, *moment = evaluate(tree, state, F.MASS_MOMENT)
+    (mass,) = evaluate(tree, state, F.TOTAL_MASS)
+    moment = mass * evaluate(tree, state, F.CENTER_OF_MASS_POSITION)
     g = state.parameters[parameter_slices(tree)["gravity"]]
     gravity = np.concatenate([np.cross(moment, g), mass * g])
     assert_close(rate, reaction + gravity)
@@ -373,15 +374,15 @@ def test_the_third_input_is_checked() -> None:
     assert tree._compiled is not None
     engine, context = DualEngine(tree._compiled), tree.create_default_context()
     with pytest.raises(ValueError, match="must be set first"):
-        engine.evaluate(context, F.INVERSE_DYNAMICS, -1, state.x, None)
+        engine.evaluate_numbers(context, F.INVERSE_DYNAMICS, (0,), state.x, None)
     for what in ("parameters", "q", "v"):
         value = getattr(state, what)
         getattr(engine, f"set_{what}")(value, np.zeros((value.size, 0)))
     for x in (None, state.x[:-1], state.x.tolist()):
         with pytest.raises(ValueError, match=rf"^x: expected a float64 array of {state.x.size} entries"):
-            engine.evaluate(context, F.INVERSE_DYNAMICS, -1, x, None)
+            engine.evaluate_numbers(context, F.INVERSE_DYNAMICS, (0,), x, None)
     with pytest.raises(ValueError, match=r"^dx: expected"):
-        engine.evaluate(context, F.INVERSE_DYNAMICS, -1, state.x, np.zeros((state.x.size + 1, 2)))
+        engine.evaluate_numbers(context, F.INVERSE_DYNAMICS, (0,), state.x, np.zeros((state.x.size + 1, 2)))
 
 
 def test_numbers_of_directions_must_agree() -> None:
@@ -392,4 +393,4 @@ def test_numbers_of_directions_must_agree() -> None:
         value = getattr(state, what)
         getattr(engine, f"set_{what}")(value, np.zeros((value.size, directions)))
     with pytest.raises(mbt.ShapeError, match="different numbers of derivatives, 2 in q, 3 in v: "):
-        engine.evaluate(tree.create_default_context(), F.MASS_MATRIX, -1, None, None)
+        engine.evaluate_numbers(tree.create_default_context(), F.MASS_MATRIX, (), None, None)

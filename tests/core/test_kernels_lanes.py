@@ -21,7 +21,7 @@ from core.kernel_calls import (
     random_inputs,
 )
 from mbt._core import lane_engine
-from mbt._core.variants import Quantity
+from mbt._core.quantity import Quantity
 from support.description import Array
 from support.engines import evaluate_lanes
 
@@ -199,7 +199,7 @@ def evaluate_four(**changed: Any) -> None:
     lane_engine.evaluate(
         tree.create_default_context(),
         F.INVERSE_DYNAMICS,
-        -1,
+        (0,),
         4,
         lane_engine.LaneParameters(compiled, compiled.default_parameters),
         **arrays,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,13 +12,11 @@ import mbt
 from mbt._core import lane_engine
 from mbt._core.dual_engine import DualEngine
 from mbt._core.object_engine import ObjectEngine
-from mbt._core.variants import Quantity
+from mbt._core.quantity import Quantity
 from support.description import Array
 
 Functions = tuple[Callable[..., Any], ...]
 
-# Of one body.
-OF_A_BODY = (Quantity.ANGULAR_JACOBIAN, Quantity.TRANSLATIONAL_JACOBIAN)
 # Those that read vdot, tau, or qdot.
 WITH_INPUT = (
     Quantity.MOTION_FORCES,
@@ -34,58 +31,51 @@ WITH_INPUT = (
 )
 
 
-def index_of(tree: mbt.MultibodyTree, quantity: Quantity) -> int:
-    """Return the index that goes with a quantity: a body in the middle."""
-    return tree.num_bodies // 2 if quantity in OF_A_BODY else -1
+# Of a body in the middle, in World.
+OF_A_FRAME = (Quantity.SPATIAL_JACOBIAN, Quantity.ANGULAR_JACOBIAN, Quantity.TRANSLATIONAL_JACOBIAN)
+WITH_FLAG = (
+    Quantity.MOTION_FORCES,
+    Quantity.INVERSE_DYNAMICS,
+    Quantity.FORWARD_DYNAMICS,
+    Quantity.MOTION_FORCES_DERIVATIVES,
+    Quantity.INVERSE_DYNAMICS_DERIVATIVES,
+    Quantity.FORWARD_DYNAMICS_DERIVATIVES,
+    Quantity.TOTAL_MASS,
+    Quantity.CENTER_OF_MASS_POSITION,
+    Quantity.MOMENTUM,
+)
 
 
-def third_input(
-    tree: mbt.MultibodyTree,
-    quantity: Quantity,
-    parameters: Any,
-    v: Any,
-    x: Any,
-    evaluate: Callable[..., Any],
-    multiply: Callable[[Any, Any], Any] = operator.mul,
-) -> Any:
+def body_in_the_middle(tree: mbt.MultibodyTree) -> Any:
+    return next(body for body in tree.bodies if body.node_index == tree.num_bodies // 2)
+
+
+def integers_of(tree: mbt.MultibodyTree, quantity: Quantity) -> tuple[int, ...]:
+    """Return the integers that go with a quantity: of a body in the middle, of all bodies, without forces."""
+    if quantity in OF_A_FRAME:
+        frame = body_in_the_middle(tree).body_frame.index
+        return (frame, 0, 0, 0, -1) if quantity == Quantity.TRANSLATIONAL_JACOBIAN else (frame, 0, 0, 0)
+    if quantity == Quantity.REACTION_FORCES:
+        return (0, 1)
+    return (0,) if quantity in WITH_FLAG else ()
+
+
+def third_input(quantity: Quantity, v: Any, x: Any, zeros: Any, evaluate: Callable[..., Any]) -> Any:
     """Return what a kernel reads besides parameters, q and v, all with numbers in their first axis.
 
-    Masses and inertias are those of the bodies, forces those of gravity, a point the origin of the body.
+    Forces are those of gravity, points the origins of the body and of World: `zeros`, three of them.
     """
     if quantity in WITH_INPUT:
         return x
     if quantity == Quantity.QDOT:
         return v
-    if quantity == Quantity.MASS_MOMENT:
-        return _section_of(tree, parameters, "mass", 1)
-    if quantity == Quantity.MOMENTUM:
-        mass = _section_of(tree, parameters, "mass", 1)
-        of_bodies = np.repeat(np.arange(tree.num_bodies), 6)
-        inertias = multiply(_section_of(tree, parameters, "unit_inertia", 6), mass[of_bodies])
-        return np.concatenate([mass, inertias + _section_of(tree, parameters, "massless_inertia", 6)])
     if quantity == Quantity.GENERALIZED_FORCES:
         return evaluate(Quantity.GRAVITY_FORCES, x[:0])
     if quantity == Quantity.REACTION_FORCES:
         return np.concatenate([x, evaluate(Quantity.GRAVITY_FORCES, x[:0])])
-    if quantity == Quantity.TRANSLATIONAL_JACOBIAN:
-        start = 16 * index_of(tree, quantity)
-        return evaluate(Quantity.BODY_POSES, x[:0])[[start + 3, start + 7, start + 11]]
+    if quantity in (Quantity.TRANSLATIONAL_JACOBIAN, Quantity.MOMENTUM):
+        return zeros
     return x[:0]
-
-
-def _multiply_duals(a: Array, b: Array) -> Array:
-    """Multiply numbers of which each has its value first, then its derivatives, (numbers, 1 + directions)."""
-    with np.errstate(invalid="ignore"):
-        product = a[:, :1] * b + a * b[:, :1]
-    product[:, 0] = a[:, 0] * b[:, 0]
-    return product
-
-
-def _section_of(tree: mbt.MultibodyTree, parameters: Any, name: str, width: int) -> Any:
-    compiled = tree._compiled
-    assert compiled is not None
-    start = compiled.parameter_slice(name, 0).start
-    return parameters[start : start + width * tree.num_bodies]
 
 
 def evaluate_lanes(
@@ -99,11 +89,11 @@ def evaluate_lanes(
     """Evaluate any number of states, all inputs (states, numbers). Return (states, outputs)."""
 
     def evaluate(quantity: Quantity, third: Array) -> Array:
-        index = index_of(tree, quantity)
+        integers = integers_of(tree, quantity)
         x = np.ascontiguousarray(third.T)
-        out = np.empty((len(x), lane_engine.count_outputs(compiled, quantity)))
+        out = np.empty((len(x), lane_engine.count_outputs(compiled, quantity, integers)))
         lane_engine.evaluate(
-            context, quantity, index, len(x), defaults, np.arange(rows.shape[1]), rows, *state, x, (out,)
+            context, quantity, integers, len(x), defaults, np.arange(rows.shape[1]), rows, *state, x, (out,)
         )
         return out.T
 
@@ -111,8 +101,8 @@ def evaluate_lanes(
     assert compiled is not None
     defaults = lane_engine.LaneParameters(compiled, compiled.default_parameters)
     rows, *state = (np.ascontiguousarray(array) for array in (parameters, q, v))
-    columns = [np.asarray(array).T for array in (parameters, v, x)]
-    return evaluate(quantity, third_input(tree, quantity, *columns, evaluate)).T
+    columns = [np.asarray(array).T for array in (v, x)]
+    return evaluate(quantity, third_input(quantity, *columns, np.zeros((3, len(state[0]))), evaluate)).T
 
 
 def evaluate_dual(
@@ -135,13 +125,14 @@ def evaluate_dual(
         return np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1:])
 
     def evaluate(quantity: Quantity, third: Array) -> Array:
-        index = index_of(tree, quantity)
-        return np.column_stack(engine.evaluate(context, quantity, index, *parts(third)))
+        integers = integers_of(tree, quantity)
+        return np.column_stack(engine.evaluate_numbers(context, quantity, integers, *parts(third)))
 
     engine.set_parameters(*parts(numbers[0]))
     engine.set_q(*parts(numbers[1]))
     engine.set_v(*parts(numbers[2]))
-    third = third_input(tree, quantity, numbers[0], numbers[2], numbers[3], evaluate, _multiply_duals)
+    zeros = np.zeros((3, 1 + seeds.shape[1]))
+    third = third_input(quantity, numbers[2], numbers[3], zeros, evaluate)
     return parts(evaluate(quantity, third))
 
 
@@ -161,13 +152,13 @@ def evaluate_python(
     engine = ObjectEngine(compiled, (*functions, from_float), 0.0, 1.0)
 
     def evaluate(quantity: Quantity, third: Any) -> Any:
-        return engine.evaluate(context, quantity, index_of(tree, quantity), third)
+        return engine.evaluate_objects(context, quantity, integers_of(tree, quantity), third)
 
     engine.set_parameters(parameters)
     engine.set_q(q)
     engine.set_v(v)
-    arrays = [objects_of(values) for values in (parameters, v, x)]
-    return evaluate(quantity, third_input(tree, quantity, *arrays, evaluate))
+    arrays = [objects_of(values) for values in (v, x)]
+    return evaluate(quantity, third_input(quantity, *arrays, objects_of([0.0] * 3), evaluate))
 
 
 def objects_of(values: Sequence[Any]) -> Any:

@@ -240,6 +240,8 @@ def test_arrays_of_the_compiled_core(tree: MultibodyTree) -> None:
         # world, a, b, c, hinge_parent, hinge_child, tool
         "frame_parent": [-1, -1, -1, -1, 2, 1, hinge.frame_on_child.index],
         "frame_node": [0, 1, 2, 3, 2, 1, 1],
+        "joint_frame": [hinge.frame_on_child.index, slider.frame_on_child.index, c.body_frame.index],
+        "joint_node": [2, 1, 3],
         "actuator_dof": [1],
         "mass": [0, 2, 2, 5],
         "p_BoBcm_B": [[0, 0, 0], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3], [0, 0, 0]],
@@ -268,7 +270,8 @@ def test_arrays_of_the_compiled_core(tree: MultibodyTree) -> None:
     # Every other array is what the compiled core takes without a conversion.
     integers = {
         *("parent_node", "mobilizer_type", "mobilizer_reversed", "q_start", "v_start", "inboard_frame"),
-        *("outboard_frame", "frame_parent", "frame_node", "actuator_dof"),
+        *("outboard_frame", "frame_parent", "frame_node", "joint_frame"),
+        *("joint_node", "actuator_dof"),
     }
     lists = {
         *("mobilizer_constants", "force_type", "force_places", "force_parameters"),

@@ -3,7 +3,8 @@
 cimport numpy as cnp
 
 from mbt._core.door cimport MAX_AXES
-from mbt._core.model cimport CompiledModel, Derived, Switches
+from mbt._core.model cimport CompiledModel, Derived, Model, Switches
+from mbt._core.records cimport Parameters
 
 
 cdef class Memory:
@@ -59,8 +60,8 @@ cdef class AccelerationKinematicsCache:
 
 cdef class ContextCore:
     cdef readonly object tree
-    # Methods of the tree for this Context; None: the compiled ones, of one state of doubles.
-    cdef public object _methods
+    # What evaluates quantities; None: kernels do, of one state of doubles.
+    cdef public object _engine
     cdef CompiledModel compiled
     cdef Memory _q, _v, _actuation
     cdef double* q_data                      # what _q and _v hold
@@ -83,6 +84,13 @@ cdef class ContextCore:
     cdef object _frame_body_poses            # a FrameBodyPoseCache, or None
     cdef object _forward_accelerations       # a ForwardAccelerations, or None
     cdef int check_user(self) except -1
+    cdef object evaluate(self, int quantity, const int* integers, object x=*, object out=*)
+    cdef object evaluate_state(self, int quantity, const int* integers, object x, object out)
+    cdef object take(self, object value, str name, Py_ssize_t n)
+    cdef object take_points(self, object value, str name, int* count)
+    cdef object concatenate(self, tuple parts)
+    cdef object zeros(self, Py_ssize_t n)
+    cdef object numbers_of(self, object array)
     cdef _reset(self)
     cdef Derived derived(self)
     cdef PositionKinematicsCache poses(self)
@@ -100,4 +108,5 @@ cdef class Exclusive:
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q)
-cdef check_maps(tree, CompiledModel compiled, const double* q)
+cdef check_maps(tree, CompiledModel compiled, const double* q, int node)
+cdef check_elements_at(tree, const Model* m, const Parameters[double]* p, const double* X_WB, int element)

@@ -5,11 +5,19 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport PyObject
 from libc.string cimport memcpy
 
-from mbt._core cimport kernels
+from mbt._core cimport double_engine, kernels
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport MAX_AXES, adopt, data, in1, is_array3, new_read_only
+from mbt._core.door cimport (
+    MAX_AXES, adopt, apart, data, in1, is_array1, is_array3, is_points, new1, new_read_only, out1, out2, out3,
+    size as size_of,
+)
 from mbt._core.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
+from mbt._core.quantity cimport (
+    MAX_INTEGERS, MOBILIZER, POSES, POSITIONS, VELOCITIES, Description, count_input, describe, element_of, integer_of,
+    needs_element_forces, needs_maps, shape_of_result, take_integers,
+)
+from mbt._core.records cimport Kinematics, Parameters
 
 import math
 
@@ -366,6 +374,128 @@ cdef class ContextCore:
             from mbt.context.checks import raise_concurrent_use
             raise_concurrent_use()
         return 0
+
+    # What is computed ---------------------------------------------------------------------------------------------
+
+    cdef object evaluate(self, int quantity, const int* integers, object x=None, object out=None):
+        """Return a `Quantity` at the present values, written into `out` if there is one.
+
+        `x` is the input in numbers of this Context, its last axis being that of the quantity. The caller has checked
+        the integers.
+        """
+        if self._engine is None:
+            return self.evaluate_state(quantity, integers, x, out)
+        cdef int i
+        if self._stale:
+            self._push()
+        numbers = tuple([integers[i] for i in range(describe(quantity).num_integers)])
+        return self._engine.evaluate(self, quantity, numbers, x, out)
+
+    def _evaluate(self, int quantity, tuple integers=(), x=None, out=None):
+        """Return a `Quantity` at the present values; see `mbt._core.quantity`."""
+        cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &self.compiled.model, numbers)
+        if self._engine is None and x is not None:
+            x = in1(x, "x", count_input(quantity, numbers, &self.compiled.model))
+        return self.evaluate(quantity, numbers, x, out)
+
+    cdef object evaluate_state(self, int quantity, const int* integers, object x, object out):
+        """Of one state of doubles, from the caches."""
+        cdef const Model* m = &self.compiled.model
+        cdef const Description* description = describe(quantity)
+        cdef PositionKinematicsCache pc = None
+        cdef VelocityKinematicsCache vc
+        cdef Derived derived
+        cdef Kinematics[double] k
+        cdef Py_ssize_t[3] shape
+        cdef double number = 0.0
+        cdef double* target = &number
+        cdef int num_axes = shape_of_result(quantity, integers, m, shape)
+        if num_axes == 1:
+            out = out1(out, "out", shape[0])
+        elif num_axes == 2:
+            out = out2(out, "out", shape[0], shape[1])
+        elif num_axes == 3:
+            out = out3(out, "out", shape[0], shape[1], shape[2])
+        if num_axes:
+            target = data(out)
+            if x is not None:
+                x = apart(x, out)
+        derived = self.derived()
+        if m.num_map_checked and needs_maps(quantity, integers):
+            check_maps(self.tree, self.compiled, self.q_data, integer_of(quantity, integers, MOBILIZER))
+        if description.reads >= POSES or m.num_elements_between and needs_element_forces(quantity, integers):
+            pc = self.poses()
+            if m.num_elements_between and needs_element_forces(quantity, integers):
+                check_elements_at(
+                    self.tree, m, &derived.parameters, pc.X_WB_data, element_of(quantity, integers)
+                )
+            if description.reads >= POSITIONS:
+                pc = self.position()
+            if description.reads == VELOCITIES:
+                vc = self.velocity()
+                k.V_PB_W, k.V_PB, k.V_WB = vc.V_PB_W_data, vc.V_PB_data, vc.V_WB_data
+            k.X_FM, k.X_PB, k.X_WB = pc.X_FM_data, pc.X_PB_data, pc.X_WB_data
+            k.H_FM, k.H_PB_W = pc.H_FM_data, pc.H_PB_W_data
+        cdef int singular = double_engine.evaluate(
+            quantity, integers, m, &self.switches, &derived.parameters, self.q_data, self.v_data,
+            <const double*>NULL if x is None else <const double*>data(x), &k, target
+        )
+        if singular >= 0:
+            from mbt.context.checks import raise_massless_dof
+            raise_massless_dof(self.tree, singular)
+        return out if num_axes else number
+
+    cdef object take(self, object value, str name, Py_ssize_t n):
+        """An argument, (n,) of each state, as an array of the numbers of this Context."""
+        if self._engine is None:
+            return in1(value, name, n)
+        if self._takes_doubles and is_array1(value, n):
+            return value
+        return self._numbers.as_float_array(value, name, (n,))
+
+    cdef object take_points(self, object value, str name, int* count):
+        """Points as columns, (3, n), or one point, (3,), as numbers in one axis; `count` is n, or -1."""
+        count[0] = -1
+        if is_array1(value, 3) and (self._engine is None or self._takes_doubles):
+            return value
+        from mbt.context.checks import as_points
+        points = value
+        if self._engine is not None:
+            points = as_points(value, name, self._numbers, self.batch_shape)
+        elif not is_points(value):
+            points = as_points(value, name)
+        if points.ndim > 1 and self._engine is None:
+            # Doubles are read as they lie in memory.
+            count[0] = points.shape[1]
+        elif points.ndim > 1:
+            lead = points.ndim - 2
+            count[0] = points.shape[lead + 1]
+            points = points.reshape(points.shape[:lead] + (3*count[0],))
+        return points
+
+    cdef object zeros(self, Py_ssize_t n):
+        """Zeros, (n,), as an input."""
+        return np.zeros(n) if self._engine is None or self._takes_doubles else self._numbers.zeros((n,))
+
+    cdef object numbers_of(self, object array):
+        """An array of doubles in the numbers of this Context."""
+        return array if self._engine is None or self._takes_doubles else self._numbers.take_numbers(array)
+
+    cdef object concatenate(self, tuple parts):
+        """Arrays of the numbers of this Context, one behind the other along their last axis."""
+        cdef Py_ssize_t total = 0
+        cdef double* target
+        if self._engine is not None:
+            return self._numbers.concatenate(parts)
+        for part in parts:
+            total += size_of(part)
+        joined = new1(total)
+        target = data(joined)
+        for part in parts:
+            memcpy(target, data(part), size_of(part)*sizeof(double))
+            target += size_of(part)
+        return joined
 
     cdef _reset(self):
         """Everything to its default."""
@@ -768,12 +898,20 @@ cdef check_positions(tree, CompiledModel compiled, const double* q):
             raise_singular_position(tree, b)
 
 
-cdef check_maps(tree, CompiledModel compiled, const double* q):
-    """Refuse positions in which qdot = N(q) v is undefined: gimbal lock."""
+cdef check_maps(tree, CompiledModel compiled, const double* q, int node):
+    """Refuse positions in which qdot = N(q) v is undefined: gimbal lock of one mobilizer, or of any: -1."""
     cdef const Model* m = &compiled.model
     cdef int i, b
     for i in range(m.num_map_checked):
         b = m.map_checked[i]
-        if map_is_singular(m.type[b], q + m.q_start[b]):
+        if (node < 0 or b == node) and map_is_singular(m.type[b], q + m.q_start[b]):
             from mbt.context.checks import raise_singular_map
             raise_singular_map(tree, b)
+
+
+cdef check_elements_at(tree, const Model* m, const Parameters[double]* p, const double* X_WB, int element):
+    """Refuse poses in which the force of an element is undefined: of one, or of any: -1."""
+    cdef int singular = kernels.find_singular_element(m, p, X_WB, element)
+    if singular >= 0:
+        from mbt.context.checks import raise_singular_element
+        raise_singular_element(tree, singular)

@@ -1,3 +1,5 @@
+from typing import Any
+
 from typing_extensions import Self, disjoint_base
 
 from mbt._core.context import ContextCore
@@ -15,7 +17,7 @@ class DualArray:
 class DualEngine:
     """Values and derivatives. Of arguments, the arrays are float64 and C-contiguous."""
 
-    def __new__(cls, compiled: CompiledModel) -> Self: ...
+    def __new__(cls, compiled: CompiledModel, numbers: Any = None) -> Self: ...
     def set_q(self, value: FloatArray, derivatives: FloatArray) -> None:
         """Take positions, (nq,) and (nq, directions)."""
 
@@ -26,19 +28,29 @@ class DualEngine:
         """Take parameters, (size,) and (size, directions)."""
 
     def evaluate(
-        self, context: ContextCore, quantity: int, index: int, x: FloatArray | None, dx: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Evaluate a `Quantity`, the parameters, q and v being set.
+        self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any = None, out: Any = None
+    ) -> AutoDiffArray:
+        """Return a `Quantity`, the parameters, q and v being set, written into `out` if there is one.
 
-        The values of `context` serve the checks. `x` and `dx` are the third input and its derivatives; None stands
-        for no such input, and for a constant. Returns values, (n,), and derivatives, (n, directions).
+        The values of `context` serve the checks. The input `x` is an AutoDiffArray or an array of constants.
         """
 
-    def run(self, context: ContextCore, quantity: int, x: object, square: bool) -> AutoDiffArray | None:
-        """Evaluate a `Quantity` straight from an argument to an AutoDiffArray, as fast as that goes.
+    def evaluate_parts(
+        self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any, outs: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """Return the parts of a `Quantity` along its first axis, written into those of `outs` that are not None."""
 
-        `x` is an AutoDiffArray or an ndarray, or None for no input. The result has one axis, or is `square`, (nv, nv).
-        Returns None for an argument that must be converted first.
+    def evaluate_numbers(
+        self,
+        context: ContextCore,
+        quantity: int,
+        integers: tuple[int, ...],
+        x: FloatArray | None,
+        dx: FloatArray | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return values, (n,), and derivatives, (n, directions), of a `Quantity`.
+
+        `x` and `dx` are the input and its derivatives; None stands for no input, and for a constant.
         """
 
     def take_q(self, context: ContextCore, value: object) -> bool:

@@ -9,16 +9,17 @@ from libc.string cimport memcpy, memset
 from mbt._core cimport derivatives as partials, kernels
 from mbt._core.context cimport ContextCore, check_maps, check_positions
 from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
-from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2, new3
-from mbt._core.mobilizers cimport map_is_singular
+from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2
 from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.records cimport Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
-from mbt._core.variant_algorithms cimport calc_quantity, count_work_of
-from mbt._core.variants cimport (
-    FORWARD_DYNAMICS, INVERSE_DYNAMICS, check_quantity, count_input, count_result, element_of, needs_element_forces,
-    needs_rates,
+from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
+from mbt._core.quantity cimport (
+    FORWARD_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, count_input, count_result, element_of,
+    integer_of, needs_element_forces, needs_maps, result_shape, take_integers,
 )
+
+import numpy as np
 
 from mbt.math.read_only import ReadOnlyArray
 
@@ -144,6 +145,7 @@ cdef class DualArray:
 cdef class DualEngine:
     """Values and derivatives. Of arguments, the arrays are float64 and C-contiguous."""
     cdef CompiledModel compiled
+    cdef object numbers                  # how results are written: mbt.scalars.ScalarArrays
     cdef DualArray parameters, q, v
     # What kernels read, made from the parameters when first needed: of doubles, and of each block.
     cdef Derived of_values
@@ -151,8 +153,9 @@ cdef class DualEngine:
     cdef Parameters[Dual]* of_block
     cdef Py_ssize_t num_derived          # blocks
 
-    def __cinit__(self, CompiledModel compiled not None):
+    def __cinit__(self, CompiledModel compiled not None, numbers=None):
         self.compiled = compiled
+        self.numbers = numbers
         self.parameters, self.q, self.v = DualArray(), DualArray(), DualArray()
 
     def __dealloc__(self):
@@ -202,16 +205,45 @@ cdef class DualEngine:
             self.of_values = Derived(self.compiled, values)
         return &self.of_values.parameters
 
-    def evaluate(self, ContextCore context not None, int quantity, int index, x, dx):
-        """Evaluate a `Quantity`, the parameters, q and v being set.
+    def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
+        """Return a `Quantity`, the parameters, q and v being set, written into `out` if there is one.
 
-        The values of `context` serve the checks. `x` and `dx` are the third input and its derivatives; None stands
-        for no such input, and for a constant. Returns values, (n,), and derivatives, (n, directions).
+        The values of `context` serve the checks. The input `x` is an AutoDiffArray or an array of constants.
         """
         cdef const Model* m = &self.compiled.model
-        check_quantity(quantity, index, m)
-        cdef Py_ssize_t num_x = count_input(quantity, index, m)
-        cdef Py_ssize_t num_out = count_result(quantity, m)
+        cdef int[<int>MAX_INTEGERS] numbers
+        dx = None
+        take_integers(quantity, integers, m, numbers)
+        if isinstance(x, get_autodiff_array()):
+            x, dx = np.ascontiguousarray(x._value), np.ascontiguousarray(x._derivatives)
+        shape = result_shape(quantity, numbers, m)
+        values, derivatives = self.evaluate_flat(context, quantity, numbers, x, dx)
+        if len(shape) != 1:
+            values = values.reshape(shape)
+            derivatives = derivatives.reshape((*shape, derivatives.shape[1]))
+        result = new_autodiff(values, derivatives)
+        return result if out is None else self.numbers.write(out, result, "out")
+
+    def evaluate_parts(
+        self, ContextCore context not None, int quantity, tuple integers not None, x, tuple outs not None
+    ):
+        """Return the parts of a `Quantity` along its first axis, written into those of `outs` that are not None."""
+        whole = self.evaluate(context, quantity, integers, x)
+        return self.numbers.write_all(*[(out, whole[i], f"out[{i}]") for i, out in enumerate(outs)])
+
+    def evaluate_numbers(self, ContextCore context not None, int quantity, tuple integers not None, x, dx):
+        """Return values, (n,), and derivatives, (n, directions), of a `Quantity`.
+
+        `x` and `dx` are the input and its derivatives; None stands for no input, and for a constant.
+        """
+        cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &self.compiled.model, numbers)
+        return self.evaluate_flat(context, quantity, numbers, x, dx)
+
+    cdef tuple evaluate_flat(self, ContextCore context, int quantity, const int* integers, x, dx):
+        cdef const Model* m = &self.compiled.model
+        cdef Py_ssize_t num_x = count_input(quantity, integers, m)
+        cdef Py_ssize_t num_out = count_result(quantity, integers, m)
         cdef Py_ssize_t of_x = 0 if dx is None else dx.shape[1]
         if num_x and (x is None or not is_array1(x, num_x)):
             raise ValueError(f"x: expected a float64 array of {num_x} entries")
@@ -221,47 +253,10 @@ cdef class DualEngine:
         values = new1(num_out)
         derivatives = new2(num_out, directions)
         self.compute(
-            context, quantity, index, data(x) if num_x else NULL, data(dx) if num_x and of_x else NULL, directions,
+            context, quantity, integers, data(x) if num_x else NULL, data(dx) if num_x and of_x else NULL, directions,
             data(values), data(derivatives)
         )
         return values, derivatives
-
-    def run(self, ContextCore context not None, int quantity, x, bint square):
-        """Evaluate a `Quantity` straight from an argument to an AutoDiffArray, as fast as that goes.
-
-        `x` is an AutoDiffArray or an ndarray, or None for no input. The result has one axis, or is `square`, (nv, nv).
-        Returns None for an argument that must be converted first.
-        """
-        cdef const Model* m = &self.compiled.model
-        check_quantity(quantity, -1, m)
-        cdef Py_ssize_t num_x = count_input(quantity, -1, m)
-        cdef Py_ssize_t of_x = 0, directions
-        cdef const double* x_data = NULL
-        cdef const double* dx_data = NULL
-        dx = None
-        if num_x:
-            if type(x) is get_autodiff_array():
-                dx = x._derivatives
-                x = x._value
-                of_x = count_columns(dx, num_x)
-                if of_x < 0:
-                    return None
-            if not is_array1(x, num_x):
-                return None
-            x_data = data(x)
-            if of_x:
-                dx_data = data(dx)
-        directions = self.count_directions(of_x)
-        if square:
-            if count_result(quantity, m) != m.num_velocities*<Py_ssize_t>m.num_velocities:
-                raise ValueError(f"square: quantity {quantity} is not a matrix (nv, nv)")
-            values = new2(m.num_velocities, m.num_velocities)
-            derivatives = new3(m.num_velocities, m.num_velocities, directions)
-        else:
-            values = new1(count_result(quantity, m))
-            derivatives = new2(count_result(quantity, m), directions)
-        self.compute(context, quantity, -1, x_data, dx_data, directions, data(values), data(derivatives))
-        return new_autodiff(values, derivatives)
 
     def take_q(self, ContextCore context not None, value):
         """Take an AutoDiffArray or ndarray as positions of a Context; return whether that needed no conversion."""
@@ -324,31 +319,34 @@ cdef class DualEngine:
         return directions
 
     cdef int compute(
-        self, ContextCore context, int quantity, int index, const double* x, const double* dx, Py_ssize_t directions,
-        double* values, double* derivatives
+        self, ContextCore context, int quantity, const int* integers, const double* x, const double* dx,
+        Py_ssize_t directions, double* values, double* derivatives
     ) except -1:
         cdef int singular
-        self.check(context, quantity, index)
+        self.check(context, quantity, integers)
         # Of the dynamics there are partial derivatives along all dofs at once. With products they take the time of 1.4
         # blocks of forward dynamics, of 2 to 2.4 of inverse dynamics (6 to 30 dofs).
-        if quantity <= FORWARD_DYNAMICS and directions > MBT_W and not self.parameters.directions:
+        if (
+            (quantity == MOTION_FORCES or quantity == INVERSE_DYNAMICS or quantity == FORWARD_DYNAMICS)
+            and not integers[0] and directions > MBT_W and not self.parameters.directions
+        ):
             singular = self.compute_by_partials(context, quantity, x, dx, directions, values, derivatives)
         else:
-            singular = self.compute_in_blocks(context, quantity, index, x, dx, directions, values, derivatives)
+            singular = self.compute_in_blocks(context, quantity, integers, x, dx, directions, values, derivatives)
         if singular >= 0:
             from mbt.context.checks import raise_massless_dof
             raise_massless_dof(context.tree, singular)
         return 0
 
     cdef int compute_in_blocks(
-        self, ContextCore context, int quantity, int index, const double* x, const double* dx, Py_ssize_t directions,
-        double* values, double* derivatives
+        self, ContextCore context, int quantity, const int* integers, const double* x, const double* dx,
+        Py_ssize_t directions, double* values, double* derivatives
     ) except -2:
         """Let kernels compute with MBT_W derivatives at a time. Returns -1, or the first dof that no mass resists."""
         cdef const Model* m = &self.compiled.model
-        cdef Py_ssize_t num_x = count_input(quantity, index, m)
-        cdef Py_ssize_t num_out = count_result(quantity, m)
-        cdef Py_ssize_t num_work = count_work_of(quantity, m)
+        cdef Py_ssize_t num_x = count_input(quantity, integers, m)
+        cdef Py_ssize_t num_out = count_result(quantity, integers, m)
+        cdef Py_ssize_t num_work = count_work_of(quantity, integers, m)
         cdef Py_ssize_t base_size = (m.num_bodies*sizeof(int))//sizeof(double) + 1
         cdef Py_ssize_t i, first, per_dual = sizeof(Dual)//sizeof(double)
         cdef int singular = -1
@@ -368,7 +366,7 @@ cdef class DualEngine:
             first = MBT_W*i
             load_duals(x, dx, directions, first, num_x, dual_x)
             pivots = calc_quantity[Dual](
-                quantity, index, m, &context.switches, &self.of_block[i if self.num_derived > 1 else 0],
+                quantity, integers, m, &context.switches, &self.of_block[i if self.num_derived > 1 else 0],
                 self.q.block(i), self.v.block(i), dual_x, work, base, out
             )
             if i == 0 and pivots.D != NULL:
@@ -426,26 +424,22 @@ cdef class DualEngine:
             add_product(by_x, nv, seeds, directions, derivatives)
         return -1
 
-    cdef int check(self, ContextCore context, int quantity, int index) except -1:
+    cdef int check(self, ContextCore context, int quantity, const int* integers) except -1:
         """Refuse values at which the result is undefined, as trees of doubles do."""
         cdef const Model* m = &self.compiled.model
         cdef int singular
         if context.compiled is not self.compiled:
             raise ValueError("context: expected one of the tree of this engine")
-        if m.num_elements_between and needs_element_forces(quantity, index):
+        if m.num_elements_between and needs_element_forces(quantity, integers):
             singular = kernels.find_singular_element_at(
                 m, &context.derived().parameters, context.q_data,
-                kernels.get_work(m, 16*m.num_bodies), element_of(quantity, index)
+                kernels.get_work(m, 16*m.num_bodies), element_of(quantity, integers)
             )
             if singular >= 0:
                 from mbt.context.checks import raise_singular_element
                 raise_singular_element(context.tree, singular)
-        if m.num_map_checked and needs_rates(quantity):
-            if index < 0:
-                check_maps(context.tree, self.compiled, context.q_data)
-            elif map_is_singular(m.type[index], context.q_data + m.q_start[index]):
-                from mbt.context.checks import raise_singular_map
-                raise_singular_map(context.tree, index)
+        if m.num_map_checked and needs_maps(quantity, integers):
+            check_maps(context.tree, self.compiled, context.q_data, integer_of(quantity, integers, MOBILIZER))
         return 0
 
 

@@ -5,5 +5,5 @@ from mbt._core.model cimport CompiledModel
 
 
 cdef int run_batch(
-    Batch batch, CompiledModel compiled, int quantity, int index, bint with_forces, tuple outputs
+    Batch batch, CompiledModel compiled, int quantity, const int* integers, tuple outputs
 ) except -1

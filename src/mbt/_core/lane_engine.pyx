@@ -9,11 +9,11 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport NAN
 from libc.string cimport memcpy
 
-from mbt._core cimport algorithms, derivative_algorithms, kernels
+from mbt._core cimport algorithms, kernels
 from mbt._core.batch cimport Batch, Operand, has_singular_map, is_singular
-from mbt._core.context cimport ContextCore
+from mbt._core.context cimport ContextCore, Exclusive
 from mbt._core.derived_parameters cimport EVERYTHING, FRAMES, count_derived, derive_parameters, section_of
-from mbt._core.door cimport adopt, data, in1, size
+from mbt._core.door cimport adopt, apart, data, in1, size
 from mbt._core.model cimport CompiledModel, Derived, Model, ParameterLayout, Switches, derive_numbers
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
 from mbt._core.records cimport Parameters, Pivots
@@ -21,11 +21,13 @@ from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, sincos_of_angles, store_pose, store_rows,
     store_rows_partial,
 )
-from mbt._core.variant_algorithms cimport calc_other_quantity, count_work_of, pivots_of
-from mbt._core.variants cimport (
-    BODY_POSES, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
-    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, check_quantity, count_input, count_result, element_of,
-    needs_element_forces, needs_rates, needs_velocities,
+from mbt._core.quantities cimport dynamics
+from mbt._core.quantities.dispatch cimport calc_other_quantity, count_work_of
+from mbt._core.quantities.dynamics cimport calc_derivatives
+from mbt._core.quantity cimport (
+    BODY_POSES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
+    MASS_MATRIX, MAX_INTEGERS, MOBILIZER, count_input, count_result, element_of,
+    integer_of, needs_element_forces, needs_maps, needs_velocities, result_shape, take_integers,
 )
 
 import numpy as np
@@ -116,13 +118,15 @@ def lane_count():
     return MBT_W
 
 
-def count_outputs(CompiledModel compiled not None, int quantity):
+def count_outputs(CompiledModel compiled not None, int quantity, tuple integers=()):
     """Numbers of a `Quantity`, of one sample."""
-    return count_result(quantity, &compiled.model)
+    cdef int[<int>MAX_INTEGERS] numbers
+    take_integers(quantity, integers, &compiled.model, numbers)
+    return count_result(quantity, numbers, &compiled.model)
 
 
 ctypedef Pivots[Lanes] (*Kernel)(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil
 
@@ -131,7 +135,7 @@ ctypedef Pivots[Lanes] (*Kernel)(
 cdef struct Job:
     Kernel kernel
     int quantity
-    int index
+    int[<int>MAX_INTEGERS] integers
     const Model* model
     const ParameterLayout* layout
     const Switches* switches
@@ -143,11 +147,11 @@ cdef struct Job:
     int changed                  # by them, see derive_parameters
     bint moves_elements          # whether they do
     bint is_checked              # samples where a mobilizer has no pose are NaN
-    bint has_rates               # and where qdot = N(q) v is undefined, of the mobilizer `index` or of any
+    bint has_rates               # and where qdot = N(q) v is undefined, of one mobilizer or of any
     const Parameters[double]* checked_parameters  # and where an element of these has no force; NULL: none
     const Operand* operands      # q, v, and the parts of the third input
     int num_operands
-    bint with_forces             # the last two are forces on bodies and generalized ones
+    bint spoils_input            # operands are loaded for each block
     double* outputs[3]
     int num_outputs
     Py_ssize_t output_size       # numbers a sample, of each output
@@ -161,39 +165,134 @@ cdef struct Job:
 
 
 cdef int run_batch(
-    Batch batch, CompiledModel compiled, int quantity, int index, bint with_forces, tuple outputs
+    Batch batch, CompiledModel compiled, int quantity, const int* integers, tuple outputs
 ) except -1:
     """Evaluate a `Quantity` of all samples with the default parameters.
 
-    The operands of `batch` are q, v and the third input, as far as the quantity has them; `with_forces` says that
-    forces on bodies and generalized forces follow, which act too. `outputs` have the shape of the batch in front.
+    The operands of `batch` are q, v and the parts of the input, as far as the quantity has them. `outputs` have the
+    shape of the batch in front.
     """
     cdef LaneParameters defaults = lane_parameters(compiled, compiled.default_parameters)
     cdef Job job
-    set_up(&job, compiled, quantity, index, batch.count, outputs)
+    set_up(&job, compiled, quantity, integers, batch.count, outputs)
     job.parameters = &defaults.parameters
     job.is_checked = compiled.model.num_checked > 0
-    if (
-        compiled.model.num_elements_between and quantity
-        in (INVERSE_DYNAMICS, FORWARD_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES)
-    ):
+    if compiled.model.num_elements_between and needs_element_forces(quantity, integers):
         job.checked_parameters = &compiled.defaults.parameters
     job.operands = batch.operands
     job.num_operands = len(batch.arrays)
-    job.with_forces = with_forces
     return run_job(&job)
 
 
+cdef class LaneEngine:
+    """What the samples of one Context are computed from: q and v, one row for all samples or one for each, and
+    parameters, of which samples have their own in some columns.
+    """
+    cdef CompiledModel compiled
+    cdef tuple batch_shape
+    cdef Py_ssize_t count
+    cdef object q, v, vector, columns, rows
+    cdef LaneParameters parameters
+
+    def __cinit__(self, CompiledModel compiled not None, tuple batch_shape not None):
+        self.compiled = compiled
+        self.batch_shape = batch_shape
+        self.count = 1
+        for extent in batch_shape:
+            self.count *= extent
+
+    def set_q(self, q):
+        """Take positions; None lets go of them."""
+        self.q = q
+
+    def set_v(self, v):
+        """Take velocities; None lets go of them."""
+        self.v = v
+
+    def set_parameters(self, vector, columns, rows):
+        """Take parameters: those of all samples, and `rows` of those in `columns` that samples have of their own."""
+        self.vector, self.columns, self.rows = vector, columns, rows
+        self.parameters = None
+
+    def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
+        """Return a `Quantity` with the axes of the batch in front, written into `out` if there is one."""
+        cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &self.compiled.model, numbers)
+        shape = self.batch_shape + result_shape(quantity, numbers, &self.compiled.model)
+        result = self.output(out, "out", shape)
+        self.fill(context, quantity, numbers, x, (result,))
+        return result
+
+    def evaluate_parts(
+        self, ContextCore context not None, int quantity, tuple integers not None, x, tuple outs not None
+    ):
+        """Return the parts of a quantity along its first axis, written into those of `outs` that are not None."""
+        cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &self.compiled.model, numbers)
+        shape = self.batch_shape + result_shape(quantity, numbers, &self.compiled.model)[1:]
+        results = tuple([self.output(out, f"out[{i}]", shape) for i, out in enumerate(outs)])
+        if any([out is not None for out in outs]):
+            from mbt.math.arrays import check_apart
+            check_apart({f"out[{i}]": out for i, out in enumerate(outs)})
+        self.fill(context, quantity, numbers, x, results)
+        return results
+
+    cdef object output(self, out, str name, tuple shape):
+        if out is None:
+            return np.empty(shape)
+        from mbt.math.arrays import check_out
+        return check_out(out, name, shape)
+
+    cdef object operand_rows(self, array, tuple outputs):
+        """One row for all samples, or one for each, apart from what is written."""
+        if array is None:
+            return no_numbers
+        cdef tuple shape = array.shape
+        cdef Py_ssize_t lead = len(shape) - 1
+        if lead and shape[:lead] != self.batch_shape:
+            array = np.broadcast_to(array, self.batch_shape + shape[lead:])
+        rows = np.ascontiguousarray(array, dtype=np.float64)
+        for out in outputs:
+            rows = apart(rows, out)
+        return rows
+
+    cdef int fill(
+        self, ContextCore context, int quantity, const int* integers, x, tuple outputs
+    ) except -1:
+        # Kernels of batches run without the GIL.
+        with Exclusive(context):
+            if self.parameters is None:
+                self.parameters = lane_parameters(self.compiled, self.vector)
+            evaluate_samples(
+                context, quantity, integers, self.count, self.parameters, self.columns, self.rows,
+                self.operand_rows(self.q, outputs), self.operand_rows(self.v, outputs),
+                self.operand_rows(x, outputs), outputs
+            )
+        return 0
+
+
+cdef object no_numbers = np.empty(0)
+
+
 def evaluate(
-    ContextCore context not None, int quantity, int index, Py_ssize_t count, LaneParameters parameters not None,
-    columns, rows, q, v, x, tuple outputs not None
+    ContextCore context not None, int quantity, tuple integers not None, Py_ssize_t count,
+    LaneParameters parameters not None, columns, rows, q, v, x, tuple outputs not None
 ):
     """Evaluate a `Quantity` of `count` samples into `outputs`, arrays that are equal parts of the result.
 
     `context` tells which dofs are locked, and which bodies weigh nothing. `rows` are the parameters in `columns` of
-    each sample; None where none differ. `x` is the third input. It and q, v and the rows have one row for each
-    sample, or one for all. Samples without a result are NaN.
+    each sample; None where none differ. It, q, v and the input `x` have one row for each sample, or one for all.
+    Samples without a result are NaN.
     """
+    cdef int[<int>MAX_INTEGERS] numbers
+    take_integers(quantity, integers, &context.compiled.model, numbers)
+    evaluate_samples(context, quantity, numbers, count, parameters, columns, rows, q, v, x, outputs)
+
+
+cdef int evaluate_samples(
+    ContextCore context, int quantity, const int* integers, Py_ssize_t count, LaneParameters parameters, columns, rows,
+    q, v, x, tuple outputs
+) except -1:
     cdef CompiledModel compiled = context.compiled
     cdef const Model* m = &compiled.model
     cdef Operand[3] operands
@@ -203,8 +302,7 @@ def evaluate(
     cdef Py_ssize_t i
     if parameters.compiled is not compiled:
         raise ValueError("parameters: expected those of the tree of the context")
-    check_quantity(quantity, index, m)
-    set_up(&job, compiled, quantity, index, count, outputs)
+    set_up(&job, compiled, quantity, integers, count, outputs)
     job.switches = &switches
     job.parameters = &parameters.parameters
     if rows is not None:
@@ -223,17 +321,18 @@ def evaluate(
         job.parameter_rows = operand(rows, "rows", count, job.num_columns)
     operands[0] = operand(q, "q", count, m.num_positions)
     operands[1] = operand(v, "v", count, m.num_velocities)
-    operands[2] = operand(x, "x", count, count_input(quantity, index, m))
+    operands[2] = operand(x, "x", count, count_input(quantity, integers, m))
     if not needs_velocities(quantity):
         operands[1].stride = 0
     job.operands = operands
     job.num_operands = 3
     job.is_checked = m.num_checked > 0
-    job.has_rates = m.num_map_checked > 0 and needs_rates(quantity)
-    if m.num_elements_between and needs_element_forces(quantity, index):
+    job.has_rates = m.num_map_checked > 0 and needs_maps(quantity, integers)
+    if m.num_elements_between and needs_element_forces(quantity, integers):
         job.checked_parameters = &parameters.derived.parameters
     run_job(&job)
     del held
+    return 0
 
 
 cdef Operand operand(object array, str name, Py_ssize_t count, Py_ssize_t num) except *:
@@ -248,14 +347,14 @@ cdef Operand operand(object array, str name, Py_ssize_t count, Py_ssize_t num) e
 
 
 cdef int set_up(
-    Job* job, CompiledModel compiled, int quantity, int index, Py_ssize_t count, tuple outputs
+    Job* job, CompiledModel compiled, int quantity, const int* integers, Py_ssize_t count, tuple outputs
 ) except -1:
     """A job without operands, and with neither parameters nor forces."""
     cdef const Model* m = &compiled.model
     cdef int i
     job.kernel = kernel_of(quantity)
     job.quantity = quantity
-    job.index = index
+    memcpy(job.integers, integers, sizeof(job.integers))
     job.model = m
     job.layout = &compiled.layout
     job.switches = &m.switches
@@ -269,9 +368,9 @@ cdef int set_up(
     job.is_checked = False
     job.has_rates = False
     job.checked_parameters = NULL
-    job.with_forces = False
+    job.spoils_input = quantity == FORWARD_DYNAMICS and integers[0]
     job.num_outputs = len(outputs)
-    job.output_size = count_result(quantity, m)//job.num_outputs
+    job.output_size = count_result(quantity, integers, m)//job.num_outputs
     job.count = count
     job.in_rows = quantity == BODY_POSES
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
@@ -311,7 +410,7 @@ cdef int run_job(Job* job) except -1:
 
 cdef Py_ssize_t first_run(const Job* job) noexcept nogil:
     """Samples to begin with, for a fraction of a second whatever the model; whole blocks."""
-    cdef Py_ssize_t numbers = count_work_of(job.quantity, job.model) + job.output_size*job.num_outputs
+    cdef Py_ssize_t numbers = count_work_of(job.quantity, job.integers, job.model) + job.output_size*job.num_outputs
     return MBT_W*(1 + WORK_OF_FIRST_RUN//(MBT_W*numbers))
 
 
@@ -356,7 +455,7 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
     """Samples `first` to `end` - 1. Returns 0, or 1 without memory."""
     cdef const Model* m = job.model
     cdef Py_ssize_t num_input = 0, num_output = job.output_size*job.num_outputs
-    cdef Py_ssize_t num_work = count_work_of(job.quantity, m) + m.num_velocities
+    cdef Py_ssize_t num_work = count_work_of(job.quantity, job.integers, m)
     cdef Py_ssize_t num_parameters = 0
     cdef Py_ssize_t num_rows = job.output_size*MBT_W + 8 if job.streamed else 0
     cdef Py_ssize_t num_checked_work = kernels.work_size(m) if job.checked_parameters != NULL else 0
@@ -408,21 +507,21 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
             )
         at = inputs
         for j in range(job.num_operands):
-            if i == first or job.operands[j].stride or job.with_forces:
+            if i == first or job.operands[j].stride or job.spoils_input:
                 load_samples(&job.operands[j], i, count, at)
             at += job.operands[j].size
         if job.in_rows:
             to = job.outputs[0] + job.output_size*i
             if count < MBT_W:
-                run_block(job, parameters, inputs, v, x, work, bases, out)
+                run_kernel(job, parameters, inputs, v, x, work, bases, out)
                 memcpy(to, out, job.output_size*count*sizeof(double))
             elif job.streamed:
-                run_block(job, parameters, inputs, v, x, work, bases, <Lanes*>aligned_like(to, rows))
+                run_kernel(job, parameters, inputs, v, x, work, bases, <Lanes*>aligned_like(to, rows))
                 stream_doubles(aligned_like(to, rows), to, job.output_size*MBT_W)
             else:
-                run_block(job, parameters, inputs, v, x, work, bases, <Lanes*>to)
+                run_kernel(job, parameters, inputs, v, x, work, bases, <Lanes*>to)
         else:
-            run_block(job, parameters, inputs, v, x, work, bases, out)
+            run_kernel(job, parameters, inputs, v, x, work, bases, out)
             for j in range(job.num_outputs):
                 store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
         if job.is_checked or job.has_rates or job.checked_parameters != NULL:
@@ -456,29 +555,13 @@ cdef inline void store_samples(
         store_rows(lanes, out, n, n)
 
 
-cdef inline void run_block(
+cdef inline void run_kernel(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    cdef const Model* m = job.model
-    cdef Py_ssize_t k, nv = m.num_velocities
-    cdef const Lanes* F_Bo_W = x + nv
-    cdef const Lanes* tau_applied = F_Bo_W + 6*m.num_bodies
-    cdef Lanes* tau_of_bodies = work + count_work_of(job.quantity, m)
-    cdef Pivots[Lanes] pivots
-    if job.with_forces:
-        algorithms.run_stateless_generalized_forces[Lanes](m, p, q, F_Bo_W, work, tau_of_bodies)
-        for k in range(nv):
-            tau_of_bodies[k] = tau_of_bodies[k] + tau_applied[k]
-        if job.quantity == FORWARD_DYNAMICS:
-            for k in range(nv):
-                x[k] = x[k] + tau_of_bodies[k]
-    pivots = job.kernel(job, p, q, v, x, work, bases, out)
-    if job.with_forces and job.quantity != FORWARD_DYNAMICS:
-        for k in range(nv):
-            out[k] = out[k] - tau_of_bodies[k]
+    cdef Pivots[Lanes] pivots = job.kernel(job, p, q, v, x, work, bases, out)
     if pivots.D != NULL:
-        spoil_massless(m, &pivots, job.output_size*job.num_outputs, out)
+        spoil_massless(job.model, &pivots, job.output_size*job.num_outputs, out)
 
 
 # Kernels --------------------------------------------------------------------------------------------------------
@@ -502,27 +585,24 @@ cdef Kernel kernel_of(int quantity) noexcept:
 
 
 cdef Pivots[Lanes] calc_inverse_dynamics(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    cdef const Model* m = job.model
-    algorithms.run_inverse_dynamics_with_elements[Lanes](m, p, job.switches.weightless, q, v, x, work, out)
+    dynamics.calc_inverse_dynamics[Lanes](job.integers[0], job.model, job.switches, p, q, v, x, work, out)
     return no_pivots()
 
 
 cdef Pivots[Lanes] calc_forward_dynamics(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    cdef const Model* m = job.model
-    return pivots_of[Lanes](
-        algorithms.run_forward_dynamics_with_elements[Lanes](m, p, job.switches, q, v, x, work, out),
-        job.switches.locked
+    return dynamics.calc_forward_dynamics[Lanes](
+        job.integers[0], job.model, job.switches, p, q, v, x, work, out
     )
 
 
 cdef Pivots[Lanes] calc_mass_matrix(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
     algorithms.run_mass_matrix[Lanes](job.model, p, q, work, out)
@@ -530,7 +610,7 @@ cdef Pivots[Lanes] calc_mass_matrix(
 
 
 cdef Pivots[Lanes] calc_body_poses(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
     """One body at a time, into rows of doubles, (MBT_W, num_bodies, 4, 4): stores go on while the next is computed."""
@@ -556,7 +636,7 @@ cdef Pivots[Lanes] calc_body_poses(
 
 
 cdef Pivots[Lanes] calc_gravity_generalized_forces(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
     algorithms.run_gravity_forces[Lanes](job.model, p, job.switches.weightless, q, work, out)
@@ -564,24 +644,20 @@ cdef Pivots[Lanes] calc_gravity_generalized_forces(
 
 
 cdef Pivots[Lanes] calc_inverse_dynamics_derivatives(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    cdef const Model* m = job.model
-    cdef Py_ssize_t nv = m.num_velocities
-    derivative_algorithms.run_inverse_dynamics_derivatives[Lanes](
-        m, p, job.switches.weightless, True, q, v, x, x + nv if job.index == 1 else <const Lanes*>NULL, work, out,
-        out + nv*nv, out + 2*nv*nv
+    return calc_derivatives[Lanes](
+        INVERSE_DYNAMICS_DERIVATIVES, job.integers[0], job.model, job.switches, p, q, v, x, work, out
     )
-    return no_pivots()
 
 
 cdef Pivots[Lanes] calc_other(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, const Lanes* x, Lanes* work, int* bases,
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
     return calc_other_quantity[Lanes](
-        job.quantity, job.index, job.model, job.switches, p, q, v, x, work, bases, out
+        job.quantity, job.integers, job.model, job.switches, p, q, v, x, work, bases, out
     )
 
 
@@ -625,7 +701,8 @@ cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept n
     cdef const double* row
     cdef double* own
     cdef Py_ssize_t k
-    if is_singular(job.model, q) or (job.has_rates and has_singular_map(job.model, q, job.index)):
+    cdef int node = integer_of(job.quantity, job.integers, MOBILIZER)
+    if is_singular(job.model, q) or (job.has_rates and has_singular_map(job.model, q, node)):
         return True
     if p == NULL:
         return False
@@ -637,4 +714,4 @@ cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept n
             own[job.columns[k]] = row[k]
         derive_numbers(job.model, job.layout, own, own + job.layout.size, &derived)
         p = &derived
-    return kernels.find_singular_element_at(job.model, p, q, memory, element_of(job.quantity, job.index)) >= 0
+    return kernels.find_singular_element_at(job.model, p, q, memory, element_of(job.quantity, job.integers)) >= 0

@@ -58,6 +58,10 @@ cdef struct Model:
     const int* frame_node
     # By actuator, (num_actuators,)
     const int* actuator_dof
+    # By joint, (num_joints,)
+    int num_joints
+    const int* joint_frame       # on its child
+    const int* joint_node        # what its mobilizer moves
     # By force element, (num_force_elements,)
     int num_force_elements
     int num_elements_between     # of them, those between two frames

@@ -18,7 +18,12 @@ class ObjectEngine:
     """
 
     def __new__(
-        cls, compiled: CompiledModel, functions: tuple[Callable[..., Any], ...], zero: Any, one: Any
+        cls,
+        compiled: CompiledModel,
+        functions: tuple[Callable[..., Any], ...],
+        zero: Any,
+        one: Any,
+        numbers: Any = None,
     ) -> Self: ...
     def set_q(self, q: Sequence[Any]) -> None:
         """Take positions, (nq,) array of objects."""
@@ -30,6 +35,16 @@ class ObjectEngine:
         """Take parameters, (size,) array of objects, and derive from them what kernels read."""
 
     def evaluate(
-        self, context: ContextCore, quantity: int, index: int, x: Sequence[Any] | None
+        self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any = None, out: Any = None
+    ) -> Any:
+        """Return a `Quantity`, the parameters, q and v being set, written into `out` if there is one."""
+
+    def evaluate_parts(
+        self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any, outs: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """Return the parts of a `Quantity` along its first axis, written into those of `outs` that are not None."""
+
+    def evaluate_objects(
+        self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Sequence[Any] | None
     ) -> npt.NDArray[np.object_]:
-        """Evaluate a `Quantity`, the parameters, q and v being set. Returns an array of objects, (n,)."""
+        """Return a `Quantity` as an array of objects, (n,). The input `x` is a sequence of objects, or None."""

@@ -11,8 +11,8 @@ from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_para
 from mbt._core.model cimport CompiledModel, Model, Switches
 from mbt._core.records cimport Parameters
 from mbt._core.scalars cimport PyFunctionsScope, PyScalar
-from mbt._core.variant_algorithms cimport calc_quantity, count_work_of
-from mbt._core.variants cimport check_quantity, count_input, count_result
+from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
+from mbt._core.quantity cimport MAX_INTEGERS, count_input, count_result, result_shape, take_integers
 
 import numpy as np
 
@@ -32,16 +32,18 @@ cdef class ObjectEngine:
     cdef CompiledModel compiled
     cdef tuple functions
     cdef object zero, one
+    cdef object numbers                  # how results are written: mbt.scalars.ScalarArrays
     # Arrays of objects: a PyScalar is laid out as a PyObject*. They own the references.
     cdef object parameters, derived, q, v
     cdef Parameters[PyScalar] of_parameters
 
-    def __cinit__(self, CompiledModel compiled not None, tuple functions not None, zero, one):
+    def __cinit__(self, CompiledModel compiled not None, tuple functions not None, zero, one, numbers=None):
         if len(functions) != 8 or not all(callable(f) for f in functions):
             raise ValueError("functions: expected sin, cos, sqrt, select_lt, tanh, atan2, floor, from_float")
         self.compiled = compiled
         self.functions = functions
         self.zero, self.one = zero, one
+        self.numbers = numbers
 
     def set_q(self, q):
         """Take positions, (nq,) array of objects."""
@@ -65,32 +67,54 @@ cdef class ObjectEngine:
         raise_if_set()
         self.parameters, self.derived, self.of_parameters = parameters, derived, p
 
-    def evaluate(self, ContextCore context not None, int quantity, int index, x):
-        """Evaluate a `Quantity`, the parameters, q and v being set. Returns an array of objects, (n,)."""
+    def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
+        """Return a `Quantity`, the parameters, q and v being set, written into `out` if there is one."""
+        shape = self.shape_of(quantity, integers)
+        result = self.evaluate_objects(context, quantity, integers, x)
+        if not shape:
+            return result[0]
+        result = result.reshape(shape)
+        return result if out is None else self.numbers.write(out, result, "out")
+
+    def evaluate_parts(
+        self, ContextCore context not None, int quantity, tuple integers not None, x, tuple outs not None
+    ):
+        """Return the parts of a `Quantity` along its first axis, written into those of `outs` that are not None."""
+        whole = self.evaluate(context, quantity, integers, x)
+        return self.numbers.write_all(*[(out, whole[i], f"out[{i}]") for i, out in enumerate(outs)])
+
+    cdef tuple shape_of(self, int quantity, tuple integers):
+        cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &self.compiled.model, numbers)
+        return result_shape(quantity, numbers, &self.compiled.model)
+
+    def evaluate_objects(self, ContextCore context not None, int quantity, tuple integers not None, x):
+        """Return a `Quantity` as an array of objects, (n,). The input `x` is a sequence of objects, or None."""
         cdef const Model* m = &self.compiled.model
+        cdef int[<int>MAX_INTEGERS] numbers
         if context.compiled is not self.compiled:
             raise ValueError("context: expected one of the tree of this engine")
         if self.parameters is None or self.q is None or self.v is None:
             raise ValueError("parameters, q and v must be set first")
-        check_quantity(quantity, index, m)
+        take_integers(quantity, integers, m, numbers)
         # Held here: operations run code, which may set others.
         parameters, derived, q, v = self.parameters, self.derived, self.q, self.v
         cdef Parameters[PyScalar] p = self.of_parameters
         cdef Switches switches = context.switches
         held = context._locked, context._weightless
-        x = self.take([] if x is None else x, "x", count_input(quantity, index, m))
-        out = new_objects(count_result(quantity, m))
-        work = new_objects(count_work_of(quantity, m))
+        x = self.take([] if x is None else x, "x", count_input(quantity, numbers, m))
+        result = new_objects(count_result(quantity, numbers, m))
+        work = new_objects(count_work_of(quantity, numbers, m))
         bases = np.empty(m.num_bodies, dtype=np.intc)
         cdef PyFunctionsScope scope
         install(&scope, self.functions)
         calc_quantity[PyScalar](
-            quantity, index, m, &switches, &p, objects_of(q), objects_of(v), objects_of(x), objects_of(work),
-            <int*>cnp.PyArray_DATA(bases), objects_of(out)
+            quantity, numbers, m, &switches, &p, objects_of(q), objects_of(v), objects_of(x), objects_of(work),
+            <int*>cnp.PyArray_DATA(bases), objects_of(result)
         )
         raise_if_set()
         del parameters, derived, q, v, held
-        return self.give(out)
+        return self.give(result)
 
     cdef object take(self, values, name, Py_ssize_t size):
         """A copy that nobody writes into, with floats for zero and one."""

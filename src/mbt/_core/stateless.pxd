@@ -4,7 +4,7 @@ cimport numpy as cnp
 
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
-from mbt._core.variants cimport Quantity
+from mbt._core.quantity cimport Quantity
 
 ctypedef void (*KernelOfQ)(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* out) noexcept nogil

@@ -14,8 +14,9 @@ from mbt._core.engine cimport TreeCore
 from mbt._core.lane_engine cimport run_batch
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
-from mbt._core.variants cimport (
-    FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX, MOTION_FORCES, Quantity,
+from mbt._core.quantity cimport (
+    FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity,
+    no_integers,
 )
 
 import numpy as np
@@ -126,7 +127,8 @@ cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_f
     if not batch.shape:
         return calc_single(tree, "calc_inverse_dynamics", batch, out, include_force_elements=True)
     out = batch.output(out, (compiled.model.num_velocities,))
-    run_batch(batch, compiled, INVERSE_DYNAMICS, -1, len(batch.arrays) == 5, (out,))
+    cdef int[<int>MAX_INTEGERS] with_forces = [len(batch.arrays) == 5, 0, 0, 0, 0]
+    run_batch(batch, compiled, INVERSE_DYNAMICS, with_forces, (out,))
     return out
 
 
@@ -213,7 +215,8 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
     if not batch.shape:
         return calc_single(tree, "calc_forward_dynamics", batch, out)
     out = batch.output(out, (compiled.model.num_velocities,))
-    run_batch(batch, compiled, FORWARD_DYNAMICS, -1, len(batch.arrays) == 5, (out,))
+    cdef int[<int>MAX_INTEGERS] with_forces = [len(batch.arrays) == 5, 0, 0, 0, 0]
+    run_batch(batch, compiled, FORWARD_DYNAMICS, with_forces, (out,))
     return out
 
 
@@ -238,7 +241,7 @@ cdef object of_q(
         batch = Batch(["q"], [q], [(m.num_positions,)])
         if batch.shape:
             out = batch.output(out, (n0, n1, n2)[:ndim])
-            run_batch(batch, compiled, quantity, -1, False, (out,))
+            run_batch(batch, compiled, quantity, no_integers, (out,))
             return out
         q = batch.arrays[0]
     if m.num_checked:
@@ -316,7 +319,7 @@ def bias_term(tree, q, v, *, out=None):
         batch = Batch(["q", "v", "vdot"], [q, v, np.zeros(nv)], [(m.num_positions,), (nv,), (nv,)])
         if batch.shape:
             out = batch.output(out, (nv,))
-            run_batch(batch, compiled, MOTION_FORCES, -1, False, (out,))
+            run_batch(batch, compiled, MOTION_FORCES, no_integers, (out,))
             return out
         q, v, _ = batch.arrays
     if m.num_checked:

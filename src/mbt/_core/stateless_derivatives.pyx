@@ -11,7 +11,7 @@ from mbt._core.model cimport CompiledModel, Model
 from mbt._core.records cimport Parameters
 from mbt._core.stateless cimport compiled_of
 from mbt._core.tree_derivatives cimport outputs_of
-from mbt._core.variants cimport FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES
+from mbt._core.quantity cimport FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES, MAX_INTEGERS
 
 from mbt.math.read_only import ReadOnlyArray
 
@@ -176,15 +176,15 @@ cdef derivatives_batch(
         # State by state on a Context: user-written force elements run in Python.
         from mbt.context.single_states import differentiate_each
         return differentiate_each(tree, batch.arrays, batch.shape, is_forward, arrays)
-    cdef bint with_forces = len(names) == 5
-    if with_forces:
+    cdef int[<int>MAX_INTEGERS] with_forces = [len(names) == 5, 0, 0, 0, 0]
+    if with_forces[0]:
         # Generalized forces are constant: they add to tau.
         operands = batch.arrays[:4]
         if is_forward:
             operands[2] = operands[2] + batch.arrays[4]
         batch = Batch(names[:4], operands, cores[:4])
     run_batch(
-        batch, compiled, FORWARD_DYNAMICS_DERIVATIVES if is_forward else INVERSE_DYNAMICS_DERIVATIVES,
-        1 if with_forces else -1, False, arrays
+        batch, compiled, FORWARD_DYNAMICS_DERIVATIVES if is_forward else INVERSE_DYNAMICS_DERIVATIVES, with_forces,
+        arrays
     )
     return arrays

@@ -10,7 +10,9 @@ from mbt._core.engine cimport TreeCore
 from mbt._core.lane_engine cimport run_batch
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.stateless cimport compiled_of, of_q
-from mbt._core.variants cimport BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, Quantity
+from mbt._core.quantity cimport (
+    BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, MAX_INTEGERS, result_shape,
+)
 
 from mbt.math.read_only import ReadOnlyArray
 
@@ -97,7 +99,7 @@ def frame_pose(tree, q, frame, *, out=None):
     if not is_array1(q, m.num_positions):
         batch = Batch(["q"], [q], [(m.num_positions,)])
         if batch.shape:
-            return run(batch, compiled, FRAME_POSE_IN_WORLD, f, out, (4, 4))
+            return run(batch, compiled, FRAME_POSE_IN_WORLD, f, 0, out)
         q = batch.arrays[0]
     if m.num_checked:
         check_positions(tree, compiled, data(q))
@@ -192,7 +194,7 @@ def frame_jacobian(tree, q, frame, *, expressed_in=None, out=None):
     if not is_exact:
         batch = Batch(["q"], [q], [(m.num_positions,)])
         if batch.shape:
-            return run(batch, compiled, FRAME_JACOBIAN, f + m.num_frames*e, out, (6, nv))
+            return run(batch, compiled, FRAME_JACOBIAN, f, e, out)
         q = batch.arrays[0]
     if m.num_checked:
         check_positions(tree, compiled, data(q))
@@ -253,7 +255,7 @@ def center_of_mass(tree, q, *, out=None):
     if not is_array1(q, m.num_positions):
         batch = Batch(["q"], [q], [(m.num_positions,)])
         if batch.shape:
-            return run(batch, compiled, CENTER_OF_MASS, -1, out, (3,))
+            return run(batch, compiled, CENTER_OF_MASS, 0, 0, out)
         q = batch.arrays[0]
     if m.num_checked:
         check_positions(tree, compiled, data(q))
@@ -267,8 +269,9 @@ def center_of_mass(tree, q, *, out=None):
     return out
 
 
-cdef object run(Batch batch, CompiledModel compiled, Quantity quantity, int index, object out, tuple core):
-    """Run a batch; `core` is the shape of the result of one sample."""
-    out = batch.output(out, core)
-    run_batch(batch, compiled, quantity, index, False, (out,))
+cdef object run(Batch batch, CompiledModel compiled, int quantity, int frame, int frame_E, object out):
+    """Run a batch."""
+    cdef int[<int>MAX_INTEGERS] integers = [frame, frame_E, 0, 0, 0]
+    out = batch.output(out, result_shape(quantity, integers, &compiled.model))
+    run_batch(batch, compiled, quantity, integers, (out,))
     return out

@@ -1,6 +1,6 @@
 """How the bodies of a tree accelerate under all forces, and what its joints carry."""
 
-from mbt._core.context cimport AccelerationKinematicsCache, ContextCore, PositionKinematicsCache
+from mbt._core.context cimport AccelerationKinematicsCache, ContextCore
 from mbt._core.tree_jacobians cimport TreeJacobians
 
 
@@ -13,8 +13,5 @@ cdef class ForwardAccelerations:
 
 
 cdef class TreeAccelerations(TreeJacobians):
-    cdef object _joint_ends                         # (num_joints, 2) int32: child frame, node of the mobilizer
-    cdef AccelerationKinematicsCache accelerations(self, ContextCore c, tuple user)
-    cdef object joint_ends(self)
-    cdef void move_reaction(
-        self, PositionKinematicsCache pc, int frame_Jc, int node, const double* F_BMo_W, double* F_CJc_Jc) noexcept
+    cdef object accelerations(self, ContextCore c, list user)
+    cdef object accelerations_of(self, ContextCore c, list pairs)

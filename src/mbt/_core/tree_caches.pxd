@@ -11,4 +11,5 @@ cdef class TreeCaches:
     cdef ContextCore own(self, object context)
     cdef PositionKinematicsCache position_of(self, ContextCore c, object pc)
     cdef VelocityKinematicsCache velocity_of(self, ContextCore c, object vc)
+    cdef int check_caches(self, ContextCore c, object pc, object vc) except -1
     cdef int frame(self, object frame, str name) except -1

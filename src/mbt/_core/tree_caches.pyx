@@ -69,18 +69,22 @@ cdef class TreeCaches:
         from mbt.context.checks import raise_stale_cache
         raise_stale_cache("vc", vc, "VelocityKinematicsCache", cache is not None and cache.compiled is not c.compiled)
 
+    cdef int check_caches(self, ContextCore c, object pc, object vc) except -1:
+        """Refuse caches that are not of the present state. Those of the Context serve, which are the same."""
+        if pc is not None:
+            self._position_of(c, pc)
+        if vc is not None:
+            self._velocity_of(c, vc)
+        return 0
+
     def _position_of(self, context, pc=None):
         """The cache given, if it belongs to the present state; that of the Context by default."""
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods._position_of(c, pc)
-        return self.position_of(c, pc)
+        return self.position_of(c, pc) if c._engine is None else c._position_of(pc)
 
     def _velocity_of(self, context, vc=None):
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods._velocity_of(c, vc)
-        return self.velocity_of(c, vc)
+        return self.velocity_of(c, vc) if c._engine is None else c._velocity_of(vc)
 
     cdef int frame(self, object frame, str name) except -1:
         """FrameIndex of a frame of this tree."""
@@ -224,8 +228,8 @@ cdef class TreeCaches:
             It is stale, and refused, once q or a parameter of the Context has changed.
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_position_kinematics_cache(c, pc)
+        if c._engine is not None:
+            return c._calc_position_kinematics(pc)
         cdef PositionKinematicsCache cache
         if pc is None:
             cache = PositionKinematicsCache(c.compiled)
@@ -255,8 +259,8 @@ cdef class TreeCaches:
             When `pc` is not of the present state.
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_velocity_kinematics_cache(c, pc, vc)
+        if c._engine is not None:
+            return c._calc_velocity_kinematics(pc, vc)
         cdef PositionKinematicsCache position = self.position_of(c, pc)
         cdef VelocityKinematicsCache cache
         if vc is None:
@@ -272,29 +276,19 @@ cdef class TreeCaches:
     def eval_position_kinematics(self, context):
         """Return the position kinematics of a Context, cached; see `calc_position_kinematics_cache`."""
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.eval_position_kinematics(c)
-        return c.poses()
+        return c.poses() if c._engine is None else c._position_of()
 
     def eval_velocity_kinematics(self, context):
         """Return the velocity kinematics of a Context, cached; see `calc_velocity_kinematics_cache`."""
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.eval_velocity_kinematics(c)
-        return c.velocity()
+        return c.velocity() if c._engine is None else c._velocity_of()
 
     def eval_body_pose_in_world(self, context, body):
         """Return the pose X_WB of a body, (4, 4), cached and read-only."""
-        cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.eval_body_pose_in_world(c, body)
         from mbt.context.checks import body_node_index
-        return c.poses().X_WB[body_node_index(self, body)]
+        return self.eval_position_kinematics(context).X_WB[..., body_node_index(self, body), :, :]
 
     def eval_body_spatial_velocity_in_world(self, context, body):
         """Return the spatial velocity V_WB of a body, (6,) [rad/s, m/s], cached and read-only."""
-        cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.eval_body_spatial_velocity_in_world(c, body)
         from mbt.context.checks import body_node_index
-        return c.velocity().V_WB[body_node_index(self, body)]
+        return self.eval_velocity_kinematics(context).V_WB[..., body_node_index(self, body), :]

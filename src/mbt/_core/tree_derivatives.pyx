@@ -4,9 +4,14 @@ cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
 from mbt._core cimport derivatives, kernels
-from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, data, flag, in1, is_array2, is_writeable, new1, new2, overlap, size
+from mbt._core.context cimport ContextCore
+from mbt._core.door cimport adopt, data, flag, is_array2, is_writeable, new2, overlap, size
 from mbt._core.model cimport Derived, Model
+from mbt._core.quantity cimport (
+    FORWARD_DYNAMICS_DERIVATIVES, GENERALIZED_FORCES, INVERSE_DYNAMICS_DERIVATIVES, MOTION_FORCES_DERIVATIVES,
+    no_integers,
+)
+from mbt._core.tree_dynamics cimport flat, sum_of
 from mbt._core.tree_identification cimport TreeIdentification
 
 from mbt.math.read_only import ReadOnlyArray
@@ -80,14 +85,12 @@ cdef class TreeDerivatives(TreeIdentification):
         """
         cdef ContextCore c = self.own(context)
         cdef bint with_elements = flag(include_force_elements, "include_force_elements")
-        if c._methods is not None:
-            return c._methods.calc_inverse_dynamics_derivatives(
-                c, known_vdot, external_forces, include_force_elements=with_elements, out=out
-            )
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nv = m.num_velocities
         cdef const double* F = NULL
-        vdot = in1(known_vdot, "known_vdot", nv)
+        vdot = c.take(known_vdot, "known_vdot", nv)
+        if c._engine is not None:
+            return self.inverse_derivatives_of(c, vdot, external_forces, with_elements, out)
         if external_forces is not None:
             body_forces, _ = self.arrays_of(m, external_forces, "external_forces")
             F = data(body_forces)
@@ -150,14 +153,14 @@ cdef class TreeDerivatives(TreeIdentification):
             When no mass resists a degree of freedom, or the force of an element is undefined.
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_forward_dynamics_derivatives(c, tau_applied, external_forces, out=out)
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t i, nb = m.num_bodies, nv = m.num_velocities
         cdef int singular
         cdef double* matrices
         if tau_applied is not None:
-            tau_applied = in1(tau_applied, "tau_applied", nv)
+            tau_applied = c.take(tau_applied, "tau_applied", nv)
+        if c._engine is not None:
+            return self.forward_derivatives_of(c, tau_applied, external_forces, out)
         dvdot_dq, dvdot_dv, M_inverse = outputs_of(out, nv)
         inputs = self.body_force_inputs(c, external_forces, "external_forces")
         cdef Derived derived = c.derived()
@@ -196,29 +199,70 @@ cdef class TreeDerivatives(TreeIdentification):
 
     cdef list body_force_inputs(self, ContextCore c, external_forces, str name):
         """Applied forces of the arguments and of the Context."""
-        cdef const Model* m = &c.compiled.model
         cdef list inputs = []
         if external_forces is not None:
-            inputs.append(self.arrays_of(m, external_forces, name))
-        if c._applied_forces is not None:
-            inputs.append(self.arrays_of(m, c._applied_forces, "context.applied_forces"))
+            inputs.append(self.external_pair(c, external_forces, name))
+        inputs += self.applied_pairs(c)
         return inputs
+
+    # In numbers of other Contexts -------------------------------------------------------------------------------
+
+    cdef tuple inverse_derivatives_of(self, ContextCore c, vdot, external_forces, bint with_elements, out):
+        F_Bo_W = None
+        if external_forces is not None:
+            F_Bo_W, _ = self.external_pair(c, external_forces, "external_forces")
+        if not with_elements:
+            return self.evaluate_parts(c, MOTION_FORCES_DERIVATIVES, vdot, F_Bo_W, out)
+        if self._user_force_elements is None:
+            return self.evaluate_parts(c, INVERSE_DYNAMICS_DERIVATIVES, vdot, F_Bo_W, out)
+        by_q, by_v = c._differentiate_user_forces()
+        dtau_dq, dtau_dv, M = self.evaluate_parts(c, INVERSE_DYNAMICS_DERIVATIVES, vdot, F_Bo_W, None)
+        return write_three(c, out, (dtau_dq - by_q, dtau_dv - by_v, M))
+
+    cdef tuple forward_derivatives_of(self, ContextCore c, tau_applied, external_forces, out):
+        F_Bo_W, tau_forces = sum_of(self.body_force_inputs(c, external_forces, "external_forces"))
+        tau = self.applied_torques(c, tau_applied)
+        if F_Bo_W is not None:
+            tau = tau + tau_forces
+        if self._user_force_elements is None:
+            return self.evaluate_parts(c, FORWARD_DYNAMICS_DERIVATIVES, tau, F_Bo_W, out)
+        # They act as forces on dofs that change with q and v: dvdot += M^-1 dtau.
+        by_q, by_v = c._differentiate_user_forces()
+        tau = tau + self._calc_user_generalized_forces(c)
+        dvdot_dq, dvdot_dv, M_inverse = self.evaluate_parts(c, FORWARD_DYNAMICS_DERIVATIVES, tau, F_Bo_W, None)
+        return write_three(c, out, (dvdot_dq + M_inverse @ by_q, dvdot_dv + M_inverse @ by_v, M_inverse))
+
+    cdef tuple evaluate_parts(self, ContextCore c, int quantity, x, F_Bo_W, out):
+        """Three matrices of one quantity, written into those of `out` that are not None."""
+        if F_Bo_W is not None:
+            x = c.concatenate((x, flat(c, F_Bo_W)))
+        c._push()
+        return c._engine.evaluate_parts(c, quantity, (F_Bo_W is not None,), x, three_of(out))
 
     def _calc_user_generalized_forces(self, context, elements=None):
         """Return J' F + tau of the force elements written by users, all or some, (num_velocities,)."""
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods._calc_user_generalized_forces(c, elements)
-        from mbt.context.user_forces import calc_user_forces
-        cdef const Model* m = &c.compiled.model
-        cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
-        forces = calc_user_forces(self._user_force_elements if elements is None else elements, c, pc, vc)
-        F, tau = self.arrays_of(m, forces, "forces")
-        total = new1(m.num_velocities)
-        kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, data(F), kernels.get_work(m, 0), data(total))
-        total += tau
-        return total
+        F_Bo_W, tau = self.user_pair(c, self._user_force_elements if elements is None else elements)
+        return c.evaluate(GENERALIZED_FORCES, no_integers, flat(c, F_Bo_W)) + tau
+
+
+cdef tuple three_of(out):
+    """What three results are written into."""
+    if out is None:
+        return None, None, None
+    if not isinstance(out, tuple):
+        from mbt.errors import ArgumentTypeError
+        raise ArgumentTypeError(f"out: expected a tuple of 3 arrays, got {type(out).__name__}")
+    if len(<tuple>out) != 3:
+        from mbt.errors import ShapeError
+        raise ShapeError(f"out: expected a tuple of 3 arrays, got {len(out)}")
+    return out
+
+
+cdef tuple write_three(ContextCore c, out, tuple results):
+    return c._numbers.write_all(
+        *[(into, result, f"out[{i}]") for i, (into, result) in enumerate(zip(three_of(out), results))]
+    )
 
 
 cdef tuple outputs_of(object out, object nv):

@@ -4,9 +4,15 @@ cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
 from mbt._core cimport kernels
-from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, apart, data, flag, in1, meet, out1, out2, size
+from mbt._core.context cimport (
+    ContextCore, PositionKinematicsCache, VelocityKinematicsCache, check_elements_at,
+)
+from mbt._core.door cimport adopt, apart, data, flag, out1, out2, size
 from mbt._core.model cimport Derived, Model
+from mbt._core.quantity cimport (
+    ACCELERATION_KINEMATICS, CORIOLIS_MATRIX, ELEMENT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES,
+    INVERSE_DYNAMICS, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS, MOTION_FORCES, REACTION_FORCES, no_integers,
+)
 from mbt._core.tree_kinematics cimport TreeKinematics
 
 from mbt.math.read_only import ReadOnlyArray
@@ -77,27 +83,18 @@ cdef class TreeDynamics(TreeKinematics):
         """
         cdef ContextCore c = self.own(context)
         cdef bint with_elements = flag(include_force_elements, "include_force_elements")
-        if c._methods is not None:
-            return c._methods.calc_inverse_dynamics(
-                c, known_vdot, external_forces, pc=pc, vc=vc,
-                include_force_elements=with_elements, A_WB_array=A_WB_array,
-                F_BMo_W_array=F_BMo_W_array, out=out
-            )
         cdef const Model* m = &c.compiled.model
         cdef Derived derived
         cdef double* memory
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-        if pc is not None:
-            pc = self.position_of(c, pc)
-        if vc is not None:
-            vc = self.velocity_of(c, vc)
-        vdot = in1(known_vdot, "known_vdot", m.num_velocities)
+        self.check_caches(c, pc, vc)
+        vdot = c.take(known_vdot, "known_vdot", m.num_velocities)
         if (
-            external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None
+            c._engine is not None or external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None
             or with_elements and self.acts_on_bodies(c)
         ):
-            return self.calc_inverse_dynamics_in_world(
-                c, pc, vc, vdot, external_forces, with_elements, A_WB_array, F_BMo_W_array, out
+            return self.inverse_dynamics_with_forces(
+                c, vdot, external_forces, with_elements, A_WB_array, F_BMo_W_array, out
             )
         tau = out1(out, "out", m.num_velocities)
         vdot = apart(vdot, tau)
@@ -111,76 +108,70 @@ cdef class TreeDynamics(TreeKinematics):
             kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 1, data(tau))
         return tau
 
-    cdef calc_inverse_dynamics_in_world(
-        self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc, vdot, external_forces,
-        bint with_elements, A_WB_array, F_BMo_W_array, out
+    cdef object inverse_dynamics_with_forces(
+        self, ContextCore c, vdot, external_forces, bint with_elements, A_WB_array, F_BMo_W_array, out
     ):
-        """Inverse dynamics with applied forces, and with what else its passes in World can tell."""
-        cdef const Model* m = &c.compiled.model
-        cdef Py_ssize_t nb = m.num_bodies
-        cdef Py_ssize_t nv = m.num_velocities
-        cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-        cdef bint with_accelerations = A_WB_array is not None or F_BMo_W_array is not None
-        cdef bint with_user_elements = with_elements and self._user_force_elements is not None
-        cdef Py_ssize_t k
-        tau = out1(out, "out", nv)
-        if A_WB_array is not None:
-            out2(A_WB_array, "A_WB_array", nb, 6)
-        if F_BMo_W_array is not None:
-            out2(F_BMo_W_array, "F_BMo_W_array", nb, 6)
-        if meet(A_WB_array, F_BMo_W_array) or meet(A_WB_array, tau) or meet(F_BMo_W_array, tau):
-            from mbt.math.arrays import check_apart
-            check_apart({"A_WB_array": A_WB_array, "F_BMo_W_array": F_BMo_W_array, "out": tau})
-        body_forces = generalized_forces = None
+        """Inverse dynamics of any numbers, with applied forces, and with the accelerations and forces of bodies."""
+        cdef int quantity = INVERSE_DYNAMICS if with_elements else MOTION_FORCES
+        cdef list pairs = []
         if external_forces is not None:
-            body_forces, generalized_forces = self.arrays_of(m, external_forces, "external_forces")
-        if pc is None:
-            pc = c.position()
-        if vc is None and (with_accelerations or with_elements and self.forces_need_velocities(c)):
-            vc = c.velocity()
-        F_user = tau_user = None
-        if with_user_elements:
-            F_user, tau_user = self.user_forces(c, pc, vc)
-        cdef Derived derived = c.derived()
+            pairs.append(self.external_pair(c, external_forces, "external_forces"))
         if with_elements:
-            self.check_elements(m, derived, pc)
+            pairs += self.user_pairs(c)
+        F_Bo_W, tau_applied = sum_of(pairs)
+        cdef int[5] integers = [F_Bo_W is not None, 0, 0, 0, 0]
+        cdef int[5] reactions = [with_elements, F_Bo_W is not None, 0, 0, 0]
+        x = vdot if F_Bo_W is None else c.concatenate((vdot, flat(c, F_Bo_W), tau_applied))
+        if A_WB_array is None and F_BMo_W_array is None:
+            return c.evaluate(quantity, integers, x, out)
+        A_WB = F_BMo_W = None
+        if A_WB_array is not None:
+            A_WB = c.evaluate(ACCELERATION_KINEMATICS, no_integers, vdot)
+        if F_BMo_W_array is not None:
+            F_BMo_W = c.evaluate(
+                REACTION_FORCES, reactions, vdot if F_Bo_W is None else c.concatenate((vdot, flat(c, F_Bo_W)))
+            )
+        tau = c.evaluate(quantity, integers, x)
+        return c._numbers.write_all(
+            (A_WB_array, A_WB, "A_WB_array"), (F_BMo_W_array, F_BMo_W, "F_BMo_W_array"), (out, tau, "out")
+        )[2]
 
-        # Outputs may be inputs: everything is computed in working memory first.
-        cdef double* memory = kernels.get_work(m, 12*nb + 3*nv)
-        cdef double* F_applied = memory + kernels.work_size(m)
-        cdef double* A_WB = F_applied + 6*nb
-        cdef double* tau_applied = A_WB + 6*nb
-        cdef double* tau_of_bodies = tau_applied + nv
-        cdef double* result = tau_of_bodies + nv
-        memset(F_applied, 0, 6*nb*sizeof(double))
-        memset(tau_applied, 0, nv*sizeof(double))
-        if external_forces is not None:
-            memcpy(F_applied, data(body_forces), 6*nb*sizeof(double))
-            memcpy(tau_applied, data(generalized_forces), nv*sizeof(double))
-        if with_elements:
-            self.add_element_forces(c, derived, pc, vc, F_applied, tau_applied)
-        if with_user_elements:
-            add_array(F_user, F_applied)
-            add_array(tau_user, tau_applied)
-        kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F_applied, memory, tau_of_bodies)
-        kernels.inverse_dynamics(
-            m, &derived.parameters, no_gravity, c.q_data, c.v_data, data(vdot), memory, result
-        )
-        for k in range(nv):
-            result[k] -= tau_applied[k] + tau_of_bodies[k]
-        if with_accelerations:
-            kernels.acceleration_kinematics(
-                m, &derived.parameters, c.q_data, c.v_data, data(vdot), pc.X_WB_data, pc.H_PB_W_data,
-                vc.V_PB_W_data, vc.V_WB_data, A_WB
-            )
-        if F_BMo_W_array is not None:
-            kernels.reaction_forces(
-                m, &derived.parameters, pc.X_WB_data, vc.V_WB_data, A_WB, F_applied, memory, data(F_BMo_W_array)
-            )
-        if A_WB_array is not None:
-            memcpy(data(A_WB_array), A_WB, 6*nb*sizeof(double))
-        memcpy(data(tau), result, nv*sizeof(double))
-        return tau
+    # Forces as pairs: on bodies, (num_bodies, 6), and generalized ones.
+
+    cdef tuple external_pair(self, ContextCore c, forces, str name):
+        """Those of an argument, whose leading axes broadcast to those of the Context."""
+        if c._engine is None:
+            return self.arrays_of(&c.compiled.model, forces, name)
+        return c._external(forces, name)
+
+    cdef tuple own_pair(self, ContextCore c, forces, str name):
+        """Those of an argument that has the leading axes of the Context, to be written into."""
+        if c._engine is None:
+            return self.arrays_of(&c.compiled.model, forces, name)
+        return c._forces_of(forces, name)
+
+    cdef list applied_pairs(self, ContextCore c):
+        """Those that are applied in the Context: none or one pair."""
+        if c._engine is None:
+            if c._applied_forces is None:
+                return []
+            return [self.arrays_of(&c.compiled.model, c._applied_forces, "context.applied_forces")]
+        if not c._has_applied_forces:
+            return []
+        return [c._forces_of(c.applied_forces, "context.applied_forces")]
+
+    cdef list user_pairs(self, ContextCore c):
+        """The sum of those of elements written by users: none or one pair. Runs Python code."""
+        if self._user_force_elements is None:
+            return []
+        return [self.user_pair(c, self._user_force_elements)]
+
+    cdef tuple user_pair(self, ContextCore c, elements):
+        from mbt.context.user_forces import calc_user_forces
+        forces = calc_user_forces(elements, c, self._position_of(c), self._velocity_of(c))
+        if c._engine is None:
+            return self.arrays_of(&c.compiled.model, forces, "forces")
+        return forces.body_forces, forces.generalized_forces
 
     cdef tuple arrays_of(self, const Model* m, forces, str name):
         """Body forces and generalized forces of an argument, as kernels can read and write them."""
@@ -207,10 +198,10 @@ cdef class TreeDynamics(TreeKinematics):
             Generalized forces [N m or N].
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_bias_term(c, out=out)
         cdef const Model* m = &c.compiled.model
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
+        if c._engine is not None:
+            return c.evaluate(MOTION_FORCES, no_integers, c.zeros(m.num_velocities), out)
         tau = out1(out, "out", m.num_velocities)
         cdef Derived derived = c.derived()
         cdef double* memory = kernels.get_work(m, m.num_velocities)
@@ -237,8 +228,8 @@ cdef class TreeDynamics(TreeKinematics):
             Generalized forces [N m or N]; zero without a gravity field.
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_gravity_generalized_forces(c, out=out)
+        if c._engine is not None:
+            return c.evaluate(GRAVITY_GENERALIZED_FORCES, no_integers, None, out)
         cdef const Model* m = &c.compiled.model
         tau = out1(out, "out", m.num_velocities)
         cdef Derived derived = c.derived()
@@ -264,8 +255,8 @@ cdef class TreeDynamics(TreeKinematics):
             Mass matrix [kg m^2, kg m, kg], by composite rigid bodies.
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_mass_matrix(c, out=out)
+        if c._engine is not None:
+            return c.evaluate(MASS_MATRIX, no_integers, None, out)
         cdef const Model* m = &c.compiled.model
         M = out2(out, "out", m.num_velocities, m.num_velocities)
         cdef Derived derived = c.derived()
@@ -285,28 +276,7 @@ cdef class TreeDynamics(TreeKinematics):
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
-        cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_mass_matrix_via_inverse_dynamics(c, out=out)
-        cdef const Model* m = &c.compiled.model
-        cdef Py_ssize_t nv = m.num_velocities
-        cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-        cdef int k, l
-        M = out2(out, "out", nv, nv)
-        cdef Derived derived = c.derived()
-        cdef double* memory = kernels.get_work(m, 3*nv)
-        cdef double* v = memory + kernels.work_size(m)
-        cdef double* vdot = v + nv
-        cdef double* column = vdot + nv
-        cdef double* target = data(M)
-        memset(v, 0, 2*nv*sizeof(double))
-        for k in range(nv):
-            vdot[k] = 1.0
-            kernels.inverse_dynamics(m, &derived.parameters, no_gravity, c.q_data, v, vdot, memory, column)
-            vdot[k] = 0.0
-            for l in range(nv):
-                target[nv*l + k] = column[l]
-        return M
+        return self.own(context).evaluate(MASS_MATRIX_BY_INVERSE_DYNAMICS, no_integers, None, out)
 
     def calc_coriolis_matrix(self, context, *, out=None):
         """Return C(q, v), with ``C v`` the bias term and ``Mdot - 2 C`` skew-symmetric.
@@ -318,20 +288,7 @@ cdef class TreeDynamics(TreeKinematics):
         out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
-        cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_coriolis_matrix(c, out=out)
-        cdef const Model* m = &c.compiled.model
-        C = out2(out, "out", m.num_velocities, m.num_velocities)
-        cdef Derived derived = c.derived()
-        cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
-        cdef double* memory = kernels.get_work(m, m.num_bodies)
-        cdef int* base = <int*>(memory + kernels.work_size(m))
-        kernels.coriolis_matrix(
-            m, &derived.parameters, c.q_data, c.v_data, pc.X_WB_data, pc.H_FM_data, vc.V_WB_data, memory, base, data(C)
-        )
-        return C
+        return self.own(context).evaluate(CORIOLIS_MATRIX, no_integers, None, out)
 
     def calc_forward_dynamics(self, context, tau_applied=None, external_forces=None, *, out=None):
         """Return the generalized accelerations, by articulated bodies in O(n).
@@ -361,23 +318,43 @@ cdef class TreeDynamics(TreeKinematics):
             When no mass resists a degree of freedom.
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_forward_dynamics(c, tau_applied, external_forces, out=out)
         cdef const Model* m = &c.compiled.model
         if tau_applied is not None:
-            tau_applied = in1(tau_applied, "tau_applied", m.num_velocities)
+            tau_applied = c.take(tau_applied, "tau_applied", m.num_velocities)
+        if c._engine is not None:
+            return self.forward_dynamics_of(c, tau_applied, self.acting_pairs(c, external_forces), out)
         vdot = out1(out, "out", m.num_velocities)
-        cdef tuple inputs = ()
-        if external_forces is not None:
-            inputs += (self.arrays_of(m, external_forces, "external_forces"),)
-        if c._applied_forces is not None:
-            inputs += (self.arrays_of(m, c._applied_forces, "context.applied_forces"),)
-        if self._user_force_elements is not None:
-            inputs += self.user_inputs(c)
-        self.solve_forward_dynamics(c, tau_applied, inputs, vdot)
+        self.solve_forward_dynamics(c, tau_applied, self.acting_pairs(c, external_forces), vdot)
         return vdot
 
-    cdef int solve_forward_dynamics(self, ContextCore c, object tau_applied, tuple inputs, object vdot) except -1:
+    cdef list acting_pairs(self, ContextCore c, external_forces):
+        """All forces of forward dynamics but those of the elements of the compiled core."""
+        cdef list pairs = []
+        if external_forces is not None:
+            pairs.append(self.external_pair(c, external_forces, "external_forces"))
+        pairs += self.applied_pairs(c)
+        pairs += self.user_pairs(c)
+        return pairs
+
+    cdef object forward_dynamics_of(self, ContextCore c, tau_applied, list pairs, out):
+        """Accelerations in numbers of other Contexts: force elements, actuation and these forces act."""
+        cdef int[5] integers = [0, 0, 0, 0, 0]
+        x = self.applied_torques(c, tau_applied)
+        F_Bo_W, tau = sum_of(pairs)
+        if F_Bo_W is not None:
+            integers[0] = 1
+            x = c.concatenate((x, flat(c, F_Bo_W), tau))
+        return c.evaluate(FORWARD_DYNAMICS, integers, x, out)
+
+    cdef object applied_torques(self, ContextCore c, tau_applied):
+        """Generalized forces that are an argument, and those of actuators."""
+        tau = c.zeros(c.compiled.model.num_velocities) if tau_applied is None else tau_applied
+        if c._has_actuation:
+            dofs = [actuator.joint.velocity_start for actuator in self.joint_actuators]
+            tau = c._numbers.add_at(tau, dofs, c.actuation)
+        return tau
+
+    cdef int solve_forward_dynamics(self, ContextCore c, object tau_applied, list inputs, object vdot) except -1:
         """Fill `vdot`: force elements, actuation and `inputs` act, pairs of body forces and generalized forces."""
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nb = m.num_bodies
@@ -441,22 +418,13 @@ cdef class TreeDynamics(TreeKinematics):
             When `pc` or `vc` is not of the present state.
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_force_elements_contribution(c, forces, pc=pc, vc=vc)
-        cdef const Model* m = &c.compiled.model
-        body_forces, generalized_forces = self.arrays_of(m, forces, "forces")
-        cdef PositionKinematicsCache position = self.position_of(c, pc)
-        cdef VelocityKinematicsCache velocity = self.velocity_of(c, vc)
-        F_user = tau_user = None
-        if self._user_force_elements is not None:
-            F_user, tau_user = self.user_forces(c, position, velocity)
-        cdef Derived derived = c.derived()
-        self.check_elements(m, derived, position)
-        forces.set_zero()
-        self.add_element_forces(c, derived, position, velocity, data(body_forces), data(generalized_forces))
-        if F_user is not None:
-            add_array(F_user, data(body_forces))
-            add_array(tau_user, data(generalized_forces))
+        self.own_pair(c, forces, "forces")
+        self.check_caches(c, pc, vc)
+        cdef Py_ssize_t count = 6*c.compiled.model.num_bodies
+        cdef list pairs = self.user_pairs(c)
+        both = c.evaluate(ELEMENT_FORCES, no_integers)
+        pairs.insert(0, (of_bodies(both[..., :count]), both[..., count:]))
+        forces.body_forces, forces.generalized_forces = sum_of(pairs)
         return forces
 
     # The seam through which all force elements act -------------------------------------------------------------
@@ -468,10 +436,6 @@ cdef class TreeDynamics(TreeKinematics):
             or self._user_force_elements is not None
         )
 
-    cdef bint forces_need_velocities(self, ContextCore c):
-        """Whether a force on bodies depends on their velocities."""
-        return c.compiled.model.num_elements_between > 0 or self._user_force_elements is not None
-
     cdef int add_joint_inputs(self, ContextCore c, Derived derived, double* tau) except -1:
         """Add joint damping, the elements on one dof, and actuation."""
         cdef const Model* m = &c.compiled.model
@@ -481,44 +445,37 @@ cdef class TreeDynamics(TreeKinematics):
             tau[m.actuator_dof[k]] += c._actuation.data[k]
         return 0
 
-    cdef int add_element_forces(
-        self, ContextCore c, Derived derived, PositionKinematicsCache pc, VelocityKinematicsCache vc, double* F,
-        double* tau
-    ) except -1:
-        """Add gravity, joint damping and all force elements but those written by users: see `user_forces`."""
-        cdef const Model* m = &c.compiled.model
-        kernels.gravity_forces(m, &derived.parameters, c.switches.weightless, pc.X_WB_data, F)
-        if m.num_elements_between:
-            kernels.add_forces_between(m, &derived.parameters, pc.X_WB_data, vc.V_WB_data, F)
-        kernels.add_joint_forces(m, &derived.parameters, c.q_data, c.v_data, 0, tau)
-        return 0
-
     cdef int check_elements(self, const Model* m, Derived derived, PositionKinematicsCache pc) except -1:
         """Refuse positions in which the force of an element is undefined."""
-        return self.check_element(m, derived, pc, -1)
-
-    cdef int check_element(
-        self, const Model* m, Derived derived, PositionKinematicsCache pc, int element
-    ) except -1:
-        """The same of one element; -1: of all."""
-        cdef int singular
         if m.num_elements_between:
-            singular = kernels.find_singular_element(m, &derived.parameters, pc.X_WB_data, element)
-            if singular >= 0:
-                from mbt.context.checks import raise_singular_element
-                raise_singular_element(self, singular)
+            check_elements_at(self, m, &derived.parameters, pc.X_WB_data, -1)
         return 0
 
-    cdef tuple user_inputs(self, ContextCore c):
-        """The sum of the forces of elements written by users: none, or one pair as `user_forces` returns it."""
-        if self._user_force_elements is None:
-            return ()
-        return (self.user_forces(c, c.position(), c.velocity()),)
 
-    cdef tuple user_forces(self, ContextCore c, PositionKinematicsCache pc, VelocityKinematicsCache vc):
-        """Body forces and generalized forces of the elements written by users. Runs Python code."""
-        from mbt.context.user_forces import calc_user_forces
-        return self.arrays_of(&c.compiled.model, calc_user_forces(self._user_force_elements, c, pc, vc), "forces")
+cdef tuple sum_of(list pairs):
+    """The sum of forces, (None, None) where there are none."""
+    if not pairs:
+        return None, None
+    F_Bo_W, tau = pairs[0]
+    for more_F, more_tau in pairs[1:]:
+        F_Bo_W, tau = F_Bo_W + more_F, tau + more_tau
+    return F_Bo_W, tau
+
+
+cdef object flat(ContextCore c, F_Bo_W):
+    """Forces on bodies, (num_bodies, 6), in one axis; doubles of one state are read as they lie in memory."""
+    if c._engine is None:
+        return F_Bo_W
+    cdef tuple shape = F_Bo_W.shape
+    cdef Py_ssize_t lead = len(shape) - 2
+    return F_Bo_W.reshape(shape[:lead] + (6*shape[lead],))
+
+
+cdef object of_bodies(F):
+    """The inverse of `flat`."""
+    cdef tuple shape = F.shape
+    cdef Py_ssize_t lead = len(shape) - 1
+    return F.reshape(shape[:lead] + (shape[lead]//6, 6))
 
 
 cdef void add_array(object array, double* total) noexcept:

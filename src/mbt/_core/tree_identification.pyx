@@ -1,19 +1,10 @@
 """Inertial parameters of a Context, and the regressors: what is linear in them."""
 
-cimport numpy as cnp
-
-from mbt._core cimport kernels
-from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-from mbt._core.door cimport adopt, apart, data, in1, new1, out1, out2
-from mbt._core.model cimport Derived, Model
-from mbt._core.passes cimport regressor
-from mbt._core.records cimport Parameters
+from mbt._core.context cimport ContextCore
+from mbt._core.quantity cimport (
+    INERTIAL_PARAMETERS, INVERSE_DYNAMICS_REGRESSOR, KINETIC_ENERGY_REGRESSOR, POTENTIAL_ENERGY_REGRESSOR, no_integers,
+)
 from mbt._core.tree_mass cimport TreeMass
-
-from mbt.math.read_only import ReadOnlyArray
-
-cnp.import_array()
-adopt(ReadOnlyArray)
 
 
 cdef class TreeIdentification(TreeMass):
@@ -62,24 +53,8 @@ cdef class TreeIdentification(TreeMass):
         array([0.6])
         """
         cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_inverse_dynamics_regressor(c, known_vdot, out=out)
-        cdef const Model* m = &c.compiled.model
-        vdot = in1(known_vdot, "known_vdot", m.num_velocities)
-        Y = out2(out, "out", m.num_velocities, 10*(m.num_bodies - 1))
-        vdot = apart(vdot, Y)
-        cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
-        cdef Derived derived = c.derived()
-        cdef const Parameters[double]* p = &derived.parameters
-        cdef double* A_WB = kernels.get_work(m, 0)
-        kernels.acceleration_kinematics(
-            m, p, c.q_data, c.v_data, data(vdot), pc.X_WB_data, pc.H_PB_W_data, vc.V_PB_W_data, vc.V_WB_data, A_WB
-        )
-        regressor.calc_inverse_dynamics_regressor[double](
-            m, c.switches.weightless, p.gravity, pc.X_WB_data, pc.H_PB_W_data, vc.V_WB_data, A_WB, data(Y)
-        )
-        return Y
+        vdot = c.take(known_vdot, "known_vdot", c.compiled.model.num_velocities)
+        return c.evaluate(INVERSE_DYNAMICS_REGRESSOR, no_integers, vdot, out)
 
     def calc_kinetic_energy_regressor(self, context, *, out=None):
         """Return y(q, v) with ``y pi`` the kinetic energy of the bodies [J], pi their inertial parameters.
@@ -98,15 +73,7 @@ cdef class TreeIdentification(TreeMass):
         ndarray, shape (10 (num_bodies - 1),)
             In the order of `get_inertial_parameters`.
         """
-        cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_kinetic_energy_regressor(c, out=out)
-        cdef const Model* m = &c.compiled.model
-        y = out1(out, "out", 10*(m.num_bodies - 1))
-        cdef PositionKinematicsCache pc = c.position()
-        cdef VelocityKinematicsCache vc = c.velocity()
-        regressor.calc_kinetic_energy_regressor[double](m, pc.X_WB_data, vc.V_WB_data, data(y))
-        return y
+        return self.own(context).evaluate(KINETIC_ENERGY_REGRESSOR, no_integers, None, out)
 
     def calc_potential_energy_regressor(self, context, *, out=None):
         """Return y(q) with ``y pi`` the potential energy of gravity [J], pi the inertial parameters of all bodies.
@@ -125,17 +92,7 @@ cdef class TreeIdentification(TreeMass):
         ndarray, shape (10 (num_bodies - 1),)
             In the order of `get_inertial_parameters`; zero without a gravity field, and for bodies that it spares.
         """
-        cdef ContextCore c = self.own(context)
-        if c._methods is not None:
-            return c._methods.calc_potential_energy_regressor(c, out=out)
-        cdef const Model* m = &c.compiled.model
-        y = out1(out, "out", 10*(m.num_bodies - 1))
-        cdef PositionKinematicsCache pc = c.position()
-        cdef Derived derived = c.derived()
-        regressor.calc_potential_energy_regressor[double](
-            m, c.switches.weightless, derived.parameters.gravity, pc.X_WB_data, data(y)
-        )
-        return y
+        return self.own(context).evaluate(POTENTIAL_ENERGY_REGRESSOR, no_integers, None, out)
 
     def get_inertial_parameters(self, context=None):
         """Return the inertial parameters pi of all bodies but World, one after the other.
@@ -158,29 +115,5 @@ cdef class TreeIdentification(TreeMass):
         --------
         set_inertial_parameters : The inverse.
         """
-        cdef ContextCore c = None if context is None else self.own(context)
-        if c is not None and c._methods is not None:
-            return c._methods.get_inertial_parameters(c)
-        cdef Derived derived = self.ready().defaults if c is None else c.derived()
-        cdef int num_bodies = self.ready().model.num_bodies
-        pi = new1(10*(num_bodies - 1))
-        cdef double* x = data(pi)
-        cdef const Parameters[double]* p = &derived.parameters
-        cdef const double* J
-        cdef double m
-        cdef int b, i
-        for b in range(1, num_bodies):
-            m = p.mass[b]
-            # xx yy zz xy xz yz.
-            J = p.I_BBo_B + 6*b
-            x[0] = m
-            for i in range(3):
-                x[1 + i] = m*p.p_BoBcm_B[3*b + i]
-            x[4] = J[0]
-            x[5] = J[3]
-            x[6] = J[1]
-            x[7] = J[4]
-            x[8] = J[5]
-            x[9] = J[2]
-            x += 10
-        return pi
+        cdef ContextCore c = self.own(self.create_default_context() if context is None else context)
+        return c.evaluate(INERTIAL_PARAMETERS, no_integers)

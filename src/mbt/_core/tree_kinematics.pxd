@@ -1,6 +1,5 @@
 """How the bodies and frames of a tree move."""
 
-from mbt._core.context cimport PositionKinematicsCache
 from mbt._core.model cimport CompiledModel, Derived
 from mbt._core.tree_caches cimport TreeCaches
 
@@ -13,8 +12,4 @@ cdef class FrameBodyPoseCache:
 
 
 cdef class TreeKinematics(TreeCaches):
-    cdef object points(self, object value, str name)
-    cdef void calc_points_in_world(
-        self, PositionKinematicsCache pc, int frame, const double* p_BoBi_B, Py_ssize_t n, double* p_WoBi) noexcept
-    cdef void calc_p_WoFo(self, PositionKinematicsCache pc, int frame, double* p_WoFo) noexcept
-    cdef void calc_X_WF(self, PositionKinematicsCache pc, int frame, double* X_WF) noexcept
+    pass

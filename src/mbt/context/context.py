@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from mbt._core.context import ContextCore
@@ -196,6 +197,14 @@ class Context(ContextCore):
     def _zero(self) -> Any:
         """Zero for each sample."""
         return 0.0
+
+    def _running_user_code(self) -> AbstractContextManager[None]:
+        """Return a context manager for calls of elements written in Python: no other thread comes between."""
+        return self._exclusive()
+
+    def _of_one_state(self) -> Context:
+        """Return a Context of one state of doubles, with the parameters of this one."""
+        return self
 
     def _new_forces(self) -> MultibodyForces:
         """Return forces of the batch shape and scalar of this Context, zero."""

@@ -34,6 +34,8 @@ _INTEGERS = (
     "outboard_frame",
     "frame_parent",
     "frame_node",
+    "joint_frame",
+    "joint_node",
     "actuator_dof",
     "force_type",
     "weightless",
@@ -69,6 +71,7 @@ def check_model_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
     _check_bodies(checked, nb)
     _check_coordinates(checked, nb)
     _check_frames(checked, nb, nf)
+    _check_joints(checked, nb, nf)
     nq, nv = checked["q_start"][-1], checked["v_start"][-1]
     _check_range(checked["actuator_dof"], "actuator_dof", 0, nv)
     shapes: dict[str, tuple[int, ...]] = {
@@ -129,6 +132,16 @@ def _check_frames(arrays: dict[str, list[int]], nb: int, nf: int) -> None:
         _check_range(arrays[name], name, 0, nf)
         if [node[frame] for frame in arrays[name][1:]] != nodes[1:]:
             _refuse(name, "frames on the bodies that the mobilizer connects")
+
+
+def _check_joints(arrays: dict[str, list[int]], nb: int, nf: int) -> None:
+    frame, node = arrays["joint_frame"], arrays["joint_node"]
+    _check_size(node, "joint_node", len(frame))
+    _check_range(node, "joint_node", 1, nb)
+    _check_range(frame, "joint_frame", 0, nf)
+    parent, body_of = arrays["parent_node"], arrays["frame_node"]
+    if any(body_of[f] not in (b, parent[b]) for f, b in zip(frame, node, strict=True)):
+        _refuse("joint_frame", "frames on the bodies that the mobilizer connects")
 
 
 def _check_constants(constants: Sequence[Any], types: list[int]) -> list[Any]:

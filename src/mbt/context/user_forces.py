@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt._core.quantity import Quantity
 from mbt.autodiff.array import AutoDiffArray
 from mbt.context.checks import forces_of
 from mbt.context.context import Context
@@ -15,13 +16,20 @@ from mbt.context.multibody_forces import MultibodyForces
 from mbt.context.tangents import make_tangent_context
 from mbt.errors import ShapeError, SingularityError
 from mbt.math.arrays import as_float_array
+from mbt.math.leading_axes import flatten
 
 if TYPE_CHECKING:
-    from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.context import PositionKinematicsCache, VelocityKinematicsCache
     from mbt.tree import MultibodyTree
     from mbt.tree.force_elements import ForceElement
 
-__all__ = ["add_user_forces", "calc_user_forces", "differentiate_energy", "differentiate_user_forces"]
+__all__ = [
+    "add_user_energy",
+    "add_user_forces",
+    "calc_user_forces",
+    "differentiate_energy",
+    "differentiate_user_forces",
+]
 
 # Of central differences: the cube root of the rounding error.
 STEP = 6e-6
@@ -29,16 +37,26 @@ STEP = 6e-6
 
 def calc_user_forces(
     elements: Sequence[ForceElement],
-    context: ContextCore,
+    context: Context,
     pc: PositionKinematicsCache,
     vc: VelocityKinematicsCache,
 ) -> MultibodyForces:
     """Return the sum of the forces of these elements."""
-    forces = MultibodyForces(context.tree)
-    with context._exclusive():
+    forces = context._new_forces()
+    with context._running_user_code():
         for element in elements:
             element.calc_and_add_force_contribution(context, pc, vc, forces)
     return forces
+
+
+def add_user_energy(
+    total: Any, elements: Sequence[ForceElement], context: Context, method: str, *caches: Any
+) -> Any:
+    """Return an energy or a power, plus those of these elements by the method of this name."""
+    with context._running_user_code():
+        for element in elements:
+            total = total + getattr(element, method)(context, *caches)
+    return total
 
 
 def add_user_forces(
@@ -113,7 +131,8 @@ def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[An
             if own is not None:
                 forces.add_in_forces(own)
                 others.remove(element)
-        tau = moving._methods._generalized(moving, forces.body_forces, forces.generalized_forces)
+        F = flatten(forces.body_forces, 2)
+        tau = forces.generalized_forces + moving._evaluate(Quantity.GENERALIZED_FORCES, (), F)
         columns = moving.tree._derivatives_of(tau, 2 * nv)
     if others:
         columns = columns + _difference_user_forces(tree, context, N, others)

@@ -137,6 +137,27 @@ class Numbers:
             raise ShapeError(f"{name}: expected mass properties of one state, got {quote(value)}")
         return value
 
+    def inertia_of_composite(self, composite: Any) -> SpatialInertia:
+        """Return mass properties by mass, moment of mass and moments of inertia, xx xy xz yy yz zz, (10,)."""
+        mass, *moment = composite[:4].tolist()
+        com = [x / mass if mass != 0.0 else 0.0 for x in moment]
+        return SpatialInertia._of_rotational_inertia(mass, com, composite[[4, 7, 9, 5, 6, 8]].tolist())
+
+    def write_all(self, *targets: tuple[Any, Any, str]) -> tuple[Any, ...]:
+        """Write results into arguments of these names, all or none; return what was written, or the result."""
+        for out, result, name in targets:
+            if out is not None:
+                self.check_out(out, name, result.shape)
+        arrays.check_apart({name: out for out, _, name in targets})
+        return tuple(self.write(*target) for target in targets)
+
+    def write(self, out: Any, result: Any, name: str) -> Any:
+        """Write a result into an argument of this name, and return it; without one return the result."""
+        if out is None:
+            return result
+        self.check_out(out, name, result.shape)[...] = result
+        return out
+
     def inverse_pose(self, X: Any) -> FloatArray:
         """Return the inverse of a pose."""
         return poses.inverse_pose(X)

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbt._core.context import ContextCore
 from mbt._core.dual_engine import DualEngine
 from mbt._core.model import CompiledModel
-from mbt._core.variants import Quantity
 from mbt.autodiff.array import AutoDiffArray, wrap
 from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
 from mbt.math import arrays
@@ -171,22 +169,11 @@ class AutoDiffArrays(ScalarArrays):
 
     def make_engine(self, compiled: CompiledModel) -> DualEngine:
         """Return what computes for one Context."""
-        return DualEngine(compiled)
+        return DualEngine(compiled, self)
 
     def set_engine(self, engine: DualEngine, name: str, array: AutoDiffArray) -> None:
         """Give q, v or parameters to an engine."""
         getattr(engine, "set_" + name)(array.value, array.derivatives)
-
-    def evaluate(
-        self, engine: DualEngine, context: ContextCore, quantity: Quantity, index: int, x: Any
-    ) -> Any:
-        """Return a quantity."""
-        if x is None:
-            return wrap(*engine.evaluate(context, quantity, index, None, None))
-        if not isinstance(x, AutoDiffArray):
-            return wrap(*engine.evaluate(context, quantity, index, x, None))
-        value, derivatives = np.ascontiguousarray(x.value), np.ascontiguousarray(x.derivatives)
-        return wrap(*engine.evaluate(context, quantity, index, value, derivatives))
 
 
 def _contiguous(array: AutoDiffArray) -> AutoDiffArray:

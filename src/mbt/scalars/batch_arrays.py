@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbt._core import lane_engine
-from mbt._core.context import ContextCore
+from mbt._core.lane_engine import LaneEngine
 from mbt._core.model import CompiledModel
-from mbt._core.variants import Quantity
 from mbt.errors import ArgumentValueError, ShapeError, SingularityError, shape_error
 from mbt.math import arrays, poses
 from mbt.math.arrays import FloatArray, Shape
@@ -22,7 +20,7 @@ from mbt.scalars.sample_parameters import SampleParameters
 from mbt.scalars.scalar_arrays import ScalarArrays
 from mbt.symbolic import ScalarType
 
-__all__ = ["BatchArrays", "LaneInputs"]
+__all__ = ["BatchArrays"]
 
 
 def _select_lt(a: Any, b: Any, x: Any, y: Any) -> Any:
@@ -41,19 +39,6 @@ _DOUBLES = ScalarType(
     _select_lt,
     name="batch of double",
 )
-
-
-class LaneInputs:
-    """What the lane engine reads of one Context."""
-
-    __slots__ = ("compiled", "lanes", "parameters", "q", "v")
-
-    def __init__(self, compiled: CompiledModel) -> None:
-        self.compiled = compiled
-        self.lanes: lane_engine.LaneParameters | None = None
-        self.parameters: SampleParameters
-        self.q: FloatArray
-        self.v: FloatArray
 
 
 class BatchArrays(ScalarArrays):
@@ -304,95 +289,20 @@ class BatchArrays(ScalarArrays):
 
     # How the lane engine computes.
 
-    def make_engine(self, compiled: CompiledModel) -> LaneInputs:
+    def make_engine(self, compiled: CompiledModel) -> LaneEngine:
         """Return what computes for one Context."""
-        return LaneInputs(compiled)
+        return LaneEngine(compiled, self.batch_shape)
 
-    def set_engine(self, engine: LaneInputs, name: str, array: Any) -> None:
+    def set_engine(self, engine: LaneEngine, name: str, array: Any) -> None:
         """Give q, v or parameters to an engine."""
-        setattr(engine, name, array)
-        if name == "parameters":
-            engine.lanes = None
-
-    def evaluate(
-        self, engine: LaneInputs, context: ContextCore, quantity: Quantity, index: int, x: Any
-    ) -> FloatArray:
-        """Return a quantity, (*batch_shape, n)."""
-        size = lane_engine.count_outputs(engine.compiled, quantity)
-        out = np.empty((*self.batch_shape, size))
-        self._evaluate(engine, context, quantity, index, x, (out,))
-        return out
-
-    def evaluate_into(
-        self,
-        out: Any,
-        shape: tuple[int, ...],
-        engine: LaneInputs,
-        context: ContextCore,
-        quantity: Quantity,
-        index: int,
-        x: Any,
-    ) -> FloatArray:
-        """Return a quantity in its shape, written into `out` if there is one."""
-        (result,) = self._outputs((out,), ("out",), shape)
-        self._evaluate(engine, context, quantity, index, x, (result,))
-        return result
-
-    def evaluate_parts(
-        self,
-        outs: Sequence[Any],
-        shape: tuple[int, ...],
-        engine: LaneInputs,
-        context: ContextCore,
-        quantity: Quantity,
-        index: int,
-        x: Any,
-    ) -> tuple[FloatArray, ...]:
-        """Return the equal parts of a quantity, written into those of `outs` that are not None."""
-        results = self._outputs(outs, [f"out[{i}]" for i in range(len(outs))], shape)
-        self._evaluate(engine, context, quantity, index, x, results)
-        return results
-
-    def _outputs(
-        self, outs: Sequence[Any], names: Sequence[str], shape: tuple[int, ...]
-    ) -> tuple[FloatArray, ...]:
-        whole = (*self.batch_shape, *shape)
-        results = tuple(
-            np.empty(whole) if out is None else arrays.check_out(out, name, whole)
-            for out, name in zip(outs, names, strict=True)
-        )
-        arrays.check_apart(dict(zip(names, outs, strict=True)))
-        return results
-
-    def _evaluate(
-        self,
-        engine: LaneInputs,
-        context: ContextCore,
-        quantity: Quantity,
-        index: int,
-        x: Any,
-        outputs: tuple[FloatArray, ...],
-    ) -> None:
-        """Fill `outputs`."""
-        if engine.lanes is None:
-            engine.lanes = lane_engine.lane_parameters(engine.compiled, engine.parameters.common)
-        parameters = engine.parameters
-        columns = rows = None
-        if parameters.columns.size:
-            columns, rows = parameters.columns, parameters.rows
-        q, v, third = (
-            self._rows(array, outputs) for array in (engine.q, engine.v, np.empty(0) if x is None else x)
-        )
-        lane_engine.evaluate(
-            context, quantity, index, self.count, engine.lanes, columns, rows, q, v, third, outputs
-        )
-
-    def _rows(self, array: Any, outputs: tuple[FloatArray, ...]) -> FloatArray:
-        """Return one row for all samples, or one for each, apart from what is written."""
-        if array.ndim > 1 and array.shape[:-1] != self.batch_shape:
-            array = np.broadcast_to(array, (*self.batch_shape, array.shape[-1]))
-        rows: FloatArray = np.ascontiguousarray(array, dtype=np.float64)
-        return rows.copy() if any(np.may_share_memory(rows, out) for out in outputs) else rows
+        if name == "q":
+            engine.set_q(array)
+        elif name == "v":
+            engine.set_v(array)
+        elif array.columns.size:
+            engine.set_parameters(array.common, array.columns, array.rows)
+        else:
+            engine.set_parameters(array.common, None, None)
 
 
 def _check_each(matrices: FloatArray, name: str, check: Callable[[FloatArray, str], FloatArray]) -> None:

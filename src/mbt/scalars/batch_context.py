@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,6 @@ from mbt.context.multibody_forces import MultibodyForces, as_batch_shape
 from mbt.context.user_forces import differentiate_user_forces
 from mbt.errors import ArgumentValueError, ShapeError, SingularityError, quote
 from mbt.scalars.batch_arrays import BatchArrays
-from mbt.scalars.batch_methods import BatchMethods
 from mbt.scalars.context import ScalarContext
 from mbt.scalars.sample_validation import find_singularities_of_samples
 
@@ -56,9 +57,6 @@ class BatchContext(ScalarContext):
     def _make_numbers(self) -> BatchArrays:
         return BatchArrays(self._batch_shape)
 
-    def _make_methods(self) -> BatchMethods:
-        return BatchMethods(self.tree, self._scalars)
-
     def _fresh(self) -> BatchContext:
         return BatchContext(self.tree, self._batch_shape)
 
@@ -86,7 +84,7 @@ class BatchContext(ScalarContext):
 
     def _hold(self, name: str, array: FloatArray) -> None:
         # Whatever of these arrays nobody else holds is written again.
-        setattr(self._engine, name, None)
+        self._scalars.set_engine(self._engine, name, None)
         setattr(self, "_" + name, None)
         for kept in ("position", "velocity", "acceleration"):
             self._cached.pop(kept, None)
@@ -124,6 +122,12 @@ class BatchContext(ScalarContext):
         return self._spread(convert(array, what, (size,)), 1)
 
     # For elements written in Python.
+
+    @contextmanager
+    def _running_user_code(self) -> Iterator[None]:
+        # One bad sample must not end the others: NaN and infinity propagate without warnings, as in kernels.
+        with super()._running_user_code(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            yield
 
     @property
     def _zero(self) -> FloatArray:
@@ -192,7 +196,7 @@ class BatchContext(ScalarContext):
         )
         return context
 
-    def _one_state(self) -> Context:
+    def _of_one_state(self) -> Context:
         """Return a Context of one state, with the frames and the gravity that all samples have."""
         compiled = self.tree._compiled
         assert compiled is not None

@@ -12,8 +12,8 @@ from mbt._core.context import (
     PositionKinematicsCache,
     VelocityKinematicsCache,
 )
+from mbt._core.quantity import Quantity
 from mbt._core.tree_kinematics import FrameBodyPoseCache
-from mbt._core.variants import Quantity
 from mbt.math.leading_axes import fold, join, transpose
 
 if TYPE_CHECKING:
@@ -34,12 +34,15 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     serials: tuple[Any, ...] = ()
     _inputs: tuple[Any, ...]
 
+    @classmethod
+    def of(cls, context: ScalarContext) -> ScalarPositionKinematics:
+        """Return those of the present values of a Context."""
+        return cls(context.tree._compiled)._compute(context)  # type: ignore[arg-type]
+
     def _compute(self, context: ScalarContext) -> ScalarPositionKinematics:
-        nb = context.tree.num_bodies
         if context.batch_shape:
             # The other parts are five times as much memory.
-            X_WB = fold(context._evaluate(Quantity.BODY_POSES), nb, 4, 4)
-            self._parts = {"X_WB": context._numbers.frozen(X_WB)}
+            self._parts = {"X_WB": context._numbers.frozen(context._evaluate(Quantity.BODY_POSES))}
         else:
             self._parts = {}
             self._take_parts(context.tree, context._numbers, context._evaluate(Quantity.POSITION_KINEMATICS))
@@ -83,7 +86,9 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     @property
     def X_BF(self) -> Any:
         """Pose of each frame in its body, (num_frames, 4, 4)."""
-        return self._later("X_BF", Quantity.FRAME_POSES, slice(None), (self._inputs[0].num_frames, 4, 4))
+        if "X_BF" not in self._parts:
+            self._parts["X_BF"] = self._inputs[1].frozen(self._evaluate(Quantity.FRAME_POSES))
+        return self._parts["X_BF"]
 
     @property
     def H_FM(self) -> Any:
@@ -123,7 +128,7 @@ class ScalarPositionKinematics(PositionKinematicsCache):
         v = numbers.frozen(numbers.zeros((tree.num_velocities,)))
         for name, array in (("q", q), ("v", v), ("parameters", parameters)):
             numbers.set_engine(engine, name, array)
-        return numbers.evaluate(engine, ContextCore(tree), quantity, -1, None)
+        return engine.evaluate(ContextCore(tree), quantity, ())
 
 
 class ScalarVelocityKinematics(VelocityKinematicsCache):
@@ -132,9 +137,13 @@ class ScalarVelocityKinematics(VelocityKinematicsCache):
     _parts: dict[str, Any]
     serials: tuple[Any, ...] = ()
 
+    @classmethod
+    def of(cls, context: ScalarContext) -> ScalarVelocityKinematics:
+        """Return those of the present values of a Context."""
+        return cls(context.tree._compiled)._compute(context)  # type: ignore[arg-type]
+
     def _compute(self, context: ScalarContext) -> ScalarVelocityKinematics:
-        nb = context.tree.num_bodies
-        parts = fold(context._evaluate(Quantity.VELOCITY_KINEMATICS), 3, nb, 6)
+        parts = context._evaluate(Quantity.VELOCITY_KINEMATICS)
         self._parts = {
             name: context._numbers.frozen(parts[..., i, :, :].copy())
             for i, name in enumerate(("V_PB_W", "V_PB", "V_WB"))
@@ -197,7 +206,7 @@ class ScalarFramePoses(FrameBodyPoseCache):
         # Not the base class's: it holds poses of doubles.
         numbers = context._numbers
         tree = context.tree
-        X_BF = fold(context._evaluate(Quantity.FRAME_POSES), tree.num_frames, 4, 4)
+        X_BF = context._evaluate(Quantity.FRAME_POSES)
         R_FB = transpose(X_BF[..., :3, :3])
         p_FB = -(R_FB @ X_BF[..., :3, 3:])
         self._tree = tree

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbt._core.context import ContextCore
-from mbt._core.variants import Quantity
+from mbt.context.checks import check_forces, forces_of, raise_foreign_cache, raise_stale_cache
 from mbt.context.context import Context
 from mbt.context.user_forces import differentiate_user_forces
-from mbt.errors import ArgumentValueError, ShapeError, shape_error
-from mbt.math.leading_axes import entry_of
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote, shape_error
+from mbt.math.arrays import as_bool
+from mbt.math.leading_axes import cut, entry_of
 from mbt.scalars.arrays import AutoDiffArrays, ScalarArrays
+from mbt.scalars.batch_inertia import check_inertial_parameters
+from mbt.scalars.caches import (
+    ScalarAccelerationKinematics,
+    ScalarFramePoses,
+    ScalarPositionKinematics,
+    ScalarVelocityKinematics,
+)
 from mbt.scalars.forces import ScalarForces
-from mbt.scalars.methods import ScalarMethods
+from mbt.scalars.hints import running_in
 
 if TYPE_CHECKING:
     from mbt.scalars.tree import ScalarTree
@@ -34,7 +43,6 @@ class ScalarContext(Context):
     __slots__ = (
         "_actuation",
         "_cached",
-        "_engine",
         "_forces",
         "_has_actuation",
         "_is_dual",
@@ -42,6 +50,7 @@ class ScalarContext(Context):
         "_q",
         "_scalars",
         "_stale",
+        "_takes_doubles",
         "_time",
         "_v",
     )
@@ -64,12 +73,13 @@ class ScalarContext(Context):
     def _begin(self, tree: ScalarTree) -> None:
         """Take the defaults of all but what elements declare."""
         numbers = self._scalars = self._make_numbers()
-        self._methods = self._make_methods()
         compiled = tree._compiled
         assert compiled is not None
         self._engine = numbers.make_engine(compiled)
         # Engines with derivatives take q and v by themselves; they are shown as arrays when somebody asks.
         self._is_dual = isinstance(numbers, AutoDiffArrays)
+        # Others than objects: an array of doubles is one of constants.
+        self._takes_doubles = numbers.has_values
         self._cached: dict[str, tuple[Any, Any]] = {}
         # What the engine has not been given yet.
         self._stale: set[str] = {"q", "v", "parameters"}
@@ -84,9 +94,6 @@ class ScalarContext(Context):
 
     def _make_numbers(self) -> ScalarArrays:
         return self.tree._numbers
-
-    def _make_methods(self) -> ScalarMethods:
-        return ScalarMethods(self.tree, self._scalars)
 
     # State and inputs.
 
@@ -169,7 +176,7 @@ class ScalarContext(Context):
 
     @applied_forces.setter
     def applied_forces(self, value: Any) -> None:
-        F, tau = self._methods._external(self, value, "applied_forces")
+        F, tau = self._external(value, "applied_forces")
         self._note_change("inputs")
         if value is not self._forces:
             forces = self.applied_forces
@@ -265,47 +272,47 @@ class ScalarContext(Context):
             raise ShapeError(f"{section}: expected {size} numbers, got {array.size}")
         return array.reshape(shape)
 
+    def _set_inertial_parameters(self, pi: Any, skip_validity_check: bool) -> None:
+        """Take the inertial parameters of all bodies; see `MultibodyTree.set_inertial_parameters`."""
+        numbers = self._scalars
+        bodies = self.tree._moving_bodies()
+        array = numbers.as_float_array(pi, "pi", (10 * len(bodies),))
+        if self.batch_shape:
+            check_inertial_parameters(
+                array,
+                [body._label for body in bodies],
+                not as_bool(skip_validity_check, "skip_validity_check"),
+            )
+        values = numbers.values(array)
+        if values is not None:
+            # Refuses what trees of doubles refuse.
+            twin = self.tree.clone_to_scalar("double")
+            twin.set_inertial_parameters(
+                twin.create_default_context(), values.copy(), skip_validity_check=skip_validity_check
+            )
+        parts: dict[str, list[Any]] = {"mass": [], "com": [], "unit_inertia": [], "massless_inertia": []}
+        for x in cut(array, 10):
+            mass, inertia = x[..., :1], x[..., [4, 6, 9, 5, 7, 8]]
+            parts["mass"].append(mass)
+            parts["com"].append(numbers.ratio(x[..., [1, 2, 3]], mass))
+            parts["unit_inertia"].append(numbers.ratio(inertia, mass))
+            parts["massless_inertia"].append(numbers.remainder(inertia, mass))
+        if bodies:
+            self._set_parameters(1, {section: numbers.concatenate(rows) for section, rows in parts.items()})
+
+    def _of_one_state(self) -> Context:
+        """Return a Context of one state of doubles, of another tree, with the values of this one."""
+        tree = self.tree.clone_to_scalar("double")
+        if self._scalars.values(self.q) is None:
+            raise ArgumentTypeError(
+                f"context: base parameters follow from a rank, unknown to "
+                f"{quote(self.tree.scalar_type.name)}: use a Context of clone_to_scalar('double')"
+            )
+        own = tree.create_default_context()
+        own._set_state({**own._get_state(), **ContextCore._get_state(self), "applied_forces": None})
+        return own
+
     # Computing.
-
-    def _evaluate(self, quantity: Quantity, x: Any = None, index: int = -1) -> Any:
-        """Return a quantity at the present values, (n,)."""
-        if self._stale:
-            self._push()
-        return self._scalars.evaluate(self._engine, self, quantity, index, x)
-
-    def _result(
-        self, out: Any, shape: tuple[int, ...], quantity: Quantity, x: Any = None, index: int = -1
-    ) -> Any:
-        """Return a quantity in its shape, written into `out` if there is one."""
-        if self._stale:
-            self._push()
-        return self._scalars.evaluate_into(out, shape, self._engine, self, quantity, index, x)
-
-    def _parts(
-        self, outs: Sequence[Any], shape: tuple[int, ...], quantity: Quantity, x: Any = None, index: int = -1
-    ) -> tuple[Any, ...]:
-        """Return the equal parts of a quantity, written into those of `outs` that are not None."""
-        if self._stale:
-            self._push()
-        return self._scalars.evaluate_parts(outs, shape, self._engine, self, quantity, index, x)
-
-    def _run(
-        self, quantity: int, x: Any = None, name: str = "", square: bool = False, out: Any = None
-    ) -> Any:
-        """Return a quantity of the argument `x` of this name, (nv,) or, `square`, (nv, nv); the fast way.
-
-        A quantity without an argument has no name for it.
-        """
-        if self._is_dual:
-            if self._stale:
-                self._push()
-            result = self._engine.run(self, quantity, x, square)
-            if result is not None:
-                return result if out is None else self._scalars.write(out, result, "out")
-        nv = self.tree.num_velocities
-        if name:
-            x = self._scalars.as_float_array(x, name, (nv,))
-        return self._result(out, (nv, nv) if square else (nv,), Quantity(quantity), x)
 
     def _push(self) -> None:
         """Give what has changed to the engine."""
@@ -317,11 +324,22 @@ class ScalarContext(Context):
 
     def _cache(self, name: str, serials: tuple[Any, ...], compute: Callable[[], Any]) -> Any:
         """Return what was computed at these serial numbers, or compute it."""
+        known = self._get_cached(name, serials)
+        if known is None:
+            known = compute()
+            self._keep_cached(name, serials, known)
+        return known
+
+    def _get_cached(self, name: str, serials: tuple[Any, ...]) -> Any:
+        """Return what was kept with these serial numbers, or None."""
         known = self._cached.get(name)
         # Somebody may have computed into it for another state.
         if known is None or known[0] != serials or getattr(known[1], "serials", serials) != serials:
-            known = self._cached[name] = (serials, compute())
+            return None
         return known[1]
+
+    def _keep_cached(self, name: str, serials: tuple[Any, ...], value: Any) -> None:
+        self._cached[name] = (serials, value)
 
     def _position_serials(self) -> tuple[Any, ...]:
         _, q, _, parameters, _, _ = self._serials
@@ -341,7 +359,95 @@ class ScalarContext(Context):
         super()._reset_declared(reset)
         self._set_state(fresh._get_state())
 
+    # Forces of other objects.
+
+    def _forces_of(self, forces: Any, name: str) -> tuple[Any, Any]:
+        """Return both arrays of forces on this tree, with the leading axes of this Context."""
+        check_forces(self.tree, forces, name, self.batch_shape)
+        return forces.body_forces, forces.generalized_forces
+
+    def _external(self, forces: Any, name: str) -> tuple[Any, Any]:
+        """Return both arrays of forces on this tree whose leading axes broadcast to those of this Context."""
+        F, tau = forces_of(self.tree, forces, name, single=False)
+        if forces.batch_shape == self.batch_shape:
+            return F, tau
+        try:
+            return (
+                np.broadcast_to(F, self.batch_shape + F.shape[-2:]),
+                np.broadcast_to(tau, self.batch_shape + tau.shape[-1:]),
+            )
+        except ValueError:
+            raise ShapeError(
+                f"{name}: expected batch shape {self.batch_shape}, got {forces.batch_shape}"
+            ) from None
+
+    # Kinematics, in caches.
+
+    def _position_of(self, pc: Any = None) -> Any:
+        """Return position kinematics of the present values: those given, if they are that."""
+        if pc is None:
+            return self._cache(
+                "position", self._position_serials(), lambda: ScalarPositionKinematics.of(self)
+            )
+        if isinstance(pc, ScalarPositionKinematics) and pc.serials == self._position_serials():
+            return pc
+        is_of_another_tree = isinstance(pc, ScalarPositionKinematics) and pc._inputs[0] is not self.tree
+        raise_stale_cache("pc", pc, "PositionKinematicsCache", is_of_another_tree)
+
+    def _velocity_of(self, vc: Any = None) -> Any:
+        if vc is None:
+            return self._cache(
+                "velocity", self._velocity_serials(), lambda: ScalarVelocityKinematics.of(self)
+            )
+        if isinstance(vc, ScalarVelocityKinematics) and vc.serials == self._velocity_serials():
+            return vc
+        is_of_another_tree = isinstance(vc, ScalarVelocityKinematics) and vc._tree is not self.tree
+        raise_stale_cache("vc", vc, "VelocityKinematicsCache", is_of_another_tree)
+
+    def _calc_position_kinematics(self, pc: Any) -> Any:
+        """Compute position kinematics now, into a cache if one is given."""
+        if pc is None:
+            return ScalarPositionKinematics.of(self)
+        if not isinstance(pc, ScalarPositionKinematics) or pc._inputs[0] is not self.tree:
+            raise_foreign_cache("pc", pc, "PositionKinematicsCache")
+        return pc._compute(self)
+
+    def _calc_velocity_kinematics(self, pc: Any, vc: Any) -> Any:
+        self._position_of(pc)
+        if vc is None:
+            return ScalarVelocityKinematics.of(self)
+        if not isinstance(vc, ScalarVelocityKinematics) or vc._tree is not self.tree:
+            raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
+        return vc._compute(self)
+
+    def _calc_acceleration_kinematics(self, known_vdot: Any, pc: Any, vc: Any, ac: Any) -> Any:
+        if ac is not None and (
+            not isinstance(ac, ScalarAccelerationKinematics) or ac.tree is not self.tree or ac.is_of_context
+        ):
+            raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
+        vdot = self._scalars.as_float_array(known_vdot, "known_vdot", (self.tree.num_velocities,)).copy()
+        if self.batch_shape:
+            vdot = np.array(np.broadcast_to(vdot, (*self.batch_shape, self.tree.num_velocities)))
+        A_WB = self.tree.calc_spatial_accelerations_from_vdot(self, vdot, pc=pc, vc=vc)
+        fresh = ScalarAccelerationKinematics(self, A_WB, vdot)
+        return fresh if ac is None else ac._take(fresh)
+
+    def _make_accelerations(self, A_WB: Any, vdot: Any) -> ScalarAccelerationKinematics:
+        """Return accelerations that nobody else computes into."""
+        accelerations = ScalarAccelerationKinematics(self, A_WB, vdot)
+        accelerations.is_of_context = True
+        return accelerations
+
+    def _eval_frame_body_poses(self) -> ScalarFramePoses:
+        poses: ScalarFramePoses = self._cache(
+            "frames", self._position_serials()[1:], lambda: ScalarFramePoses(self)
+        )
+        return poses
+
     # For force elements written in Python.
+
+    def _running_user_code(self) -> AbstractContextManager[None]:
+        return running_in(self)
 
     @property
     def _zero(self) -> Any:
@@ -427,7 +533,6 @@ class ScalarContext(Context):
         if self._forces is not None:
             self._forces._move_to(tree)
         super()._move_to(tree)
-        self._methods = self._make_methods()
         self._engine = self._scalars.make_engine(tree._compiled)
 
     def __repr__(self) -> str:

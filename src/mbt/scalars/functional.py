@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.context.checks import frame_index
-from mbt.errors import ShapeError, SingularityError
+from mbt.errors import ArgumentTypeError, ShapeError, SingularityError
 from mbt.math.arrays import check_leading_axes
-from mbt.scalars.methods import ScalarMethods
 
 if TYPE_CHECKING:
     from mbt.scalars.arrays import ScalarArrays
@@ -224,6 +223,12 @@ def _calc_each(
 
 def _three(tree: ScalarTree, out: Any, matrices: Any) -> Any:
     """Return three matrices of one array with an axis for them, or write them into three arrays."""
-    return ScalarMethods(tree, tree._numbers)._write_all(
-        out, tuple(matrices[..., i, :, :].copy() for i in range(3))
+    outs = (None,) * 3 if out is None else out
+    if not isinstance(outs, tuple):
+        raise ArgumentTypeError(f"out: expected a tuple of 3 arrays, got {type(out).__name__}")
+    if len(outs) != 3:
+        raise ShapeError(f"out: expected a tuple of 3 arrays, got {len(outs)}")
+    parts = (matrices[..., i, :, :].copy() for i in range(3))
+    return tree._numbers.write_all(
+        *((into, part, f"out[{i}]") for i, (into, part) in enumerate(zip(outs, parts, strict=True)))
     )

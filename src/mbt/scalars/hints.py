@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from mbt.errors import quote
-from mbt.symbolic import ScalarType
 from mbt.tree.hooks import add_note
 
-__all__ = ["hinting_at_functions"]
+if TYPE_CHECKING:
+    from mbt.scalars.context import ScalarContext
+
+__all__ = ["running_in"]
 
 
 @contextmanager
-def hinting_at_functions(scalar: ScalarType) -> Iterator[None]:
-    """Add a note to a TypeError of an element written in Python."""
+def running_in(context: ScalarContext) -> Iterator[None]:
+    """Keep a Context from other threads while elements written in Python run; add notes to their errors."""
+    scalar = context.tree.scalar_type
     try:
-        yield
+        with context._exclusive():
+            yield
     except TypeError as error:
         # Numbers with derivatives tell themselves what to write.
         if scalar.name not in ("autodiff", "double"):

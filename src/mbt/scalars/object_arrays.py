@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mbt._core.context import ContextCore
 from mbt._core.model import CompiledModel
 from mbt._core.object_engine import ObjectEngine
-from mbt._core.variants import Quantity
 from mbt.autodiff.array import AutoDiffArray
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, shape_error
 from mbt.math import arrays
@@ -223,17 +221,11 @@ class ObjectArrays(ScalarArrays):
     def make_engine(self, compiled: CompiledModel) -> ObjectEngine:
         """Return what computes for one Context."""
         t = self.scalar_type
-        return ObjectEngine(compiled, t.functions, t.zero, t.one)
+        return ObjectEngine(compiled, t.functions, t.zero, t.one, self)
 
     def set_engine(self, engine: ObjectEngine, name: str, array: Any) -> None:
         """Give q, v or parameters to an engine."""
         getattr(engine, "set_" + name)(array)
-
-    def evaluate(
-        self, engine: ObjectEngine, context: ContextCore, quantity: Quantity, index: int, x: Any
-    ) -> Any:
-        """Return a quantity."""
-        return engine.evaluate(context, quantity, index, x)
 
 
 def _value_of(entry: Any) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbt._core.variants import Quantity
+from mbt._core.quantity import Quantity
 from mbt.context.validation import find_singularities, index_text, name_samples
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _find_samples_without_result(context: BatchContext) -> FloatArray:
     """Return whether rates or accelerations of a sample are NaN or infinite, (*batch_shape)."""
     zeros = np.zeros(context.tree.num_velocities)
     # With forces of all compiled elements, without any others.
-    vdot = context._evaluate(Quantity.FORWARD_DYNAMICS, zeros)
+    vdot = context._evaluate(Quantity.FORWARD_DYNAMICS, (0,), zeros)
     qdot = context.tree.map_velocity_to_qdot(context, zeros)
     without: FloatArray = ~(np.isfinite(vdot).all(-1) & np.isfinite(qdot).all(-1))
     return without

@@ -6,13 +6,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from mbt._core.context import ContextCore
 from mbt._core.model import CompiledModel
-from mbt._core.variants import Quantity
 from mbt.errors import shape_error
 from mbt.math import arrays
 from mbt.math.arrays import Shape, check_apart
-from mbt.math.leading_axes import fold, join
+from mbt.math.leading_axes import entry_of, join
 from mbt.math.poses import as_pose, as_rotation
 from mbt.scalars.inertia import ScalarSpatialInertia
 from mbt.scalars.pose_arrays import PoseArrays
@@ -96,43 +94,20 @@ class ScalarArrays(PoseArrays):
     def set_engine(self, engine: Any, name: str, array: Any) -> None:
         """Give q, v or parameters to an engine."""
 
-    @abstractmethod
-    def evaluate(self, engine: Any, context: ContextCore, quantity: Quantity, index: int, x: Any) -> Any:
-        """Return a quantity, (n,)."""
-
-    def evaluate_into(
-        self,
-        out: Any,
-        shape: tuple[int, ...],
-        engine: Any,
-        context: ContextCore,
-        quantity: Quantity,
-        index: int,
-        x: Any,
-    ) -> Any:
-        """Return a quantity in its shape, written into `out` if there is one."""
-        result = self.evaluate(engine, context, quantity, index, x)
-        return self.write(out, result if len(shape) == 1 else fold(result, *shape), "out")
-
-    def evaluate_parts(
-        self,
-        outs: Sequence[Any],
-        shape: tuple[int, ...],
-        engine: Any,
-        context: ContextCore,
-        quantity: Quantity,
-        index: int,
-        x: Any,
-    ) -> tuple[Any, ...]:
-        """Return the equal parts of a quantity, written into those of `outs` that are not None."""
-        parts = fold(self.evaluate(engine, context, quantity, index, x), len(outs), *shape)
-        axes = (slice(None),) * len(shape)
-        named = ((out, parts[(..., i, *axes)], f"out[{i}]") for i, out in enumerate(outs))
-        return self.write_all(*named)
-
     def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> ScalarSpatialInertia:
         """Return mass properties, unchecked, by components of unit inertia and of inertia without mass."""
         return ScalarSpatialInertia(mass, com, components, massless)
+
+    def inertia_of_composite(self, composite: Any) -> Any:
+        """Return mass properties by mass, moment of mass, and inertia, xx xy xz yy yz zz, (..., 10)."""
+        mass, moment = composite[..., :1], composite[..., 1:4]
+        inertia = composite[..., [4, 7, 9, 5, 6, 8]]
+        return self.make_inertia(
+            entry_of(mass, 0),
+            self.ratio(moment, mass),
+            self.ratio(inertia, mass),
+            self.remainder(inertia, mass),
+        )
 
     def tanh(self, x: Any) -> Any:
         """Return the hyperbolic tangent."""

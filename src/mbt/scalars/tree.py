@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbt._core.variants import Quantity
+from mbt._core.quantity import Quantity
 from mbt.errors import AlreadyFinalizedError
 from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.context import ScalarContext
@@ -48,9 +48,6 @@ class ScalarTree(MultibodyTree):
 
     # What needs no Context.
 
-    def get_inertial_parameters(self, context: Any = None) -> Any:
-        return super().get_inertial_parameters(self.create_default_context() if context is None else context)
-
     def calc_base_parameters(self, context: Any = None, **options: Any) -> Any:
         if context is None:
             return self.clone_to_scalar("double").calc_base_parameters(**options)
@@ -72,7 +69,7 @@ class ScalarTree(MultibodyTree):
     def _evaluate_at(self, quantity: Quantity, q: Any, name: str, x: Any, out: Any) -> Any:
         context: Any = self.create_default_context()
         context.q = self._numbers.as_float_array(q, name, (self.num_positions,))
-        return self._numbers.write(out, context._evaluate(quantity, x), "out")
+        return context._evaluate(quantity, (), x, out)
 
     # What elements written in Python are differentiated with: see `mbt.context.tangents`.
 

@@ -145,6 +145,7 @@ def make_arrays(
         **_mobilizer_arrays(plan),
         **_frame_arrays(elements, plan.forest, Parameters([], []) if parameters is None else parameters),
         **_body_arrays(elements, plan.forest),
+        **_joint_arrays(elements, plan),
         **_actuator_arrays(elements, plan),
         **_force_element_arrays(elements, plan),
         "gravity": np.zeros(3) if gravity is None else gravity.gravity_vector.copy(),
@@ -218,6 +219,18 @@ def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str,
         "p_BoBcm_B": np.array([M_BBo_B.com for M_BBo_B in bodies]),
         "G_BBo_B": np.array([M_BBo_B.unit_inertia.components for M_BBo_B in bodies]),
         "J_BBo_B": np.array([M_BBo_B._massless_inertia for M_BBo_B in bodies]),
+    }
+
+
+def _joint_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
+    node_of = {m.joint: b for b, m in enumerate(plan.mobilizer_of_node, start=1)}
+    joints = elements.joints.as_tuple()
+    # The elements of a copy have the ephemeral ones already.
+    if not any(joint.is_ephemeral for joint in joints):
+        joints += tuple(plan.ephemeral_joints)
+    return {
+        "joint_frame": _ints([joint.frame_on_child._index for joint in joints]),
+        "joint_node": _ints([node_of[joint] for joint in joints]),
     }
 
 

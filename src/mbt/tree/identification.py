@@ -86,8 +86,9 @@ class Identification(NamedCoordinates, TreeCore):
         2.0
         """
         _check_context(self, context)
-        if context._methods is not None:
-            context._methods.set_inertial_parameters(context, pi, skip_validity_check=skip_validity_check)
+        own: Any = context
+        if own._engine is not None:
+            own._set_inertial_parameters(pi, skip_validity_check)
             return
         bodies = self._moving_bodies()
         parameters = as_finite_array(pi, "pi", (10 * len(bodies),)).reshape(-1, 10)
@@ -182,11 +183,13 @@ class Identification(NamedCoordinates, TreeCore):
             own = self.create_default_context()
         else:
             _check_context(self, context)
-            if context._methods is not None:
+            any_context: Any = context
+            one_state = any_context._of_one_state()
+            if one_state.tree is not self:
                 options = {"num_states": count, "seed": seed, "tolerance": limit}
-                base: BaseParameters = context._methods.calc_base_parameters(context, **options)
+                base: BaseParameters = one_state.tree.calc_base_parameters(one_state, **options)
                 return base
-            own = cast("Any", context).clone()
+            own = one_state.clone()
         return find_base_parameters(
             self._stack_regressors(own, count, rng), self.inertial_parameter_names, limit
         )

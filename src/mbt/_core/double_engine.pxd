@@ -1,0 +1,10 @@
+"""Every quantity of one state of doubles."""
+
+from mbt._core.model cimport Model, Switches
+from mbt._core.records cimport Kinematics, Parameters
+
+
+cdef int evaluate(
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
+    const double* q, const double* v, const double* x, Kinematics[double]* k, double* out
+) except -2 nogil

@@ -1,0 +1,125 @@
+from libc.string cimport memcpy, memset
+
+from mbt._core cimport derivatives, kernels
+from mbt._core.model cimport Model, Switches
+from mbt._core.quantities.dispatch cimport calc_with_kinematics, count_work_of
+from mbt._core.quantity cimport (
+    BODY_POSES, CENTER_OF_MASS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD,
+    GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
+    MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, count_result,
+)
+from mbt._core.records cimport Kinematics, Parameters
+
+
+cdef int evaluate(
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
+    const double* q, const double* v, const double* x, Kinematics[double]* k, double* out
+) except -2 nogil:
+    """Fill `out` from q and v, or from what the quantity reads of their kinematics.
+
+    Returns -1, or a dof that no mass resists: then `out` is as it was.
+    """
+    cdef Py_ssize_t num_work = count_work_of(quantity, integers, model)
+    cdef Py_ssize_t num_out = 0
+    cdef double* memory
+    cdef double* result = out
+    cdef int singular
+    if divides_by_pivots(quantity):
+        num_out = count_result(quantity, integers, model)
+    memory = kernels.get_work(model, num_work + num_out + model.num_bodies)
+    cdef int* base = <int*>(memory + kernels.work_size(model) + num_work + num_out)
+    if quantity <= FORWARD_DYNAMICS_DERIVATIVES:
+        if num_out:
+            result = memory + kernels.work_size(model) + num_work
+        singular = calc_dynamics(quantity, integers, model, switches, p, q, v, x, memory, base, result)
+        if singular < 0 and num_out:
+            memcpy(out, result, num_out*sizeof(double))
+        return singular
+    k.F_Bo_W = memory
+    k.rest = k.F_Bo_W + 6*model.num_bodies
+    calc_with_kinematics[double](quantity, integers, model, switches, p, q, v, x, k, base, out)
+    return -1
+
+
+cdef bint divides_by_pivots(int quantity) noexcept nogil:
+    return quantity == FORWARD_DYNAMICS or quantity == MASS_MATRIX_INVERSE or quantity == FORWARD_DYNAMICS_DERIVATIVES
+
+
+cdef int calc_dynamics(
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
+    const double* q, const double* v, const double* x, double* memory, int* base, double* out
+) noexcept nogil:
+    """What has kernels of its own, all of them compiled elsewhere."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t i, j
+    cdef double* more = memory + kernels.work_size(model)
+    cdef double[3] no_gravity = [0.0, 0.0, 0.0]
+    cdef double* matrices
+    cdef double mass
+    cdef int singular = -1
+    if quantity == MOTION_FORCES:
+        kernels.inverse_dynamics(model, p, no_gravity, q, v, x, memory, out)
+        if integers[0]:
+            subtract_forces(model, p, q, x + nv, memory, out)
+    elif quantity == INVERSE_DYNAMICS:
+        kernels.inverse_dynamics_with_elements(model, p, switches.weightless, q, v, x, memory, out)
+        if integers[0]:
+            subtract_forces(model, p, q, x + nv, memory, out)
+    elif quantity == FORWARD_DYNAMICS:
+        # Behind the memory of forward dynamics.
+        memcpy(more + 2*nv, x, nv*sizeof(double))
+        if integers[0]:
+            kernels.stateless_generalized_forces(model, p, q, x + nv, memory, more)
+            for i in range(nv):
+                more[2*nv + i] += x[nv + 6*model.num_bodies + i] + more[i]
+        singular = kernels.forward_dynamics_with_elements(model, p, switches, q, v, more + 2*nv, memory, out)
+    elif quantity == MASS_MATRIX:
+        kernels.mass_matrix(model, p, q, memory, out)
+    elif quantity == MASS_MATRIX_INVERSE:
+        singular = kernels.mass_matrix_inverse(model, p, q, memory, more, out)
+    elif quantity == MASS_MATRIX_BY_INVERSE_DYNAMICS:
+        memset(more, 0, 2*nv*sizeof(double))
+        for i in range(nv):
+            more[nv + i] = 1.0
+            kernels.inverse_dynamics(model, p, no_gravity, q, more, more + nv, memory, more + 2*nv)
+            more[nv + i] = 0.0
+            for j in range(nv):
+                out[nv*j + i] = more[2*nv + j]
+    elif quantity == GRAVITY_GENERALIZED_FORCES:
+        kernels.gravity_generalized_forces(model, p, switches.weightless, q, memory, out)
+    elif quantity == BODY_POSES:
+        kernels.body_poses(model, p, q, memory, out)
+    elif quantity == FRAME_POSE_IN_WORLD:
+        kernels.frame_pose(model, p, integers[0], q, memory, base, out)
+    elif quantity == FRAME_JACOBIAN:
+        kernels.frame_jacobian(
+            model, p, integers[0], integers[1], q, x if integers[3] != 0 else NULL, memory, base,
+            more if integers[2] else out
+        )
+        if integers[2]:
+            kernels.multiply_by_Nplus(model, q, 6, more, out)
+    elif quantity == CENTER_OF_MASS:
+        kernels.center_of_mass(model, p, q, memory, &mass, out)
+    elif quantity == FORWARD_DYNAMICS_DERIVATIVES:
+        singular = derivatives.forward_dynamics_rates(
+            model, p, switches, q, v, x, x + nv if integers[0] else NULL, memory, &matrices
+        )
+        derivatives.forward_dynamics_derivatives(model, matrices, out, out + nv*nv, out + 2*nv*nv)
+    else:
+        derivatives.inverse_dynamics_derivatives(
+            model, p, switches.weightless, quantity == INVERSE_DYNAMICS_DERIVATIVES, q, v, x,
+            x + nv if integers[0] else NULL, memory, out, out + nv*nv, out + 2*nv*nv
+        )
+    return singular
+
+
+cdef void subtract_forces(
+    const Model* model, const Parameters[double]* p, const double* q, const double* forces, double* memory, double* tau
+) noexcept nogil:
+    """tau -= J' F of body forces, and generalized forces behind them."""
+    cdef const double* tau_applied = forces + 6*model.num_bodies
+    cdef double* tau_of_bodies = memory + kernels.work_size(model)
+    cdef int i
+    kernels.stateless_generalized_forces(model, p, q, forces, memory, tau_of_bodies)
+    for i in range(model.num_velocities):
+        tau[i] -= tau_applied[i] + tau_of_bodies[i]

@@ -1,0 +1,323 @@
+"""Frames and points fixed to them: where they are, how they move, and how that depends on velocities."""
+
+from mbt._core.model cimport Model
+from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
+from mbt._core.passes.jacobian cimport (
+    add_angular_velocity_jacobian, add_spatial_velocity_jacobian, add_translational_velocity_jacobian,
+    express_jacobian, multiply_by_Nplus,
+)
+from mbt._core.passes.qdot_maps cimport calc_vdot_of_steady_qdot
+from mbt._core.passes.relative_motion cimport (
+    calc_acceleration_of_point, calc_relative_acceleration, calc_relative_velocity, calc_velocity_of_point,
+    express_spatial,
+)
+from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
+from mbt._core.quantity cimport (
+    ANGULAR_BIAS, ANGULAR_JACOBIAN, FRAME_ACCELERATION, FRAME_VELOCITY, POINT_POSITIONS, RELATIVE_ROTATION,
+    RELATIVE_TRANSFORM, SPATIAL_BIAS, SPATIAL_JACOBIAN, TRANSLATIONAL_BIAS, TRANSLATIONAL_JACOBIAN,
+)
+from mbt._core.records cimport Kinematics, Parameters
+from mbt._core.scalars cimport T
+from mbt._core.spatial cimport copy, invert_pose4, multiply_poses4, set_zero
+
+
+cdef inline Py_ssize_t count_frame_work(const int* integers, const Model* model) noexcept nogil:
+    """Scalars of working memory, of quantities whose last integers are BY_QDOT and POINTS."""
+    cdef Py_ssize_t points = 1 if integers[4] < 0 else integers[4]
+    return (6 + 3*points)*(model.num_velocities + 1) + 2*model.num_velocities + 24*<Py_ssize_t>model.num_bodies
+
+
+cdef inline void calc_frame_quantity(
+    int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* x,
+    const Kinematics[T]* k, T* out
+) noexcept nogil:
+    """Integers are the frames B, A and E; of a transform A and B."""
+    cdef T X_WA[16]
+    cdef T X_AW[16]
+    cdef T X_WB[16]
+    if quantity == RELATIVE_TRANSFORM:
+        calc_X_WF(model, p, k, integers[0], X_WA)
+        calc_X_WF(model, p, k, integers[1], X_WB)
+        invert_pose4(X_WA, X_AW)
+        multiply_poses4(X_AW, X_WB, out)
+    elif quantity == RELATIVE_ROTATION:
+        calc_relative_rotation(model, p, k, integers, out)
+    elif quantity == POINT_POSITIONS:
+        calc_point_positions(model, p, k, integers, x, out)
+    elif quantity == FRAME_VELOCITY:
+        calc_frame_velocity(model, p, k, integers, out)
+    elif quantity == FRAME_ACCELERATION:
+        calc_frame_acceleration(model, p, k, integers, x, out)
+    elif quantity == SPATIAL_JACOBIAN or quantity == ANGULAR_JACOBIAN or quantity == TRANSLATIONAL_JACOBIAN:
+        calc_jacobian(quantity, integers, model, p, q, x, k, out)
+    else:
+        calc_bias(quantity, integers, model, p, q, v, x, k, out)
+
+
+cdef inline void calc_X_WF(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame, T* X_WF
+) noexcept nogil:
+    """Pose of a frame in World."""
+    if frame == 0:
+        copy(k.X_WB, 16, X_WF)
+    else:
+        multiply_poses4(k.X_WB + 16*model.frame_node[frame], p.X_BF + 16*frame, X_WF)
+
+
+cdef inline void calc_p_WoFo(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame, T* p_WoFo
+) noexcept nogil:
+    """Origin of a frame in World."""
+    cdef T X_WF[16]
+    cdef int i
+    calc_X_WF(model, p, k, frame, X_WF)
+    for i in range(3):
+        p_WoFo[i] = X_WF[4*i + 3]
+
+
+cdef inline void calc_points_in_world(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame, Py_ssize_t n, const T* p_FoPi_F,
+    T* p_WoPi
+) noexcept nogil:
+    """Points given in a frame as columns, (3, n), in World as rows, (n, 3)."""
+    cdef T X_WF[16]
+    cdef Py_ssize_t l
+    cdef int i
+    calc_X_WF(model, p, k, frame, X_WF)
+    for l in range(n):
+        for i in range(3):
+            p_WoPi[3*l + i] = (
+                X_WF[4*i + 3] + X_WF[4*i]*p_FoPi_F[l] + X_WF[4*i + 1]*p_FoPi_F[n + l]
+                + X_WF[4*i + 2]*p_FoPi_F[2*n + l]
+            )
+
+
+cdef inline void calc_relative_rotation(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, T* R_AB
+) noexcept nogil:
+    cdef T X_WA[16]
+    cdef T X_WB[16]
+    cdef int i, j
+    calc_X_WF(model, p, k, integers[0], X_WA)
+    calc_X_WF(model, p, k, integers[1], X_WB)
+    for i in range(3):
+        for j in range(3):
+            R_AB[3*i + j] = X_WA[i]*X_WB[j] + X_WA[4 + i]*X_WB[4 + j] + X_WA[8 + i]*X_WB[8 + j]
+
+
+cdef inline void calc_point_positions(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, const T* p_BQi, T* p_AQi
+) noexcept nogil:
+    """p_AQi = X_AB p_BQi, both (3, n)."""
+    cdef Py_ssize_t n = 1 if integers[2] < 0 else integers[2]
+    cdef Py_ssize_t l
+    cdef int i
+    cdef T X_WA[16]
+    cdef T X_AW[16]
+    cdef T X_WB[16]
+    cdef T X_AB[16]
+    calc_X_WF(model, p, k, integers[0], X_WB)
+    if integers[1] == 0:
+        copy(X_WB, 16, X_AB)
+    else:
+        calc_X_WF(model, p, k, integers[1], X_WA)
+        invert_pose4(X_WA, X_AW)
+        multiply_poses4(X_AW, X_WB, X_AB)
+    for i in range(3):
+        for l in range(n):
+            p_AQi[n*i + l] = (
+                X_AB[4*i + 3] + X_AB[4*i]*p_BQi[l] + X_AB[4*i + 1]*p_BQi[n + l] + X_AB[4*i + 2]*p_BQi[2*n + l]
+            )
+
+
+# Motion ---------------------------------------------------------------------------------------------------------
+
+cdef inline void express(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_E, const T* V_W, T* V_E
+) noexcept nogil:
+    """A spatial vector, in World and then in a frame."""
+    cdef T X_WE[16]
+    if frame_E == 0:
+        copy(V_W, 6, V_E)
+    else:
+        calc_X_WF(model, p, k, frame_E, X_WE)
+        express_spatial(X_WE, V_W, V_E)
+
+
+cdef inline void calc_frame_velocity(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, T* V_MF_E
+) noexcept nogil:
+    """Of the origin of frame F, measured in frame M, expressed in E."""
+    cdef int b = model.frame_node[integers[0]]
+    cdef int a = model.frame_node[integers[1]]
+    cdef T p_WoFo[3]
+    cdef T V_WFo[6]
+    cdef T V_MFo[6]
+    calc_p_WoFo(model, p, k, integers[0], p_WoFo)
+    calc_velocity_of_point(k.X_WB + 16*b, k.V_WB + 6*b, p_WoFo, V_WFo)
+    if a == 0:
+        copy(V_WFo, 6, V_MFo)
+    else:
+        calc_relative_velocity(k.X_WB + 16*a, k.V_WB + 6*a, p_WoFo, V_WFo, V_MFo)
+    express(model, p, k, integers[2], V_MFo, V_MF_E)
+
+
+cdef inline void calc_frame_acceleration(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, const T* A_WB, T* A_MF_E
+) noexcept nogil:
+    cdef T p_WoFo[3]
+    calc_p_WoFo(model, p, k, integers[0], p_WoFo)
+    calc_point_acceleration(model, p, k, integers, k.V_WB, A_WB, p_WoFo, A_MF_E)
+
+
+cdef inline void calc_point_acceleration(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, const T* V_WB,
+    const T* A_WB, const T* p_WoP, T* A_AP_E
+) noexcept nogil:
+    """Of a point P fixed to frame B, measured in frame A, expressed in E; all bodies moving as V_WB and A_WB say."""
+    cdef int b = model.frame_node[integers[0]]
+    cdef T V_WP[6]
+    cdef T A_WP[6]
+    calc_velocity_of_point(k.X_WB + 16*b, V_WB + 6*b, p_WoP, V_WP)
+    calc_acceleration_of_point(k.X_WB + 16*b, V_WB + 6*b, A_WB + 6*b, p_WoP, A_WP)
+    calc_acceleration_in(model, p, k, integers[1], integers[2], V_WB, A_WB, p_WoP, V_WP, A_WP, A_AP_E)
+
+
+cdef inline void calc_acceleration_in(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_A, int frame_E, const T* V_WB,
+    const T* A_WB, const T* p_WoP, const T* V_WP, const T* A_WP, T* A_AP_E
+) noexcept nogil:
+    """Of a point that moves as V_WP and A_WP say, measured in frame A, expressed in E."""
+    cdef int a = model.frame_node[frame_A]
+    cdef T A_AP[6]
+    if a == 0:
+        copy(A_WP, 6, A_AP)
+    else:
+        calc_relative_acceleration(k.X_WB + 16*a, V_WB + 6*a, A_WB + 6*a, p_WoP, V_WP, A_WP, A_AP)
+    express(model, p, k, frame_E, A_AP, A_AP_E)
+
+
+# Jacobians ------------------------------------------------------------------------------------------------------
+
+cdef inline void calc_jacobian(
+    int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* x,
+    const Kinematics[T]* k, T* J
+) noexcept nogil:
+    """J_B - J_A of points of frame B."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t n = 1 if integers[4] < 0 or quantity != TRANSLATIONAL_JACOBIAN else integers[4]
+    cdef Py_ssize_t l
+    cdef int b = model.frame_node[integers[0]]
+    cdef int a = model.frame_node[integers[1]]
+    cdef bint by_qdot = integers[3]
+    cdef int num_rows = 6 if quantity == SPATIAL_JACOBIAN else 3*<int>n
+    cdef T* p_WoPi = k.rest
+    cdef T* J_v = p_WoPi + 3*n if by_qdot else J
+    set_zero(J_v, num_rows*nv)
+    if quantity == ANGULAR_JACOBIAN:
+        add_angular_velocity_jacobian(model, b, k.H_PB_W, 1.0, J_v)
+        add_angular_velocity_jacobian(model, a, k.H_PB_W, -1.0, J_v)
+    else:
+        calc_points_in_world(model, p, k, integers[0], n, x, p_WoPi)
+        if quantity == SPATIAL_JACOBIAN:
+            add_spatial_velocity_jacobian(model, b, k.X_WB, k.H_PB_W, p_WoPi, 1.0, J_v)
+            add_spatial_velocity_jacobian(model, a, k.X_WB, k.H_PB_W, p_WoPi, -1.0, J_v)
+        else:
+            for l in range(n):
+                add_translational_velocity_jacobian(model, b, k.X_WB, k.H_PB_W, p_WoPi + 3*l, 1.0, J_v + 3*nv*l)
+                add_translational_velocity_jacobian(model, a, k.X_WB, k.H_PB_W, p_WoPi + 3*l, -1.0, J_v + 3*nv*l)
+    finish_jacobian(model, p, k, integers[2], by_qdot, num_rows, q, J_v, J)
+
+
+cdef inline void finish_jacobian(
+    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, int frame_E, bint by_qdot, int num_rows,
+    const T* q, T* J_v, T* J
+) noexcept nogil:
+    """Express J_v in a frame, in place, and make a Jacobian with respect to qdot of it where that is wanted."""
+    cdef T X_WE[16]
+    if frame_E != 0:
+        calc_X_WF(model, p, k, frame_E, X_WE)
+        express_jacobian(num_rows, model.num_velocities, X_WE, J_v)
+    if by_qdot:
+        multiply_by_Nplus(model, q, num_rows, J_v, J)
+
+
+# Bias accelerations ---------------------------------------------------------------------------------------------
+
+cdef inline void calc_bias(
+    int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* x,
+    const Kinematics[T]* k, T* out
+) noexcept nogil:
+    """The acceleration of points of frame B in frame A, with vdot = 0, or with qddot = 0."""
+    cdef Py_ssize_t n = 1 if integers[4] < 0 or quantity != TRANSLATIONAL_BIAS else integers[4]
+    cdef Py_ssize_t l
+    cdef int i
+    cdef T p_WoBo[3]
+    cdef T A_AP_E[6]
+    cdef T* p_WoPi = k.rest
+    cdef T* motion = p_WoPi + 3*n
+    cdef const T* V_WB
+    cdef const T* A_WB
+    cdef int base = common_ancestor(model, model.frame_node[integers[0]], model.frame_node[integers[1]])
+    calc_bias_motion(model, p, q, v, k, integers[3], base, motion)
+    V_WB = motion + bias_velocities(model)
+    A_WB = V_WB + 6*model.num_bodies
+    if quantity == ANGULAR_BIAS:
+        calc_p_WoFo(model, p, k, integers[0], p_WoBo)
+        calc_point_acceleration(model, p, k, integers, V_WB, A_WB, p_WoBo, A_AP_E)
+        copy(A_AP_E, 3, out)
+        return
+    calc_points_in_world(model, p, k, integers[0], n, x, p_WoPi)
+    if quantity == SPATIAL_BIAS:
+        calc_point_acceleration(model, p, k, integers, V_WB, A_WB, p_WoPi, out)
+        return
+    for l in range(n):
+        calc_point_acceleration(model, p, k, integers, V_WB, A_WB, p_WoPi + 3*l, A_AP_E)
+        for i in range(3):
+            out[n*i + l] = A_AP_E[3 + i]
+
+
+cdef inline int common_ancestor(const Model* model, int a, int b) noexcept nogil:
+    """The outermost body that is inboard of both, or one of them. Of all from a to b, since nodes are depth first."""
+    while a != b:
+        if a > b:
+            a = model.parent[a]
+        else:
+            b = model.parent[b]
+    return a
+
+
+cdef inline Py_ssize_t bias_velocities(const Model* model) noexcept nogil:
+    """Where V_WB, and behind it A_WB, stand in what `calc_bias_motion` fills."""
+    return 2*<Py_ssize_t>model.num_velocities + 12*<Py_ssize_t>model.num_bodies
+
+
+cdef inline void calc_bias_motion(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v, const Kinematics[T]* k, bint by_qdot, int base,
+    T* motion
+) noexcept nogil:
+    """How bodies outboard of `base` move with vdot = 0, or with qddot = 0, while `base` rests.
+
+    What a body outboard of it sees of another one is the same, and no large numbers cancel that are of the motion of
+    both. `motion` holds 2 nv + 24 num_bodies scalars: vdot, v, V_PB_W, V_PB, V_WB, A_WB.
+    """
+    cdef T* vdot = motion
+    cdef T* v_moving = vdot + model.num_velocities
+    cdef T* V_PB_W = v_moving + model.num_velocities
+    cdef T* V_PB = V_PB_W + 6*model.num_bodies
+    cdef T* V_WB = V_PB + 6*model.num_bodies
+    cdef T* A_WB = V_WB + 6*model.num_bodies
+    copy(v, model.num_velocities, v_moving)
+    if base == 0:
+        copy(k.V_PB_W, 6*model.num_bodies, V_PB_W)
+        copy(k.V_WB, 6*model.num_bodies, V_WB)
+    else:
+        while base > 0:
+            set_zero(v_moving + model.v_start[base], model.v_start[base + 1] - model.v_start[base])
+            base = model.parent[base]
+        calc_velocity_kinematics(model, k.X_WB, k.H_PB_W, v_moving, V_PB_W, V_PB, V_WB)
+    if by_qdot:
+        calc_vdot_of_steady_qdot(model, q, v_moving, vdot)
+    else:
+        set_zero(vdot, model.num_velocities)
+    calc_acceleration_kinematics(model, p.X_BF, q, v_moving, vdot, k.X_WB, k.H_PB_W, V_PB_W, V_WB, A_WB)

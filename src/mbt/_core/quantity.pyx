@@ -1,0 +1,313 @@
+"""The rows of the table of quantities."""
+
+from mbt._core.model cimport Model, check_index
+
+cdef Size ONE = size_of(kOne)
+cdef Size NB = size_of(kBodies)
+cdef Size NM = size_of(kMovingBodies)
+cdef Size NF = size_of(kFrames)
+cdef Size NJ = size_of(kJoints)
+cdef Size NQ = size_of(kPositions)
+cdef Size NV = size_of(kVelocities)
+cdef Size MQ = size_of(kMobilizerPositions)
+cdef Size MV = size_of(kMobilizerVelocities)
+cdef Size POINT = size_of(kPoints)
+cdef Size RATES = size_of(kRates)
+cdef Size GIVEN_B = size_of(kGivenBodies)
+cdef Size GIVEN_V = size_of(kGivenVelocities)
+cdef Size NONE = 0*ONE
+cdef Size THREE = 3*ONE
+cdef Size FOUR = 4*ONE
+cdef Size SIX = 6*ONE
+
+cdef Description[<int>NUM_QUANTITIES] descriptions
+cdef int[<int>MAX_INTEGERS] zeros = [0, 0, 0, 0, 0]
+no_integers = zeros
+
+
+cdef Description* row(int quantity, Size input, int reads, int undefined=0) noexcept:
+    """Begin the row of a quantity that is one number."""
+    cdef Description* x = &descriptions[quantity]
+    x.input = input
+    x.reads = reads
+    x.undefined = undefined
+    return x
+
+
+cdef void of(Description* x, int a, int b=NO_INTEGER, int c=NO_INTEGER, int d=NO_INTEGER, int e=NO_INTEGER) noexcept:
+    """Its integers."""
+    cdef int kind
+    for kind in (a, b, c, d, e):
+        if kind != NO_INTEGER:
+            x.kinds[x.num_integers] = kind
+            x.num_integers += 1
+
+
+cdef Description* vector(Description* x, Size n) noexcept:
+    """Its result is (n,)."""
+    x.num_axes = 1
+    x.axes[0] = n
+    return x
+
+
+cdef Description* matrix(Description* x, Size m, Size n) noexcept:
+    x.num_axes = 2
+    x.axes[0] = m
+    x.axes[1] = n
+    return x
+
+
+cdef Description* block(Description* x, Size k, Size m, Size n) noexcept:
+    x.num_axes = 3
+    x.axes[0] = k
+    x.axes[1] = m
+    x.axes[2] = n
+    return x
+
+
+cdef void describe_quantities() noexcept:
+    """One row each: input, what it reads, where it is undefined; the result; integers."""
+    # vdot, F_Bo_W, tau -> M vdot + C v less these forces.
+    of(vector(row(MOTION_FORCES, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V), NV), GIVEN)
+    # The same less gravity, damping and force elements.
+    of(vector(row(INVERSE_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV), GIVEN)
+    # tau, F_Bo_W, more tau -> vdot, with gravity, damping and force elements.
+    of(vector(row(FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV), GIVEN)
+    matrix(row(MASS_MATRIX, NONE, FROM_Q), NV, NV)
+    matrix(row(MASS_MATRIX_INVERSE, NONE, FROM_Q), NV, NV)
+    matrix(row(MASS_MATRIX_BY_INVERSE_DYNAMICS, NONE, FROM_Q), NV, NV)
+    vector(row(GRAVITY_GENERALIZED_FORCES, NONE, FROM_Q), NV)
+    # X_WB.
+    block(row(BODY_POSES, NONE, FROM_Q), NB, FOUR, FOUR)
+    # X_WF.
+    of(matrix(row(FRAME_POSE_IN_WORLD, NONE, FROM_Q), FOUR, FOUR), FRAME)
+    # Of frame F in frame E, or of one point of it, p_FoP_F.
+    of(matrix(row(FRAME_JACOBIAN, 3*POINT, FROM_Q), SIX, RATES), FRAME, FRAME, BY_QDOT, POINTS)
+    # p_WCcm.
+    vector(row(CENTER_OF_MASS, NONE, FROM_Q), THREE)
+
+    # vdot, body forces; tau, body forces.
+    of(block(row(MOTION_FORCES_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V), THREE, NV, NV), GIVEN)
+    of(block(row(INVERSE_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), THREE, NV, NV), GIVEN)
+    of(block(row(FORWARD_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), THREE, NV, NV), GIVEN)
+
+    # v -> N v.
+    vector(row(QDOT, NV, FROM_Q, AT_MAPS), NQ)
+    # qdot -> N+ qdot.
+    vector(row(VELOCITY, NQ, FROM_Q), NV)
+    # vdot -> N vdot + Ndot v.
+    vector(row(QDDOT, NV, FROM_Q_AND_V, AT_MAPS), NQ)
+    # qddot -> N+ qddot + N+dot qdot.
+    vector(row(ACCELERATION, NQ, FROM_Q_AND_V, AT_MAPS), NV)
+    matrix(row(N_MATRIX, NONE, FROM_Q, AT_MAPS), NQ, NV)
+    matrix(row(NPLUS_MATRIX, NONE, FROM_Q), NV, NQ)
+    # v, dt.
+    vector(row(INTEGRATED_POSITIONS, NV + ONE, FROM_Q), NQ)
+    # q1.
+    vector(row(POSITION_DIFFERENCE, NQ, FROM_Q), NV)
+    vector(row(NORMALIZED_POSITIONS, NONE, FROM_Q), NQ)
+
+    of(matrix(row(MOBILIZER_TRANSFORM, NONE, FROM_Q), FOUR, FOUR), MOBILIZER)
+    of(matrix(row(MOBILIZER_H, NONE, FROM_Q), SIX, MV), MOBILIZER)
+    # v -> H v.
+    of(vector(row(MOBILIZER_SPATIAL_VELOCITY, MV, FROM_Q), SIX), MOBILIZER)
+    # vdot -> H vdot + Hdot v.
+    of(vector(row(MOBILIZER_SPATIAL_ACCELERATION, MV, FROM_Q_AND_V), SIX), MOBILIZER)
+    # F -> H' F.
+    of(vector(row(MOBILIZER_PROJECTION, SIX, FROM_Q), MV), MOBILIZER)
+    of(vector(row(MOBILIZER_QDOT, MV, FROM_Q, AT_MAPS), MQ), MOBILIZER)
+    of(vector(row(MOBILIZER_VELOCITY, MQ, FROM_Q), MV), MOBILIZER)
+    of(vector(row(MOBILIZER_QDDOT, MV, FROM_Q_AND_V, AT_MAPS), MQ), MOBILIZER)
+    of(vector(row(MOBILIZER_ACCELERATION, MQ, FROM_Q_AND_V, AT_MAPS), MV), MOBILIZER)
+    of(matrix(row(MOBILIZER_N, NONE, FROM_Q, AT_MAPS), MQ, MV), MOBILIZER)
+    of(matrix(row(MOBILIZER_NPLUS, NONE, FROM_Q), MV, MQ), MOBILIZER)
+    of(matrix(row(MOBILIZER_NDOT, NONE, FROM_Q_AND_V, AT_MAPS), MQ, MV), MOBILIZER)
+    of(matrix(row(MOBILIZER_NPLUSDOT, NONE, FROM_Q_AND_V, AT_MAPS), MV, MQ), MOBILIZER)
+
+    # X_BF.
+    block(row(FRAME_POSES, NONE, NOTHING), NF, FOUR, FOUR)
+    # X_FM, X_PB, X_WB, H_FM, H_PB_W.
+    vector(row(POSITION_KINEMATICS, NONE, POSITIONS), 48*NB + 12*NV)
+    # com_W, M_Bo_W.
+    vector(row(SPATIAL_INERTIAS, NONE, POSES), 39*NB)
+    # V_PB_W, V_PB, V_WB.
+    block(row(VELOCITY_KINEMATICS, NONE, VELOCITIES), THREE, NB, SIX)
+    # vdot -> A_WB.
+    matrix(row(ACCELERATION_KINEMATICS, NV, VELOCITIES), NB, SIX)
+    # X_AB, R_AB.
+    of(matrix(row(RELATIVE_TRANSFORM, NONE, POSES), FOUR, FOUR), FRAME, FRAME)
+    of(matrix(row(RELATIVE_ROTATION, NONE, POSES), THREE, THREE), FRAME, FRAME)
+    # Frames B and A: p_BQi -> p_AQi.
+    of(matrix(row(POINT_POSITIONS, 3*POINT, POSES), THREE, POINT), FRAME, FRAME, POINTS)
+    # Frames F, M, E: V_MF_E, and A_WB -> A_MF_E.
+    of(vector(row(FRAME_VELOCITY, NONE, VELOCITIES), SIX), FRAME, FRAME, FRAME)
+    of(vector(row(FRAME_ACCELERATION, 6*NB, VELOCITIES), SIX), FRAME, FRAME, FRAME)
+
+    # Frames B, A, E: points of B, in A, expressed in E.
+    of(matrix(row(SPATIAL_JACOBIAN, THREE, POSITIONS), SIX, RATES), FRAME, FRAME, FRAME, BY_QDOT)
+    of(matrix(row(ANGULAR_JACOBIAN, NONE, POSITIONS), THREE, RATES), FRAME, FRAME, FRAME, BY_QDOT)
+    of(matrix(row(TRANSLATIONAL_JACOBIAN, 3*POINT, POSITIONS), 3*POINT, RATES), FRAME, FRAME, FRAME, BY_QDOT, POINTS)
+    of(vector(row(SPATIAL_BIAS, THREE, VELOCITIES, AT_MAPS_BY_QDOT), SIX), FRAME, FRAME, FRAME, BY_QDOT)
+    of(vector(row(ANGULAR_BIAS, NONE, VELOCITIES, AT_MAPS_BY_QDOT), THREE), FRAME, FRAME, FRAME, BY_QDOT)
+    of(
+        matrix(row(TRANSLATIONAL_BIAS, 3*POINT, VELOCITIES, AT_MAPS_BY_QDOT), THREE, POINT),
+        FRAME, FRAME, FRAME, BY_QDOT, POINTS
+    )
+
+    # F_Bo_W -> sum of J' F.
+    vector(row(GENERALIZED_FORCES, 6*NB, POSITIONS), NV)
+    # vdot, F_Bo_W -> F_BMo_W; with those of elements F_CJc_Jc.
+    of(matrix(row(REACTION_FORCES, NV + 6*GIVEN_B, VELOCITIES, AT_ELEMENTS), NB, SIX), WITH_ELEMENTS, GIVEN)
+    of(matrix(row(JOINT_REACTIONS, NV + 6*GIVEN_B, VELOCITIES, AT_ELEMENTS), NJ, SIX), GIVEN)
+    matrix(row(CORIOLIS_MATRIX, NONE, VELOCITIES), NV, NV)
+    # Gravity, damping, all elements: F_Bo_W, tau.
+    vector(row(ELEMENT_FORCES, NONE, VELOCITIES, AT_ELEMENTS), 6*NB + NV)
+    matrix(row(GRAVITY_FORCES, NONE, POSES), NB, SIX)
+    of(vector(row(ELEMENT_FORCE, NONE, VELOCITIES, AT_ELEMENTS), 6*NB + NV), ELEMENT)
+
+    row(KINETIC_ENERGY, NONE, VELOCITIES)
+    row(POTENTIAL_ENERGY, NONE, POSES, AT_ELEMENTS)
+    row(CONSERVATIVE_POWER, NONE, VELOCITIES, AT_ELEMENTS)
+    row(NON_CONSERVATIVE_POWER, NONE, VELOCITIES, AT_ELEMENTS)
+    row(GRAVITY_POTENTIAL_ENERGY, NONE, POSES)
+    row(GRAVITY_POWER, NONE, VELOCITIES)
+    of(row(ELEMENT_POTENTIAL_ENERGY, NONE, POSES, AT_ELEMENTS), ELEMENT)
+    of(row(ELEMENT_CONSERVATIVE_POWER, NONE, VELOCITIES, AT_ELEMENTS), ELEMENT)
+    of(row(ELEMENT_NON_CONSERVATIVE_POWER, NONE, VELOCITIES, AT_ELEMENTS), ELEMENT)
+
+    # The masks of bodies are the part that may be left out: then all count but World.
+    of(row(TOTAL_MASS, GIVEN_B, NOTHING), GIVEN)
+    of(vector(row(CENTER_OF_MASS_POSITION, GIVEN_B, POSES), THREE), GIVEN)
+    of(vector(row(CENTER_OF_MASS_VELOCITY, GIVEN_B, VELOCITIES), THREE), GIVEN)
+    # A_WB.
+    of(vector(row(CENTER_OF_MASS_ACCELERATION, 6*NB + GIVEN_B, VELOCITIES), THREE), GIVEN)
+    # Frames A and E.
+    of(matrix(row(CENTER_OF_MASS_JACOBIAN, GIVEN_B, POSITIONS), THREE, RATES), FRAME, FRAME, BY_QDOT, GIVEN)
+    # And a body that carries A and all that count.
+    of(
+        vector(row(CENTER_OF_MASS_BIAS, GIVEN_B, VELOCITIES, AT_MAPS_BY_QDOT), THREE),
+        FRAME, FRAME, BODY, BY_QDOT, GIVEN
+    )
+    # p_WP.
+    of(vector(row(MOMENTUM, THREE + GIVEN_B, VELOCITIES), SIX), GIVEN)
+    matrix(row(CENTROIDAL_MOMENTUM_MATRIX, NONE, POSITIONS), SIX, NV)
+    # Frame F: mass, moment, and inertia about Fo in F, xx xy xz yy yz zz.
+    of(vector(row(COMPOSITE_INERTIA, GIVEN_B, POSES), 10*ONE), FRAME, GIVEN)
+
+    vector(row(INERTIAL_PARAMETERS, NONE, NOTHING), 10*NM)
+    # vdot.
+    matrix(row(INVERSE_DYNAMICS_REGRESSOR, NV, VELOCITIES), NV, 10*NM)
+    vector(row(KINETIC_ENERGY_REGRESSOR, NONE, VELOCITIES), 10*NM)
+    vector(row(POTENTIAL_ENERGY_REGRESSOR, NONE, POSES), 10*NM)
+
+
+describe_quantities()
+
+
+cdef const Description* describe(int quantity) noexcept nogil:
+    return &descriptions[quantity]
+
+
+cdef int integer_of(int quantity, const int* integers, int kind) noexcept nogil:
+    """The integer of a kind, or -1 where a quantity has none."""
+    cdef const Description* x = &descriptions[quantity]
+    cdef int i
+    for i in range(x.num_integers):
+        if x.kinds[i] == kind:
+            return integers[i]
+    return -1
+
+
+cdef int take_integers(int quantity, object values, const Model* model, int* integers) except -1:
+    """Check the number of a quantity and its integers, a sequence."""
+    cdef int i
+    if not 0 <= quantity < NUM_QUANTITIES:
+        raise ValueError(f"quantity: expected 0 to {<int>NUM_QUANTITIES - 1}, got {quantity}")
+    if len(values) != descriptions[quantity].num_integers:
+        raise ValueError(f"integers: expected {descriptions[quantity].num_integers}, got {len(values)}")
+    for i in range(MAX_INTEGERS):
+        integers[i] = values[i] if i < descriptions[quantity].num_integers else 0
+    return check_quantity(quantity, integers, model)
+
+
+cdef int check_quantity(int quantity, const int* integers, const Model* model) except -1:
+    """Refuse integers of nothing."""
+    cdef const Description* x = &descriptions[quantity]
+    cdef int i
+    for i in range(x.num_integers):
+        if x.kinds[i] == FRAME:
+            check_index(integers[i], model.num_frames, "frame")
+        elif x.kinds[i] == BODY or x.kinds[i] == MOBILIZER:
+            check_index(integers[i], model.num_bodies, "body")
+        elif x.kinds[i] == ELEMENT:
+            check_index(integers[i], model.num_force_elements, "force element")
+        elif x.kinds[i] == POINTS:
+            if integers[i] < -1:
+                raise ValueError(f"points: expected a number, or -1, got {integers[i]}")
+        elif not 0 <= integers[i] <= 1:
+            raise ValueError(f"flag: expected 0 or 1, got {integers[i]}")
+    return 0
+
+
+cdef void measure(int quantity, const int* integers, const Model* model, Py_ssize_t* dimensions) noexcept nogil:
+    """The dimensions that sizes are sums of."""
+    cdef const Description* x = &descriptions[quantity]
+    cdef int i
+    dimensions[<int>kOne] = 1
+    dimensions[<int>kBodies] = model.num_bodies
+    dimensions[<int>kMovingBodies] = model.num_bodies - 1
+    dimensions[<int>kFrames] = model.num_frames
+    dimensions[<int>kJoints] = model.num_joints
+    dimensions[<int>kPositions] = model.num_positions
+    dimensions[<int>kVelocities] = model.num_velocities
+    dimensions[<int>kMobilizerPositions] = dimensions[<int>kMobilizerVelocities] = dimensions[<int>kPoints] = 0
+    dimensions[<int>kRates] = model.num_velocities
+    dimensions[<int>kGivenBodies] = dimensions[<int>kGivenVelocities] = 0
+    for i in range(x.num_integers):
+        if x.kinds[i] == MOBILIZER:
+            dimensions[<int>kMobilizerPositions] = model.q_start[integers[i] + 1] - model.q_start[integers[i]]
+            dimensions[<int>kMobilizerVelocities] = model.v_start[integers[i] + 1] - model.v_start[integers[i]]
+        elif x.kinds[i] == POINTS:
+            dimensions[<int>kPoints] = 1 if integers[i] < 0 else integers[i]
+        elif x.kinds[i] == BY_QDOT and integers[i]:
+            dimensions[<int>kRates] = model.num_positions
+        elif x.kinds[i] == GIVEN and integers[i]:
+            dimensions[<int>kGivenBodies] = model.num_bodies
+            dimensions[<int>kGivenVelocities] = model.num_velocities
+
+
+cdef Py_ssize_t count_input(int quantity, const int* integers, const Model* model) noexcept nogil:
+    """Scalars of the input."""
+    cdef Py_ssize_t[<int>kNumDimensions] dimensions
+    measure(quantity, integers, model, dimensions)
+    return descriptions[quantity].input.count(dimensions)
+
+
+cdef int shape_of_result(int quantity, const int* integers, const Model* model, Py_ssize_t* shape) noexcept nogil:
+    """Fill the shape; return the number of axes."""
+    cdef const Description* x = &descriptions[quantity]
+    cdef Py_ssize_t[<int>kNumDimensions] dimensions
+    cdef int i, num_axes = x.num_axes
+    measure(quantity, integers, model, dimensions)
+    for i in range(x.num_axes):
+        shape[i] = x.axes[i].count(dimensions)
+    # Columns of points: a single one may come without this axis.
+    if x.num_axes == 2 and x.axes[1].of[<int>kPoints] == 1 and integer_of(quantity, integers, POINTS) < 0:
+        num_axes = 1
+    return num_axes
+
+
+cdef tuple result_shape(int quantity, const int* integers, const Model* model):
+    cdef Py_ssize_t[3] shape
+    cdef int i, num_axes = shape_of_result(quantity, integers, model, shape)
+    return tuple([shape[i] for i in range(num_axes)])
+
+
+cdef Py_ssize_t count_result(int quantity, const int* integers, const Model* model) noexcept nogil:
+    """Scalars of the result."""
+    cdef Py_ssize_t[3] shape
+    cdef Py_ssize_t count = 1
+    cdef int i
+    for i in range(shape_of_result(quantity, integers, model, shape)):
+        count *= shape[i]
+    return count

@@ -1,1 +1,0 @@
-"""Numbers of what a tree computes, shared with Python."""

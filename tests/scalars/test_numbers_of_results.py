@@ -1,0 +1,117 @@
+"""Nothing on a Context of other numbers than one state of doubles may silently compute with doubles."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt._core import tree_mobilizers
+from mbt._core.engine import TreeCore
+from mbt._core.quantity import Quantity
+from mbt.autodiff import AutoDiffArray
+from mbt.scalars import ScalarTree
+from mbt.tree import configuration
+from support.calls import METHODS, SCALARS
+from support.force_element_types import make_everything
+
+CALLS = METHODS | SCALARS
+COMPILED = [cls for cls in TreeCore.__mro__ if cls.__module__.startswith("mbt._core")]
+# These tell about the tree, not about numbers.
+EXEMPT = {
+    "clone_to_scalar",
+    "to_autodiff",
+    "to_symbolic",
+    "is_velocity_equal_to_qdot",
+    "scalar_type",
+    "create_default_context",
+    "set_default_context",
+}
+# These return caches, energies by element, or mass properties; the tests of these see their numbers.
+OTHERS = {
+    "calc_acceleration_kinematics_cache",
+    "calc_energy_report",
+    "calc_force_elements_contribution",
+    "calc_position_kinematics_cache",
+    "calc_spatial_inertia",
+    "calc_velocity_kinematics_cache",
+    "eval_acceleration_kinematics",
+    "eval_body_pose_in_world",
+    "eval_body_spatial_acceleration_in_world",
+    "eval_body_spatial_velocity_in_world",
+    "eval_frame_body_poses",
+    "eval_position_kinematics",
+    "eval_velocity_kinematics",
+    "get_inertial_parameters",
+}
+
+
+def leaves(result: Any) -> Iterator[Any]:
+    """Yield the arrays and numbers of a result."""
+    if isinstance(result, tuple):
+        for part in result:
+            yield from leaves(part)
+    else:
+        yield result
+
+
+@pytest.fixture(scope="module")
+def moving() -> Any:
+    """A tree and a Context in numbers with derivatives along all positions and velocities."""
+    tree = make_everything().to_autodiff()
+    context: Any = tree.create_default_context()
+    rng = np.random.default_rng(3)
+    q = tree.normalize_positions(rng.uniform(0.2, 0.9, tree.num_positions)).value
+    seeds = mbt.autodiff.initialize(q, rng.uniform(0.2, 0.9, tree.num_velocities))
+    context.q, context.v = seeds
+    return tree, context
+
+
+def test_every_method_is_seen() -> None:
+    public = {name for cls in COMPILED for name in vars(cls) if not name.startswith("_")}
+    assert public - EXEMPT - OTHERS <= CALLS.keys()
+    assert len(public) > 60
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if hasattr(TreeCore, name)])
+def test_every_method_returns_numbers_of_its_context(moving: Any, name: str) -> None:
+    tree, context = moving
+    call = CALLS[name]
+    for result in leaves(call.run(tree, context, *call.values(tree))):
+        assert isinstance(result, AutoDiffArray)
+        assert result.num_derivatives == tree.num_positions + tree.num_velocities
+
+
+@pytest.mark.parametrize("name", [name for name in vars(tree_mobilizers) if name.endswith(("_matrix", "_H"))])
+def test_every_matrix_of_a_mobilizer_is_of_its_context(moving: Any, name: str) -> None:
+    tree, context = moving
+    for node in range(1, tree.num_bodies):
+        assert isinstance(getattr(tree_mobilizers, name)(context, node), AutoDiffArray)
+
+
+def test_a_context_evaluates_by_its_engine() -> None:
+    """The one way from methods to kernels: what has an engine asks it, for every quantity."""
+    tree = mbt.MultibodyTree()
+    tree.finalize()
+    context: Any = tree.create_default_context()
+
+    class Engine:
+        def evaluate(self, context: Any, quantity: int, integers: tuple[int, ...], x: Any, out: Any) -> Any:
+            return quantity, integers, x, out
+
+    context._engine, context._stale = Engine(), set()
+    for quantity in (Quantity.QDOT, Quantity.KINETIC_ENERGY, Quantity.MASS_MATRIX):
+        assert context._evaluate(quantity, (), "x", "out") == (quantity, (), "x", "out")
+
+
+def test_what_needs_no_context_is_overridden() -> None:
+    names = [name for name in vars(configuration.ConfigurationSpace) if not name.startswith("_")]
+    assert len(names) > 2
+    for name in names:
+        own, original = (inspect.signature(getattr(cls, name)) for cls in (ScalarTree, mbt.MultibodyTree))
+        assert list(own.parameters) == list(original.parameters)
+        assert name in vars(ScalarTree), name
