@@ -47,7 +47,7 @@ FUNCTIONS = (
     Quantity.CONSERVATIVE_POWER,
     Quantity.NON_CONSERVATIVE_POWER,
     Quantity.TOTAL_MASS,
-    Quantity.CENTER_OF_MASS_POSITION,
+    Quantity.COMPOSITE_INERTIA,
     Quantity.MOMENTUM,
     Quantity.QDOT,
     Quantity.VELOCITY,
@@ -331,8 +331,9 @@ def _double(
         yield tree.calc_non_conservative_power(context)
     elif function == F.TOTAL_MASS:
         yield tree.calc_total_mass(context)
-    elif function == F.CENTER_OF_MASS_POSITION:
-        yield tree.calc_center_of_mass_position_in_world(context)
+    elif function == F.COMPOSITE_INERTIA:
+        M = tree.calc_spatial_inertia(context, tree.world_frame, [body.index for body in tree.bodies])
+        yield (M.mass, *M.calc_com_moment(), *M.calc_rotational_inertia()[np.triu_indices(3)])
     elif function == F.MOMENTUM:
         yield tree.calc_spatial_momentum_in_world_about_point(context, np.zeros(3))
     elif function == F.QDOT:

@@ -289,8 +289,7 @@ def test_rate_of_momentum_vs_reactions(name: str) -> None:
     tree, state = one_state(name, seed=14)
     _, rate = rates_along_the_motion(tree, state, F.MOMENTUM)
     reaction = evaluate(tree, state, F.REACTION_FORCES)[:6]
-    (mass,) = evaluate(tree, state, F.TOTAL_MASS)
-    moment = mass * evaluate(tree, state, F.CENTER_OF_MASS_POSITION)
+    mass, *moment = evaluate(tree, state, F.COMPOSITE_INERTIA)[:4]
     g = state.parameters[parameter_slices(tree)["gravity"]]
     gravity = np.concatenate([np.cross(moment, g), mass * g])
     assert_close(rate, reaction + gravity)

@@ -97,7 +97,7 @@ def reads(function: Quantity, what: str) -> bool:
     """Whether a function depends on an input."""
     readers = {
         "parameters": set(FUNCTIONS) - {F.QDOT, F.VELOCITY},
-        "q": set(FUNCTIONS) - {F.NON_CONSERVATIVE_POWER},
+        "q": set(FUNCTIONS) - {F.NON_CONSERVATIVE_POWER, F.TOTAL_MASS},
         "v": {
             F.INVERSE_DYNAMICS,
             F.FORWARD_DYNAMICS,

@@ -97,13 +97,14 @@ def test_a_context_evaluates_by_its_engine() -> None:
     """The one way from methods to kernels: what has an engine asks it, for every quantity."""
     tree = mbt.MultibodyTree()
     tree.finalize()
-    context: Any = tree.create_default_context()
+    context: Any = tree.to_autodiff().create_default_context()
 
     class Engine:
         def evaluate(self, context: Any, quantity: int, integers: tuple[int, ...], x: Any, out: Any) -> Any:
             return quantity, integers, x, out
 
-    context._engine, context._stale = Engine(), set()
+    context._engine = Engine()
+    context._stale.clear()
     for quantity in (Quantity.QDOT, Quantity.KINETIC_ENERGY, Quantity.MASS_MATRIX):
         assert context._evaluate(quantity, (), "x", "out") == (quantity, (), "x", "out")
 

@@ -41,7 +41,6 @@ WITH_FLAG = (
     Quantity.INVERSE_DYNAMICS_DERIVATIVES,
     Quantity.FORWARD_DYNAMICS_DERIVATIVES,
     Quantity.TOTAL_MASS,
-    Quantity.CENTER_OF_MASS_POSITION,
     Quantity.MOMENTUM,
 )
 
@@ -57,6 +56,8 @@ def integers_of(tree: mbt.MultibodyTree, quantity: Quantity) -> tuple[int, ...]:
         return (frame, 0, 0, 0, -1) if quantity == Quantity.TRANSLATIONAL_JACOBIAN else (frame, 0, 0, 0)
     if quantity == Quantity.REACTION_FORCES:
         return (0, 1)
+    if quantity == Quantity.COMPOSITE_INERTIA:
+        return (0, 0)
     return (0,) if quantity in WITH_FLAG else ()
 
 

@@ -9,6 +9,7 @@ from mbt._core.door cimport adopt, apart, data, is_array1, out1
 from mbt._core.engine cimport TreeCore
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.passes cimport configuration
+from mbt._core.quantity cimport INTEGRATED_POSITIONS, POSITION_DIFFERENCE
 from mbt._core.stateless cimport compiled_of
 
 import numpy as np
@@ -73,8 +74,8 @@ def integrate_positions(tree, q, v, dt, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.integrate_positions(tree, q, v, dt, out=out)
+        from mbt.scalars.functional import steps_of_each_state
+        return steps_of_each_state(tree, INTEGRATED_POSITIONS, {"q": q, "v": v, "dt": dt}, out)
     cdef const Model* m = &compiled.model
     if not (
         isinstance(dt, float) and isfinite(<double>dt) and is_array1(q, m.num_positions)
@@ -150,8 +151,8 @@ def difference_positions(tree, q0, q1, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.difference_positions(tree, q0, q1, out=out)
+        from mbt.scalars.functional import steps_of_each_state
+        return steps_of_each_state(tree, POSITION_DIFFERENCE, {"q0": q0, "q1": q1}, out)
     cdef const Model* m = &compiled.model
     if not (is_array1(q0, m.num_positions) and is_array1(q1, m.num_positions)):
         return difference_batch(tree, compiled, q0, q1, out)

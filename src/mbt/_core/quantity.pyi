@@ -1,5 +1,7 @@
 from enum import IntEnum
 
+from mbt._core.model import CompiledModel
+
 class Quantity(IntEnum):
     MOTION_FORCES = 0
     INVERSE_DYNAMICS = 1
@@ -83,3 +85,6 @@ class Quantity(IntEnum):
     KINETIC_ENERGY_REGRESSOR = 79
     POTENTIAL_ENERGY_REGRESSOR = 80
     NUM_QUANTITIES = 81
+
+def shape_of(compiled: CompiledModel, quantity: int, integers: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a `Quantity` of one state."""

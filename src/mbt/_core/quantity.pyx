@@ -1,6 +1,6 @@
 """The rows of the table of quantities."""
 
-from mbt._core.model cimport Model, check_index
+from mbt._core.model cimport CompiledModel, Model, check_index
 
 cdef Size ONE = size_of(kOne)
 cdef Size NB = size_of(kBodies)
@@ -301,6 +301,13 @@ cdef tuple result_shape(int quantity, const int* integers, const Model* model):
     cdef Py_ssize_t[3] shape
     cdef int i, num_axes = shape_of_result(quantity, integers, model, shape)
     return tuple([shape[i] for i in range(num_axes)])
+
+
+def shape_of(CompiledModel compiled not None, int quantity, tuple integers not None):
+    """The shape of a `Quantity` of one state."""
+    cdef int[<int>MAX_INTEGERS] numbers
+    take_integers(quantity, integers, &compiled.model, numbers)
+    return result_shape(quantity, numbers, &compiled.model)
 
 
 cdef Py_ssize_t count_result(int quantity, const int* integers, const Model* model) noexcept nogil:

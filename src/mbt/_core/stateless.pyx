@@ -97,8 +97,11 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.inverse_dynamics(tree, q, v, vdot, external_forces=external_forces, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(
+            tree, INVERSE_DYNAMICS, {"q": q, "v": v, "vdot": vdot}, out, "calc_inverse_dynamics",
+            integers=(0,), external_forces=external_forces, include_force_elements=True
+        )
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef double* memory
@@ -180,8 +183,11 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.forward_dynamics(tree, q, v, tau, external_forces=external_forces, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(
+            tree, FORWARD_DYNAMICS, {"q": q, "v": v, "tau": tau}, out, "calc_forward_dynamics",
+            integers=(0,), external_forces=external_forces
+        )
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities
@@ -277,8 +283,8 @@ def mass_matrix(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.mass_matrix(tree, q, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(tree, MASS_MATRIX, {"q": q}, out)
     cdef const Model* m = &compiled.model
     return of_q(tree, compiled, kernels.mass_matrix, MASS_MATRIX, q, out, 2, m.num_velocities, m.num_velocities, 0)
 
@@ -308,8 +314,8 @@ def bias_term(tree, q, v, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.bias_term(tree, q, v, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(tree, MOTION_FORCES, {"q": q, "v": v}, out, "calc_bias_term", (0,))
     cdef const Model* m = &compiled.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* memory
@@ -361,8 +367,8 @@ def gravity_generalized_forces(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.gravity_generalized_forces(tree, q, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(tree, GRAVITY_GENERALIZED_FORCES, {"q": q}, out)
     cdef const Model* m = &compiled.model
     return of_q(
         tree, compiled, gravity_of_defaults, GRAVITY_GENERALIZED_FORCES, q, out, 1, m.num_velocities, 0, 0

@@ -58,8 +58,12 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, *, external_forces=None, out=
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.inverse_dynamics_derivatives(tree, q, v, vdot, external_forces=external_forces, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(
+            tree, INVERSE_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "vdot": vdot}, out,
+            "calc_inverse_dynamics_derivatives", integers=(0,), external_forces=external_forces,
+            include_force_elements=True
+        )
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities
@@ -118,8 +122,11 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.forward_dynamics_derivatives(tree, q, v, tau, external_forces=external_forces, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(
+            tree, FORWARD_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "tau": tau}, out,
+            "calc_forward_dynamics_derivatives", integers=(0,), external_forces=external_forces
+        )
     cdef const Model* m = &compiled.model
     cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities

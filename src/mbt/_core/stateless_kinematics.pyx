@@ -39,8 +39,8 @@ def body_poses(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.body_poses(tree, q, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(tree, BODY_POSES, {"q": q}, out)
     cdef const Model* m = &compiled.model
     return of_q(tree, compiled, kernels.body_poses, BODY_POSES, q, out, 3, m.num_bodies, 4, 4)
 
@@ -89,11 +89,11 @@ def frame_pose(tree, q, frame, *, out=None):
            [-1.,  0.,  0.]])
     """
     cdef CompiledModel compiled = compiled_of(tree)
-    if compiled is None:
-        from mbt.scalars import functional
-        return functional.frame_pose(tree, q, frame, out=out)
-    cdef const Model* m = &compiled.model
     cdef int f = (<TreeCore>tree).frame(frame, "frame")
+    if compiled is None:
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(tree, FRAME_POSE_IN_WORLD, {"q": q}, out, integers=(f,))
+    cdef const Model* m = &compiled.model
     cdef double* memory
     cdef Batch batch
     if not is_array1(q, m.num_positions):
@@ -182,13 +182,13 @@ def frame_jacobian(tree, q, frame, *, expressed_in=None, out=None):
     if not is_exact and is_frame(q) and not is_frame(frame):
         warn_of_old_order()
         return frame_jacobian(tree, frame, q, expressed_in=expressed_in, out=out)
-    if compiled is None:
-        from mbt.scalars import functional
-        return functional.frame_jacobian(tree, q, frame, expressed_in=expressed_in, out=out)
-    cdef const Model* m = &compiled.model
-    cdef Py_ssize_t nv = m.num_velocities
     cdef int f = (<TreeCore>tree).frame(frame, "frame")
     cdef int e = 0 if expressed_in is None else (<TreeCore>tree).frame(expressed_in, "expressed_in")
+    if compiled is None:
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(tree, FRAME_JACOBIAN, {"q": q}, out, integers=(f, e, 0, 0))
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nv = m.num_velocities
     cdef double* memory
     cdef Batch batch
     if not is_exact:
@@ -245,8 +245,8 @@ def center_of_mass(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars import functional
-        return functional.center_of_mass(tree, q, out=out)
+        from mbt.scalars.functional import of_each_state
+        return of_each_state(tree, CENTER_OF_MASS, {"q": q}, out, "calc_center_of_mass_position_in_world")
     cdef const Model* m = &compiled.model
     cdef double mass
     cdef double[3] p_WCcm

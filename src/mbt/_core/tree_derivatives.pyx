@@ -250,13 +250,8 @@ cdef tuple three_of(out):
     """What three results are written into."""
     if out is None:
         return None, None, None
-    if not isinstance(out, tuple):
-        from mbt.errors import ArgumentTypeError
-        raise ArgumentTypeError(f"out: expected a tuple of 3 arrays, got {type(out).__name__}")
-    if len(<tuple>out) != 3:
-        from mbt.errors import ShapeError
-        raise ShapeError(f"out: expected a tuple of 3 arrays, got {len(out)}")
-    return out
+    from mbt.context.checks import check_three
+    return check_three(out)
 
 
 cdef tuple write_three(ContextCore c, out, tuple results):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -33,6 +33,7 @@ __all__ = [
     "body_node_index",
     "check_forces",
     "check_outputs",
+    "check_three",
     "check_with_respect_to",
     "compile_copy",
     "describe_massless_dof",
@@ -258,6 +259,16 @@ def as_points(
     if lead not in ((), batch_shape) or extent[:1] != (3,):
         raise ShapeError(f"{name}: expected shape (3, n), one point a column, or (3,), got {points.shape}")
     return points
+
+
+def check_three(out: object) -> tuple[Any, Any, Any]:
+    """Return what three results are written into, of any scalar."""
+    if not isinstance(out, tuple):
+        raise ArgumentTypeError(f"out: expected a tuple of 3 arrays, got {type(out).__name__}")
+    if len(out) != 3:
+        raise ShapeError(f"out: expected a tuple of 3 arrays, got {len(out)}")
+    first, second, third = out
+    return first, second, third
 
 
 def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:

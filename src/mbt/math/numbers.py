@@ -144,7 +144,7 @@ class Numbers:
         return SpatialInertia._of_rotational_inertia(mass, com, composite[[4, 7, 9, 5, 6, 8]].tolist())
 
     def write_all(self, *targets: tuple[Any, Any, str]) -> tuple[Any, ...]:
-        """Write results into arguments of these names, all or none; return what was written, or the result."""
+        """Write results into arguments of these names, all or none; return what was written, or results."""
         for out, result, name in targets:
             if out is not None:
                 self.check_out(out, name, result.shape)

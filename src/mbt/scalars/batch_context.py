@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["BatchContext", "make_batch_context"]
 
 
+def _quietly() -> np.errstate:
+    """Return a context manager: NaN and infinity propagate without warnings, as in kernels.
+
+    One bad sample must not end the others.
+    """
+    return np.errstate(over="ignore", divide="ignore", invalid="ignore")
+
+
 class BatchContext(ScalarContext):
     """Times, states, inputs and parameters of many samples: ``tree.create_default_context(batch_shape)``.
 
@@ -125,8 +133,7 @@ class BatchContext(ScalarContext):
 
     @contextmanager
     def _running_user_code(self) -> Iterator[None]:
-        # One bad sample must not end the others: NaN and infinity propagate without warnings, as in kernels.
-        with super()._running_user_code(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        with super()._running_user_code(), _quietly():
             yield
 
     @property
@@ -139,7 +146,8 @@ class BatchContext(ScalarContext):
         by_q, by_v = np.empty((2, *self._batch_shape, nv, nv))
         for i in np.ndindex(self._batch_shape):
             try:
-                by_q[i], by_v[i] = differentiate_user_forces(self.tree, self._sample(i))
+                with _quietly():
+                    by_q[i], by_v[i] = differentiate_user_forces(self.tree, self._sample(i))
             except SingularityError:
                 by_q[i], by_v[i] = np.nan, np.nan
         return by_q, by_v
@@ -149,7 +157,8 @@ class BatchContext(ScalarContext):
         rates = np.empty(self._batch_shape)
         for i in np.ndindex(self._batch_shape):
             try:
-                rates[i] = self._sample(i)._rate_of_energy(element)
+                with _quietly():
+                    rates[i] = self._sample(i)._rate_of_energy(element)
             except SingularityError:
                 rates[i] = np.nan
         return rates
