@@ -47,11 +47,13 @@ class ElementCollection(Generic[E]):
             self._tuple = tuple(self._elements)
         return self._tuple
 
-    def append(self, element: E) -> None:
-        """Add an element whose name was checked."""
-        self._elements.append(element)
+    def append(self, element: E) -> int:
+        """Add an element whose name was checked, and return its index."""
+        elements = self._elements
+        elements.append(element)
         self._tuple = None
         self._add_name(element)
+        return len(elements) - 1
 
     def at(self, index: object, argument: str) -> E:
         """Return the element of an index that was given as `argument`.

@@ -7,7 +7,7 @@ from typing import Any
 from mbt.errors import ArgumentTypeError, quote
 from mbt.math.poses import as_pose
 from mbt.tree.body import RigidBody
-from mbt.tree.element import MultibodyElement, call_constructor, check_constructed
+from mbt.tree.element import MultibodyElement, call_constructor, check_constructed, is_constructed
 from mbt.tree.frame import FixedOffsetFrame, Frame
 
 __all__ = ["make_element", "make_joint_frames"]
@@ -22,23 +22,20 @@ def make_element(
             raise ArgumentTypeError(
                 f"{method}: expected a class derived from {base.__name__}, got {element.__name__}"
             )
-        return _constructed(method, call_constructor(element.__name__, element, args, kwargs))
+        element = call_constructor(element.__name__, element, args, kwargs)
+        check_constructed(element, method)
+        return element
     if not isinstance(element, base):
         got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
         raise ArgumentTypeError(
             f"{method}: expected a {base.__name__}, or a class of such elements, got {got}"
         )
-    _constructed(method, element)
+    if not is_constructed(element):
+        check_constructed(element, method)
     if args or kwargs:
         raise ArgumentTypeError(
             f"{method}: expected nothing after {element._label}: only a class is followed by arguments"
         )
-    return element
-
-
-def _constructed(method: str, element: Any) -> Any:
-    """Return the element, unless its class has a constructor that forgets the one of mbt."""
-    check_constructed(element, method)
     return element
 
 

@@ -291,8 +291,7 @@ class ElementRegistry:
         return element._name
 
     def _own(self, element: Any, collection: ElementCollection[Any]) -> None:
-        element._attach(self._tree, len(collection))
-        collection.append(element)
+        element._attach(self._tree, collection.append(element))
 
     def make_graph(self) -> JointGraph:
         """Return a new graph of the same bodies and connections, with their names of now."""
