@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import mbt
+from mbt.tree.collection import ElementCollection
 
 Work = Callable[[], object]
 
@@ -104,3 +105,23 @@ def test_calls(what: str) -> None:
     WORKS[what](4)()  # What only a first time takes.
     few, many = (count_calls(WORKS[what](k)) for k in (n, 2 * n))
     assert many <= 2.2 * few + 100
+
+
+def test_copies_of_all_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call may copy them all: when each addition is followed by one, the work is that of a square."""
+    copied: list[str] = []
+    as_tuple = ElementCollection.as_tuple
+
+    def noted(self: ElementCollection[Any]) -> tuple[Any, ...]:
+        if self._tuple is None:
+            copied.append(self._kind)
+        return as_tuple(self)
+
+    monkeypatch.setattr(ElementCollection, "as_tuple", noted)
+    mbt.load_model(urdf(60))
+    tree = mbt.MultibodyTree()
+    for i in range(60):
+        body = tree.add_body(mbt.RigidBody(f"body{i}", BALL))
+        tree.add_joint(mbt.RevoluteJoint, f"hinge{i}", tree.world_body, X_PF, body, None, [0, 1, 0])
+        tree.add_frame(mbt.FixedOffsetFrame(f"place{i}", tree.world_frame, X_PF))
+    assert len(copied) < 20, copied

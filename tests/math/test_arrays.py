@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, ShapeError
-from mbt.math.arrays import as_finite_array, as_float, as_float_array, as_index, as_nonnegative, check_out
+from mbt.math.arrays import (
+    as_finite_array,
+    as_float,
+    as_float_array,
+    as_index,
+    as_nonnegative,
+    check_out,
+    shared_array,
+)
 
 
 class Subclass(np.ndarray):
@@ -244,3 +252,22 @@ def test_as_index_refuses_what_is_out_of_range(value):
 def test_as_index_of_nothing():
     with pytest.raises(ElementIndexError, match=r"there is no joint"):
         as_index(0, "joint_index", 0, "joint")
+
+
+def test_shared_arrays_are_the_same_to_the_last_bit():
+    values = [0.1 + 0.2, -np.inf, 0.0]
+    array = shared_array(values)
+    assert array.tolist() == values
+    assert array.dtype == np.float64
+    assert shared_array(list(values)) is array
+    assert shared_array([0.3, -np.inf, 0.0]) is not array
+    assert np.signbit(shared_array([0.3, -np.inf, -0.0]))[2]
+    assert shared_array([]).shape == (0,)
+
+
+def test_nobody_can_write_into_a_shared_array():
+    array = shared_array([1.0, 2.0])
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 3.0
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        array.setflags(write=True)

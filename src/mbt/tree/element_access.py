@@ -73,7 +73,8 @@ class ElementAccess:
     @property
     def world_body(self) -> RigidBody:
         """The world body: body 0."""
-        return self._elements.bodies.as_tuple()[0]
+        # Not of the tuple of all bodies, which is made anew after each addition.
+        return next(iter(self._elements.bodies))
 
     @property
     def world_frame(self) -> BodyFrame:
