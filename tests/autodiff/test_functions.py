@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mbt.autodiff import AutoDiffArray, operands, queries
+from mbt.autodiff import AutoDiffArray, queries, rules
 from mbt.autodiff.ufuncs import VALUES_ONLY, supported_ufuncs
 from support.autodiff import assert_sound, directional_derivatives, random_seeds
 from support.autodiff_cases import FUNCTIONS, UFUNCS
@@ -20,7 +20,7 @@ UFUNC_CASES = [
 FUNCTION_CASES = [
     (name, f, args)
     for name, cases in FUNCTIONS.items()
-    if name not in operands.UNKNOWN_NAMES
+    if name not in rules.UNKNOWN_NAMES
     for f, args in cases
 ]
 
@@ -83,15 +83,15 @@ def test_every_function_has_a_case() -> None:
         np.array_str,
         np.array2string,
     }
-    names = set(FUNCTIONS) - operands.UNKNOWN_NAMES
+    names = set(FUNCTIONS) - rules.UNKNOWN_NAMES
     tested = {_function(name) for name in names}
-    assert set(operands.FUNCTIONS) - of_values == tested
+    assert set(rules.FUNCTIONS) - of_values == tested
 
 
 def test_names_are_those_of_numpy() -> None:
     """A misspelt name would be one that this NumPy does not have."""
     if np.lib.NumpyVersion(np.__version__) >= "2.2.0":
-        assert not operands.UNKNOWN_NAMES
+        assert not rules.UNKNOWN_NAMES
 
 
 def _function(name: str) -> Any:

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from mbt.autodiff.rules import CREATORS, FUNCTIONS, UFUNC_RULE, as_constant, check_dtype
 from mbt.errors import ArgumentTypeError, ArgumentValueError, MbtError, ShapeError, shape_error
 from mbt.math.arrays import FloatArray, as_float_array
 
-__all__ = ["AutoDiffArray", "key_of_derivatives", "wrap"]
+__all__ = ["AutoDiffArray", "key_of_derivatives", "take_apart", "wrap"]
 
 
 def _delegate(name: str) -> Callable[..., Any]:
@@ -138,16 +139,13 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Compute a ufunc."""
-        from mbt.autodiff.ufuncs import apply_ufunc
-
-        return apply_ufunc(ufunc, method, inputs, kwargs)
+        (rule,) = UFUNC_RULE
+        return rule(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Compute one of the other functions of NumPy."""
-        from mbt.autodiff.operands import CREATORS, FUNCTIONS
-
         if not all(issubclass(kind, (AutoDiffArray, np.ndarray)) for kind in types):
             return NotImplemented
         name = f"{func.__module__}.{func.__name__}"
@@ -211,8 +209,6 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, entries: Any) -> None:
         """Write values, and derivatives; those of constants are zero."""
-        from mbt.autodiff.operands import take_apart
-
         self._check_writeable()
         self._check_holds(entries, "assignment")
         value, derivatives = take_apart(entries, self.num_derivatives, "assignment")
@@ -333,8 +329,6 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, *, copy: bool = True) -> AutoDiffArray:
         """Return a copy; float64 is the only dtype."""
-        from mbt.autodiff.operands import check_dtype
-
         check_dtype(dtype, "AutoDiffArray.astype")
         return self.copy() if copy else self
 
@@ -388,6 +382,13 @@ def wrap(value: FloatArray, derivatives: FloatArray) -> AutoDiffArray:
     array._value = value
     array._derivatives = derivatives
     return array
+
+
+def take_apart(operand: object, count: int, what: str) -> tuple[FloatArray, FloatArray | None]:
+    """Return values and derivatives of an operand; the latter are None where it has none of `count`."""
+    if isinstance(operand, AutoDiffArray):
+        return operand.value, operand.derivatives if operand.num_derivatives == count else None
+    return as_constant(operand, what), None
 
 
 def key_of_derivatives(key: Any) -> Any:

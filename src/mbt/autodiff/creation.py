@@ -9,7 +9,8 @@ import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray, wrap
 from mbt.autodiff.joining import from_nested
-from mbt.autodiff.operands import CREATORS, FUNCTIONS, check_dtype, lift
+from mbt.autodiff.operands import lift
+from mbt.autodiff.rules import CREATORS, FUNCTIONS, check_dtype
 
 __all__: list[str] = []
 

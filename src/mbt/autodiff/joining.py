@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mbt.autodiff.array import AutoDiffArray
-from mbt.autodiff.operands import (
-    as_constant,
-    check_dtype,
-    common_count,
-    fresh,
-    implements,
-    lift,
-    normalize_axis,
-    take_apart,
-)
+from mbt.autodiff.array import AutoDiffArray, take_apart
+from mbt.autodiff.operands import common_count, fresh, lift, normalize_axis
+from mbt.autodiff.rules import as_constant, check_dtype, implements
 from mbt.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["from_nested"]

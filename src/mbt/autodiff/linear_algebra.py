@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mbt.autodiff.array import AutoDiffArray, wrap
-from mbt.autodiff.operands import common_count, fresh, implements, normalize_axes, take_apart
+from mbt.autodiff.array import AutoDiffArray, take_apart, wrap
+from mbt.autodiff.operands import common_count, fresh, normalize_axes
 from mbt.autodiff.products import matmul_derivatives
+from mbt.autodiff.rules import implements
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.math.arrays import FloatArray
 

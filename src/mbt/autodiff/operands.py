@@ -2,69 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from mbt.autodiff.array import AutoDiffArray, wrap
-from mbt.errors import ArgumentTypeError, ShapeError
+from mbt.autodiff.array import AutoDiffArray, take_apart, wrap
+from mbt.errors import ShapeError
 from mbt.math.arrays import FloatArray
 
 __all__ = [
-    "CREATORS",
-    "FUNCTIONS",
-    "UNKNOWN_NAMES",
-    "as_constant",
-    "check_dtype",
     "common_count",
     "fresh",
-    "implements",
     "lift",
     "normalize_axes",
     "normalize_axis",
-    "take_apart",
 ]
-
-# What `__array_function__` looks up: NumPy's function, and ours for it.
-FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
-
-# The same for functions that are given a prototype, ``like=x``, which their rules take first.
-CREATORS: dict[Callable[..., Any], Callable[..., Any]] = {}
-
-# Names that this version of NumPy does not have. The tests see to it that the newest has them all.
-UNKNOWN_NAMES: set[str] = set()
-
-_REAL_KINDS = "biuf"
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def implements(*names: str) -> Callable[[_F], _F]:
-    """Register a function for NumPy's functions of these `names`, as ``"linalg.solve"``."""
-
-    def register(function: _F) -> _F:
-        for name in names:
-            target: Any = np
-            for part in name.split("."):
-                target = getattr(target, part, None)
-            if target is None:
-                UNKNOWN_NAMES.add(name)
-            else:
-                FUNCTIONS[target] = function
-        return function
-
-    return register
-
-
-def as_constant(value: object, what: str) -> FloatArray:
-    """Convert an operand without derivatives to a float64 array."""
-    array = np.asarray(value)
-    if array.dtype.kind not in _REAL_KINDS or isinstance(value, np.ma.MaskedArray):
-        got = (
-            f"{type(value).__name__} of dtype {array.dtype}" if isinstance(value, np.ndarray) else repr(value)
-        )
-        raise ArgumentTypeError(f"{what}: expected an AutoDiffArray or real numbers, got {got:.60}")
-    return array.astype(np.float64, copy=False)
 
 
 def common_count(operands: Iterable[object], what: str) -> int:
@@ -82,13 +35,6 @@ def common_count(operands: Iterable[object], what: str) -> int:
             f"{' and '.join(map(str, sorted(counts)))}: make them in one call of mbt.autodiff.initialize"
         )
     return counts.pop() if counts else 0
-
-
-def take_apart(operand: object, count: int, what: str) -> tuple[FloatArray, FloatArray | None]:
-    """Return values and derivatives of an operand; the latter are None where it has none of `count`."""
-    if isinstance(operand, AutoDiffArray):
-        return operand.value, operand.derivatives if operand.num_derivatives == count else None
-    return as_constant(operand, what), None
 
 
 def lift(operand: object, count: int, what: str) -> tuple[FloatArray, FloatArray]:
@@ -109,12 +55,6 @@ def fresh(value: Any, derivatives: Any) -> AutoDiffArray:
     if derivatives.shape != shape:
         derivatives = np.broadcast_to(derivatives, shape).copy()
     return wrap(value, derivatives)
-
-
-def check_dtype(dtype: Any, what: str) -> None:
-    """Refuse any dtype but float64."""
-    if dtype is not None and np.dtype(dtype) != np.float64:
-        raise ArgumentTypeError(f"{what}: an AutoDiffArray holds float64 only, got dtype {np.dtype(dtype)}")
 
 
 def normalize_axis(axis: Any, ndim: int) -> int:

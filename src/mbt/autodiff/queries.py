@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray
-from mbt.autodiff.operands import FUNCTIONS, implements
+from mbt.autodiff.rules import FUNCTIONS, implements
 
 __all__: list[str] = []
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray
-from mbt.autodiff.operands import check_dtype, fresh, implements, normalize_axes, normalize_axis
+from mbt.autodiff.operands import fresh, normalize_axes, normalize_axis
+from mbt.autodiff.rules import check_dtype, implements
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray, wrap
-from mbt.autodiff.operands import FUNCTIONS, as_constant, fresh, implements, normalize_axes, normalize_axis
+from mbt.autodiff.operands import fresh, normalize_axes, normalize_axis
+from mbt.autodiff.rules import FUNCTIONS, as_constant, implements
 from mbt.errors import ArgumentValueError, quote
 
 __all__ = ["in_shape"]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mbt.autodiff.array import AutoDiffArray, key_of_derivatives
-from mbt.autodiff.operands import FUNCTIONS, as_constant, check_dtype, common_count, fresh, take_apart
+from mbt.autodiff.array import AutoDiffArray, key_of_derivatives, take_apart
+from mbt.autodiff.operands import common_count, fresh
 from mbt.autodiff.products import PRODUCTS
+from mbt.autodiff.rules import FUNCTIONS, as_constant, check_dtype, implements_ufuncs
 from mbt.errors import ArgumentTypeError
 from mbt.math.arrays import FloatArray
 
@@ -113,6 +114,7 @@ def supported_ufuncs() -> set[np.ufunc]:
     return {*UNARY, *BINARY, *CHOICES, *STEPS, *VALUES_ONLY, *PRODUCTS, np.modf, np.divmod}
 
 
+@implements_ufuncs
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute ``getattr(ufunc, method)(*inputs, **kwargs)`` where an operand is an AutoDiffArray."""
     if any(_overrides(operand) for operand in inputs):
