@@ -11,7 +11,7 @@ import re
 from html.entities import name2codepoint
 
 from mbt.errors import ParseError, quote
-from mbt.parsing.xml_tree import DECLARED_ENCODING, XML_DECLARATION
+from mbt.parsing.xml_declaration import DECLARED_ENCODING, XML_DECLARATION
 
 __all__ = ["recover"]
 

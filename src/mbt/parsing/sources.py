@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mbt.errors import ArgumentTypeError, ParseError, quote, shorten
-from mbt.parsing.xml_tree import MAX_BYTES, XML_DECLARATION
+from mbt.parsing.xml_declaration import XML_DECLARATION
+from mbt.parsing.xml_tree import MAX_BYTES
 
 __all__ = ["Source", "read_source"]
 

@@ -7,20 +7,18 @@ repaired where that can be done, and parsed again.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from mbt.errors import ParseError, shorten
 from mbt.parsing.report import ParseRemark
+from mbt.parsing.xml_declaration import DECLARED_ENCODING
 
 __all__ = [
-    "DECLARED_ENCODING",
     "MAX_BYTES",
     "MAX_ELEMENTS",
     "MAX_NESTING",
     "XACRO_HINT",
-    "XML_DECLARATION",
     "Document",
     "Element",
     "parse_xml",
@@ -33,15 +31,6 @@ MAX_ELEMENTS = 1_000_000
 #: What to do about a file with macros.
 XACRO_HINT = "the file holds macros: expand it with xacro first"
 
-#: A well-formed XML declaration.
-XML_DECLARATION = re.compile(
-    r"""<\?xml\s+version\s*=\s*(["'])[\w.:-]+\1(\s+encoding\s*=\s*(["'])[A-Za-z][A-Za-z0-9._-]*\3)?"""
-    r"""(\s+standalone\s*=\s*(["'])(yes|no)\5)?\s*\?>"""
-)
-#: The name of an encoding in the declaration, which a byte order mark may precede.
-DECLARED_ENCODING = re.compile(
-    rb"""(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<\?xml\s[^<>]*?\bencoding\s*=\s*["']([^"'<>]*)["'][^<>]*\?>"""
-)
 # Those that expat knows; what it makes of the names that Python has for codecs is not to be relied on.
 _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
 
