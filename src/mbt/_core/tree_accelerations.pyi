@@ -9,7 +9,6 @@ from mbt.tree import Frame, RigidBody
 class ForwardAccelerations:
     """Accelerations by forward dynamics, and all that they were computed from."""
 
-@disjoint_base
 class TreeAccelerations(TreeJacobians):
     """How the bodies of a tree accelerate under all forces, and what its joints carry."""
 
