@@ -21,7 +21,8 @@ import pytest
 import mbt
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(mbt.__path__, "mbt."))
-COMPILED = sorted(name for name in MODULES if name.startswith("mbt._core.") and name != "mbt._core.cpu")
+NO_CYTHON = {"mbt._core.above", "mbt._core.cpu"}
+COMPILED = sorted(name for name in MODULES if name.startswith("mbt._core.") and name not in NO_CYTHON)
 PACKAGES_OF_EXAMPLES = {"mbt.symbolic.casadi_function": "casadi"}  # of the extra `oracle`
 PUBLIC_MODULES = [mbt, mbt.functional, mbt.math, mbt.parsing, mbt.symbolic]
 PUBLIC_NAMES = [(module, name) for module in PUBLIC_MODULES for name in module.__all__]

@@ -7,6 +7,7 @@ compute with a `Context`, or with the stateless functions of `mbt.functional`.
 import typing as _typing
 
 from mbt import functional, math
+from mbt import wiring as _wiring  # noqa: F401 - it connects the rooms
 from mbt.config import get_num_threads, set_num_threads, show_config
 from mbt.context import (
     AccelerationKinematicsCache,
@@ -35,7 +36,6 @@ from mbt.errors import (
     UnknownNameError,
 )
 from mbt.math import PiecewiseConstantCurvatureTrajectory, SpatialInertia, UnitInertia
-from mbt.math import foreign as _foreign
 from mbt.tree import (
     AbstractParameterIndex,
     BallRpyJoint,
@@ -218,15 +218,6 @@ __all__ = [
     "TopologyError",
     "UnknownNameError",
 ]
-
-
-def _find_numbers(arguments: _typing.Any, present: _typing.Any) -> _typing.Any:
-    from mbt.scalars.foreign import find_numbers
-
-    return find_numbers(arguments, present)
-
-
-_foreign.bring_numbers(_find_numbers)
 
 
 # What takes time to import, the parsers half of that of an import, and is not always used.

@@ -9,6 +9,7 @@ from mbt._core.model cimport CompiledModel, Model
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -132,8 +133,7 @@ cdef class Batch:
 
     cdef tuple outputs(self, object out, tuple core):
         """Three arrays with the leading axes of the operands, none of which they share memory with."""
-        from mbt.context.checks import check_outputs
-        arrays = check_outputs((None,)*3 if out is None else out, (self.shape + core,)*3)
+        arrays = above.check_outputs((None,)*3 if out is None else out, (self.shape + core,)*3)
         for array in arrays:
             self.keep_apart_from(array)
         return arrays
@@ -152,15 +152,13 @@ cdef check_elements(tree, CompiledModel compiled, const double* q):
             &compiled.model, &compiled.defaults.parameters, q, kernels.get_work(&compiled.model, 0), -1
         )
         if singular >= 0:
-            from mbt.context.checks import raise_singular_element
-            raise_singular_element(tree, singular)
+            above.raise_singular_element(tree, singular)
 
 
 cdef add_forces_operands(tree, external_forces, list names, list values, list cores, const Model* m):
     """Append body and generalized forces to the operands."""
     if external_forces is not None:
-        from mbt.context.checks import forces_of
-        body_forces, generalized_forces = forces_of(tree, external_forces, "external_forces", single=False)
+        body_forces, generalized_forces = above.forces_of(tree, external_forces, "external_forces", single=False)
         names += ["external_forces.body_forces", "external_forces.generalized_forces"]
         values += [body_forces, generalized_forces]
         cores += [(m.num_bodies, 6), (m.num_velocities,)]

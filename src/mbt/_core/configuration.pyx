@@ -14,6 +14,7 @@ from mbt._core.stateless cimport compiled_of
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -74,8 +75,7 @@ def integrate_positions(tree, q, v, dt, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import steps_of_each_state
-        return steps_of_each_state(tree, INTEGRATED_POSITIONS, {"q": q, "v": v, "dt": dt}, out)
+        return above.steps_of_each_state(tree, INTEGRATED_POSITIONS, {"q": q, "v": v, "dt": dt}, out)
     cdef const Model* m = &compiled.model
     if not (
         isinstance(dt, float) and isfinite(<double>dt) and is_array1(q, m.num_positions)
@@ -151,8 +151,7 @@ def difference_positions(tree, q0, q1, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import steps_of_each_state
-        return steps_of_each_state(tree, POSITION_DIFFERENCE, {"q0": q0, "q1": q1}, out)
+        return above.steps_of_each_state(tree, POSITION_DIFFERENCE, {"q0": q0, "q1": q1}, out)
     cdef const Model* m = &compiled.model
     if not (is_array1(q0, m.num_positions) and is_array1(q1, m.num_positions)):
         return difference_batch(tree, compiled, q0, q1, out)

@@ -23,6 +23,7 @@ import math
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -264,8 +265,7 @@ cdef class AccelerationKinematicsCache:
 
 
 cdef _refuse_copy(cache):
-    from mbt.context.checks import raise_not_copyable
-    raise_not_copyable(cache)
+    above.raise_not_copyable(cache)
 
 
 cdef _view(object owner, int ndim, cnp.npy_intp* shape, double* memory):
@@ -371,8 +371,7 @@ cdef class ContextCore:
             # A child after `fork`: the thread is not here.
             self.user = self.num_uses = 0
         else:
-            from mbt.context.checks import raise_concurrent_use
-            raise_concurrent_use()
+            above.raise_concurrent_use()
         return 0
 
     # What is computed ---------------------------------------------------------------------------------------------
@@ -442,8 +441,7 @@ cdef class ContextCore:
             <const double*>NULL if x is None else <const double*>data(x), &k, target
         )
         if singular >= 0:
-            from mbt.context.checks import raise_massless_dof
-            raise_massless_dof(self.tree, singular)
+            above.raise_massless_dof(self.tree, singular)
         return out if num_axes else number
 
     cdef object take(self, object value, str name, Py_ssize_t n):
@@ -459,12 +457,11 @@ cdef class ContextCore:
         count[0] = -1
         if is_array1(value, 3) and (self._engine is None or self._takes_doubles):
             return value
-        from mbt.context.checks import as_points
         points = value
         if self._engine is not None:
-            points = as_points(value, name, self._numbers, self.batch_shape)
+            points = above.as_points(value, name, self._numbers, self.batch_shape)
         elif not is_points(value):
-            points = as_points(value, name)
+            points = above.as_points(value, name)
         if points.ndim > 1 and self._engine is None:
             # Doubles are read as they lie in memory.
             count[0] = points.shape[1]
@@ -543,8 +540,7 @@ cdef class ContextCore:
         self.check_user()
         value = in1(value, "v", self.compiled.model.num_velocities)
         if self._locked is not None and (value[self._locked != 0] != 0.0).any():
-            from mbt.context.checks import raise_locked
-            raise_locked(self, value)
+            above.raise_locked(self, value)
         self._store_v(data(value))
 
     @v.deleter
@@ -587,15 +583,13 @@ cdef class ContextCore:
         """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
         if self._applied_forces is None:
             self.check_user()
-            from mbt.context.multibody_forces import MultibodyForces
-            self._applied_forces = MultibodyForces(self.tree)
+            self._applied_forces = above.MultibodyForces(self.tree)
         return self._applied_forces
 
     @applied_forces.setter
     def applied_forces(self, value):
         self.check_user()
-        from mbt.context.checks import forces_of
-        forces_of(self.tree, value, "applied_forces")
+        above.forces_of(self.tree, value, "applied_forces")
         if value is not self._applied_forces:
             self.applied_forces.set_zero().add_in_forces(value)
         self.input_serial = next_serial()
@@ -780,8 +774,7 @@ cdef class ContextCore:
         weightless = _frozen_flags(state["weightless"], "weightless", m.num_bodies)
         forces = None
         if state["applied_forces"] is not None:
-            from mbt.context.multibody_forces import MultibodyForces
-            forces = MultibodyForces(self.tree)
+            forces = above.MultibodyForces(self.tree)
             forces.body_forces, forces.generalized_forces = state["applied_forces"]
         self.time = state["time"]
         self._store_q(data(q))
@@ -868,8 +861,7 @@ cdef CompiledModel _compiled_of(tree):
     """The compiled model of a finalized tree."""
     compiled = getattr(tree, "_compiled", None)
     if compiled is None:
-        from mbt.context.checks import compile_copy
-        compile_copy(tree)
+        above.compile_copy(tree)
         compiled = tree._compiled
     return compiled
 
@@ -894,8 +886,7 @@ cdef check_positions(tree, CompiledModel compiled, const double* q):
     for i in range(m.num_checked):
         b = m.checked[i]
         if position_is_singular(m.type[b], q + m.q_start[b]):
-            from mbt.context.checks import raise_singular_position
-            raise_singular_position(tree, b)
+            above.raise_singular_position(tree, b)
 
 
 cdef check_maps(tree, CompiledModel compiled, const double* q, int node):
@@ -905,13 +896,11 @@ cdef check_maps(tree, CompiledModel compiled, const double* q, int node):
     for i in range(m.num_map_checked):
         b = m.map_checked[i]
         if (node < 0 or b == node) and map_is_singular(m.type[b], q + m.q_start[b]):
-            from mbt.context.checks import raise_singular_map
-            raise_singular_map(tree, b)
+            above.raise_singular_map(tree, b)
 
 
 cdef check_elements_at(tree, const Model* m, const Parameters[double]* p, const double* X_WB, int element):
     """Refuse poses in which the force of an element is undefined: of one, or of any: -1."""
     cdef int singular = kernels.find_singular_element(m, p, X_WB, element)
     if singular >= 0:
-        from mbt.context.checks import raise_singular_element
-        raise_singular_element(tree, singular)
+        above.raise_singular_element(tree, singular)

@@ -21,6 +21,7 @@ from mbt._core.quantity cimport (
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -50,8 +51,8 @@ cdef object new_array = None
 cdef object get_autodiff_array():
     global autodiff_array, new_array
     if autodiff_array is None:
-        from mbt.autodiff.array import AutoDiffArray
-        autodiff_array, new_array = AutoDiffArray, AutoDiffArray.__new__
+        cls = above.AutoDiffArray
+        autodiff_array, new_array = cls, cls.__new__
     return autodiff_array
 
 
@@ -334,8 +335,7 @@ cdef class DualEngine:
         else:
             singular = self.compute_in_blocks(context, quantity, integers, x, dx, directions, values, derivatives)
         if singular >= 0:
-            from mbt.context.checks import raise_massless_dof
-            raise_massless_dof(context.tree, singular)
+            above.raise_massless_dof(context.tree, singular)
         return 0
 
     cdef int compute_in_blocks(
@@ -436,8 +436,7 @@ cdef class DualEngine:
                 kernels.get_work(m, 16*m.num_bodies), element_of(quantity, integers)
             )
             if singular >= 0:
-                from mbt.context.checks import raise_singular_element
-                raise_singular_element(context.tree, singular)
+                above.raise_singular_element(context.tree, singular)
         if m.num_map_checked and needs_maps(quantity, integers):
             check_maps(context.tree, self.compiled, context.q_data, integer_of(quantity, integers, MOBILIZER))
         return 0

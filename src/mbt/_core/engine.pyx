@@ -12,6 +12,8 @@ from mbt._core.quantity cimport (
 from mbt._core.tree_dynamics cimport of_bodies
 from mbt._core.tree_derivatives cimport TreeDerivatives
 
+from mbt._core.above import above
+
 
 cdef class TreeCore(TreeDerivatives):
     """Base class of `MultibodyTree`: kinematics, dynamics, mass, derivatives, and here the energy of the whole."""
@@ -45,11 +47,10 @@ cdef class TreeCore(TreeDerivatives):
         """An energy or a power, and that of the force elements written by users."""
         if self._user_force_elements is None:
             return total
-        from mbt.context.user_forces import add_user_energy
         caches = ()
         if c._engine is None:
             caches = (c.position(),) if method == "calc_potential_energy" else (c.position(), c.velocity())
-        return add_user_energy(total, self._user_force_elements, c, method, *caches)
+        return above.add_user_energy(total, self._user_force_elements, c, method, *caches)
 
     def calc_energy_report(self, context):
         """Return which element holds, moves, generates or dissipates how much energy, and whether it balances.
@@ -65,8 +66,7 @@ cdef class TreeCore(TreeDerivatives):
             Print it for a table; `entries` are the numbers.
         """
         self.own(context)
-        from mbt.context.energy_report import calc_energy_report
-        return calc_energy_report(self, context)
+        return above.calc_energy_report(self, context)
 
     # One force element of the compiled core ---------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from mbt._core.spatial cimport dot3
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -40,9 +41,8 @@ cdef class CompiledModel:
 
     def __cinit__(self, **arrays):
         # Not in __init__: a model that exists is one that kernels can read, and stays as it is.
-        from mbt.context.model_checks import check_model_arrays
         cdef Model* m = &self.model
-        cdef dict a = check_model_arrays(arrays)
+        cdef dict a = above.check_model_arrays(arrays)
         m.num_bodies = len(a["parent_node"])
         m.num_frames = len(a["frame_parent"])
         m.num_positions = a["q_start"][m.num_bodies]

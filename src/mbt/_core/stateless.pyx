@@ -21,13 +21,14 @@ from mbt._core.quantity cimport (
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
 adopt(ReadOnlyArray)
 
 
-# Imported at the first use: `mbt.tree` is built on modules like this one.
+# Known from the first use on: `mbt.tree` is built on modules like this one.
 cdef object plain_tree = None
 
 
@@ -41,13 +42,11 @@ cdef CompiledModel compiled_of(object tree):
 cdef CompiledModel compiled_of_any(object tree):
     global plain_tree
     if plain_tree is None:
-        from mbt.tree import MultibodyTree
-        plain_tree = MultibodyTree
+        plain_tree = above.MultibodyTree
     if type(tree) is not plain_tree and isinstance(tree, TreeCore) and "_scalar_type" in tree.__dict__:
         return None
     if not (isinstance(tree, TreeCore) and (<TreeCore>tree)._compiled is not None):
-        from mbt.context.checks import compile_copy
-        compile_copy(tree)
+        above.compile_copy(tree)
     return (<TreeCore>tree)._compiled
 
 
@@ -97,8 +96,7 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(
+        return above.of_each_state(
             tree, INVERSE_DYNAMICS, {"q": q, "v": v, "vdot": vdot}, out, "calc_inverse_dynamics",
             integers=(0,), external_forces=external_forces, include_force_elements=True
         )
@@ -142,9 +140,8 @@ cdef Batch batch_with_forces(tree, CompiledModel compiled, q, v, str name, x, ex
     add_forces_operands(tree, external_forces, names, values, cores, m)
     cdef Batch batch = Batch(names, values, cores)
     if batch.shape and (<TreeCore>tree)._user_force_elements is not None:
-        from mbt.context.user_forces import add_user_forces
         names, values, cores = names[:3], values[:3], cores[:3]
-        add_forces_operands(tree, add_user_forces(tree, q, v, external_forces), names, values, cores, m)
+        add_forces_operands(tree, above.add_user_forces(tree, q, v, external_forces), names, values, cores, m)
         batch = Batch(names, values, cores)
     return batch
 
@@ -183,8 +180,7 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(
+        return above.of_each_state(
             tree, FORWARD_DYNAMICS, {"q": q, "v": v, "tau": tau}, out, "calc_forward_dynamics",
             integers=(0,), external_forces=external_forces
         )
@@ -210,8 +206,7 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
         m, p, &compiled.model.switches, data(q), data(v), data(tau), memory, result
     )
     if singular >= 0:
-        from mbt.context.checks import raise_massless_dof
-        raise_massless_dof(tree, singular)
+        above.raise_massless_dof(tree, singular)
     memcpy(data(vdot), result, nv*sizeof(double))
     return vdot
 
@@ -228,9 +223,8 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
 
 cdef object calc_single(tree, str method, Batch batch, out, include_force_elements=None):
     """One state whose arguments are not exact arrays, or with forces."""
-    from mbt.context.single_states import calc_single
     keywords = {} if include_force_elements is None else {"include_force_elements": include_force_elements}
-    return calc_single(tree, method, batch.arrays, out=out, **keywords)
+    return above.calc_single(tree, method, batch.arrays, out=out, **keywords)
 
 
 # Functions of q, and of q and v ---------------------------------------------------------------------------------
@@ -283,8 +277,7 @@ def mass_matrix(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(tree, MASS_MATRIX, {"q": q}, out)
+        return above.of_each_state(tree, MASS_MATRIX, {"q": q}, out)
     cdef const Model* m = &compiled.model
     return of_q(tree, compiled, kernels.mass_matrix, MASS_MATRIX, q, out, 2, m.num_velocities, m.num_velocities, 0)
 
@@ -314,8 +307,7 @@ def bias_term(tree, q, v, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(tree, MOTION_FORCES, {"q": q, "v": v}, out, "calc_bias_term", (0,))
+        return above.of_each_state(tree, MOTION_FORCES, {"q": q, "v": v}, out, "calc_bias_term", (0,))
     cdef const Model* m = &compiled.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* memory
@@ -367,8 +359,7 @@ def gravity_generalized_forces(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(tree, GRAVITY_GENERALIZED_FORCES, {"q": q}, out)
+        return above.of_each_state(tree, GRAVITY_GENERALIZED_FORCES, {"q": q}, out)
     cdef const Model* m = &compiled.model
     return of_q(
         tree, compiled, gravity_of_defaults, GRAVITY_GENERALIZED_FORCES, q, out, 1, m.num_velocities, 0, 0

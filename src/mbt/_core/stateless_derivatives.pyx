@@ -13,6 +13,7 @@ from mbt._core.stateless cimport compiled_of
 from mbt._core.tree_derivatives cimport outputs_of
 from mbt._core.quantity cimport FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES, MAX_INTEGERS
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -58,8 +59,7 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, *, external_forces=None, out=
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(
+        return above.of_each_state(
             tree, INVERSE_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "vdot": vdot}, out,
             "calc_inverse_dynamics_derivatives", integers=(0,), external_forces=external_forces,
             include_force_elements=True
@@ -122,8 +122,7 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(
+        return above.of_each_state(
             tree, FORWARD_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "tau": tau}, out,
             "calc_forward_dynamics_derivatives", integers=(0,), external_forces=external_forces
         )
@@ -141,8 +140,7 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
         kernels.get_work(m, derivatives.forward_work_size(m)), &matrices
     )
     if singular >= 0:
-        from mbt.context.checks import raise_massless_dof
-        raise_massless_dof(tree, singular)
+        above.raise_massless_dof(tree, singular)
     derivatives.forward_dynamics_derivatives(m, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse))
     return dvdot_dq, dvdot_dv, M_inverse
 
@@ -181,8 +179,7 @@ cdef derivatives_batch(
     arrays = batch.outputs(out, (nv, nv))
     if not batch.shape or (<TreeCore>tree)._user_force_elements is not None:
         # State by state on a Context: user-written force elements run in Python.
-        from mbt.context.single_states import differentiate_each
-        return differentiate_each(tree, batch.arrays, batch.shape, is_forward, arrays)
+        return above.differentiate_each(tree, batch.arrays, batch.shape, is_forward, arrays)
     cdef int[<int>MAX_INTEGERS] with_forces = [len(names) == 5, 0, 0, 0, 0]
     if with_forces[0]:
         # Generalized forces are constant: they add to tau.

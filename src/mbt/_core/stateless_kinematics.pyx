@@ -14,6 +14,7 @@ from mbt._core.quantity cimport (
     BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, MAX_INTEGERS, result_shape,
 )
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -39,8 +40,7 @@ def body_poses(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(tree, BODY_POSES, {"q": q}, out)
+        return above.of_each_state(tree, BODY_POSES, {"q": q}, out)
     cdef const Model* m = &compiled.model
     return of_q(tree, compiled, kernels.body_poses, BODY_POSES, q, out, 3, m.num_bodies, 4, 4)
 
@@ -91,8 +91,7 @@ def frame_pose(tree, q, frame, *, out=None):
     cdef CompiledModel compiled = compiled_of(tree)
     cdef int f = (<TreeCore>tree).frame(frame, "frame")
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(tree, FRAME_POSE_IN_WORLD, {"q": q}, out, integers=(f,))
+        return above.of_each_state(tree, FRAME_POSE_IN_WORLD, {"q": q}, out, integers=(f,))
     cdef const Model* m = &compiled.model
     cdef double* memory
     cdef Batch batch
@@ -112,15 +111,14 @@ def frame_pose(tree, q, frame, *, out=None):
     return out
 
 
-# Imported at the first use: `mbt.tree` is built on modules like this one.
+# Known from the first use on: `mbt.tree` is built on modules like this one.
 cdef object frame_types = None
 
 
 cdef bint is_frame(object x) except -1:
     global frame_types
     if frame_types is None:
-        from mbt.tree import Frame, RigidBody
-        frame_types = (Frame, RigidBody)
+        frame_types = (above.Frame, above.RigidBody)
     return isinstance(x, frame_types)
 
 
@@ -185,8 +183,7 @@ def frame_jacobian(tree, q, frame, *, expressed_in=None, out=None):
     cdef int f = (<TreeCore>tree).frame(frame, "frame")
     cdef int e = 0 if expressed_in is None else (<TreeCore>tree).frame(expressed_in, "expressed_in")
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(tree, FRAME_JACOBIAN, {"q": q}, out, integers=(f, e, 0, 0))
+        return above.of_each_state(tree, FRAME_JACOBIAN, {"q": q}, out, integers=(f, e, 0, 0))
     cdef const Model* m = &compiled.model
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* memory
@@ -245,8 +242,7 @@ def center_of_mass(tree, q, *, out=None):
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None:
-        from mbt.scalars.functional import of_each_state
-        return of_each_state(tree, CENTER_OF_MASS, {"q": q}, out, "calc_center_of_mass_position_in_world")
+        return above.of_each_state(tree, CENTER_OF_MASS, {"q": q}, out, "calc_center_of_mass_position_in_world")
     cdef const Model* m = &compiled.model
     cdef double mass
     cdef double[3] p_WCcm
@@ -261,8 +257,7 @@ def center_of_mass(tree, q, *, out=None):
         check_positions(tree, compiled, data(q))
     kernels.center_of_mass(m, &compiled.defaults.parameters, data(q), kernels.get_work(m, 0), &mass, p_WCcm)
     if mass == 0.0:
-        from mbt.context.body_selection import raise_no_mass
-        raise_no_mass(tree, None)
+        above.raise_no_mass(tree, None)
     out = out1(out, "out", 3)
     for i in range(3):
         data(out)[i] = p_WCcm[i]

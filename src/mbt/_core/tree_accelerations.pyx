@@ -13,6 +13,7 @@ from mbt._core.tree_jacobians cimport TreeJacobians
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -137,8 +138,7 @@ cdef class TreeAccelerations(TreeJacobians):
 
         Cached and read-only; see `eval_acceleration_kinematics`.
         """
-        from mbt.context.checks import body_node_index
-        return self.eval_acceleration_kinematics(context).A_WB[..., body_node_index(self, body), :]
+        return self.eval_acceleration_kinematics(context).A_WB[..., above.body_node_index(self, body), :]
 
     def _calc_frame_acceleration(self, context, frame_F, frame_M, frame_E, str name_M, str name_E):
         """A_MF_E, (6,), by forward dynamics. The names are those of the arguments in messages."""

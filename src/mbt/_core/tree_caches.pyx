@@ -3,8 +3,10 @@
 from mbt._core.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.model cimport CompiledModel, check_index
 
+from mbt._core.above import above
 
-# Imported at the first use: `mbt.tree` is built on this module.
+
+# Known from the first use on: `mbt.tree` is built on this module.
 cdef object frame_class = None
 
 
@@ -26,16 +28,14 @@ cdef class TreeCaches:
 
     cdef CompiledModel ready(self):
         if self._compiled is None:
-            from mbt.context.checks import compile_copy
-            compile_copy(self)
+            above.compile_copy(self)
         return self._compiled
 
     cdef ContextCore own(self, object context):
         """The Context, if it is one of this tree."""
         if not isinstance(context, ContextCore) or (<ContextCore>context).tree is not self:
             self.ready()
-            from mbt.context.checks import raise_context_mismatch
-            raise_context_mismatch(self, context)
+            above.raise_context_mismatch(self, context)
         (<ContextCore>context).check_user()
         return <ContextCore>context
 
@@ -52,8 +52,8 @@ cdef class TreeCaches:
             ):
                 cache.complete()
                 return cache
-        from mbt.context.checks import raise_stale_cache
-        raise_stale_cache("pc", pc, "PositionKinematicsCache", cache is not None and cache.compiled is not c.compiled)
+        is_foreign = cache is not None and cache.compiled is not c.compiled
+        above.raise_stale_cache("pc", pc, "PositionKinematicsCache", is_foreign)
 
     cdef VelocityKinematicsCache velocity_of(self, ContextCore c, object vc):
         cdef VelocityKinematicsCache cache = None
@@ -66,8 +66,8 @@ cdef class TreeCaches:
                 and cache.parameter_serial == c.parameter_serial
             ):
                 return cache
-        from mbt.context.checks import raise_stale_cache
-        raise_stale_cache("vc", vc, "VelocityKinematicsCache", cache is not None and cache.compiled is not c.compiled)
+        is_foreign = cache is not None and cache.compiled is not c.compiled
+        above.raise_stale_cache("vc", vc, "VelocityKinematicsCache", is_foreign)
 
     cdef int check_caches(self, ContextCore c, object pc, object vc) except -1:
         """Refuse caches that are not of the present state. Those of the Context serve, which are the same."""
@@ -90,123 +90,13 @@ cdef class TreeCaches:
         """FrameIndex of a frame of this tree."""
         global frame_class
         if frame_class is None:
-            from mbt.tree import Frame
-            frame_class = Frame
+            frame_class = above.Frame
         cdef Py_ssize_t index
         if isinstance(frame, frame_class) and frame._tree is self:
             index = frame._index
             check_index(index, self._compiled.model.num_frames, "frame")
             return index
-        from mbt.context.checks import frame_index
-        return frame_index(self, frame, name)
-
-    def clone_to_scalar(self, scalar):
-        """Return a clone of this tree that computes in another scalar type.
-
-        All that the clone and its Contexts hold and return are arrays of that scalar, parameters included. Elements
-        are new ones of the same classes, and `get_variant` leads from one tree to the other; `ForceElement` and
-        `Frame` have a method `do_clone_to_scalar` that a subclass may override. The compiled model is shared.
-
-        Parameters
-        ----------
-        scalar : {"double", "autodiff", "sympy", "casadi", "mpmath", "fraction", "jax"} or ScalarType
-            The scalar: a name, or a `mbt.symbolic.ScalarType` of your own.
-
-        Returns
-        -------
-        MultibodyTree
-
-        Raises
-        ------
-        NotFinalizedError
-            Before ``finalize()``.
-        UnknownNameError, ArgumentTypeError
-            When there is no such scalar.
-        ImportError
-            When the package of the scalar is not installed.
-
-        Examples
-        --------
-        >>> import mbt
-        >>> tree = mbt.MultibodyTree()
-        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
-        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
-        >>> tree.finalize()
-        >>> twin = tree.clone_to_scalar("sympy")
-        >>> twin.scalar_type
-        <ScalarType 'sympy'>
-        >>> twin.get_variant(rod) is twin.bodies[1]
-        True
-        """
-        from mbt.scalars.cloning import clone_to_scalar
-        return clone_to_scalar(self, scalar)
-
-    def to_autodiff(self):
-        """Return a clone that computes with derivatives, in `mbt.autodiff.AutoDiffArray`; see `clone_to_scalar`.
-
-        Examples
-        --------
-        >>> import mbt
-        >>> tree = mbt.MultibodyTree()
-        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
-        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
-        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10]))
-        >>> tree.finalize()
-        >>> ad = tree.to_autodiff()
-        >>> context = ad.create_default_context()
-        >>> context.q = mbt.autodiff.initialize([0.0])
-        >>> ad.calc_gravity_generalized_forces(context)
-        AutoDiffArray([0.],
-                      derivatives=[[-10.]])
-        """
-        return self.clone_to_scalar("autodiff")
-
-    def to_symbolic(self):
-        """Return a clone that computes with SymPy expressions, in arrays of objects; see `clone_to_scalar`."""
-        return self.clone_to_scalar("sympy")
-
-    @property
-    def scalar_type(self):
-        """The scalar that this tree computes in, a `mbt.symbolic.ScalarType`; ``"double"`` unless it is a clone."""
-        from mbt.symbolic import get_scalar_type
-        return get_scalar_type("double")
-
-    def create_default_context(self, batch_shape=()):
-        """Return a new Context: default positions, zero velocities, default parameters.
-
-        Parameters
-        ----------
-        batch_shape : int or tuple of int, optional
-            Leading axes of every array of the Context, of what is set in it and of what is computed from it: so many
-            states, each with its own inputs and parameters, computed together. See ``docs/batches.md``.
-
-        Raises
-        ------
-        NotFinalizedError
-            Before ``finalize()``.
-        ArgumentTypeError, ElementIndexError
-            When `batch_shape` is no tuple of int, or one is negative.
-        ShapeError
-            When there is a batch, and the tree computes in another scalar than double.
-
-        Examples
-        --------
-        >>> import mbt
-        >>> tree = mbt.MultibodyTree()
-        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
-        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
-        >>> tree.finalize()
-        >>> context = tree.create_default_context(batch_shape=3)
-        >>> rod = rod.set_mass(context, [1.0, 2.0, 3.0])
-        >>> tree.calc_mass_matrix(context).ravel()
-        array([0.25, 0.5 , 0.75])
-        """
-        self.ready()
-        if not (type(batch_shape) is tuple and not batch_shape):
-            from mbt.scalars import make_batch_context
-            return make_batch_context(self, batch_shape)
-        from mbt.context import Context
-        return Context(self)
+        return above.frame_index(self, frame, name)
 
     def set_default_context(self, context):
         """Reset time, state, inputs and parameters of a Context to their defaults."""
@@ -236,8 +126,7 @@ cdef class TreeCaches:
         elif type(pc) is PositionKinematicsCache and (<PositionKinematicsCache>pc).compiled is c.compiled:
             cache = pc
         else:
-            from mbt.context.checks import raise_foreign_cache
-            raise_foreign_cache("pc", pc, "PositionKinematicsCache")
+            above.raise_foreign_cache("pc", pc, "PositionKinematicsCache")
         cache.compute(c)
         return cache
 
@@ -268,8 +157,7 @@ cdef class TreeCaches:
         elif type(vc) is VelocityKinematicsCache and (<VelocityKinematicsCache>vc).compiled is c.compiled:
             cache = vc
         else:
-            from mbt.context.checks import raise_foreign_cache
-            raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
+            above.raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
         cache.compute(c, position)
         return cache
 
@@ -285,10 +173,8 @@ cdef class TreeCaches:
 
     def eval_body_pose_in_world(self, context, body):
         """Return the pose X_WB of a body, (4, 4), cached and read-only."""
-        from mbt.context.checks import body_node_index
-        return self.eval_position_kinematics(context).X_WB[..., body_node_index(self, body), :, :]
+        return self.eval_position_kinematics(context).X_WB[..., above.body_node_index(self, body), :, :]
 
     def eval_body_spatial_velocity_in_world(self, context, body):
         """Return the spatial velocity V_WB of a body, (6,) [rad/s, m/s], cached and read-only."""
-        from mbt.context.checks import body_node_index
-        return self.eval_velocity_kinematics(context).V_WB[..., body_node_index(self, body), :]
+        return self.eval_velocity_kinematics(context).V_WB[..., above.body_node_index(self, body), :]

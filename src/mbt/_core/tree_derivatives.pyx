@@ -14,6 +14,7 @@ from mbt._core.quantity cimport (
 from mbt._core.tree_dynamics cimport flat, sum_of
 from mbt._core.tree_identification cimport TreeIdentification
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -100,8 +101,7 @@ cdef class TreeDerivatives(TreeIdentification):
             self.check_elements(m, derived, c.position())
         user = None
         if with_elements and self._user_force_elements is not None:
-            from mbt.context.user_forces import differentiate_user_forces
-            user = differentiate_user_forces(self, c)
+            user = above.differentiate_user_forces(self, c)
         cdef double* memory = kernels.get_work(m, derivatives.inverse_work_size(m))
         derivatives.inverse_dynamics_derivatives(
             m, &derived.parameters, c.switches.weightless, with_elements, c.q_data, c.v_data, data(vdot), F, memory,
@@ -168,8 +168,7 @@ cdef class TreeDerivatives(TreeIdentification):
             self.check_elements(m, derived, c.position())
         user = tau_user = None
         if self._user_force_elements is not None:
-            from mbt.context.user_forces import differentiate_user_forces
-            user = differentiate_user_forces(self, c)
+            user = above.differentiate_user_forces(self, c)
             tau_user = self._calc_user_generalized_forces(c)
 
         cdef Py_ssize_t work_size = derivatives.forward_work_size(m)
@@ -190,8 +189,7 @@ cdef class TreeDerivatives(TreeIdentification):
             m, &derived.parameters, &c.switches, c.q_data, c.v_data, tau, F if inputs else NULL, memory, &matrices
         )
         if singular >= 0:
-            from mbt.context.checks import raise_massless_dof
-            raise_massless_dof(self, singular)
+            above.raise_massless_dof(self, singular)
         if user is not None:
             derivatives.subtract_from_rates(m, data(user[0]), data(user[1]), matrices)
         derivatives.forward_dynamics_derivatives(m, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse))
@@ -250,8 +248,7 @@ cdef tuple three_of(out):
     """What three results are written into."""
     if out is None:
         return None, None, None
-    from mbt.context.checks import check_three
-    return check_three(out)
+    return above.check_three(out)
 
 
 cdef tuple write_three(ContextCore c, out, tuple results):
@@ -272,8 +269,7 @@ cdef tuple outputs_of(object out, object nv):
             and not (overlap(a, b) or overlap(a, c) or overlap(b, c))
         ):
             return out
-    from mbt.context.checks import check_outputs
-    return check_outputs(out, ((nv, nv),)*3)
+    return above.check_outputs(out, ((nv, nv),)*3)
 
 
 cdef void add_array(object array, double* total) noexcept:

@@ -15,6 +15,7 @@ from mbt._core.quantity cimport (
 )
 from mbt._core.tree_kinematics cimport TreeKinematics
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -167,16 +168,14 @@ cdef class TreeDynamics(TreeKinematics):
         return [self.user_pair(c, self._user_force_elements)]
 
     cdef tuple user_pair(self, ContextCore c, elements):
-        from mbt.context.user_forces import calc_user_forces
-        forces = calc_user_forces(elements, c, self._position_of(c), self._velocity_of(c))
+        forces = above.calc_user_forces(elements, c, self._position_of(c), self._velocity_of(c))
         if c._engine is None:
             return self.arrays_of(&c.compiled.model, forces, "forces")
         return forces.body_forces, forces.generalized_forces
 
     cdef tuple arrays_of(self, const Model* m, forces, str name):
         """Body forces and generalized forces of an argument, as kernels can read and write them."""
-        from mbt.context.checks import forces_of
-        body_forces, generalized_forces = forces_of(self, forces, name)
+        body_forces, generalized_forces = above.forces_of(self, forces, name)
         return (
             out2(body_forces, name + ".body_forces", m.num_bodies, 6),
             out1(generalized_forces, name + ".generalized_forces", m.num_velocities),
@@ -390,8 +389,7 @@ cdef class TreeDynamics(TreeKinematics):
             m, &derived.parameters, &c.switches, c.q_data, c.v_data, tau, memory, result
         )
         if singular >= 0:
-            from mbt.context.checks import raise_massless_dof
-            raise_massless_dof(self, singular)
+            above.raise_massless_dof(self, singular)
         memcpy(data(vdot), result, nv*sizeof(double))
         return 0
 

@@ -12,6 +12,7 @@ from mbt._core.quantity cimport (
 )
 from mbt._core.tree_dynamics cimport TreeDynamics
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -25,8 +26,7 @@ cdef int wants_qdot(object with_respect_to) except -1:
             return 0
         if with_respect_to == "qdot":
             return 1
-    from mbt.context.checks import check_with_respect_to
-    return check_with_respect_to(with_respect_to)
+    return above.check_with_respect_to(with_respect_to)
 
 
 cdef class TreeJacobians(TreeDynamics):

@@ -14,6 +14,7 @@ from mbt._core.tree_caches cimport TreeCaches
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -310,8 +311,7 @@ cdef class TreeKinematics(TreeCaches):
             if type(ac) is AccelerationKinematicsCache:
                 cache = ac
             if cache is None or cache.compiled is not c.compiled or cache.is_of_context:
-                from mbt.context.checks import raise_foreign_cache
-                raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
+                above.raise_foreign_cache("ac", ac, "AccelerationKinematicsCache")
         vdot = in1(known_vdot, "known_vdot", c.compiled.model.num_velocities).copy()
         A_WB = self.calc_spatial_accelerations_from_vdot(context, vdot, pc=pc, vc=vc)
         if cache is None:

@@ -15,6 +15,7 @@ from mbt._core.tree_accelerations cimport TreeAccelerations
 from mbt._core.tree_dynamics cimport flat
 from mbt._core.tree_jacobians cimport wants_qdot
 
+from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
 
 cnp.import_array()
@@ -284,8 +285,7 @@ cdef class TreeMass(TreeAccelerations):
         """
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [self.frame(frame_F, "frame_F"), 1, 0, 0, 0]
-        from mbt.context.body_selection import mask_of_bodies
-        composite = c.evaluate(COMPOSITE_INERTIA, integers, c.numbers_of(mask_of_bodies(self, body_indexes)))
+        composite = c.evaluate(COMPOSITE_INERTIA, integers, c.numbers_of(above.mask_of_bodies(self, body_indexes)))
         return c._numbers.inertia_of_composite(composite)
 
     def calc_mass_matrix_inverse(self, context, *, out=None):
@@ -315,8 +315,7 @@ cdef class TreeMass(TreeAccelerations):
     cdef object mask_of(self, ContextCore c, model_instances):
         if model_instances is None:
             return None
-        from mbt.context.body_selection import mask_of_instances
-        return c.numbers_of(mask_of_instances(self, model_instances))
+        return c.numbers_of(above.mask_of_instances(self, model_instances))
 
     cdef object mask_with_mass(self, ContextCore c, model_instances):
         """The mask; an error where there is no mass. In a batch, samples without mass have no result."""
@@ -325,8 +324,7 @@ cdef class TreeMass(TreeAccelerations):
         if not c.batch_shape:
             mass = c.evaluate(TOTAL_MASS, integers, mask)
             if mass == 0.0 if c._engine is None else c._numbers.is_zero(mass):
-                from mbt.context.body_selection import raise_no_mass
-                raise_no_mass(self, model_instances)
+                above.raise_no_mass(self, model_instances)
         return mask
 
     cdef int carrier_of(self, ContextCore c, model_instances, int frame) except -1:
@@ -335,8 +333,7 @@ cdef class TreeMass(TreeAccelerations):
         cdef int first = m.frame_node[frame], last = first, b
         mask = None
         if model_instances is not None:
-            from mbt.context.body_selection import mask_of_instances
-            mask = mask_of_instances(self, model_instances)
+            mask = above.mask_of_instances(self, model_instances)
         for b in range(1, m.num_bodies):
             if mask is None or data(mask)[b] != 0.0:
                 first = min(first, b)

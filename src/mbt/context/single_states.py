@@ -8,15 +8,62 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.context.checks import forces_of
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces
-from mbt.errors import SingularityError
-from mbt.math.arrays import FloatArray
+from mbt.context.user_forces import calc_user_forces
+from mbt.errors import ShapeError, SingularityError
+from mbt.math.arrays import FloatArray, as_float_array
 
 if TYPE_CHECKING:
     from mbt.tree import MultibodyTree
 
-__all__ = ["calc_single", "differentiate_each"]
+__all__ = ["add_user_forces", "calc_single", "differentiate_each"]
+
+
+def add_user_forces(
+    tree: MultibodyTree, q: object, v: object, external_forces: MultibodyForces | None
+) -> MultibodyForces:
+    """Return the forces of the user's elements for each state, plus the external forces.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree with such elements.
+    q, v : array_like, shape (..., num_positions), (..., num_velocities)
+        States; leading axes broadcast, also with those of the external forces.
+    external_forces : MultibodyForces or None
+        What else acts.
+    """
+    q_array = as_float_array(q, "q", (..., tree.num_positions))
+    v_array = as_float_array(v, "v", (..., tree.num_velocities))
+    shapes = [q_array.shape[:-1], v_array.shape[:-1]]
+    if external_forces is not None:
+        forces_of(tree, external_forces, "external_forces", single=False)
+        shapes.append(external_forces.batch_shape)
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(f"leading axes do not broadcast: q {shapes[0]}, v {shapes[1]}") from None
+    total = MultibodyForces(tree, shape)
+    q_array = np.broadcast_to(q_array, (*shape, tree.num_positions))
+    v_array = np.broadcast_to(v_array, (*shape, tree.num_velocities))
+    body_forces, generalized_forces = total.body_forces, total.generalized_forces
+    context = Context(tree)
+    for i in np.ndindex(shape):
+        context.q, context.v = q_array[i], v_array[i]
+        forces = calc_user_forces(
+            tree._user_force_elements or (),
+            context,
+            tree.eval_position_kinematics(context),
+            tree.eval_velocity_kinematics(context),
+        )
+        body_forces[i] = forces.body_forces
+        generalized_forces[i] = forces.generalized_forces
+    if external_forces is not None:
+        body_forces += external_forces.body_forces
+        generalized_forces += external_forces.generalized_forces
+    return total
 
 
 def calc_single(

@@ -19,12 +19,13 @@ _present: ContextVar[Any] = ContextVar("present", default=None)
 _brought: list[Callable[[Any, Any], Any]] = []
 
 
-def bring_numbers(find: Callable[[Any, Any], Any]) -> None:
+def bring_numbers(find: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Take the function that finds the `Numbers` of some arguments, given those of the present Context.
 
     Each argument comes with the number of axes that it has for one state.
     """
     _brought[:] = [find]
+    return find
 
 
 @contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from mbt._core.above import above
 from mbt.errors import (
     AlreadyFinalizedError,
     ArgumentTypeError,
@@ -325,26 +326,20 @@ class MultibodyElement:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle with the tree that owns this element."""
-        from mbt.tree.pickling import reduce_element
-
-        return reduce_element(self)
+        return above.reduce_element(self)
 
     def __dask_tokenize__(self) -> object:
         """Return what dask calls this element: the same in every tree that is built alike."""
-        from mbt.tree.tokens import token_of_element
-
-        return token_of_element(self)
+        return above.token_of_element(self)
 
     def __copy__(self) -> Self:
         """Return another element like this one, which no tree owns."""
-        from mbt.tree.pickling import copy_element
-
         if self._tree is not None:
             raise ForeignElementError(
                 f"{self._label} cannot be copied alone, for it belongs to a tree: "
                 "copy the tree with tree.clone(), or both with copy.deepcopy()."
             )
-        return copy_element(self)
+        return cast("Self", above.copy_element(self))
 
     def _checked_index(self) -> int:
         """Return the index; an element without a tree has none."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt._core.tree_kinematics import FrameBodyPoseCache
 from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError, quote
 from mbt.math.arrays import FloatArray
@@ -268,9 +269,7 @@ class Frame(FrameAcceleration):
 
     def do_clone_to_scalar(self, tree_clone: MultibodyTree) -> Self:
         """Return a new frame like this one for a clone of its tree; see `ForceElement.do_clone_to_scalar`."""
-        from mbt.tree.pickling import clone_attributes
-
-        return clone_attributes(self, tree_clone)
+        return cast("Self", above.clone_attributes(self, tree_clone))
 
     # What a subclass written in Python overrides.
 

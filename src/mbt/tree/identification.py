@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mbt._core.context import ContextCore
-from mbt._core.engine import TreeCore
 from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 from mbt.math.pseudo_inertia import make_spatial_inertia
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.coordinate_names import NamedCoordinates, _distinct_names
+from mbt.tree.factories import Factories
 
 if TYPE_CHECKING:
     from mbt.tree.base_parameters import BaseParameters
@@ -24,7 +24,7 @@ __all__ = ["Identification"]
 _SUFFIXES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 
 
-class Identification(NamedCoordinates, TreeCore):
+class Identification(NamedCoordinates, Factories):
     """The part of `MultibodyTree` that knows inertial parameters as one vector."""
 
     @property

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
 from mbt._core.context import ContextCore
-from mbt._core.engine import TreeCore
 from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError, quote
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
@@ -18,6 +17,7 @@ from mbt.tree.configuration import ConfigurationSpace
 from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.element import MultibodyElement, as_name, check_element
+from mbt.tree.factories import Factories
 from mbt.tree.finalization import make_arrays, make_plan
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import Frame
@@ -47,7 +47,7 @@ JointT = TypeVar("JointT", bound=Joint)
 ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 
 
-class MultibodyTree(ConfigurationSpace, Identification, TreeReports, TreeCore):
+class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
     """A tree of rigid bodies, connected by joints, with the forces that act on them.
 
     A new tree holds the world body and nothing else, not even gravity. Elements are added, then `finalize`

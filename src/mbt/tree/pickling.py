@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, quote
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
@@ -107,10 +108,8 @@ def new_tree(
     format_: int, tree_type: type[MultibodyTree], classes: dict[str, list[type[Any]]]
 ) -> MultibodyTree:
     """Return a tree with elements that have nothing yet; `set_tree_state` is next."""
-    from mbt.tree.multibody_tree import MultibodyTree
-
     check_format(format_, "MultibodyTree")
-    if not (isinstance(tree_type, type) and issubclass(tree_type, MultibodyTree)):
+    if not (isinstance(tree_type, type) and issubclass(tree_type, above.MultibodyTree)):
         raise ArgumentTypeError(f"unpickling a MultibodyTree: expected its class, got {tree_type!r}")
     _check_keys(classes, _COLLECTIONS)
     tree = tree_type.__new__(tree_type)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from mbt._core.above import above
 from mbt._core.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, StaleCacheError, quote
 from mbt.math.foreign import computing_in
@@ -264,9 +265,7 @@ class ForceElement(MultibodyElement):
             By the clone of the tree: when what is returned is no new element of this class, or belongs
             elsewhere. The original is as it was.
         """
-        from mbt.tree.pickling import clone_attributes
-
-        return clone_attributes(self, tree_clone)
+        return cast("Self", above.clone_attributes(self, tree_clone))
 
     # Parameters: see `MultibodyElement.do_declare_parameters`.
 

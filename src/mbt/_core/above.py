@@ -1,0 +1,102 @@
+"""What a room needs of those above it, which it does not import: they are brought here.
+
+`mbt.wiring` says where each thing comes from, when mbt is imported; it is fetched when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbt import autodiff, context, scalars, symbolic, tree
+
+__all__ = ["above"]
+
+Function = Callable[..., Any]
+Source = Callable[[], ModuleType]
+
+
+class _Above:
+    """Functions and classes by name, all of which `mbt.wiring` must bring."""
+
+    # Classes.
+    MultibodyTree: type[tree.MultibodyTree]
+    Frame: type[tree.Frame]
+    RigidBody: type[tree.RigidBody]
+    Context: type[context.Context]
+    MultibodyForces: type[context.MultibodyForces]
+    AutoDiffArray: type[autodiff.AutoDiffArray]
+
+    # Contexts and trees that a tree makes.
+    compile_copy: Callable[[tree.MultibodyTree], None]
+    make_batch_context: Callable[[tree.MultibodyTree, object], scalars.BatchContext]
+    clone_to_scalar: Callable[[tree.MultibodyTree, str | symbolic.ScalarType], tree.MultibodyTree]
+
+    # Copies of elements.
+    reduce_element: Callable[[tree.MultibodyElement], tuple[Any, ...]]
+    copy_element: Function
+    clone_attributes: Function
+    token_of_element: Callable[[tree.MultibodyElement], object]
+
+    # Arguments that a kernel does not take as they are.
+    as_points: Function
+    body_node_index: Function
+    check_model_arrays: Function
+    check_outputs: Function
+    check_three: Function
+    check_with_respect_to: Function
+    forces_of: Function
+    frame_index: Function
+    mask_of_bodies: Function
+    mask_of_instances: Function
+
+    # Errors whose messages name elements.
+    raise_concurrent_use: Function
+    raise_context_mismatch: Function
+    raise_foreign_cache: Function
+    raise_locked: Function
+    raise_massless_dof: Function
+    raise_no_mass: Function
+    raise_not_copyable: Function
+    raise_singular_element: Function
+    raise_singular_map: Function
+    raise_singular_position: Function
+    raise_stale_cache: Function
+
+    # What runs in Python: elements of users, states one by one, other scalars.
+    add_user_energy: Function
+    add_user_forces: Function
+    calc_energy_report: Function
+    calc_single: Function
+    calc_user_forces: Function
+    differentiate_each: Function
+    differentiate_user_forces: Function
+    of_each_state: Function
+    steps_of_each_state: Function
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Source] = {}
+
+    def bring(self, *names: str) -> Callable[[Source], Source]:
+        """Return a decorator of a function that imports the module with these names."""
+
+        def take(source: Source) -> Source:
+            self._sources.update(dict.fromkeys(names, source))
+            return source
+
+        return take
+
+    def __getattr__(self, name: str) -> Any:
+        """Fetch what is asked for the first time, and keep it."""
+        if name.startswith("_") or name not in self._sources:
+            raise AttributeError(
+                f"{name}: of a room above, and not brought: mbt.wiring does so in `import mbt`"
+            )
+        thing = getattr(self._sources[name](), name)
+        setattr(self, name, thing)
+        return thing
+
+
+above = _Above()

@@ -1,0 +1,136 @@
+"""What the rooms get from those above them. Of all modules only `mbt` itself imports this one.
+
+Modules are imported when something in them is first asked for: `import mbt` needs none of them here.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from mbt._core.above import above
+from mbt.math.foreign import bring_numbers
+
+
+@above.bring("Frame", "MultibodyTree", "RigidBody")
+def _tree() -> ModuleType:
+    from mbt import tree
+
+    return tree
+
+
+@above.bring("clone_attributes", "copy_element", "reduce_element")
+def _pickling() -> ModuleType:
+    from mbt.tree import pickling
+
+    return pickling
+
+
+@above.bring("token_of_element")
+def _tokens() -> ModuleType:
+    from mbt.tree import tokens
+
+    return tokens
+
+
+@above.bring("Context", "MultibodyForces")
+def _context() -> ModuleType:
+    from mbt import context
+
+    return context
+
+
+@above.bring(
+    "as_points",
+    "body_node_index",
+    "check_outputs",
+    "check_three",
+    "check_with_respect_to",
+    "compile_copy",
+    "forces_of",
+    "frame_index",
+    "raise_concurrent_use",
+    "raise_context_mismatch",
+    "raise_foreign_cache",
+    "raise_locked",
+    "raise_massless_dof",
+    "raise_not_copyable",
+    "raise_singular_element",
+    "raise_singular_map",
+    "raise_singular_position",
+    "raise_stale_cache",
+)
+def _checks() -> ModuleType:
+    from mbt.context import checks
+
+    return checks
+
+
+@above.bring("mask_of_bodies", "mask_of_instances", "raise_no_mass")
+def _body_selection() -> ModuleType:
+    from mbt.context import body_selection
+
+    return body_selection
+
+
+@above.bring("check_model_arrays")
+def _model_checks() -> ModuleType:
+    from mbt.context import model_checks
+
+    return model_checks
+
+
+@above.bring("calc_energy_report")
+def _energy_report() -> ModuleType:
+    from mbt.context import energy_report
+
+    return energy_report
+
+
+@above.bring("add_user_energy", "calc_user_forces", "differentiate_user_forces")
+def _user_forces() -> ModuleType:
+    from mbt.context import user_forces
+
+    return user_forces
+
+
+@above.bring("add_user_forces", "calc_single", "differentiate_each")
+def _single_states() -> ModuleType:
+    from mbt.context import single_states
+
+    return single_states
+
+
+@above.bring("AutoDiffArray")
+def _autodiff() -> ModuleType:
+    from mbt import autodiff
+
+    return autodiff
+
+
+@above.bring("make_batch_context")
+def _scalars() -> ModuleType:
+    from mbt import scalars
+
+    return scalars
+
+
+@above.bring("clone_to_scalar")
+def _cloning() -> ModuleType:
+    from mbt.scalars import cloning
+
+    return cloning
+
+
+@above.bring("of_each_state", "steps_of_each_state")
+def _functional_of_scalars() -> ModuleType:
+    from mbt.scalars import functional
+
+    return functional
+
+
+@bring_numbers
+def _find_numbers(arguments: Any, present: Any) -> Any:
+    from mbt.scalars.foreign import find_numbers
+
+    return find_numbers(arguments, present)

@@ -1,0 +1,160 @@
+"""Modules that import one another stay few: what a module needs, it finds below.
+
+Imports inside functions and cimports count as those of a module do; imports for type checkers alone do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mbt._core.above import above
+
+SOURCES = Path(__file__).parents[2] / "src"
+LARGEST_CIRCLE = 3
+
+Graph = dict[str, set[str]]
+
+
+def _module_of(path: Path) -> str:
+    parts = path.relative_to(SOURCES).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imports_in_python(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each import: the module, and the names imported from it; none for `import module`."""
+    waiting: list[ast.AST] = [ast.parse(text)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, ()) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "", tuple(alias.name for alias in node.names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+_TEXTS = re.compile(r'("""|\'\'\').*?\1|#[^\n]*', re.DOTALL)
+_FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n(]+)", re.MULTILINE)
+_PLAIN = re.compile(r"^[ \t]*c?import[ \t]+([^\n]+)", re.MULTILINE)
+
+
+def _imports_in_cython(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The same in Cython, cimports included."""
+    code = _TEXTS.sub("", text).replace("\\\n", " ")
+    for module, names in _FROM.findall(code):
+        yield module, tuple(name.split()[0] for name in names.strip("() \t\n").split(",") if name.strip())
+    for modules in _PLAIN.findall(code):
+        yield from ((module.split()[0], ()) for module in modules.split(","))
+
+
+def _graph(sources: dict[Path, str]) -> Graph:
+    modules = {_module_of(path) for path in sources}
+    graph: Graph = {module: set() for module in modules}
+    for path, text in sources.items():
+        read = _imports_in_python if path.suffix == ".py" else _imports_in_cython
+        for module, names in read(text):
+            found = {f"{module}.{name}" if f"{module}.{name}" in modules else module for name in names}
+            graph[_module_of(path)] |= (found or {module}) & modules
+    return {module: imported - {module} for module, imported in graph.items()}
+
+
+def _circles(graph: Graph) -> list[list[str]]:
+    """The sets of modules that reach one another, largest first."""
+    reach: Graph = {}
+    for start in graph:
+        reached, waiting = set(), [start]
+        while waiting:
+            new = graph[waiting.pop()] - reached
+            reached |= new
+            waiting += new
+        reach[start] = reached
+    circles = {
+        tuple(sorted(other for other in reach[start] if start in reach[other]))
+        for start in graph
+        if start in reach[start]
+    }
+    return sorted((list(circle) for circle in circles), key=lambda circle: (-len(circle), circle))
+
+
+def _of_mbt() -> Graph:
+    paths = sorted(path for path in (SOURCES / "mbt").rglob("*") if path.suffix in (".py", ".pyx", ".pxd"))
+    return _graph({path: path.read_text(encoding="utf-8") for path in paths})
+
+
+def test_circles_of_modules_are_small() -> None:
+    too_large = [circle for circle in _circles(_of_mbt()) if len(circle) > LARGEST_CIRCLE]
+    lines = (f"{len(circle)} modules import one another: {', '.join(circle)}" for circle in too_large)
+    assert not too_large, "\n".join(lines)
+
+
+def test_imports_of_every_kind_are_seen() -> None:
+    graph = _of_mbt()
+    assert {"mbt.errors", "mbt.math.read_only"} <= graph["mbt.math.arrays"] | graph["mbt._core.batch"]
+    assert "mbt._core.scalars" in graph["mbt._core.spatial"]
+    assert "mbt.tree.multibody_tree" in graph["mbt.tree"]
+
+
+PYTHON = """
+from typing import TYPE_CHECKING
+import mbt.errors
+if TYPE_CHECKING:
+    from mbt.tree import forbidden
+def late():
+    from mbt.math import poses, Pose
+"""
+
+CYTHON = '''
+"""from mbt.text import not_code
+"""
+from mbt._core.scalars cimport (
+    Lanes,  # from mbt.remark import not_code
+    T,
+)
+cimport mbt._core.door
+from mbt._core cimport spatial
+cdef late():
+    from mbt.math.arrays import as_float as wanted, other
+'''
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "imported"),
+    [
+        (".py", PYTHON, {"mbt.errors", "mbt.math", "mbt.math.poses"}),
+        (".pyx", CYTHON, {"mbt._core.scalars", "mbt._core.door", "mbt._core.spatial", "mbt.math.arrays"}),
+    ],
+)
+def test_what_a_file_imports(suffix: str, text: str, imported: set[str]) -> None:
+    others = "errors tree tree.forbidden math math.poses math.arrays text remark "
+    others += "_core _core.scalars _core.door _core.spatial"
+    sources = {SOURCES / "mbt" / f"{name.replace('.', '/')}.py": "" for name in others.split()}
+    graph = _graph({**sources, SOURCES / "mbt" / f"example{suffix}": text})
+    assert graph["mbt.example"] == imported
+
+
+def test_circles_are_found_through_several_modules() -> None:
+    graph: Graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert _circles(graph) == [["a", "b", "c"], ["d", "e"]]
+
+
+# What is asked of rooms above.
+
+
+def test_all_that_may_be_asked_for_is_brought() -> None:
+    names = set(type(above).__annotations__)
+    assert names == set(above._sources)
+    for name in names:
+        assert getattr(above, name).__name__ == name
+        assert vars(above)[name] is getattr(above, name), "kept after the first time"
+
+
+def test_what_is_not_brought_is_told() -> None:
+    with pytest.raises(AttributeError, match=r"^raise_nothing: of a room above, and not brought: mbt.wiring"):
+        _ = above.raise_nothing
