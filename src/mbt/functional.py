@@ -14,7 +14,16 @@ from mbt._core.stateless import (
     mass_matrix,
 )
 from mbt._core.stateless_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
-from mbt._core.stateless_kinematics import body_poses, center_of_mass, frame_jacobian, frame_pose
+from mbt._core.stateless_kinematics import (
+    body_poses,
+    center_of_mass,
+    frame_jacobian,
+    frame_jacobian_rate,
+    frame_pose,
+    momentum_regressor,
+    operational_space_inertia,
+    operational_space_inverse_inertia,
+)
 
 __all__ = [
     "bias_term",
@@ -24,10 +33,14 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "frame_jacobian",
+    "frame_jacobian_rate",
     "frame_pose",
     "gravity_generalized_forces",
     "integrate_positions",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "mass_matrix",
+    "momentum_regressor",
+    "operational_space_inertia",
+    "operational_space_inverse_inertia",
 ]

@@ -57,6 +57,7 @@ def _context() -> ModuleType:
     "raise_not_copyable",
     "raise_singular_element",
     "raise_singular_map",
+    "raise_singular_pivot",
     "raise_singular_position",
     "raise_stale_cache",
 )

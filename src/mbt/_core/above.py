@@ -62,6 +62,7 @@ class _Above:
     raise_not_copyable: Function
     raise_singular_element: Function
     raise_singular_map: Function
+    raise_singular_pivot: Function
     raise_singular_position: Function
     raise_stale_cache: Function
 

@@ -151,18 +151,6 @@ cdef inline void subtract_body_forces(
         tau[k] = tau[k] - tau_of_bodies[k]
 
 
-cdef inline void run_inverse_dynamics_with_elements(
-    const Model* model, const Parameters[T]* p, const int* weightless,
-    const T* q, const T* v, const T* vdot, T* memory, T* tau
-) noexcept nogil:
-    """tau = M vdot + C v - (gravity, joint damping, force elements). Needs nv more scalars of memory."""
-    cdef T zero[3]
-    run_inverse_dynamics(model, p, gravity_acceleration(p, weightless, zero), q, v, vdot, memory, tau)
-    add_joint_forces(model, p, q, v, 1, tau)
-    if acts_on_bodies(model, weightless):
-        subtract_body_forces(model, p, weightless, q, v, memory, tau)
-
-
 cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
     const Model* model, const Parameters[T]* p, const Switches* switches,
     const T* q, const T* v, const T* tau, T* memory, T* vdot

@@ -58,10 +58,17 @@ cdef class AccelerationKinematicsCache:
     cdef set(self, A_WB, vdot)
 
 
+cdef class Engine:
+    """What evaluates quantities in numbers of one kind, for one Context: one state of doubles needs none."""
+    cdef bint accepts(self, object value, Py_ssize_t n) except -1
+    cdef object evaluate_quantity(
+        self, ContextCore context, int quantity, const int* integers, object x, object out)
+
+
 cdef class ContextCore:
     cdef readonly object tree
     # What evaluates quantities; None: kernels do, of one state of doubles.
-    cdef public object _engine
+    cdef public Engine _engine
     cdef CompiledModel compiled
     cdef Memory _q, _v, _actuation
     cdef double* q_data                      # what _q and _v hold

@@ -113,11 +113,17 @@ class Exclusive:
     def __exit__(self, *error: object) -> None: ...
 
 @disjoint_base
+class Engine:
+    def evaluate(
+        self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any = None, out: Any = None
+    ) -> Any: ...
+
+@disjoint_base
 class ContextCore:
     """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
 
     def __new__(cls, tree: MultibodyTree) -> Self: ...
-    _engine: Any
+    _engine: Engine | None
     def _evaluate(
         self, quantity: int, integers: tuple[int, ...] = (), x: Any = None, out: Any = None
     ) -> Any: ...

@@ -14,8 +14,8 @@ from mbt._core.door cimport (
 from mbt._core.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.quantity cimport (
-    MAX_INTEGERS, MOBILIZER, POSES, POSITIONS, VELOCITIES, Description, count_input, describe, element_of, integer_of,
-    needs_element_forces, needs_maps, shape_of_result, take_integers,
+    MAX_INTEGERS, MOBILIZER, POSES, POSITIONS, VELOCITIES, Description, Sizes, describe, element_of, integer_of,
+    needs_element_forces, needs_maps, sizes_of, take_integers,
 )
 from mbt._core.records cimport Kinematics, Parameters
 
@@ -347,6 +347,26 @@ cdef refuse_deletion(str name):
     raise AttributeError(f"{name} of a Context cannot be deleted")
 
 
+cdef class Engine:
+
+    cdef bint accepts(self, value, Py_ssize_t n) except -1:
+        """Whether this is an input, (n,), as it is."""
+        raise TypeError(f"{type(self).__name__} is no engine")
+
+    cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
+        """Return a `Quantity` of a Context, written into `out` if there is one. The integers have been checked."""
+        raise TypeError(f"{type(self).__name__} is no engine")
+
+    def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
+        """Return a `Quantity` in its shape, of what this engine was given, written into `out` if there is one.
+
+        The values of `context` serve the checks, and tell what is locked, and what gravity spares.
+        """
+        cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &context.compiled.model, numbers)
+        return self.evaluate_quantity(context, quantity, numbers, x, out)
+
+
 cdef class ContextCore:
     """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
 
@@ -384,18 +404,16 @@ cdef class ContextCore:
         """
         if self._engine is None:
             return self.evaluate_state(quantity, integers, x, out)
-        cdef int i
         if self._stale:
             self._push()
-        numbers = tuple([integers[i] for i in range(describe(quantity).num_integers)])
-        return self._engine.evaluate(self, quantity, numbers, x, out)
+        return self._engine.evaluate_quantity(self, quantity, integers, x, out)
 
     def _evaluate(self, int quantity, tuple integers=(), x=None, out=None):
         """Return a `Quantity` at the present values; see `mbt._core.quantity`."""
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
         if self._engine is None and x is not None:
-            x = in1(x, "x", count_input(quantity, numbers, &self.compiled.model))
+            x = in1(x, "x", sizes_of(quantity, numbers, &self.compiled.model).input)
         return self.evaluate(quantity, numbers, x, out)
 
     cdef object evaluate_state(self, int quantity, const int* integers, object x, object out):
@@ -406,17 +424,16 @@ cdef class ContextCore:
         cdef VelocityKinematicsCache vc
         cdef Derived derived
         cdef Kinematics[double] k
-        cdef Py_ssize_t[3] shape
+        cdef Sizes sizes = sizes_of(quantity, integers, m)
         cdef double number = 0.0
         cdef double* target = &number
-        cdef int num_axes = shape_of_result(quantity, integers, m, shape)
-        if num_axes == 1:
-            out = out1(out, "out", shape[0])
-        elif num_axes == 2:
-            out = out2(out, "out", shape[0], shape[1])
-        elif num_axes == 3:
-            out = out3(out, "out", shape[0], shape[1], shape[2])
-        if num_axes:
+        if sizes.num_axes == 1:
+            out = out1(out, "out", sizes.shape[0])
+        elif sizes.num_axes == 2:
+            out = out2(out, "out", sizes.shape[0], sizes.shape[1])
+        elif sizes.num_axes == 3:
+            out = out3(out, "out", sizes.shape[0], sizes.shape[1], sizes.shape[2])
+        if sizes.num_axes:
             target = data(out)
             if x is not None:
                 x = apart(x, out)
@@ -441,21 +458,21 @@ cdef class ContextCore:
             <const double*>NULL if x is None else <const double*>data(x), &k, target
         )
         if singular >= 0:
-            above.raise_massless_dof(self.tree, singular)
-        return out if num_axes else number
+            above.raise_singular_pivot(self.tree, singular)
+        return out if sizes.num_axes else number
 
     cdef object take(self, object value, str name, Py_ssize_t n):
         """An argument, (n,) of each state, as an array of the numbers of this Context."""
         if self._engine is None:
             return in1(value, name, n)
-        if self._takes_doubles and is_array1(value, n):
+        if self._engine.accepts(value, n):
             return value
         return self._numbers.as_float_array(value, name, (n,))
 
     cdef object take_points(self, object value, str name, int* count):
         """Points as columns, (3, n), or one point, (3,), as numbers in one axis; `count` is n, or -1."""
         count[0] = -1
-        if is_array1(value, 3) and (self._engine is None or self._takes_doubles):
+        if is_array1(value, 3) and (self._engine is None or self._engine.accepts(value, 3)):
             return value
         points = value
         if self._engine is not None:

@@ -1,6 +1,6 @@
 from mbt._core cimport derivative_algorithms as algorithms
 from mbt._core.model cimport Model, Switches
-from mbt._core.records cimport Parameters
+from mbt._core.records cimport PIVOT_TOLERANCE, Parameters
 
 
 cdef Py_ssize_t inverse_work_size(const Model* model) noexcept nogil:
@@ -36,8 +36,8 @@ cdef int forward_dynamics_rates(
     )
     D = algorithms.pivots_of[double](model, matrices[0])
     for k in range(model.num_velocities):
-        # 64 roundings. NaN is not singular: it propagates.
-        if D[k] <= 1.4e-14*D[model.num_velocities + k] and not (switches.locked != NULL and switches.locked[k]):
+        # NaN is not singular: it propagates.
+        if D[k] <= PIVOT_TOLERANCE*D[model.num_velocities + k] and not (switches.locked != NULL and switches.locked[k]):
             return k
     return -1
 

@@ -2,13 +2,15 @@ from libc.string cimport memcpy, memset
 
 from mbt._core cimport derivatives, kernels
 from mbt._core.model cimport Model, Switches
+from mbt._core.quantities cimport dynamics
 from mbt._core.quantities.dispatch cimport calc_with_kinematics, count_work_of
 from mbt._core.quantity cimport (
     BODY_POSES, CENTER_OF_MASS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD,
     GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
-    MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, count_result,
+    MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
+    OPERATIONAL_SPACE_INVERSE_INERTIA, sizes_of,
 )
-from mbt._core.records cimport Kinematics, Parameters
+from mbt._core.records cimport PIVOT_TOLERANCE, Kinematics, Parameters
 
 
 cdef int evaluate(
@@ -25,7 +27,7 @@ cdef int evaluate(
     cdef double* result = out
     cdef int singular
     if divides_by_pivots(quantity):
-        num_out = count_result(quantity, integers, model)
+        num_out = sizes_of(quantity, integers, model).result
     memory = kernels.get_work(model, num_work + num_out + model.num_bodies)
     cdef int* base = <int*>(memory + kernels.work_size(model) + num_work + num_out)
     if quantity <= FORWARD_DYNAMICS_DERIVATIVES:
@@ -42,7 +44,10 @@ cdef int evaluate(
 
 
 cdef bint divides_by_pivots(int quantity) noexcept nogil:
-    return quantity == FORWARD_DYNAMICS or quantity == MASS_MATRIX_INVERSE or quantity == FORWARD_DYNAMICS_DERIVATIVES
+    return (
+        quantity == FORWARD_DYNAMICS or quantity == MASS_MATRIX_INVERSE or quantity == FORWARD_DYNAMICS_DERIVATIVES
+        or quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA
+    )
 
 
 cdef int calc_dynamics(
@@ -98,6 +103,8 @@ cdef int calc_dynamics(
         )
         if integers[2]:
             kernels.multiply_by_Nplus(model, q, 6, more, out)
+    elif quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA:
+        singular = calc_operational_space(quantity, integers, model, p, q, memory, base, out)
     elif quantity == CENTER_OF_MASS:
         kernels.center_of_mass(model, p, q, memory, &mass, out)
     elif quantity == FORWARD_DYNAMICS_DERIVATIVES:
@@ -111,6 +118,31 @@ cdef int calc_dynamics(
             x + nv if integers[0] else NULL, memory, out, out + nv*nv, out + 2*nv*nv
         )
     return singular
+
+
+cdef int calc_operational_space(
+    int quantity, const int* integers, const Model* model, const Parameters[double]* p, const double* q,
+    double* memory, int* path, double* out
+) noexcept nogil:
+    """J M^-1 J', or its inverse. Returns -1, a dof that no mass resists, or nv plus the row that depends on others."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef double* more = memory + kernels.work_size(model)
+    cdef double* M_inverse = more + 6*nv*(model.num_mobods + 1) + 3*nv
+    cdef double* J = M_inverse + nv*nv
+    cdef double[6] D
+    cdef double[6] scale
+    cdef int i, singular
+    kernels.frame_jacobian(model, p, integers[0], integers[1], q, NULL, memory, path, J)
+    singular = kernels.mass_matrix_inverse(model, p, q, memory, more, M_inverse)
+    if singular >= 0:
+        return singular
+    dynamics.calc_J_Minverse_Jt[double](nv, J, M_inverse, J + 6*nv, out)
+    if quantity == OPERATIONAL_SPACE_INERTIA:
+        dynamics.invert_symmetric6[double](out, D, scale)
+        for i in range(6):
+            if D[i] <= PIVOT_TOLERANCE*scale[i]:
+                return <int>nv + i
+    return -1
 
 
 cdef void subtract_forces(

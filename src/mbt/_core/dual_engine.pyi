@@ -2,7 +2,7 @@ from typing import Any
 
 from typing_extensions import Self, disjoint_base
 
-from mbt._core.context import ContextCore
+from mbt._core.context import ContextCore, Engine
 from mbt._core.model import CompiledModel
 from mbt.autodiff import AutoDiffArray
 from mbt.math.arrays import FloatArray
@@ -14,7 +14,7 @@ class DualArray:
     """
 
 @disjoint_base
-class DualEngine:
+class DualEngine(Engine):
     """Values and derivatives. Of arguments, the arrays are float64 and C-contiguous."""
 
     def __new__(cls, compiled: CompiledModel, numbers: Any = None) -> Self: ...
@@ -26,14 +26,6 @@ class DualEngine:
 
     def set_parameters(self, value: FloatArray, derivatives: FloatArray) -> None:
         """Take parameters, (size,) and (size, directions)."""
-
-    def evaluate(
-        self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any = None, out: Any = None
-    ) -> AutoDiffArray:
-        """Return a `Quantity`, the parameters, q and v being set, written into `out` if there is one.
-
-        The values of `context` serve the checks. The input `x` is an AutoDiffArray or an array of constants.
-        """
 
     def evaluate_parts(
         self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any, outs: tuple[Any, ...]

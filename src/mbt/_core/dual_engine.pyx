@@ -7,16 +7,16 @@ cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
 from mbt._core cimport derivatives as partials, kernels
-from mbt._core.context cimport ContextCore, check_maps, check_positions
+from mbt._core.context cimport ContextCore, Engine, check_maps, check_positions
 from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2
 from mbt._core.model cimport CompiledModel, Derived, Model
-from mbt._core.records cimport Parameters, Pivots
+from mbt._core.records cimport PIVOT_TOLERANCE, Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
 from mbt._core.quantity cimport (
-    FORWARD_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, count_input, count_result, element_of,
-    integer_of, needs_element_forces, needs_maps, result_shape, take_integers,
+    FORWARD_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of, integer_of,
+    needs_element_forces, needs_maps, shape_tuple, sizes_of, take_integers,
 )
 
 import numpy as np
@@ -70,6 +70,19 @@ cdef Py_ssize_t count_columns(array, Py_ssize_t rows) noexcept:
         return -1
     cdef Py_ssize_t columns = cnp.PyArray_DIM(array, 1)
     return columns if is_array2(array, rows, columns) else -1
+
+
+cdef Py_ssize_t check_input(const Sizes* sizes, x, dx) except -1:
+    """Check an input and its derivatives, None for constants; return how many directions these have."""
+    cdef Py_ssize_t directions
+    if sizes.input and (x is None or not is_array1(x, sizes.input)):
+        raise ValueError(f"x: expected a float64 array of {sizes.input} entries")
+    if dx is None or not sizes.input:
+        return 0
+    directions = count_columns(dx, sizes.input)
+    if directions < 0:
+        raise ValueError(f"dx: expected a float64 array of shape ({sizes.input}, directions)")
+    return directions
 
 
 cdef class DualArray:
@@ -143,7 +156,7 @@ cdef class DualArray:
         return new_autodiff(values, derivatives)
 
 
-cdef class DualEngine:
+cdef class DualEngine(Engine):
     """Values and derivatives. Of arguments, the arrays are float64 and C-contiguous."""
     cdef CompiledModel compiled
     cdef object numbers                  # how results are written: mbt.scalars.ScalarArrays
@@ -206,22 +219,32 @@ cdef class DualEngine:
             self.of_values = Derived(self.compiled, values)
         return &self.of_values.parameters
 
-    def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
-        """Return a `Quantity`, the parameters, q and v being set, written into `out` if there is one.
+    cdef bint accepts(self, value, Py_ssize_t n) except -1:
+        if type(value) is get_autodiff_array():
+            return is_array1(value._value, n) and count_columns(value._derivatives, n) >= 0
+        return is_array1(value, n)
 
-        The values of `context` serve the checks. The input `x` is an AutoDiffArray or an array of constants.
-        """
-        cdef const Model* m = &self.compiled.model
-        cdef int[<int>MAX_INTEGERS] numbers
+    cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
+        """The input is an AutoDiffArray or an array of constants; the result an AutoDiffArray."""
+        cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
+        cdef Py_ssize_t of_x, directions
         dx = None
-        take_integers(quantity, integers, m, numbers)
         if isinstance(x, get_autodiff_array()):
-            x, dx = np.ascontiguousarray(x._value), np.ascontiguousarray(x._derivatives)
-        shape = result_shape(quantity, numbers, m)
-        values, derivatives = self.evaluate_flat(context, quantity, numbers, x, dx)
-        if len(shape) != 1:
+            x, dx = x._value, x._derivatives
+            if not (cnp.PyArray_ISCARRAY_RO(x) and cnp.PyArray_ISCARRAY_RO(dx)):
+                x, dx = np.ascontiguousarray(x), np.ascontiguousarray(dx)
+        of_x = check_input(&sizes, x, dx)
+        directions = self.count_directions(of_x)
+        values = new1(sizes.result)
+        derivatives = new2(sizes.result, directions)
+        self.compute(
+            context, quantity, integers, &sizes, data(x) if sizes.input else NULL, data(dx) if of_x else NULL,
+            directions, data(values), data(derivatives)
+        )
+        if sizes.num_axes != 1:
+            shape = shape_tuple(&sizes)
             values = values.reshape(shape)
-            derivatives = derivatives.reshape((*shape, derivatives.shape[1]))
+            derivatives = derivatives.reshape((*shape, directions))
         result = new_autodiff(values, derivatives)
         return result if out is None else self.numbers.write(out, result, "out")
 
@@ -239,23 +262,14 @@ cdef class DualEngine:
         """
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
-        return self.evaluate_flat(context, quantity, numbers, x, dx)
-
-    cdef tuple evaluate_flat(self, ContextCore context, int quantity, const int* integers, x, dx):
-        cdef const Model* m = &self.compiled.model
-        cdef Py_ssize_t num_x = count_input(quantity, integers, m)
-        cdef Py_ssize_t num_out = count_result(quantity, integers, m)
-        cdef Py_ssize_t of_x = 0 if dx is None else dx.shape[1]
-        if num_x and (x is None or not is_array1(x, num_x)):
-            raise ValueError(f"x: expected a float64 array of {num_x} entries")
-        if of_x and not is_array2(dx, num_x, of_x):
-            raise ValueError(f"dx: expected a float64 array of shape ({num_x}, {of_x})")
+        cdef Sizes sizes = sizes_of(quantity, numbers, &self.compiled.model)
+        cdef Py_ssize_t of_x = check_input(&sizes, x, dx)
         cdef Py_ssize_t directions = self.count_directions(of_x)
-        values = new1(num_out)
-        derivatives = new2(num_out, directions)
+        values = new1(sizes.result)
+        derivatives = new2(sizes.result, directions)
         self.compute(
-            context, quantity, integers, data(x) if num_x else NULL, data(dx) if num_x and of_x else NULL, directions,
-            data(values), data(derivatives)
+            context, quantity, numbers, &sizes, data(x) if sizes.input else NULL, data(dx) if of_x else NULL,
+            directions, data(values), data(derivatives)
         )
         return values, derivatives
 
@@ -320,8 +334,8 @@ cdef class DualEngine:
         return directions
 
     cdef int compute(
-        self, ContextCore context, int quantity, const int* integers, const double* x, const double* dx,
-        Py_ssize_t directions, double* values, double* derivatives
+        self, ContextCore context, int quantity, const int* integers, const Sizes* sizes, const double* x,
+        const double* dx, Py_ssize_t directions, double* values, double* derivatives
     ) except -1:
         cdef int singular
         self.check(context, quantity, integers)
@@ -333,19 +347,21 @@ cdef class DualEngine:
         ):
             singular = self.compute_by_partials(context, quantity, x, dx, directions, values, derivatives)
         else:
-            singular = self.compute_in_blocks(context, quantity, integers, x, dx, directions, values, derivatives)
+            singular = self.compute_in_blocks(
+                context, quantity, integers, sizes, x, dx, directions, values, derivatives
+            )
         if singular >= 0:
-            above.raise_massless_dof(context.tree, singular)
+            above.raise_singular_pivot(context.tree, singular)
         return 0
 
     cdef int compute_in_blocks(
-        self, ContextCore context, int quantity, const int* integers, const double* x, const double* dx,
-        Py_ssize_t directions, double* values, double* derivatives
+        self, ContextCore context, int quantity, const int* integers, const Sizes* sizes, const double* x,
+        const double* dx, Py_ssize_t directions, double* values, double* derivatives
     ) except -2:
         """Let kernels compute with MBT_W derivatives at a time. Returns -1, or the first dof that no mass resists."""
         cdef const Model* m = &self.compiled.model
-        cdef Py_ssize_t num_x = count_input(quantity, integers, m)
-        cdef Py_ssize_t num_out = count_result(quantity, integers, m)
+        cdef Py_ssize_t num_x = sizes.input
+        cdef Py_ssize_t num_out = sizes.result
         cdef Py_ssize_t num_work = count_work_of(quantity, integers, m)
         cdef Py_ssize_t base_size = (m.num_bodies*sizeof(int))//sizeof(double) + 1
         cdef Py_ssize_t i, first, per_dual = sizeof(Dual)//sizeof(double)
@@ -370,7 +386,7 @@ cdef class DualEngine:
                 self.q.block(i), self.v.block(i), dual_x, work, base, out
             )
             if i == 0 and pivots.D != NULL:
-                singular = find_massless_dof(m, &pivots)
+                singular = find_pivot_of_zero(m, &pivots)
             store_duals(out, directions, first, num_out, values, derivatives)
         return singular
 
@@ -442,13 +458,20 @@ cdef class DualEngine:
         return 0
 
 
-cdef int find_massless_dof(const Model* m, const Pivots[Dual]* p) noexcept nogil:
-    """As `kernels.find_massless_dof`, by the values."""
-    cdef int k
-    for k in range(m.num_velocities - 1, -1, -1):
-        if p.D[p.stride*k].x <= 1.4e-14*p.scale[p.stride*k].x and not (p.locked != NULL and p.locked[k]):
+cdef Py_ssize_t find_pivot_of_zero(const Model* m, const Pivots[Dual]* p) noexcept nogil:
+    """As `kernels.find_massless_dof`, by the values; and behind the dofs, from the first one on."""
+    cdef Py_ssize_t k, nv = m.num_velocities
+    for k in range(nv - 1, -1, -1):
+        if is_zero(p, k) and not (p.locked != NULL and p.locked[k]):
+            return k
+    for k in range(nv, nv + p.further):
+        if is_zero(p, k):
             return k
     return -1
+
+
+cdef inline bint is_zero(const Pivots[Dual]* p, Py_ssize_t k) noexcept nogil:
+    return p.D[p.stride*k].x <= PIVOT_TOLERANCE*p.scale[p.stride*k].x
 
 
 cdef void set_velocity_seeds(

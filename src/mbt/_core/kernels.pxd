@@ -23,7 +23,7 @@ cdef inline void inverse_dynamics_with_elements(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
     const double* vdot, double* memory, double* tau
 ) noexcept nogil:
-    """`run_inverse_dynamics_with_elements` in three calls: in one, the rare third makes the others 10 % slower."""
+    """In three calls: in one, the rare third makes the others 10 % slower (benchmarks/instruction_counts.py)."""
     cdef double[3] zero = [0.0, 0.0, 0.0]
     inverse_dynamics(model, p, p.gravity if weightless == NULL else zero, q, v, vdot, memory, tau)
     add_joint_forces(model, p, q, v, 1, tau)

@@ -6,7 +6,7 @@ from mbt._core.passes cimport element_forces, jacobian, position_kinematics
 from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, stride_of_axes
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.records cimport ArticulatedDof, CompositeInWorld, Ends, Parameters
+from mbt._core.records cimport PIVOT_TOLERANCE, ArticulatedDof, CompositeInWorld, Ends, Parameters
 
 
 cdef extern from "arena.hpp" namespace "MBT_NS" nogil:
@@ -41,7 +41,7 @@ cdef void subtract_body_forces(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
     double* memory, double* tau
 ) noexcept nogil:
-    """What `run_inverse_dynamics_with_elements` does last, and seldom. Needs nv more doubles of memory."""
+    """What `inverse_dynamics_with_elements` does last, and seldom. Needs nv more doubles of memory."""
     algorithms.subtract_body_forces[double](model, p, weightless, q, v, memory, tau)
 
 
@@ -121,8 +121,8 @@ cdef int find_massless_dof(const Model* model, const int* locked, const Articula
     cdef int k
     # The farthest from World first: what a pivot of zero leaves inboard means nothing.
     for k in range(model.num_velocities - 1, -1, -1):
-        # 64 roundings. NaN is not singular: it propagates.
-        if dofs[k].D <= 1.4e-14*dofs[k].scale and not (locked != NULL and locked[k]):
+        # NaN is not singular: it propagates.
+        if dofs[k].D <= PIVOT_TOLERANCE*dofs[k].scale and not (locked != NULL and locked[k]):
             return k
     return -1
 

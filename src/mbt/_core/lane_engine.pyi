@@ -1,7 +1,7 @@
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
-from mbt._core.context import ContextCore
+from mbt._core.context import ContextCore, Engine
 from mbt._core.model import CompiledModel
 from mbt.math.arrays import FloatArray
 
@@ -23,7 +23,7 @@ def count_outputs(compiled: CompiledModel, quantity: int, integers: tuple[int, .
     """Numbers of a `Quantity`, of one sample."""
 
 @disjoint_base
-class LaneEngine:
+class LaneEngine(Engine):
     """What the samples of one Context are computed from: q and v, one row for all samples or one for each, and
     parameters, of which samples have their own in some columns.
     """
@@ -39,16 +39,6 @@ class LaneEngine:
         self, vector: npt.ArrayLike, columns: npt.ArrayLike | None, rows: FloatArray | None
     ) -> None:
         """Take parameters: those of all samples, and `rows` of those in `columns` that samples have of their own."""
-
-    def evaluate(
-        self,
-        context: ContextCore,
-        quantity: int,
-        integers: tuple[int, ...],
-        x: FloatArray | None = None,
-        out: FloatArray | None = None,
-    ) -> FloatArray:
-        """Return a `Quantity` with the axes of the batch in front, written into `out` if there is one."""
 
     def evaluate_parts(
         self,

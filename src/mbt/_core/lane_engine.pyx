@@ -11,12 +11,12 @@ from libc.string cimport memcpy
 
 from mbt._core cimport algorithms, kernels
 from mbt._core.batch cimport Batch, Operand, has_singular_map, is_singular
-from mbt._core.context cimport ContextCore, Exclusive
+from mbt._core.context cimport ContextCore, Engine, Exclusive
 from mbt._core.derived_parameters cimport EVERYTHING, FRAMES, count_derived, derive_parameters, section_of
-from mbt._core.door cimport adopt, apart, data, in1, size
+from mbt._core.door cimport adopt, apart, data, in1, is_array1, size
 from mbt._core.model cimport CompiledModel, Derived, Model, ParameterLayout, Switches, derive_numbers
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
-from mbt._core.records cimport Parameters, Pivots
+from mbt._core.records cimport PIVOT_TOLERANCE, Parameters, Pivots
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, sincos_of_angles, store_pose, store_rows,
     store_rows_partial,
@@ -25,9 +25,9 @@ from mbt._core.quantities cimport dynamics
 from mbt._core.quantities.dispatch cimport calc_other_quantity, count_work_of
 from mbt._core.quantities.dynamics cimport calc_derivatives
 from mbt._core.quantity cimport (
-    BODY_POSES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
-    MASS_MATRIX, MAX_INTEGERS, MOBILIZER, count_input, count_result, element_of,
-    integer_of, needs_element_forces, needs_maps, needs_velocities, result_shape, take_integers,
+    BODY_POSES, FORWARD_DYNAMICS, FRAME_JACOBIAN, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
+    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of, integer_of,
+    needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
 )
 
 import numpy as np
@@ -122,7 +122,7 @@ def count_outputs(CompiledModel compiled not None, int quantity, tuple integers=
     """Numbers of a `Quantity`, of one sample."""
     cdef int[<int>MAX_INTEGERS] numbers
     take_integers(quantity, integers, &compiled.model, numbers)
-    return count_result(quantity, numbers, &compiled.model)
+    return sizes_of(quantity, numbers, &compiled.model).result
 
 
 ctypedef Pivots[Lanes] (*Kernel)(
@@ -184,7 +184,7 @@ cdef int run_batch(
     return run_job(&job)
 
 
-cdef class LaneEngine:
+cdef class LaneEngine(Engine):
     """What the samples of one Context are computed from: q and v, one row for all samples or one for each, and
     parameters, of which samples have their own in some columns.
     """
@@ -214,13 +214,14 @@ cdef class LaneEngine:
         self.vector, self.columns, self.rows = vector, columns, rows
         self.parameters = None
 
-    def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
-        """Return a `Quantity` with the axes of the batch in front, written into `out` if there is one."""
-        cdef int[<int>MAX_INTEGERS] numbers
-        take_integers(quantity, integers, &self.compiled.model, numbers)
-        shape = self.batch_shape + result_shape(quantity, numbers, &self.compiled.model)
-        result = self.output(out, "out", shape)
-        self.fill(context, quantity, numbers, x, (result,))
+    cdef bint accepts(self, value, Py_ssize_t n) except -1:
+        return is_array1(value, n)
+
+    cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
+        """With the axes of the batch in front."""
+        cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
+        result = self.output(out, "out", self.batch_shape + shape_tuple(&sizes))
+        self.fill(context, quantity, integers, x, (result,))
         return result
 
     def evaluate_parts(
@@ -229,7 +230,8 @@ cdef class LaneEngine:
         """Return the parts of a quantity along its first axis, written into those of `outs` that are not None."""
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
-        shape = self.batch_shape + result_shape(quantity, numbers, &self.compiled.model)[1:]
+        cdef Sizes sizes = sizes_of(quantity, numbers, &self.compiled.model)
+        shape = self.batch_shape + shape_tuple(&sizes)[1:]
         results = tuple([self.output(out, f"out[{i}]", shape) for i, out in enumerate(outs)])
         if any([out is not None for out in outs]):
             from mbt.math.arrays import check_apart
@@ -321,7 +323,7 @@ cdef int evaluate_samples(
         job.parameter_rows = operand(rows, "rows", count, job.num_columns)
     operands[0] = operand(q, "q", count, m.num_positions)
     operands[1] = operand(v, "v", count, m.num_velocities)
-    operands[2] = operand(x, "x", count, count_input(quantity, integers, m))
+    operands[2] = operand(x, "x", count, sizes_of(quantity, integers, m).input)
     if not needs_velocities(quantity):
         operands[1].stride = 0
     job.operands = operands
@@ -370,7 +372,7 @@ cdef int set_up(
     job.checked_parameters = NULL
     job.spoils_input = quantity == FORWARD_DYNAMICS and integers[0]
     job.num_outputs = len(outputs)
-    job.output_size = count_result(quantity, integers, m)//job.num_outputs
+    job.output_size = sizes_of(quantity, integers, m).result//job.num_outputs
     job.count = count
     job.in_rows = quantity == BODY_POSES
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
@@ -569,7 +571,7 @@ cdef inline void run_kernel(
 # What batches are mostly made of has functions of its own: in one that computes everything, GCC stops to inline.
 
 cdef Kernel kernel_of(int quantity) noexcept:
-    if quantity == INVERSE_DYNAMICS:
+    if quantity == INVERSE_DYNAMICS or quantity == MOTION_FORCES:
         return calc_inverse_dynamics
     if quantity == FORWARD_DYNAMICS:
         return calc_forward_dynamics
@@ -581,6 +583,8 @@ cdef Kernel kernel_of(int quantity) noexcept:
         return calc_gravity_generalized_forces
     if quantity == INVERSE_DYNAMICS_DERIVATIVES:
         return calc_inverse_dynamics_derivatives
+    if quantity == FRAME_JACOBIAN:
+        return calc_frame_jacobian
     return calc_other
 
 
@@ -588,7 +592,7 @@ cdef Pivots[Lanes] calc_inverse_dynamics(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    dynamics.calc_inverse_dynamics[Lanes](job.integers[0], job.model, job.switches, p, q, v, x, work, out)
+    dynamics.calc_inverse_dynamics[Lanes](job.quantity, job.integers[0], job.model, job.switches, p, q, v, x, work, out)
     return no_pivots()
 
 
@@ -652,6 +656,14 @@ cdef Pivots[Lanes] calc_inverse_dynamics_derivatives(
     )
 
 
+cdef Pivots[Lanes] calc_frame_jacobian(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    dynamics.calc_frame_jacobian[Lanes](job.integers, job.model, p, q, x, work, bases, out)
+    return no_pivots()
+
+
 cdef Pivots[Lanes] calc_other(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
@@ -675,10 +687,9 @@ cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize
     cdef Lanes zero = <Lanes>0.0
     cdef Lanes nan = <Lanes>NAN
     cdef Py_ssize_t k
-    for k in range(m.num_velocities):
-        if not (p.locked != NULL and p.locked[k]):
-            # 64 roundings.
-            bad = bad + select_lt(1.4e-14*p.scale[p.stride*k], p.D[p.stride*k], zero, nan)
+    for k in range(m.num_velocities + p.further):
+        if k >= m.num_velocities or not (p.locked != NULL and p.locked[k]):
+            bad = bad + select_lt(PIVOT_TOLERANCE*p.scale[p.stride*k], p.D[p.stride*k], zero, nan)
     for k in range(n):
         out[k] = out[k] + bad
 

@@ -5,11 +5,11 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
-from mbt._core.context import ContextCore
+from mbt._core.context import ContextCore, Engine
 from mbt._core.model import CompiledModel
 
 @disjoint_base
-class ObjectEngine:
+class ObjectEngine(Engine):
     """Python objects. An error that an operation raises surfaces as it is, and changes nothing.
 
     `functions` are sin, cos, sqrt, select_lt, tanh, atan2, floor and from_float, called as
@@ -33,11 +33,6 @@ class ObjectEngine:
 
     def set_parameters(self, parameters: Sequence[Any]) -> None:
         """Take parameters, (size,) array of objects, and derive from them what kernels read."""
-
-    def evaluate(
-        self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any = None, out: Any = None
-    ) -> Any:
-        """Return a `Quantity`, the parameters, q and v being set, written into `out` if there is one."""
 
     def evaluate_parts(
         self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any, outs: tuple[Any, ...]

@@ -6,13 +6,13 @@ Time goes into the objects themselves, so one build serves all processors.
 cimport numpy as cnp
 from cpython.ref cimport PyObject
 
-from mbt._core.context cimport ContextCore
+from mbt._core.context cimport ContextCore, Engine
 from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.model cimport CompiledModel, Model, Switches
 from mbt._core.records cimport Parameters
 from mbt._core.scalars cimport PyFunctionsScope, PyScalar
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
-from mbt._core.quantity cimport MAX_INTEGERS, count_input, count_result, result_shape, take_integers
+from mbt._core.quantity cimport MAX_INTEGERS, Sizes, shape_tuple, sizes_of, take_integers
 
 import numpy as np
 
@@ -22,7 +22,7 @@ cdef extern from "Python.h":
     PyObject* PyErr_Occurred()
 
 
-cdef class ObjectEngine:
+cdef class ObjectEngine(Engine):
     """Python objects. An error that an operation raises surfaces as it is, and changes nothing.
 
     `functions` are sin, cos, sqrt, select_lt, tanh, atan2, floor and from_float, called as
@@ -67,13 +67,16 @@ cdef class ObjectEngine:
         raise_if_set()
         self.parameters, self.derived, self.of_parameters = parameters, derived, p
 
-    def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
-        """Return a `Quantity`, the parameters, q and v being set, written into `out` if there is one."""
-        shape = self.shape_of(quantity, integers)
-        result = self.evaluate_objects(context, quantity, integers, x)
-        if not shape:
+    cdef bint accepts(self, value, Py_ssize_t n) except -1:
+        """Arguments are converted first."""
+        return False
+
+    cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
+        cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
+        result = self.compute(context, quantity, integers, x)
+        if sizes.num_axes == 0:
             return result[0]
-        result = result.reshape(shape)
+        result = result.reshape(shape_tuple(&sizes))
         return result if out is None else self.numbers.write(out, result, "out")
 
     def evaluate_parts(
@@ -83,27 +86,26 @@ cdef class ObjectEngine:
         whole = self.evaluate(context, quantity, integers, x)
         return self.numbers.write_all(*[(out, whole[i], f"out[{i}]") for i, out in enumerate(outs)])
 
-    cdef tuple shape_of(self, int quantity, tuple integers):
-        cdef int[<int>MAX_INTEGERS] numbers
-        take_integers(quantity, integers, &self.compiled.model, numbers)
-        return result_shape(quantity, numbers, &self.compiled.model)
-
     def evaluate_objects(self, ContextCore context not None, int quantity, tuple integers not None, x):
         """Return a `Quantity` as an array of objects, (n,). The input `x` is a sequence of objects, or None."""
-        cdef const Model* m = &self.compiled.model
         cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &self.compiled.model, numbers)
+        return self.compute(context, quantity, numbers, x)
+
+    cdef object compute(self, ContextCore context, int quantity, const int* numbers, x):
+        cdef const Model* m = &self.compiled.model
+        cdef Sizes sizes = sizes_of(quantity, numbers, m)
         if context.compiled is not self.compiled:
             raise ValueError("context: expected one of the tree of this engine")
         if self.parameters is None or self.q is None or self.v is None:
             raise ValueError("parameters, q and v must be set first")
-        take_integers(quantity, integers, m, numbers)
         # Held here: operations run code, which may set others.
         parameters, derived, q, v = self.parameters, self.derived, self.q, self.v
         cdef Parameters[PyScalar] p = self.of_parameters
         cdef Switches switches = context.switches
         held = context._locked, context._weightless
-        x = self.take([] if x is None else x, "x", count_input(quantity, numbers, m))
-        result = new_objects(count_result(quantity, numbers, m))
+        x = self.take([] if x is None else x, "x", sizes.input)
+        result = new_objects(sizes.result)
         work = new_objects(count_work_of(quantity, numbers, m))
         bases = np.empty(m.num_bodies, dtype=np.intc)
         cdef PyFunctionsScope scope

@@ -12,9 +12,9 @@ cdef extern from "sizes.hpp" namespace "mbt" nogil:
         kOne, kBodies, kMovingBodies, kFrames, kJoints, kPositions, kVelocities, kMobilizerPositions
         kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities, kNumDimensions
     cdef cppclass Size:
-        signed char* of
         Size operator+(Size)
         Py_ssize_t count(const Py_ssize_t* dimensions)
+        bint counts_points()
     Size operator*(int, Size)
     Size size_of(int dimension)
 
@@ -32,6 +32,8 @@ cpdef enum Quantity:
     FRAME_POSE_IN_WORLD
     FRAME_JACOBIAN
     CENTER_OF_MASS
+    OPERATIONAL_SPACE_INVERSE_INERTIA
+    OPERATIONAL_SPACE_INERTIA
     # Along each dof, with respect to v, and to the input.
     MOTION_FORCES_DERIVATIVES
     INVERSE_DYNAMICS_DERIVATIVES
@@ -75,6 +77,7 @@ cpdef enum Quantity:
     SPATIAL_JACOBIAN
     ANGULAR_JACOBIAN
     TRANSLATIONAL_JACOBIAN
+    SPATIAL_JACOBIAN_RATE
     SPATIAL_BIAS
     ANGULAR_BIAS
     TRANSLATIONAL_BIAS
@@ -111,7 +114,7 @@ cpdef enum Quantity:
     INVERSE_DYNAMICS_REGRESSOR
     KINETIC_ENERGY_REGRESSOR
     POTENTIAL_ENERGY_REGRESSOR
-    NUM_QUANTITIES
+    MOMENTUM_REGRESSOR
 
 
 # What an integer of a quantity is.
@@ -145,6 +148,7 @@ cdef enum Undefined:
 
 
 cdef enum:
+    NUM_QUANTITIES = <int>MOMENTUM_REGRESSOR + 1
     MAX_INTEGERS = 5
     MAX_RESULT_AXES = 3
 
@@ -159,16 +163,22 @@ cdef struct Description:
     int undefined
 
 
+# How many numbers a quantity of one state reads and makes.
+cdef struct Sizes:
+    Py_ssize_t input
+    Py_ssize_t result
+    int num_axes
+    Py_ssize_t[3] shape
+
+
 # Of a quantity that has none, or whose flags are all 0.
 cdef const int* no_integers
 
 cdef const Description* describe(int quantity) noexcept nogil
 cdef int check_quantity(int quantity, const int* integers, const Model* model) except -1
 cdef int take_integers(int quantity, object values, const Model* model, int* integers) except -1
-cdef Py_ssize_t count_input(int quantity, const int* integers, const Model* model) noexcept nogil
-cdef Py_ssize_t count_result(int quantity, const int* integers, const Model* model) noexcept nogil
-cdef int shape_of_result(int quantity, const int* integers, const Model* model, Py_ssize_t* shape) noexcept nogil
-cdef tuple result_shape(int quantity, const int* integers, const Model* model)
+cdef Sizes sizes_of(int quantity, const int* integers, const Model* model) noexcept nogil
+cdef tuple shape_tuple(const Sizes* sizes)
 cdef int integer_of(int quantity, const int* integers, int kind) noexcept nogil
 
 

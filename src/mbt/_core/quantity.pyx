@@ -15,7 +15,7 @@ cdef Size POINT = size_of(kPoints)
 cdef Size RATES = size_of(kRates)
 cdef Size GIVEN_B = size_of(kGivenBodies)
 cdef Size GIVEN_V = size_of(kGivenVelocities)
-cdef Size NONE = 0*ONE
+cdef Size NONE
 cdef Size THREE = 3*ONE
 cdef Size FOUR = 4*ONE
 cdef Size SIX = 6*ONE
@@ -86,6 +86,10 @@ cdef void describe_quantities() noexcept:
     # p_WCcm.
     vector(row(CENTER_OF_MASS, NONE, FROM_Q), THREE)
 
+    # Of frame F, in frame E: J M^-1 J', and its inverse.
+    of(matrix(row(OPERATIONAL_SPACE_INVERSE_INERTIA, NONE, FROM_Q), SIX, SIX), FRAME, FRAME)
+    of(matrix(row(OPERATIONAL_SPACE_INERTIA, NONE, FROM_Q), SIX, SIX), FRAME, FRAME)
+
     # vdot, body forces; tau, body forces.
     of(block(row(MOTION_FORCES_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V), THREE, NV, NV), GIVEN)
     of(block(row(INVERSE_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), THREE, NV, NV), GIVEN)
@@ -147,6 +151,7 @@ cdef void describe_quantities() noexcept:
     of(matrix(row(SPATIAL_JACOBIAN, THREE, POSITIONS), SIX, RATES), FRAME, FRAME, FRAME, BY_QDOT)
     of(matrix(row(ANGULAR_JACOBIAN, NONE, POSITIONS), THREE, RATES), FRAME, FRAME, FRAME, BY_QDOT)
     of(matrix(row(TRANSLATIONAL_JACOBIAN, 3*POINT, POSITIONS), 3*POINT, RATES), FRAME, FRAME, FRAME, BY_QDOT, POINTS)
+    of(matrix(row(SPATIAL_JACOBIAN_RATE, THREE, VELOCITIES), SIX, NV), FRAME, FRAME, FRAME)
     of(vector(row(SPATIAL_BIAS, THREE, VELOCITIES, AT_MAPS_BY_QDOT), SIX), FRAME, FRAME, FRAME, BY_QDOT)
     of(vector(row(ANGULAR_BIAS, NONE, VELOCITIES, AT_MAPS_BY_QDOT), THREE), FRAME, FRAME, FRAME, BY_QDOT)
     of(
@@ -199,6 +204,8 @@ cdef void describe_quantities() noexcept:
     matrix(row(INVERSE_DYNAMICS_REGRESSOR, NV, VELOCITIES), NV, 10*NM)
     vector(row(KINETIC_ENERGY_REGRESSOR, NONE, VELOCITIES), 10*NM)
     vector(row(POTENTIAL_ENERGY_REGRESSOR, NONE, POSES), 10*NM)
+    # p_WP.
+    matrix(row(MOMENTUM_REGRESSOR, THREE, VELOCITIES), SIX, 10*NM)
 
 
 describe_quantities()
@@ -276,45 +283,36 @@ cdef void measure(int quantity, const int* integers, const Model* model, Py_ssiz
             dimensions[<int>kGivenVelocities] = model.num_velocities
 
 
-cdef Py_ssize_t count_input(int quantity, const int* integers, const Model* model) noexcept nogil:
-    """Scalars of the input."""
-    cdef Py_ssize_t[<int>kNumDimensions] dimensions
-    measure(quantity, integers, model, dimensions)
-    return descriptions[quantity].input.count(dimensions)
-
-
-cdef int shape_of_result(int quantity, const int* integers, const Model* model, Py_ssize_t* shape) noexcept nogil:
-    """Fill the shape; return the number of axes."""
+cdef Sizes sizes_of(int quantity, const int* integers, const Model* model) noexcept nogil:
     cdef const Description* x = &descriptions[quantity]
     cdef Py_ssize_t[<int>kNumDimensions] dimensions
-    cdef int i, num_axes = x.num_axes
+    cdef Sizes sizes
+    cdef int i
     measure(quantity, integers, model, dimensions)
+    sizes.input = x.input.count(dimensions)
+    sizes.num_axes = x.num_axes
+    sizes.result = 1
     for i in range(x.num_axes):
-        shape[i] = x.axes[i].count(dimensions)
+        sizes.shape[i] = x.axes[i].count(dimensions)
+        sizes.result *= sizes.shape[i]
     # Columns of points: a single one may come without this axis.
-    if x.num_axes == 2 and x.axes[1].of[<int>kPoints] == 1 and integer_of(quantity, integers, POINTS) < 0:
-        num_axes = 1
-    return num_axes
+    if x.num_axes == 2 and x.axes[1].counts_points() and integer_of(quantity, integers, POINTS) < 0:
+        sizes.num_axes = 1
+    return sizes
 
 
-cdef tuple result_shape(int quantity, const int* integers, const Model* model):
-    cdef Py_ssize_t[3] shape
-    cdef int i, num_axes = shape_of_result(quantity, integers, model, shape)
-    return tuple([shape[i] for i in range(num_axes)])
+cdef tuple shape_tuple(const Sizes* sizes):
+    """The shape of the result."""
+    if sizes.num_axes == 1:
+        return (sizes.shape[0],)
+    if sizes.num_axes == 2:
+        return (sizes.shape[0], sizes.shape[1])
+    return (sizes.shape[0], sizes.shape[1], sizes.shape[2]) if sizes.num_axes else ()
 
 
 def shape_of(CompiledModel compiled not None, int quantity, tuple integers not None):
     """The shape of a `Quantity` of one state."""
     cdef int[<int>MAX_INTEGERS] numbers
     take_integers(quantity, integers, &compiled.model, numbers)
-    return result_shape(quantity, numbers, &compiled.model)
-
-
-cdef Py_ssize_t count_result(int quantity, const int* integers, const Model* model) noexcept nogil:
-    """Scalars of the result."""
-    cdef Py_ssize_t[3] shape
-    cdef Py_ssize_t count = 1
-    cdef int i
-    for i in range(shape_of_result(quantity, integers, model, shape)):
-        count *= shape[i]
-    return count
+    cdef Sizes sizes = sizes_of(quantity, numbers, &compiled.model)
+    return shape_tuple(&sizes)

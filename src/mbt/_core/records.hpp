@@ -115,7 +115,11 @@ struct Pivots {
   const T* scale;
   std::ptrdiff_t stride;
   const int* locked;  // (nv,) or null: dofs whose pivot is not used
+  std::ptrdiff_t further;  // pivots behind those of the dofs
 };
+
+// What is lost of a pivot when it is zero but for rounding: 64 roundings.
+constexpr double kPivotTolerance = 1.4e-14;
 
 // Six by six composites about a common point, in World (Coriolis matrix).
 template <class T>

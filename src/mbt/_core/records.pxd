@@ -67,6 +67,9 @@ cdef extern from "records.hpp" namespace "MBT_NS" nogil:
         const S* scale
         Py_ssize_t stride
         const int* locked
+        Py_ssize_t further
+
+    const double PIVOT_TOLERANCE "MBT_NS::kPivotTolerance"
 
     cdef cppclass Moving[S]:
         S R[9]

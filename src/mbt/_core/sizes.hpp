@@ -22,29 +22,35 @@ enum Dimension {
 };
 
 struct Size {
-  signed char of[kNumDimensions];
+  struct Term {
+    short factor;
+    short dimension;
+  };
+  int num_terms;
+  Term terms[3];
 
   constexpr std::ptrdiff_t count(const std::ptrdiff_t* dimensions) const {
     std::ptrdiff_t total = 0;
-    for (int i = 0; i < kNumDimensions; ++i) total += of[i] * dimensions[i];
+    for (int i = 0; i < num_terms; ++i) total += terms[i].factor * dimensions[terms[i].dimension];
     return total;
+  }
+
+  // A number of points: one of them may come without an axis.
+  constexpr bool counts_points() const {
+    return num_terms == 1 && terms[0].factor == 1 && terms[0].dimension == kPoints;
   }
 };
 
 constexpr Size operator+(Size a, const Size& b) {
-  for (int i = 0; i < kNumDimensions; ++i) a.of[i] = static_cast<signed char>(a.of[i] + b.of[i]);
+  for (int i = 0; i < b.num_terms; ++i) a.terms[a.num_terms++] = b.terms[i];
   return a;
 }
 
 constexpr Size operator*(int n, Size a) {
-  for (int i = 0; i < kNumDimensions; ++i) a.of[i] = static_cast<signed char>(n * a.of[i]);
+  for (int i = 0; i < a.num_terms; ++i) a.terms[i].factor = static_cast<short>(n * a.terms[i].factor);
   return a;
 }
 
-constexpr Size size_of(Dimension dimension) {
-  Size size{};
-  size.of[dimension] = 1;
-  return size;
-}
+constexpr Size size_of(int dimension) { return Size{1, {{1, static_cast<short>(dimension)}}}; }
 
 }  // namespace mbt

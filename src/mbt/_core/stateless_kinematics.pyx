@@ -4,15 +4,19 @@ cimport numpy as cnp
 
 from mbt._core cimport kernels
 from mbt._core.batch cimport Batch
-from mbt._core.context cimport check_positions
+from mbt._core.context cimport ContextCore, check_positions
 from mbt._core.door cimport adopt, apart, data, is_array1, out1, out2
 from mbt._core.engine cimport TreeCore
 from mbt._core.lane_engine cimport run_batch
 from mbt._core.model cimport CompiledModel, Model
 from mbt._core.stateless cimport compiled_of, of_q
 from mbt._core.quantity cimport (
-    BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, MAX_INTEGERS, result_shape,
+    BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, MAX_INTEGERS, MOMENTUM_REGRESSOR,
+    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe, no_integers,
+    shape_tuple, sizes_of,
 )
+
+import numpy as np
 
 from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
@@ -264,9 +268,189 @@ def center_of_mass(tree, q, *, out=None):
     return out
 
 
+def frame_jacobian_rate(tree, q, v, frame, *, expressed_in=None, out=None):
+    """Return the time derivative of `frame_jacobian` in World: ``A_WF = J vdot + Jdot v``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    expressed_in : Frame, optional
+        The frame E whose axes it is expressed in; World unless given. The derivative is taken in World.
+    out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, num_velocities)
+        Angular rows first [1/s, m/s].
+
+    Raises
+    ------
+    ForeignElementError
+        When a frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef int[5] integers = [(<TreeCore>tree).frame(frame, "frame"), 0, 0, 0, 0]
+    if expressed_in is not None:
+        integers[2] = (<TreeCore>tree).frame(expressed_in, "expressed_in")
+    return of_state(tree, compiled, SPATIAL_JACOBIAN_RATE, integers, {"q": q, "v": v}, np.zeros(3), out)
+
+
+def operational_space_inertia(tree, q, frame, *, expressed_in=None, out=None):
+    """Return ``(J M^-1 J')^-1`` of a frame, with J of `frame_jacobian` (Khatib 1987).
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    expressed_in : Frame, optional
+        The frame E whose axes accelerations and forces are expressed in; World unless given.
+    out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, 6)
+        Of ``[torque; force]`` at the frame origin per ``[alpha; a]`` [kg m^2, kg m, kg].
+
+    Raises
+    ------
+    ForeignElementError
+        When a frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When the frame of a single state cannot move with six independent velocities, no mass resists a degree of
+        freedom of it, or it has a zero quaternion; in a batch that sample is NaN.
+    """
+    return of_frame_in_space(tree, OPERATIONAL_SPACE_INERTIA, q, frame, expressed_in, out)
+
+
+def operational_space_inverse_inertia(tree, q, frame, *, expressed_in=None, out=None):
+    """Return ``J M^-1 J'`` of a frame, with J of `frame_jacobian`: the inverse of `operational_space_inertia`.
+
+    Unlike that it is defined where the frame cannot move with six independent velocities.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    expressed_in : Frame, optional
+        The frame E whose axes accelerations and forces are expressed in; World unless given.
+    out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, 6)
+        Of ``[alpha; a]`` per ``[torque; force]`` at the frame origin [1/(kg m^2), 1/(kg m), 1/kg].
+
+    Raises
+    ------
+    ForeignElementError
+        When a frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state, or it has a zero quaternion; in a batch that sample
+        is NaN.
+    """
+    return of_frame_in_space(tree, OPERATIONAL_SPACE_INVERSE_INERTIA, q, frame, expressed_in, out)
+
+
+def momentum_regressor(tree, q, v, *, p_WoP_W=(0.0, 0.0, 0.0), out=None):
+    """Return Y(q, v) with ``Y pi`` the momentum of all bodies about a point P, pi their inertial parameters.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    p_WoP_W : array_like, shape (..., 3), optional
+        The point, in World [m]; its origin unless given.
+    out : ndarray, shape (..., 6, 10 (num_bodies - 1)), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, 10 (num_bodies - 1))
+        Angular rows first. Columns in the order of `MultibodyTree.get_inertial_parameters`.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+    return of_state(tree, compiled_of(tree), MOMENTUM_REGRESSOR, no_integers, {"q": q, "v": v}, p_WoP_W, out)
+
+
+cdef object of_frame_in_space(tree, int quantity, q, frame, expressed_in, out):
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef int[5] integers = [(<TreeCore>tree).frame(frame, "frame"), 0, 0, 0, 0]
+    if expressed_in is not None:
+        integers[1] = (<TreeCore>tree).frame(expressed_in, "expressed_in")
+    return of_state(tree, compiled, quantity, integers, {"q": q}, None, out)
+
+
+cdef object of_state(tree, CompiledModel compiled, int quantity, const int* integers, dict state, point, out):
+    """A quantity of q, or of q and v, and of a point where there is one; one state by a Context."""
+    cdef const Model* m = &(<TreeCore>tree)._compiled.model
+    cdef int i
+    numbers = tuple([integers[i] for i in range(describe(quantity).num_integers)])
+    if compiled is None:
+        operands = state if point is None else {**state, "p_WoP_W": point}
+        return above.of_each_state(tree, quantity, operands, out, integers=numbers)
+    cdef list names = ["q", "v"]
+    cdef list values = [state["q"], state.get("v", no_velocities(m))]
+    cdef list cores = [(m.num_positions,), (m.num_velocities,)]
+    if point is not None:
+        names.append("p_WoP_W")
+        values.append(point)
+        cores.append((3,))
+    cdef Batch batch = Batch(names, values, cores)
+    if batch.shape:
+        return run_integers(batch, compiled, quantity, integers, out)
+    cdef ContextCore context = tree.create_default_context()
+    context.q, context.v = batch.arrays[:2]
+    return context.evaluate(quantity, integers, None if point is None else batch.arrays[2], out)
+
+
+cdef object no_velocities(const Model* m):
+    return np.zeros(m.num_velocities)
+
+
 cdef object run(Batch batch, CompiledModel compiled, int quantity, int frame, int frame_E, object out):
     """Run a batch."""
     cdef int[<int>MAX_INTEGERS] integers = [frame, frame_E, 0, 0, 0]
-    out = batch.output(out, result_shape(quantity, integers, &compiled.model))
+    return run_integers(batch, compiled, quantity, integers, out)
+
+
+cdef object run_integers(Batch batch, CompiledModel compiled, int quantity, const int* integers, object out):
+    cdef Sizes sizes = sizes_of(quantity, integers, &compiled.model)
+    out = batch.output(out, shape_tuple(&sizes))
     run_batch(batch, compiled, quantity, integers, (out,))
     return out

@@ -162,7 +162,9 @@ cdef class TreeDerivatives(TreeIdentification):
         if c._engine is not None:
             return self.forward_derivatives_of(c, tau_applied, external_forces, out)
         dvdot_dq, dvdot_dv, M_inverse = outputs_of(out, nv)
-        inputs = self.body_force_inputs(c, external_forces, "external_forces")
+        inputs = ()
+        if external_forces is not None or c._applied_forces is not None:
+            inputs = self.body_force_inputs(c, external_forces, "external_forces")
         cdef Derived derived = c.derived()
         if m.num_elements_between:
             self.check_elements(m, derived, c.position())

@@ -88,15 +88,17 @@ cdef class TreeDynamics(TreeKinematics):
         cdef Derived derived
         cdef double* memory
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
-        self.check_caches(c, pc, vc)
+        if pc is not None or vc is not None:
+            self.check_caches(c, pc, vc)
         vdot = c.take(known_vdot, "known_vdot", m.num_velocities)
-        if (
-            c._engine is not None or external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None
-            or with_elements and self.acts_on_bodies(c)
-        ):
+        if external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None:
             return self.inverse_dynamics_with_forces(
                 c, vdot, external_forces, with_elements, A_WB_array, F_BMo_W_array, out
             )
+        if with_elements and self._user_force_elements is not None:
+            return self.inverse_dynamics_with_forces(c, vdot, None, True, None, None, out)
+        if c._engine is not None or with_elements and self.acts_on_bodies(c):
+            return c.evaluate(INVERSE_DYNAMICS if with_elements else MOTION_FORCES, no_integers, vdot, out)
         tau = out1(out, "out", m.num_velocities)
         vdot = apart(vdot, tau)
         derived = c.derived()
@@ -320,10 +322,14 @@ cdef class TreeDynamics(TreeKinematics):
         cdef const Model* m = &c.compiled.model
         if tau_applied is not None:
             tau_applied = c.take(tau_applied, "tau_applied", m.num_velocities)
+        cdef list pairs = None
+        cdef bint with_applied = c._applied_forces is not None if c._engine is None else c._has_applied_forces
+        if external_forces is not None or with_applied or self._user_force_elements is not None:
+            pairs = self.acting_pairs(c, external_forces)
         if c._engine is not None:
-            return self.forward_dynamics_of(c, tau_applied, self.acting_pairs(c, external_forces), out)
+            return self.forward_dynamics_of(c, tau_applied, pairs, out)
         vdot = out1(out, "out", m.num_velocities)
-        self.solve_forward_dynamics(c, tau_applied, self.acting_pairs(c, external_forces), vdot)
+        self.solve_forward_dynamics(c, tau_applied, pairs, vdot)
         return vdot
 
     cdef list acting_pairs(self, ContextCore c, external_forces):
@@ -354,12 +360,12 @@ cdef class TreeDynamics(TreeKinematics):
         return tau
 
     cdef int solve_forward_dynamics(self, ContextCore c, object tau_applied, list inputs, object vdot) except -1:
-        """Fill `vdot`: force elements, actuation and `inputs` act, pairs of body forces and generalized forces."""
+        """Fill `vdot`: force elements, actuation and `inputs` act, pairs of body and generalized forces, or None."""
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nb = m.num_bodies
         cdef Py_ssize_t nv = m.num_velocities
         cdef int singular
-        cdef bint with_forces = len(inputs) > 0 or self.acts_on_bodies(c)
+        cdef bint with_forces = inputs is not None and len(inputs) > 0 or self.acts_on_bodies(c)
         cdef PositionKinematicsCache pc = c.position() if with_forces else None
         cdef VelocityKinematicsCache vc = c.velocity() if m.num_elements_between else None
         cdef Derived derived = c.derived()
@@ -377,7 +383,7 @@ cdef class TreeDynamics(TreeKinematics):
         self.add_joint_inputs(c, derived, tau)
         if with_forces:
             memset(F, 0, 6*nb*sizeof(double))
-            for F_input, tau_input in inputs:
+            for F_input, tau_input in inputs or ():
                 add_array(F_input, F)
                 add_array(tau_input, tau)
             if vc is not None:
@@ -452,7 +458,7 @@ cdef class TreeDynamics(TreeKinematics):
 
 cdef tuple sum_of(list pairs):
     """The sum of forces, (None, None) where there are none."""
-    if not pairs:
+    if pairs is None or not pairs:
         return None, None
     F_Bo_W, tau = pairs[0]
     for more_F, more_tau in pairs[1:]:

@@ -7,8 +7,8 @@ from mbt._core.context cimport ContextCore
 from mbt._core.door cimport adopt, apart, data, out2
 from mbt._core.model cimport Derived, Model
 from mbt._core.quantity cimport (
-    ANGULAR_BIAS, ANGULAR_JACOBIAN, FRAME_JACOBIAN, SPATIAL_BIAS, SPATIAL_JACOBIAN, TRANSLATIONAL_BIAS,
-    TRANSLATIONAL_JACOBIAN,
+    ANGULAR_BIAS, ANGULAR_JACOBIAN, FRAME_JACOBIAN, SPATIAL_BIAS, SPATIAL_JACOBIAN, SPATIAL_JACOBIAN_RATE,
+    TRANSLATIONAL_BIAS, TRANSLATIONAL_JACOBIAN,
 )
 from mbt._core.tree_dynamics cimport TreeDynamics
 
@@ -74,6 +74,51 @@ cdef class TreeJacobians(TreeDynamics):
             # Straight from q: what is inboard of the frame suffices, and takes less than the caches do.
             return self.jacobian_in_world(c, integers[0], integers[2], by_qdot, p_BoBp, out)
         return c.evaluate(SPATIAL_JACOBIAN, integers, p_BoBp, out)
+
+    def calc_jacobian_spatial_velocity_rate(self, context, frame_B, p_BoBp_B, frame_A, frame_E, *, out=None):
+        """Return the time derivative of the Jacobian, with respect to v, of the spatial velocity of a point Bp.
+
+        ``A_ABp_E = J vdot + Jdot v``, with J of `calc_jacobian_spatial_velocity`: the derivative is taken in frame A,
+        and expressed in frame E. ``Jdot v`` is `calc_bias_spatial_acceleration` with respect to v.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_B : Frame
+            The frame that carries the point.
+        p_BoBp_B : array_like, shape (3,)
+            The point, from B's origin, in B [m].
+        frame_A : Frame
+            The frame in which the velocity is measured, and its Jacobian differentiated.
+        frame_E : Frame
+            The frame in which it is expressed.
+        out : ndarray, shape (6, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, num_velocities)
+            Angular rows first [1/s, m/s].
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
+        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> context.v = [2.0]
+        >>> W = tree.world_frame
+        >>> tree.calc_jacobian_spatial_velocity_rate(context, rod.body_frame, [0, 0, -1], W, W).ravel() + 0.0
+        array([0., 0., 0., 0., 0., 2.])
+        """
+        cdef ContextCore c = self.own(context)
+        cdef int[5] integers = [
+            self.frame(frame_B, "frame_B"), self.frame(frame_A, "frame_A"), self.frame(frame_E, "frame_E"), 0, 0
+        ]
+        return c.evaluate(SPATIAL_JACOBIAN_RATE, integers, c.take(p_BoBp_B, "p_BoBp_B", 3), out)
 
     def calc_jacobian_angular_velocity(self, context, with_respect_to, frame_B, frame_A, frame_E, *, out=None):
         """Return the Jacobian of the angular velocity of frame B in frame A, expressed in frame E.

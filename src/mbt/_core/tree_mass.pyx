@@ -8,8 +8,8 @@ from mbt._core.model cimport Model
 from mbt._core.quantities.frames cimport common_ancestor
 from mbt._core.quantity cimport (
     CENTER_OF_MASS_ACCELERATION, CENTER_OF_MASS_BIAS, CENTER_OF_MASS_JACOBIAN, CENTER_OF_MASS_POSITION,
-    CENTER_OF_MASS_VELOCITY, CENTROIDAL_MOMENTUM_MATRIX, COMPOSITE_INERTIA, MASS_MATRIX_INVERSE, MOMENTUM, TOTAL_MASS,
-    no_integers,
+    CENTER_OF_MASS_VELOCITY, CENTROIDAL_MOMENTUM_MATRIX, COMPOSITE_INERTIA, MASS_MATRIX_INVERSE, MOMENTUM,
+    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, TOTAL_MASS, no_integers,
 )
 from mbt._core.tree_accelerations cimport TreeAccelerations
 from mbt._core.tree_dynamics cimport flat
@@ -309,6 +309,78 @@ cdef class TreeMass(TreeAccelerations):
             When no mass resists a degree of freedom.
         """
         return self.own(context).evaluate(MASS_MATRIX_INVERSE, no_integers, None, out)
+
+    def calc_operational_space_inverse_inertia(self, context, frame_F, *, expressed_in=None, out=None):
+        """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives a tree at rest.
+
+        J is the Jacobian of its spatial velocity in World, as `mbt.functional.frame_jacobian` has it (Khatib 1987).
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_F : Frame
+            The frame; a body stands for its body frame.
+        expressed_in : Frame, optional
+            The frame E whose axes accelerations and forces are expressed in; World unless given.
+        out : ndarray, shape (6, 6), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, 6)
+            Symmetric, of ``[alpha; a]`` per ``[torque; force]`` at the origin of F [1/(kg m^2), 1/(kg m), 1/kg].
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+        """
+        return self.operational_space(context, OPERATIONAL_SPACE_INVERSE_INERTIA, frame_F, expressed_in, out)
+
+    def calc_operational_space_inertia(self, context, frame_F, *, expressed_in=None, out=None):
+        """Return ``(J M^-1 J')^-1`` of a frame: the force on it that gives it an acceleration, the tree being at rest.
+
+        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987).
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_F : Frame
+            The frame; a body stands for its body frame.
+        expressed_in : Frame, optional
+            The frame E whose axes accelerations and forces are expressed in; World unless given.
+        out : ndarray, shape (6, 6), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, 6)
+            Symmetric, of ``[torque; force]`` at the origin of F per ``[alpha; a]`` [kg m^2, kg m, kg].
+
+        Raises
+        ------
+        SingularityError
+            When the frame cannot move with six independent velocities, or no mass resists a degree of freedom.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
+        >>> tree.finalize()  # The ball floats.
+        >>> tree.calc_operational_space_inertia(tree.create_default_context(), ball.body_frame).diagonal()
+        array([0.2, 0.2, 0.2, 2. , 2. , 2. ])
+        """
+        return self.operational_space(context, OPERATIONAL_SPACE_INERTIA, frame_F, expressed_in, out)
+
+    cdef object operational_space(self, context, int quantity, frame_F, expressed_in, out):
+        cdef ContextCore c = self.own(context)
+        cdef int[5] integers = [self.frame(frame_F, "frame_F"), 0, 0, 0, 0]
+        if expressed_in is not None:
+            integers[1] = self.frame(expressed_in, "expressed_in")
+        return c.evaluate(quantity, integers, None, out)
 
     # The bodies that count: a mask, (num_bodies,), or None for all but World.
 

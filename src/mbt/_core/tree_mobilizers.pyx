@@ -12,7 +12,7 @@ from mbt._core.mobilizers cimport calc_X_FM, num_positions_of
 from mbt._core.quantity cimport (
     MOBILIZER_ACCELERATION, MOBILIZER_H, MOBILIZER_N, MOBILIZER_NDOT, MOBILIZER_NPLUS, MOBILIZER_NPLUSDOT,
     MOBILIZER_PROJECTION, MOBILIZER_QDDOT, MOBILIZER_QDOT, MOBILIZER_SPATIAL_ACCELERATION, MOBILIZER_SPATIAL_VELOCITY,
-    MOBILIZER_TRANSFORM, MOBILIZER_VELOCITY, check_quantity, count_input,
+    MOBILIZER_TRANSFORM, MOBILIZER_VELOCITY, check_quantity, sizes_of,
 )
 from mbt._core.spatial cimport set_pose4
 
@@ -110,5 +110,5 @@ cdef object of_mobilizer(ContextCore c, int quantity, int node, x, str name, out
     cdef int[5] integers = [node, 0, 0, 0, 0]
     check_quantity(quantity, integers, &c.compiled.model)
     if x is not None or name:
-        x = c.take(x, name, count_input(quantity, integers, &c.compiled.model))
+        x = c.take(x, name, sizes_of(quantity, integers, &c.compiled.model).input)
     return c.evaluate(quantity, integers, x, out)

@@ -50,6 +50,7 @@ __all__ = [
     "raise_not_finalized",
     "raise_singular_element",
     "raise_singular_map",
+    "raise_singular_pivot",
     "raise_singular_position",
     "raise_stale_cache",
 ]
@@ -208,6 +209,18 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
     """Refuse forward dynamics where no mass resists a degree of freedom."""
     raise SingularityError(
         f"{describe_massless_dof(tree, dof)} tree.finalize_report.massless_branches lists all such joints."
+    )
+
+
+def raise_singular_pivot(tree: MultibodyTree, pivot: int) -> NoReturn:
+    """Refuse what divides by a pivot of zero: of a dof, or behind these of a component of a frame's velocity."""
+    row = pivot - tree.num_velocities
+    if row < 0:
+        raise_massless_dof(tree, pivot)
+    raise SingularityError(
+        f"operational-space inertia: the frame cannot move with six independent velocities here: component {row} of "
+        "[angular; linear] depends on those before it, or is always zero. The inverse, "
+        "calc_operational_space_inverse_inertia(), is defined everywhere."
     )
 
 

@@ -55,7 +55,7 @@ def of_each_state(
         if v is not None:
             context.v = v
         if method is None:
-            return context._evaluate(quantity, integers)
+            return context._evaluate(quantity, integers, *further)
         result = getattr(tree, method)(context, *further, **options)
         return np.stack(result) if isinstance(result, tuple) else result
 
@@ -122,6 +122,8 @@ def _core_of(tree: ScalarTree, name: str) -> tuple[int, ...]:
     """Return the shape of an operand of one state."""
     if name == "dt":
         return ()
+    if name.startswith("p_"):
+        return (3,)
     return (tree.num_positions if name.startswith("q") else tree.num_velocities,)
 
 

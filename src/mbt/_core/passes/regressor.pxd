@@ -6,7 +6,7 @@ gravity spares, (num_bodies,); NULL when it spares none.
 
 from mbt._core.model cimport Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, cross, dot3, position_between4, rotate_inverse4, set_zero
+from mbt._core.spatial cimport add_cross, cross, dot3, position_between4, rotate4, rotate_inverse4, set_zero
 
 
 cdef inline void calc_inverse_dynamics_regressor(
@@ -122,6 +122,63 @@ cdef inline void calc_kinetic_energy_regressor(
         x[7] = w[0]*w[2]
         x[8] = w[1]*w[2]
         x[9] = w[2]*w[2]*0.5
+
+
+cdef inline void calc_momentum_regressor(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* V_WB,         # (num_bodies, 6)  [rad/s, m/s]
+    const T* p_WP,         # (3,)  the point P [m]
+    # Out:
+    T* Y,                  # (6, 10 (num_bodies - 1))  angular momentum about P, linear momentum
+) noexcept nogil:
+    """Y pi = sum over bodies of [I w + m c × v + p_PBo × l; l], l = m v + w × m c, without rotors."""
+    cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
+    cdef int b, i, j, k
+    cdef const T* X
+    cdef const T* w
+    cdef const T* v
+    cdef T p[3]
+    cdef T e[3]
+    cdef T t[3]
+    cdef T l[3]
+    cdef T w_B[3]
+    for b in range(1, model.num_bodies):
+        X = X_WB + 16*b
+        w = V_WB + 6*b
+        v = V_WB + 6*b + 3
+        for i in range(3):
+            p[i] = X[4*i + 3] - p_WP[i]
+        cross(p, v, t)
+        set_column(t, v, columns, Y + 10*(b - 1))
+        for j in range(3):
+            for i in range(3):
+                e[i] = X[4*i + j]
+            cross(w, e, l)
+            cross(e, v, t)
+            add_cross(p, l, t)
+            set_column(t, l, columns, Y + 10*(b - 1) + 1 + j)
+        # I w of unit moments xx xy yy xz yz zz: in B, e_i w_j + e_j w_i.
+        rotate_inverse4(X, w, w_B)
+        set_zero(l, 3)
+        k = 4
+        for j in range(3):
+            for i in range(j + 1):
+                set_zero(e, 3)
+                e[i] = w_B[j]
+                e[j] = w_B[i]
+                rotate4(X, e, t)
+                set_column(t, l, columns, Y + 10*(b - 1) + k)
+                k += 1
+
+
+cdef inline void set_column(const T* upper, const T* lower, Py_ssize_t stride, T* y) noexcept nogil:
+    cdef int i
+    for i in range(3):
+        y[stride*i] = upper[i]
+        y[stride*(3 + i)] = lower[i]
 
 
 cdef inline void calc_potential_energy_regressor(

@@ -10,15 +10,16 @@ from mbt._core.passes.element_forces cimport (
 from mbt._core.passes.energy cimport calc_kinetic_energy
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.regressor cimport (
-    calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_potential_energy_regressor,
+    calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_momentum_regressor,
+    calc_potential_energy_regressor,
 )
 from mbt._core.quantities.frames cimport calc_X_WF, calc_p_WoFo
 from mbt._core.quantity cimport (
     ACCELERATION_KINEMATICS, CONSERVATIVE_POWER, CORIOLIS_MATRIX, ELEMENT_CONSERVATIVE_POWER, ELEMENT_FORCE,
     ELEMENT_FORCES, ELEMENT_NON_CONSERVATIVE_POWER, ELEMENT_POTENTIAL_ENERGY, FRAME_POSES, GENERALIZED_FORCES,
     GRAVITY_FORCES, GRAVITY_POTENTIAL_ENERGY, GRAVITY_POWER, INVERSE_DYNAMICS_REGRESSOR, JOINT_REACTIONS,
-    KINETIC_ENERGY, KINETIC_ENERGY_REGRESSOR, NON_CONSERVATIVE_POWER, POSITION_KINEMATICS, POTENTIAL_ENERGY,
-    REACTION_FORCES, SPATIAL_INERTIAS, VELOCITY_KINEMATICS,
+    KINETIC_ENERGY, KINETIC_ENERGY_REGRESSOR, MOMENTUM_REGRESSOR, NON_CONSERVATIVE_POWER, POSITION_KINEMATICS,
+    POTENTIAL_ENERGY, REACTION_FORCES, SPATIAL_INERTIAS, VELOCITY_KINEMATICS,
 )
 from mbt._core.records cimport Kinematics, Parameters
 from mbt._core.scalars cimport T
@@ -165,5 +166,7 @@ cdef inline void calc_regressor(
         calc_inverse_dynamics_regressor(model, weightless, p.gravity, k.X_WB, k.H_PB_W, k.V_WB, A_WB, out)
     elif quantity == KINETIC_ENERGY_REGRESSOR:
         calc_kinetic_energy_regressor(model, k.X_WB, k.V_WB, out)
+    elif quantity == MOMENTUM_REGRESSOR:
+        calc_momentum_regressor(model, k.X_WB, k.V_WB, x, out)
     else:
         calc_potential_energy_regressor(model, weightless, p.gravity, k.X_WB, out)

@@ -3,15 +3,17 @@
 from mbt._core cimport algorithms, derivative_algorithms
 from mbt._core.model cimport Model, Switches
 from mbt._core.quantities.bodies cimport calc_body_quantity, calc_element_force, calc_energy, calc_regressor
-from mbt._core.quantities.dynamics cimport calc_cold_quantity, calc_hot_quantity, is_hot, no_pivots
+from mbt._core.quantities.dynamics cimport (
+    calc_cold_quantity, calc_hot_quantity, count_operational_space_work, is_hot, no_pivots,
+)
 from mbt._core.quantities.frames cimport calc_frame_quantity, count_frame_work
 from mbt._core.quantities.maps cimport calc_map, calc_mobilizer_quantity
 from mbt._core.quantities.mass cimport calc_mass_quantity, count_mass_work
 from mbt._core.quantity cimport (
     ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES, INERTIAL_PARAMETERS,
     KINETIC_ENERGY, MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM, MOTION_FORCES_DERIVATIVES,
-    NORMALIZED_POSITIONS, POSES, POSITIONS, QDOT, RELATIVE_TRANSFORM, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES,
-    describe, element_of,
+    NORMALIZED_POSITIONS, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, QDOT,
+    RELATIVE_TRANSFORM, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe, element_of,
 )
 from mbt._core.records cimport Kinematics, Parameters, Pivots
 from mbt._core.scalars cimport T
@@ -24,6 +26,8 @@ cdef inline Py_ssize_t count_work_of(int quantity, const int* integers, const Mo
     cdef Py_ssize_t size = algorithms.count_work(model) + 7*nv
     if MOTION_FORCES_DERIVATIVES <= quantity <= FORWARD_DYNAMICS_DERIVATIVES:
         return derivative_algorithms.count_forward_derivative_work(model)
+    if quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA:
+        return size + count_operational_space_work(model)
     if quantity == MASS_MATRIX_INVERSE:
         return size + 6*nv*(model.num_mobods + 1)
     if describe(quantity).reads >= POSES:
@@ -66,9 +70,10 @@ cdef inline Pivots[T] calc_other_quantity(
 ) noexcept nogil:
     """All but the hot ones, with kinematics computed in `memory`."""
     cdef Kinematics[T] k
-    cdef int reads = describe(quantity).reads
+    cdef int reads
     if quantity <= FORWARD_DYNAMICS_DERIVATIVES:
         return calc_cold_quantity(quantity, integers, model, switches, p, q, v, x, memory, base, out)
+    reads = describe(quantity).reads
     if reads == POSES:
         k.X_WB = memory
         k.F_Bo_W = k.X_WB + 16*model.num_bodies

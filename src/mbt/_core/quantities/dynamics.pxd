@@ -2,11 +2,13 @@
 
 from mbt._core cimport algorithms, derivative_algorithms
 from mbt._core.model cimport Model, Switches
+from mbt._core.passes.element_forces cimport acts_on_bodies
 from mbt._core.passes.jacobian cimport multiply_by_Nplus
 from mbt._core.quantity cimport (
     BODY_POSES, CENTER_OF_MASS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD,
     GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
-    MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES,
+    MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
+    OPERATIONAL_SPACE_INVERSE_INERTIA,
 )
 from mbt._core.records cimport ArticulatedDof, Parameters, Pivots
 from mbt._core.scalars cimport T
@@ -26,6 +28,7 @@ cdef inline Pivots[T] pivots_of(const ArticulatedDof[T]* dofs, const int* locked
     pivots.scale = &dofs.scale
     pivots.stride = sizeof(ArticulatedDof[T])//sizeof(T)
     pivots.locked = locked
+    pivots.further = 0
     return pivots
 
 
@@ -35,8 +38,8 @@ cdef inline Pivots[T] calc_hot_quantity(
 ) noexcept nogil:
     """Those that lanes have functions of their own for. The input of forward dynamics is overwritten."""
     cdef Pivots[T] pivots = no_pivots(memory)
-    if quantity == INVERSE_DYNAMICS:
-        calc_inverse_dynamics(integers[0], model, switches, p, q, v, x, memory, out)
+    if quantity == INVERSE_DYNAMICS or quantity == MOTION_FORCES:
+        calc_inverse_dynamics(quantity, integers[0], model, switches, p, q, v, x, memory, out)
     elif quantity == FORWARD_DYNAMICS:
         pivots = calc_forward_dynamics(integers[0], model, switches, p, q, v, x, memory, out)
     elif quantity == MASS_MATRIX:
@@ -50,17 +53,28 @@ cdef inline Pivots[T] calc_hot_quantity(
 
 cdef inline bint is_hot(int quantity) noexcept nogil:
     return (
-        quantity == INVERSE_DYNAMICS or quantity == FORWARD_DYNAMICS or quantity == MASS_MATRIX
+        quantity <= FORWARD_DYNAMICS or quantity == MASS_MATRIX
         or quantity == GRAVITY_GENERALIZED_FORCES or quantity == BODY_POSES
     )
 
 
 cdef inline void calc_inverse_dynamics(
-    bint with_forces, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
-    const T* x, T* memory, T* tau
+    int quantity, bint with_forces, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
+    const T* v, const T* x, T* memory, T* tau
 ) noexcept nogil:
-    """Of vdot, less body forces and generalized forces."""
-    algorithms.run_inverse_dynamics_with_elements(model, p, switches.weightless, q, v, x, memory, tau)
+    """Of vdot, with or without the force elements, less body forces and generalized forces."""
+    cdef bint with_elements = quantity == INVERSE_DYNAMICS
+    cdef T zero[3]
+    cdef const T* gravity = zero
+    if with_elements:
+        gravity = algorithms.gravity_acceleration(p, switches.weightless, zero)
+    else:
+        set_zero(zero, 3)
+    algorithms.run_inverse_dynamics(model, p, gravity, q, v, x, memory, tau)
+    if with_elements:
+        algorithms.add_joint_forces(model, p, q, v, 1, tau)
+        if acts_on_bodies(model, switches.weightless):
+            algorithms.subtract_body_forces(model, p, switches.weightless, q, v, memory, tau)
     if with_forces:
         subtract_forces(model, p, q, x + model.num_velocities, memory, tau)
 
@@ -100,15 +114,9 @@ cdef inline Pivots[T] calc_cold_quantity(
     const T* v, const T* x, T* memory, int* base, T* out
 ) noexcept nogil:
     """All others in node frames."""
-    cdef T no_gravity[3]
     cdef T total_mass
     cdef Pivots[T] pivots = no_pivots(memory)
-    if quantity == MOTION_FORCES:
-        set_zero(no_gravity, 3)
-        algorithms.run_inverse_dynamics(model, p, no_gravity, q, v, x, memory, out)
-        if integers[0]:
-            subtract_forces(model, p, q, x + model.num_velocities, memory, out)
-    elif quantity == MASS_MATRIX_INVERSE:
+    if quantity == MASS_MATRIX_INVERSE:
         pivots = pivots_of(
             algorithms.run_mass_matrix_inverse(model, p, q, memory, memory + algorithms.count_work(model), out),
             NULL,
@@ -119,11 +127,104 @@ cdef inline Pivots[T] calc_cold_quantity(
         algorithms.run_frame_pose(model, p, integers[0], q, memory, base, out)
     elif quantity == FRAME_JACOBIAN:
         calc_frame_jacobian(integers, model, p, q, x, memory, base, out)
+    elif quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA:
+        pivots = calc_operational_space(quantity, integers, model, p, q, memory, base, out)
     elif quantity == CENTER_OF_MASS:
         algorithms.run_center_of_mass(model, p, q, memory, &total_mass, out)
     else:
         pivots = calc_derivatives(quantity, integers[0], model, switches, p, q, v, x, memory, out)
     return pivots
+
+
+cdef inline Py_ssize_t count_operational_space_work(const Model* model) noexcept nogil:
+    """Scalars of working memory behind those that any algorithm needs: of the inverse mass matrix, and more."""
+    cdef Py_ssize_t nv = model.num_velocities
+    return 6*nv*(model.num_mobods + 1) + 3*nv + nv*nv + 12*nv + 2*(nv + 6)
+
+
+cdef inline Pivots[T] calc_operational_space(
+    int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* q, T* memory, int* path,
+    T* out
+) noexcept nogil:
+    """J M^-1 J' of frame F in frame E, or its inverse. The pivots are those of M^-1 and, of the inverse, six more."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef T* more = memory + algorithms.count_work(model)
+    cdef T* M_inverse = more + 6*nv*(model.num_mobods + 1) + 3*nv
+    cdef T* J = M_inverse + nv*nv
+    cdef T* D = J + 12*nv
+    cdef const ArticulatedDof[T]* dofs
+    cdef Pivots[T] pivots
+    cdef Py_ssize_t k
+    algorithms.run_frame_jacobian(
+        model, p, integers[0], integers[1], q, <const T*>NULL, memory, path, J
+    )
+    dofs = algorithms.run_mass_matrix_inverse(model, p, q, memory, more, M_inverse)
+    for k in range(nv):
+        D[k] = dofs[k].D
+        D[nv + 6 + k] = dofs[k].scale
+    calc_J_Minverse_Jt(nv, J, M_inverse, J + 6*nv, out)
+    pivots.D = D
+    pivots.scale = D + nv + 6
+    pivots.stride = 1
+    pivots.locked = NULL
+    pivots.further = 0
+    if quantity == OPERATIONAL_SPACE_INERTIA:
+        invert_symmetric6(out, D + nv, D + 2*nv + 6)
+        pivots.further = 6
+    return pivots
+
+
+cdef inline void calc_J_Minverse_Jt(Py_ssize_t nv, const T* J, const T* M_inverse, T* work, T* A) noexcept nogil:
+    """A = J M^-1 J', (6, 6); `work` holds 6 nv scalars."""
+    cdef Py_ssize_t i, j, k
+    cdef T total
+    for i in range(6):
+        for k in range(nv):
+            total = <T>0.0
+            for j in range(nv):
+                total = total + J[nv*i + j]*M_inverse[nv*j + k]
+            work[nv*i + k] = total
+    for i in range(6):
+        for j in range(i + 1):
+            total = <T>0.0
+            for k in range(nv):
+                total = total + work[nv*i + k]*J[nv*j + k]
+            A[6*i + j] = total
+            A[6*j + i] = total
+
+
+cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
+    """A = A^-1 in place, by A = L D L'. The pivots D (6,), and the entries of A they began as, (6,)."""
+    cdef T L[36]
+    cdef T X[36]
+    cdef T total
+    cdef int i, j, k
+    for i in range(6):
+        scale[i] = A[7*i]
+        for j in range(i):
+            total = A[6*i + j]
+            for k in range(j):
+                total = total - L[6*i + k]*L[6*j + k]*D[k]
+            L[6*i + j] = total/D[j]
+        total = A[7*i]
+        for k in range(i):
+            total = total - L[6*i + k]*L[6*i + k]*D[k]
+        D[i] = total
+    # X = L^-1, lower; A^-1 = X' D^-1 X.
+    for i in range(6):
+        X[7*i] = <T>1.0
+        for j in range(i):
+            total = L[6*i + j]
+            for k in range(j + 1, i):
+                total = total + L[6*i + k]*X[6*k + j]
+            X[6*i + j] = -total
+    for i in range(6):
+        for j in range(i + 1):
+            total = <T>0.0
+            for k in range(i, 6):
+                total = total + X[6*k + i]*X[6*k + j]/D[k]
+            A[6*i + j] = total
+            A[6*j + i] = total
 
 
 cdef inline void calc_mass_matrix_by_inverse_dynamics(
@@ -178,6 +279,7 @@ cdef inline Pivots[T] calc_derivatives(
         pivots.scale = pivots.D + nv
         pivots.stride = 1
         pivots.locked = switches.locked
+        pivots.further = 0
     else:
         derivative_algorithms.run_inverse_dynamics_derivatives(
             model, p, switches.weightless, quantity == INVERSE_DYNAMICS_DERIVATIVES, q, v, x, F_Bo_W, memory, out,

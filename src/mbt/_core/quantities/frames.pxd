@@ -6,6 +6,7 @@ from mbt._core.passes.jacobian cimport (
     add_angular_velocity_jacobian, add_spatial_velocity_jacobian, add_translational_velocity_jacobian,
     express_jacobian, multiply_by_Nplus,
 )
+from mbt._core.passes.jacobian_rate cimport add_jacobian_rate
 from mbt._core.passes.qdot_maps cimport calc_vdot_of_steady_qdot
 from mbt._core.passes.relative_motion cimport (
     calc_acceleration_of_point, calc_relative_acceleration, calc_relative_velocity, calc_velocity_of_point,
@@ -14,11 +15,12 @@ from mbt._core.passes.relative_motion cimport (
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantity cimport (
     ANGULAR_BIAS, ANGULAR_JACOBIAN, FRAME_ACCELERATION, FRAME_VELOCITY, POINT_POSITIONS, RELATIVE_ROTATION,
-    RELATIVE_TRANSFORM, SPATIAL_BIAS, SPATIAL_JACOBIAN, TRANSLATIONAL_BIAS, TRANSLATIONAL_JACOBIAN,
+    RELATIVE_TRANSFORM, SPATIAL_BIAS, SPATIAL_JACOBIAN, SPATIAL_JACOBIAN_RATE, TRANSLATIONAL_BIAS,
+    TRANSLATIONAL_JACOBIAN,
 )
 from mbt._core.records cimport Kinematics, Parameters
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport copy, invert_pose4, multiply_poses4, set_zero
+from mbt._core.spatial cimport copy, cross, invert_pose4, multiply_poses4, set_zero
 
 
 cdef inline Py_ssize_t count_frame_work(const int* integers, const Model* model) noexcept nogil:
@@ -50,6 +52,8 @@ cdef inline void calc_frame_quantity(
         calc_frame_acceleration(model, p, k, integers, x, out)
     elif quantity == SPATIAL_JACOBIAN or quantity == ANGULAR_JACOBIAN or quantity == TRANSLATIONAL_JACOBIAN:
         calc_jacobian(quantity, integers, model, p, q, x, k, out)
+    elif quantity == SPATIAL_JACOBIAN_RATE:
+        calc_jacobian_rate(integers, model, p, q, v, x, k, out)
     else:
         calc_bias(quantity, integers, model, p, q, v, x, k, out)
 
@@ -240,6 +244,42 @@ cdef inline void finish_jacobian(
         express_jacobian(num_rows, model.num_velocities, X_WE, J_v)
     if by_qdot:
         multiply_by_Nplus(model, q, num_rows, J_v, J)
+
+
+cdef inline void calc_jacobian_rate(
+    const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* x,
+    const Kinematics[T]* k, T* Jdot
+) noexcept nogil:
+    """Jdot of a point of frame B in frame A, where its derivative is taken, expressed in E.
+
+    In World that of J_B - J_A less w_WA × (J_B - J_A).
+    """
+    cdef Py_ssize_t i, nv = model.num_velocities
+    cdef int b = model.frame_node[integers[0]]
+    cdef int a = model.frame_node[integers[1]]
+    cdef T p_WoP[3]
+    cdef T V_WP[6]
+    cdef T column[3]
+    cdef T y[3]
+    cdef T* J = k.rest
+    cdef int half, j
+    calc_points_in_world(model, p, k, integers[0], 1, x, p_WoP)
+    calc_velocity_of_point(k.X_WB + 16*b, k.V_WB + 6*b, p_WoP, V_WP)
+    set_zero(Jdot, 6*nv)
+    add_jacobian_rate(model, b, p.X_BF, q, v, k.X_WB, k.H_PB_W, k.V_WB, p_WoP, V_WP + 3, 1.0, Jdot)
+    if a != 0:
+        add_jacobian_rate(model, a, p.X_BF, q, v, k.X_WB, k.H_PB_W, k.V_WB, p_WoP, V_WP + 3, -1.0, Jdot)
+        set_zero(J, 6*nv)
+        add_spatial_velocity_jacobian(model, b, k.X_WB, k.H_PB_W, p_WoP, 1.0, J)
+        add_spatial_velocity_jacobian(model, a, k.X_WB, k.H_PB_W, p_WoP, -1.0, J)
+        for half in range(2):
+            for i in range(nv):
+                for j in range(3):
+                    column[j] = J[nv*(3*half + j) + i]
+                cross(k.V_WB + 6*a, column, y)
+                for j in range(3):
+                    Jdot[nv*(3*half + j) + i] = Jdot[nv*(3*half + j) + i] - y[j]
+    finish_jacobian(model, p, k, integers[2], False, 6, q, Jdot, Jdot)
 
 
 # Bias accelerations ---------------------------------------------------------------------------------------------
