@@ -194,3 +194,26 @@ def test_acceleration_in_the_output() -> None:
     out.ravel()[:7] = state.vdot
     case.tree.calc_inverse_dynamics_regressor(context, out.ravel()[:7], out=out)
     np.testing.assert_array_equal(out, desired)
+
+
+@pytest.mark.parametrize("model", MOVING)
+def test_momentum(model: str) -> None:
+    """Y pi is the momentum about a point, for these bodies and for others."""
+    case, state = get_case(model), get_case(model).state()
+    tree, context = case.tree, case.context(state)
+    p = np.array([0.3, -0.5, 0.2])
+    Y = tree.calc_momentum_regressor(context, p)
+    assert Y.shape == (6, 10 * (tree.num_bodies - 1))
+    scale = case.reference.total_mass() * (1.0 + case.reference.length_scale(state.q)) ** 2
+    scale *= 1.0 + float(np.abs(state.v).sum())
+    desired = tree.calc_spatial_momentum_in_world_about_point(context, p)
+    assert_close(Y @ tree.get_inertial_parameters(context), desired, scale)
+    np.testing.assert_allclose(
+        mbt.functional.momentum_regressor(tree, state.q, state.v, p_WoP_W=p), Y, rtol=1e-12, atol=1e-12
+    )
+    other = random_parameters(tree.num_bodies - 1, np.random.default_rng(5))
+    tree.set_inertial_parameters(context, other)
+    desired = tree.calc_spatial_momentum_in_world_about_point(context, p)
+    assert_close(
+        Y @ other, desired, scale + 10.0 * float(np.abs(other).sum()) * (1.0 + np.abs(state.v).sum())
+    )

@@ -11,8 +11,8 @@ import pytest
 
 import mbt
 from mbt._core import tree_mobilizers
+from mbt._core.context import Engine
 from mbt._core.engine import TreeCore
-from mbt._core.quantity import Quantity
 from mbt.autodiff import AutoDiffArray
 from mbt.scalars import ScalarTree
 from mbt.tree import configuration
@@ -31,6 +31,7 @@ OTHERS = {
     "calc_acceleration_kinematics_cache",
     "calc_energy_report",
     "calc_force_elements_contribution",
+    "calc_operational_space_inertia",
     "calc_position_kinematics_cache",
     "calc_spatial_inertia",
     "calc_velocity_kinematics_cache",
@@ -88,20 +89,14 @@ def test_every_matrix_of_a_mobilizer_is_of_its_context(moving: Any, name: str) -
         assert isinstance(getattr(tree_mobilizers, name)(context, node), AutoDiffArray)
 
 
-def test_a_context_evaluates_by_its_engine() -> None:
-    """The one way from methods to kernels: what has an engine asks it, for every quantity."""
-    tree = mbt.MultibodyTree()
-    tree.finalize()
-    context: Any = tree.to_autodiff().create_default_context()
-
-    class Engine:
-        def evaluate(self, context: Any, quantity: int, integers: tuple[int, ...], x: Any, out: Any) -> Any:
-            return quantity, integers, x, out
-
-    context._engine = Engine()
-    context._stale.clear()
-    for quantity in (Quantity.QDOT, Quantity.KINETIC_ENERGY, Quantity.MASS_MATRIX):
-        assert context._evaluate(quantity, (), "x", "out") == (quantity, (), "x", "out")
+def test_only_one_state_of_doubles_needs_no_engine() -> None:
+    tree = make_everything(user_written=False)
+    assert tree.create_default_context()._engine is None
+    others = [tree.create_default_context(3)]
+    others += [tree.clone_to_scalar(name).create_default_context() for name in ("autodiff", "fraction")]
+    for context in others:
+        assert isinstance(context._engine, Engine)
+    assert len({type(context._engine) for context in others}) == 3
 
 
 def test_what_needs_no_context_is_overridden() -> None:

@@ -77,6 +77,16 @@ _JACOBIAN = Call(
     lambda tree, context, p: (context, "v", _tip(tree), p, tree.world_frame, tree.world_frame),
     {"p_BoBp_B": (3,)},
 )
+_JACOBIAN_RATE = Call(
+    lambda tree: tree.calc_jacobian_spatial_velocity_rate,
+    lambda tree, context, p: (context, _tip(tree), p, tree.world_frame, _tip(tree)),
+    {"p_BoBp_B": (3,)},
+)
+_IN_OPERATIONAL_SPACE = Call(
+    lambda tree: tree.calc_operational_space_inverse_inertia,
+    lambda tree, context: (context, _tip(tree)),
+    {},
+)
 _ANGULAR_JACOBIAN = Call(
     lambda tree: tree.calc_jacobian_angular_velocity,
     lambda tree, context: (context, "qdot", _tip(tree), tree.world_frame, _tip(tree)),
@@ -121,6 +131,16 @@ _FRAME_JACOBIAN = Call(
 )
 _FRAME_POSE = Call(
     lambda tree: functional.frame_pose, lambda tree, context, q: (tree, q, _tip(tree)), {"q": ("nq",)}
+)
+_FRAME_JACOBIAN_RATE = Call(
+    lambda tree: functional.frame_jacobian_rate,
+    lambda tree, context, q, v: (tree, q, v, _tip(tree)),
+    {"q": ("nq",), "v": ("nv",)},
+)
+_OPERATIONAL_SPACE = Call(
+    lambda tree: functional.operational_space_inverse_inertia,
+    lambda tree, context, q: (tree, q, _tip(tree)),
+    {"q": ("nq",)},
 )
 _STEP = Call(
     lambda tree: functional.integrate_positions,
@@ -181,6 +201,9 @@ METHODS: dict[str, Call] = {
     "calc_center_of_mass_translational_acceleration_in_world": _method(
         "calc_center_of_mass_translational_acceleration_in_world"
     ),
+    "calc_jacobian_spatial_velocity_rate": _JACOBIAN_RATE,
+    "calc_operational_space_inverse_inertia": _IN_OPERATIONAL_SPACE,
+    "calc_momentum_regressor": _method("calc_momentum_regressor", p_WoP_W=(3,)),
     "calc_spatial_momentum_in_world_about_point": _method(
         "calc_spatial_momentum_in_world_about_point", p_WoP_W=(3,)
     ),
@@ -212,6 +235,9 @@ FUNCTIONS: dict[str, Call] = {
     "body_poses": _function(functional.body_poses, q=("nq",)),
     "frame_pose": _FRAME_POSE,
     "frame_jacobian": _FRAME_JACOBIAN,
+    "frame_jacobian_rate": _FRAME_JACOBIAN_RATE,
+    "operational_space_inverse_inertia": _OPERATIONAL_SPACE,
+    "momentum_regressor": _function(functional.momentum_regressor, q=("nq",), v=("nv",)),
     "center_of_mass": _function(functional.center_of_mass, q=("nq",)),
     "integrate_positions": _STEP,
     "difference_positions": _function(functional.difference_positions, q0=("nq",), q1=("nq",)),

@@ -61,6 +61,7 @@ cdef class AccelerationKinematicsCache:
 cdef class Engine:
     """What evaluates quantities in numbers of one kind, for one Context: one state of doubles needs none."""
     cdef bint accepts(self, object value, Py_ssize_t n) except -1
+    cdef int check_input(self, object x, Py_ssize_t n) except -1
     cdef object evaluate_quantity(
         self, ContextCore context, int quantity, const int* integers, object x, object out)
 

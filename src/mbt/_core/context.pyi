@@ -114,9 +114,15 @@ class Exclusive:
 
 @disjoint_base
 class Engine:
+    """What evaluates quantities in numbers of one kind, for one Context: one state of doubles needs none."""
+
     def evaluate(
         self, context: ContextCore, quantity: int, integers: tuple[int, ...], x: Any = None, out: Any = None
-    ) -> Any: ...
+    ) -> Any:
+        """Return a `Quantity` in its shape, of what this engine was given, written into `out` if there is one.
+
+        The values of `context` serve the checks, and tell what is locked, and what gravity spares.
+        """
 
 @disjoint_base
 class ContextCore:

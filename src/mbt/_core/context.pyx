@@ -353,8 +353,12 @@ cdef class Engine:
         """Whether this is an input, (n,), as it is."""
         raise TypeError(f"{type(self).__name__} is no engine")
 
+    cdef int check_input(self, x, Py_ssize_t n) except -1:
+        """Refuse what is not an input of n numbers."""
+        return 0
+
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
-        """Return a `Quantity` of a Context, written into `out` if there is one. The integers have been checked."""
+        """Return a `Quantity` of a Context, written into `out` if there is one. Integers and input are checked."""
         raise TypeError(f"{type(self).__name__} is no engine")
 
     def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
@@ -364,6 +368,7 @@ cdef class Engine:
         """
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &context.compiled.model, numbers)
+        self.check_input(x, sizes_of(quantity, numbers, &context.compiled.model).input)
         return self.evaluate_quantity(context, quantity, numbers, x, out)
 
 
@@ -412,8 +417,11 @@ cdef class ContextCore:
         """Return a `Quantity` at the present values; see `mbt._core.quantity`."""
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
-        if self._engine is None and x is not None:
-            x = in1(x, "x", sizes_of(quantity, numbers, &self.compiled.model).input)
+        cdef Py_ssize_t n = sizes_of(quantity, numbers, &self.compiled.model).input
+        if self._engine is not None:
+            self._engine.check_input(x, n)
+        elif n:
+            x = in1(x, "x", n)
         return self.evaluate(quantity, numbers, x, out)
 
     cdef object evaluate_state(self, int quantity, const int* integers, object x, object out):

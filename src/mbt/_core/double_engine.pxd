@@ -8,3 +8,7 @@ cdef int evaluate(
     int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
     const double* q, const double* v, const double* x, Kinematics[double]* k, double* out
 ) except -2 nogil
+cdef int evaluate_state(
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
+    const double* q, const double* v, const double* x, double* out
+) except -2 nogil

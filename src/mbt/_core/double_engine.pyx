@@ -8,7 +8,7 @@ from mbt._core.quantity cimport (
     BODY_POSES, CENTER_OF_MASS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD,
     GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
     MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
-    OPERATIONAL_SPACE_INVERSE_INERTIA, sizes_of,
+    OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, VELOCITIES, describe, sizes_of,
 )
 from mbt._core.records cimport PIVOT_TOLERANCE, Kinematics, Parameters
 
@@ -21,18 +21,58 @@ cdef int evaluate(
 
     Returns -1, or a dof that no mass resists: then `out` is as it was.
     """
-    cdef Py_ssize_t num_work = count_work_of(quantity, integers, model)
-    cdef Py_ssize_t num_out = 0
-    cdef double* memory
+    cdef double* memory = kernels.get_work(model, count_memory(quantity, integers, model))
+    return run(quantity, integers, model, switches, p, q, v, x, k, memory, out)
+
+
+cdef int evaluate_state(
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
+    const double* q, const double* v, const double* x, double* out
+) except -2 nogil:
+    """The same without caches: kinematics are computed in working memory."""
+    cdef int reads = describe(quantity).reads
+    cdef Py_ssize_t nb = model.num_bodies
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t num_kinematics = 66*nb + 12*nv
+    cdef double* memory = kernels.get_work(model, num_kinematics + count_memory(quantity, integers, model))
+    cdef double* work = memory + num_kinematics
+    cdef Kinematics[double] k
+    k.X_WB = memory
+    k.X_FM = k.X_WB + 16*nb
+    k.X_PB = k.X_FM + 16*nb
+    k.H_FM = k.X_PB + 16*nb
+    k.H_PB_W = k.H_FM + 6*nv
+    k.V_PB_W = k.H_PB_W + 6*nv
+    k.V_PB = k.V_PB_W + 6*nb
+    k.V_WB = k.V_PB + 6*nb
+    if reads >= POSES:
+        kernels.body_poses(model, p, q, work, k.X_WB)
+    if reads >= POSITIONS:
+        kernels.complete_position_kinematics(model, p, q, k.X_WB, work, k.X_FM, k.X_PB, k.H_FM, k.H_PB_W)
+    if reads == VELOCITIES:
+        kernels.velocity_kinematics(model, k.X_WB, k.H_PB_W, v, k.V_PB_W, k.V_PB, k.V_WB)
+    return run(quantity, integers, model, switches, p, q, v, x, &k, work, out)
+
+
+cdef Py_ssize_t count_memory(int quantity, const int* integers, const Model* model) noexcept nogil:
+    """Doubles that `run` needs behind those of any algorithm."""
+    cdef Py_ssize_t num_out = sizes_of(quantity, integers, model).result if divides_by_pivots(quantity) else 0
+    return count_work_of(quantity, integers, model) + num_out + model.num_bodies
+
+
+cdef int run(
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
+    const double* q, const double* v, const double* x, Kinematics[double]* k, double* memory, double* out
+) noexcept nogil:
+    cdef double* behind = memory + kernels.work_size(model) + count_work_of(quantity, integers, model)
     cdef double* result = out
+    cdef Py_ssize_t num_out = 0
     cdef int singular
     if divides_by_pivots(quantity):
         num_out = sizes_of(quantity, integers, model).result
-    memory = kernels.get_work(model, num_work + num_out + model.num_bodies)
-    cdef int* base = <int*>(memory + kernels.work_size(model) + num_work + num_out)
+        result = behind
+    cdef int* base = <int*>(behind + num_out)
     if quantity <= FORWARD_DYNAMICS_DERIVATIVES:
-        if num_out:
-            result = memory + kernels.work_size(model) + num_work
         singular = calc_dynamics(quantity, integers, model, switches, p, q, v, x, memory, base, result)
         if singular < 0 and num_out:
             memcpy(out, result, num_out*sizeof(double))

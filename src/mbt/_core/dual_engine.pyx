@@ -72,17 +72,13 @@ cdef Py_ssize_t count_columns(array, Py_ssize_t rows) noexcept:
     return columns if is_array2(array, rows, columns) else -1
 
 
-cdef Py_ssize_t check_input(const Sizes* sizes, x, dx) except -1:
-    """Check an input and its derivatives, None for constants; return how many directions these have."""
-    cdef Py_ssize_t directions
-    if sizes.input and (x is None or not is_array1(x, sizes.input)):
-        raise ValueError(f"x: expected a float64 array of {sizes.input} entries")
-    if dx is None or not sizes.input:
-        return 0
-    directions = count_columns(dx, sizes.input)
-    if directions < 0:
-        raise ValueError(f"dx: expected a float64 array of shape ({sizes.input}, directions)")
-    return directions
+cdef int check_numbers(Py_ssize_t n, x, dx) except -1:
+    """Check an input of n numbers and its derivatives, None for constants."""
+    if n and (x is None or not is_array1(x, n)):
+        raise ValueError(f"x: expected a float64 array of {n} entries")
+    if n and dx is not None and count_columns(dx, n) < 0:
+        raise ValueError(f"dx: expected a float64 array of shape ({n}, directions)")
+    return 0
 
 
 cdef class DualArray:
@@ -224,16 +220,21 @@ cdef class DualEngine(Engine):
             return is_array1(value._value, n) and count_columns(value._derivatives, n) >= 0
         return is_array1(value, n)
 
+    cdef int check_input(self, x, Py_ssize_t n) except -1:
+        if isinstance(x, get_autodiff_array()):
+            return check_numbers(n, np.ascontiguousarray(x._value), np.ascontiguousarray(x._derivatives))
+        return check_numbers(n, x, None)
+
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
         """The input is an AutoDiffArray or an array of constants; the result an AutoDiffArray."""
         cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
-        cdef Py_ssize_t of_x, directions
+        cdef Py_ssize_t directions, of_x = 0
         dx = None
         if isinstance(x, get_autodiff_array()):
             x, dx = x._value, x._derivatives
             if not (cnp.PyArray_ISCARRAY_RO(x) and cnp.PyArray_ISCARRAY_RO(dx)):
                 x, dx = np.ascontiguousarray(x), np.ascontiguousarray(dx)
-        of_x = check_input(&sizes, x, dx)
+            of_x = cnp.PyArray_DIM(dx, 1)
         directions = self.count_directions(of_x)
         values = new1(sizes.result)
         derivatives = new2(sizes.result, directions)
@@ -263,7 +264,8 @@ cdef class DualEngine(Engine):
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
         cdef Sizes sizes = sizes_of(quantity, numbers, &self.compiled.model)
-        cdef Py_ssize_t of_x = check_input(&sizes, x, dx)
+        check_numbers(sizes.input, x, dx)
+        cdef Py_ssize_t of_x = 0 if dx is None else cnp.PyArray_DIM(dx, 1)
         cdef Py_ssize_t directions = self.count_directions(of_x)
         values = new1(sizes.result)
         derivatives = new2(sizes.result, directions)

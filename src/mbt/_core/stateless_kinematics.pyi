@@ -133,6 +133,163 @@ def frame_jacobian(
     expressed_in: Frame | RigidBody | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray: ...
+def frame_jacobian_rate(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    frame: Frame | RigidBody,
+    *,
+    expressed_in: Frame | RigidBody | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """Return the time derivative of `frame_jacobian` in World: ``A_WF = J vdot + Jdot v``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    expressed_in : Frame, optional
+        The frame E whose axes it is expressed in; World unless given. The derivative is taken in World.
+    out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, num_velocities)
+        Angular rows first [1/s, m/s].
+
+    Raises
+    ------
+    ForeignElementError
+        When a frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+
+def operational_space_inertia(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    frame: Frame | RigidBody,
+    *,
+    expressed_in: Frame | RigidBody | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """Return ``(J M^-1 J')^-1`` of a frame, with J of `frame_jacobian` (Khatib 1987).
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    expressed_in : Frame, optional
+        The frame E whose axes accelerations and forces are expressed in; World unless given.
+    out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, 6)
+        Of ``[torque; force]`` at the frame origin per ``[alpha; a]`` [kg m^2, kg m, kg].
+
+    Raises
+    ------
+    ForeignElementError
+        When a frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When the frame of a single state cannot move with six independent velocities, no mass resists a degree of
+        freedom of it, or it has a zero quaternion; in a batch that sample is NaN.
+    """
+
+def operational_space_inverse_inertia(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    frame: Frame | RigidBody,
+    *,
+    expressed_in: Frame | RigidBody | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """Return ``J M^-1 J'`` of a frame, with J of `frame_jacobian`: the inverse of `operational_space_inertia`.
+
+    Unlike that it is defined where the frame cannot move with six independent velocities.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    frame : Frame
+        A frame of the tree; a body stands for its body frame.
+    expressed_in : Frame, optional
+        The frame E whose axes accelerations and forces are expressed in; World unless given.
+    out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, 6)
+        Of ``[alpha; a]`` per ``[torque; force]`` at the frame origin [1/(kg m^2), 1/(kg m), 1/kg].
+
+    Raises
+    ------
+    ForeignElementError
+        When a frame is of another tree.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state, or it has a zero quaternion; in a batch that sample
+        is NaN.
+    """
+
+def momentum_regressor(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    *,
+    p_WoP_W: npt.ArrayLike | None = None,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """Return Y(q, v) with ``Y pi`` the momentum of all bodies about a point P, pi their inertial parameters.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    p_WoP_W : array_like, shape (..., 3), optional
+        The point, in World [m]; World's origin unless given.
+    out : ndarray, shape (..., 6, 10 (num_bodies - 1)), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., 6, 10 (num_bodies - 1))
+        Angular rows first. Columns in the order of `MultibodyTree.get_inertial_parameters`.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+
 def center_of_mass(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Return the position of the centre of mass of all bodies from World's origin, in World.
 

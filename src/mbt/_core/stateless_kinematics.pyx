@@ -2,9 +2,9 @@
 
 cimport numpy as cnp
 
-from mbt._core cimport kernels
+from mbt._core cimport double_engine, kernels
 from mbt._core.batch cimport Batch
-from mbt._core.context cimport ContextCore, check_positions
+from mbt._core.context cimport check_positions
 from mbt._core.door cimport adopt, apart, data, is_array1, out1, out2
 from mbt._core.engine cimport TreeCore
 from mbt._core.lane_engine cimport run_batch
@@ -304,7 +304,7 @@ def frame_jacobian_rate(tree, q, v, frame, *, expressed_in=None, out=None):
     cdef int[5] integers = [(<TreeCore>tree).frame(frame, "frame"), 0, 0, 0, 0]
     if expressed_in is not None:
         integers[2] = (<TreeCore>tree).frame(expressed_in, "expressed_in")
-    return of_state(tree, compiled, SPATIAL_JACOBIAN_RATE, integers, {"q": q, "v": v}, np.zeros(3), out)
+    return of_state(tree, compiled, SPATIAL_JACOBIAN_RATE, integers, q, v, origin, out)
 
 
 def operational_space_inertia(tree, q, frame, *, expressed_in=None, out=None):
@@ -377,7 +377,7 @@ def operational_space_inverse_inertia(tree, q, frame, *, expressed_in=None, out=
     return of_frame_in_space(tree, OPERATIONAL_SPACE_INVERSE_INERTIA, q, frame, expressed_in, out)
 
 
-def momentum_regressor(tree, q, v, *, p_WoP_W=(0.0, 0.0, 0.0), out=None):
+def momentum_regressor(tree, q, v, *, p_WoP_W=None, out=None):
     """Return Y(q, v) with ``Y pi`` the momentum of all bodies about a point P, pi their inertial parameters.
 
     Parameters
@@ -389,7 +389,7 @@ def momentum_regressor(tree, q, v, *, p_WoP_W=(0.0, 0.0, 0.0), out=None):
     v : array_like, shape (..., num_velocities)
         Generalized velocities. Leading axes broadcast.
     p_WoP_W : array_like, shape (..., 3), optional
-        The point, in World [m]; its origin unless given.
+        The point, in World [m]; World's origin unless given.
     out : ndarray, shape (..., 6, 10 (num_bodies - 1)), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -405,7 +405,9 @@ def momentum_regressor(tree, q, v, *, p_WoP_W=(0.0, 0.0, 0.0), out=None):
     SingularityError
         When a single state has a zero quaternion; in a batch that sample is NaN.
     """
-    return of_state(tree, compiled_of(tree), MOMENTUM_REGRESSOR, no_integers, {"q": q, "v": v}, p_WoP_W, out)
+    cdef CompiledModel compiled = compiled_of(tree)
+    point = origin if p_WoP_W is None else p_WoP_W
+    return of_state(tree, compiled, MOMENTUM_REGRESSOR, no_integers, q, v, point, out)
 
 
 cdef object of_frame_in_space(tree, int quantity, q, frame, expressed_in, out):
@@ -413,34 +415,67 @@ cdef object of_frame_in_space(tree, int quantity, q, frame, expressed_in, out):
     cdef int[5] integers = [(<TreeCore>tree).frame(frame, "frame"), 0, 0, 0, 0]
     if expressed_in is not None:
         integers[1] = (<TreeCore>tree).frame(expressed_in, "expressed_in")
-    return of_state(tree, compiled, quantity, integers, {"q": q}, None, out)
+    return of_state(tree, compiled, quantity, integers, q, None, None, out)
 
 
-cdef object of_state(tree, CompiledModel compiled, int quantity, const int* integers, dict state, point, out):
-    """A quantity of q, or of q and v, and of a point where there is one; one state by a Context."""
-    cdef const Model* m = &(<TreeCore>tree)._compiled.model
-    cdef int i
-    numbers = tuple([integers[i] for i in range(describe(quantity).num_integers)])
+cdef object of_state(tree, CompiledModel compiled, int quantity, const int* integers, q, v, point, out):
+    """A quantity of q, or of q and v, and of a point where there is one: None stands for what is not needed."""
     if compiled is None:
-        operands = state if point is None else {**state, "p_WoP_W": point}
-        return above.of_each_state(tree, quantity, operands, out, integers=numbers)
+        return of_other_scalar(tree, quantity, integers, q, v, point, out)
+    cdef const Model* m = &compiled.model
+    cdef Sizes sizes = sizes_of(quantity, integers, m)
+    cdef int singular
+    cdef Batch batch
+    if not (
+        is_array1(q, m.num_positions) and (v is None or is_array1(v, m.num_velocities))
+        and (point is None or is_array1(point, 3))
+    ):
+        batch = operands_of(m, q, v, point)
+        if batch.shape:
+            return run_integers(batch, compiled, quantity, integers, out)
+        q, v = batch.arrays[0], None if v is None else batch.arrays[1]
+        point = None if point is None else batch.arrays[2]
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    # All of these are matrices.
+    out = out2(out, "out", sizes.shape[0], sizes.shape[1])
+    q, v, point = apart(q, out), None if v is None else apart(v, out), None if point is None else apart(point, out)
+    singular = double_engine.evaluate_state(
+        quantity, integers, m, &m.switches, &compiled.defaults.parameters, data(q),
+        <const double*>NULL if v is None else <const double*>data(v),
+        <const double*>NULL if point is None else <const double*>data(point), data(out)
+    )
+    if singular >= 0:
+        above.raise_singular_pivot(tree, singular)
+    return out
+
+
+cdef Batch operands_of(const Model* m, q, v, point):
     cdef list names = ["q", "v"]
-    cdef list values = [state["q"], state.get("v", no_velocities(m))]
-    cdef list cores = [(m.num_positions,), (m.num_velocities,)]
+    cdef list values = [q, no_numbers if v is None else v]
+    cdef int num_v = 0 if v is None else m.num_velocities
+    cdef list cores = [(m.num_positions,), (num_v,)]
     if point is not None:
         names.append("p_WoP_W")
         values.append(point)
         cores.append((3,))
-    cdef Batch batch = Batch(names, values, cores)
-    if batch.shape:
-        return run_integers(batch, compiled, quantity, integers, out)
-    cdef ContextCore context = tree.create_default_context()
-    context.q, context.v = batch.arrays[:2]
-    return context.evaluate(quantity, integers, None if point is None else batch.arrays[2], out)
+    return Batch(names, values, cores)
 
 
-cdef object no_velocities(const Model* m):
-    return np.zeros(m.num_velocities)
+cdef object of_other_scalar(tree, int quantity, const int* integers, q, v, point, out):
+    cdef int i
+    numbers = tuple([integers[i] for i in range(describe(quantity).num_integers)])
+    operands = {"q": q}
+    if v is not None:
+        operands["v"] = v
+    if point is not None:
+        operands["p_WoP_W"] = point
+    return above.of_each_state(tree, quantity, operands, out, integers=numbers)
+
+
+cdef object origin = np.zeros(3)
+origin.flags.writeable = False
+cdef object no_numbers = np.empty(0)
 
 
 cdef object run(Batch batch, CompiledModel compiled, int quantity, int frame, int frame_E, object out):

@@ -52,6 +52,40 @@ class TreeIdentification(TreeMass):
         array([0.6])
         """
 
+    def calc_momentum_regressor(
+        self, context: ContextCore, p_WoP_W: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return Y(q, v) with ``Y pi`` the momentum of the bodies about a point P, pi their inertial parameters.
+
+        It is what `calc_spatial_momentum_in_world_about_point` returns: rotors have no part in it.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree. Its masses and inertias do not matter.
+        p_WoP_W : array_like, shape (3,)
+            The point, in World [m].
+        out : ndarray, shape (6, 10 (num_bodies - 1)), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, 10 (num_bodies - 1))
+            Angular rows first. Columns in the order of `get_inertial_parameters`.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
+        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> context.v = [4.0]
+        >>> tree.calc_momentum_regressor(context, [0, 0, 0]) @ tree.get_inertial_parameters(context) + 0.0
+        array([ 0.,  2.,  0., -4.,  0.,  0.])
+        """
+
     def calc_kinetic_energy_regressor(
         self, context: ContextCore, *, out: FloatArray | None = None
     ) -> FloatArray:

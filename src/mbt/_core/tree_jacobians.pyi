@@ -51,6 +51,55 @@ class TreeJacobians(TreeDynamics):
             Angular rows first.
         """
 
+    def calc_jacobian_spatial_velocity_rate(
+        self,
+        context: ContextCore,
+        frame_B: Frame | RigidBody,
+        p_BoBp_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the time derivative of the Jacobian, with respect to v, of the spatial velocity of a point Bp.
+
+        ``A_ABp_E = J vdot + Jdot v``, with J of `calc_jacobian_spatial_velocity`: the derivative is taken in frame A,
+        and expressed in frame E. ``Jdot v`` is `calc_bias_spatial_acceleration` with respect to v.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_B : Frame
+            The frame that carries the point.
+        p_BoBp_B : array_like, shape (3,)
+            The point, from B's origin, in B [m].
+        frame_A : Frame
+            The frame in which the velocity is measured, and its Jacobian differentiated.
+        frame_E : Frame
+            The frame in which it is expressed.
+        out : ndarray, shape (6, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, num_velocities)
+            Angular rows first [1/s, m/s].
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(2.0, [0, 0, -0.5])))
+        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> context.v = [2.0]
+        >>> W = tree.world_frame
+        >>> tree.calc_jacobian_spatial_velocity_rate(context, rod.body_frame, [0, 0, -1], W, W).ravel() + 0.0
+        array([0., 0., 0., 0., 0., 2.])
+        """
+
     def calc_jacobian_angular_velocity(
         self,
         context: ContextCore,

@@ -288,6 +288,83 @@ class TreeMass(TreeAccelerations):
             When a body belongs to another tree.
         """
 
+    def calc_operational_space_inverse_inertia(
+        self,
+        context: ContextCore,
+        frame_F: Frame | RigidBody,
+        *,
+        expressed_in: Frame | RigidBody | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives a tree at rest.
+
+        J is the Jacobian of its spatial velocity in World, as `mbt.functional.frame_jacobian` has it (Khatib 1987).
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_F : Frame
+            The frame; a body stands for its body frame.
+        expressed_in : Frame, optional
+            The frame E whose axes accelerations and forces are expressed in; World unless given.
+        out : ndarray, shape (6, 6), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, 6)
+            Symmetric, of ``[alpha; a]`` per ``[torque; force]`` at the origin of F [1/(kg m^2), 1/(kg m), 1/kg].
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+        """
+
+    def calc_operational_space_inertia(
+        self,
+        context: ContextCore,
+        frame_F: Frame | RigidBody,
+        *,
+        expressed_in: Frame | RigidBody | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return ``(J M^-1 J')^-1`` of a frame: the force on it that gives it an acceleration, the tree being at rest.
+
+        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987).
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_F : Frame
+            The frame; a body stands for its body frame.
+        expressed_in : Frame, optional
+            The frame E whose axes accelerations and forces are expressed in; World unless given.
+        out : ndarray, shape (6, 6), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, 6)
+            Symmetric, of ``[torque; force]`` at the origin of F per ``[alpha; a]`` [kg m^2, kg m, kg].
+
+        Raises
+        ------
+        SingularityError
+            When the frame cannot move with six independent velocities, or no mass resists a degree of freedom.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
+        >>> tree.finalize()  # The ball floats.
+        >>> tree.calc_operational_space_inertia(tree.create_default_context(), ball.body_frame).diagonal()
+        array([0.2, 0.2, 0.2, 2. , 2. , 2. ])
+        """
+
     def calc_mass_matrix_inverse(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
         """Return the inverse of the mass matrix, by articulated bodies: the mass matrix is not formed.
 
