@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt import functional as F
+from mbt import functional
 from support.case import FEW, MOVING, get_case
 
 
@@ -41,7 +41,7 @@ def test_a_force_accelerates(model: str) -> None:
     change = tree.calc_forward_dynamics(context, None, forces) - at_rest
     world = tree.world_frame
     J = tree.calc_jacobian_spatial_velocity(context, "v", body.body_frame, np.zeros(3), world, world)
-    mobility = F.operational_space_inverse_inertia(tree, state.q, body)
+    mobility = functional.operational_space_inverse_inertia(tree, state.q, body)
     scale = np.max(np.abs(J @ change), initial=1.0)
     np.testing.assert_allclose(mobility @ force, J @ change, rtol=0.0, atol=1e-9 * scale)
 
@@ -62,18 +62,18 @@ def test_inverse_of_the_inverse() -> None:
     rng = np.random.default_rng(1)
     q = tree.normalize_positions(rng.uniform(0.1, 1.0, tree.num_positions))
     rod = tree.get_body_by_name("rod")
-    mobility = F.operational_space_inverse_inertia(tree, q, rod)
-    inertia = F.operational_space_inertia(tree, q, rod)
+    mobility = functional.operational_space_inverse_inertia(tree, q, rod)
+    inertia = functional.operational_space_inertia(tree, q, rod)
     np.testing.assert_allclose(inertia @ mobility, np.eye(6), atol=1e-12)
     context = tree.create_default_context()
     context.q = q
     np.testing.assert_allclose(tree.calc_operational_space_inertia(context, rod), inertia, rtol=1e-12)
     # A frame of its own: the inertia is that of World's axes, turned.
-    R = F.body_poses(tree, q)[rod.node_index, :3, :3]
+    R = functional.body_poses(tree, q)[rod.node_index, :3, :3]
     turned = np.kron(np.eye(2), R)
-    own = F.operational_space_inertia(tree, q, rod, expressed_in=rod)
+    own = functional.operational_space_inertia(tree, q, rod, expressed_in=rod)
     np.testing.assert_allclose(turned @ own @ turned.T, inertia, rtol=1e-11, atol=1e-12)
-    batch = F.operational_space_inertia(tree, np.stack([q, q]), rod)
+    batch = functional.operational_space_inertia(tree, np.stack([q, q]), rod)
     np.testing.assert_allclose(batch, np.stack([inertia] * 2), rtol=1e-11, atol=1e-12)
 
 
@@ -83,8 +83,8 @@ def test_derivatives() -> None:
     twin = tree.to_autodiff()
     q = tree.normalize_positions(np.linspace(0.2, 0.9, tree.num_positions))
     seeds = mbt.autodiff.initialize(q)
-    inertia = F.operational_space_inertia(twin, seeds, twin.get_body_by_name("rod"))
-    mobility = F.operational_space_inverse_inertia(twin, seeds, twin.get_body_by_name("rod"))
+    inertia = functional.operational_space_inertia(twin, seeds, twin.get_body_by_name("rod"))
+    mobility = functional.operational_space_inverse_inertia(twin, seeds, twin.get_body_by_name("rod"))
     L = inertia.value
     desired = -np.einsum("ij,jkd,kl->ild", L, mobility.derivatives, L)
     np.testing.assert_allclose(inertia.derivatives, desired, rtol=1e-9, atol=1e-10)
@@ -102,14 +102,14 @@ def test_a_frame_that_cannot_go_all_ways() -> None:
     with pytest.raises(mbt.SingularityError, match=message):
         tree.calc_operational_space_inertia(tree.create_default_context(), rod, out=out)
     with pytest.raises(mbt.SingularityError, match=message):
-        F.operational_space_inertia(tree, [0.3], rod, out=out)
+        functional.operational_space_inertia(tree, [0.3], rod, out=out)
     twin = tree.to_autodiff()
     with pytest.raises(mbt.SingularityError, match=message):
         twin.calc_operational_space_inertia(twin.create_default_context(), twin.bodies[1])
     assert (out == 7.0).all()
-    assert np.isnan(F.operational_space_inertia(tree, [[0.3], [0.4]], rod)).all()
+    assert np.isnan(functional.operational_space_inertia(tree, [[0.3], [0.4]], rod)).all()
     # In a batch those that can keep their result, and the inverse is there for all.
-    assert np.isfinite(F.operational_space_inverse_inertia(tree, [[0.3], [0.4]], rod)).all()
+    assert np.isfinite(functional.operational_space_inverse_inertia(tree, [[0.3], [0.4]], rod)).all()
 
 
 def test_a_massless_dof() -> None:
@@ -118,6 +118,6 @@ def test_a_massless_dof() -> None:
     tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, link, None, axis=[0, 1, 0])
     tree.finalize()
     with pytest.raises(mbt.SingularityError, match="no mass resists velocity 0"):
-        F.operational_space_inverse_inertia(tree, [0.0], link)
+        functional.operational_space_inverse_inertia(tree, [0.0], link)
     with pytest.raises(mbt.SingularityError, match="no mass resists velocity 0"):
         tree.calc_operational_space_inertia(tree.create_default_context(), link)

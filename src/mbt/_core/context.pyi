@@ -129,7 +129,7 @@ class ContextCore:
     """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
 
     def __new__(cls, tree: MultibodyTree) -> Self: ...
-    _engine: Engine | None
+    _engine: Any
     def _evaluate(
         self, quantity: int, integers: tuple[int, ...] = (), x: Any = None, out: Any = None
     ) -> Any: ...

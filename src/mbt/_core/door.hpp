@@ -26,6 +26,13 @@ static inline int mbt_is_array2(PyObject* o, npy_intp n0, npy_intp n1) {
          PyArray_TYPE(a) == NPY_DOUBLE && PyArray_ISCARRAY_RO(a);
 }
 
+// Columns of such a matrix of n0 rows; -1 of anything else.
+static inline npy_intp mbt_columns(PyObject* o, npy_intp n0) {
+  if (!mbt_is_plain(o) || PyArray_NDIM((PyArrayObject*)o) != 2) return -1;
+  npy_intp n1 = PyArray_DIM((PyArrayObject*)o, 1);
+  return mbt_is_array2(o, n0, n1) ? n1 : -1;
+}
+
 static inline int mbt_is_array3(PyObject* o, npy_intp n0, npy_intp n1, npy_intp n2) {
   if (!mbt_is_plain(o)) return 0;
   PyArrayObject* a = (PyArrayObject*)o;

@@ -16,6 +16,7 @@ cdef extern from "door.hpp":
     void adopt "mbt_adopt"(object type)
     bint is_array1 "mbt_is_array1"(object o, cnp.npy_intp n)
     bint is_array2 "mbt_is_array2"(object o, cnp.npy_intp n0, cnp.npy_intp n1)
+    cnp.npy_intp count_columns "mbt_columns"(object o, cnp.npy_intp n0)
     bint is_array3 "mbt_is_array3"(object o, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
     bint is_points "mbt_is_points"(object o)
     bint is_writeable "mbt_is_writeable"(object o)

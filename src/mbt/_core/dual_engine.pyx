@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 from mbt._core cimport derivatives as partials, kernels
 from mbt._core.context cimport ContextCore, Engine, check_maps, check_positions
 from mbt._core.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
-from mbt._core.door cimport adopt, data, is_array1, is_array2, new1, new2
+from mbt._core.door cimport adopt, count_columns, data, is_array1, new1, new2
 from mbt._core.model cimport CompiledModel, Derived, Model
 from mbt._core.records cimport PIVOT_TOLERANCE, Parameters, Pivots
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
@@ -64,14 +64,6 @@ cdef object new_autodiff(values, derivatives):
     return array
 
 
-cdef Py_ssize_t count_columns(array, Py_ssize_t rows) noexcept:
-    """Columns of a float64, C-contiguous matrix of so many rows; -1 for anything else."""
-    if not cnp.PyArray_CheckExact(array) or cnp.PyArray_NDIM(array) != 2:
-        return -1
-    cdef Py_ssize_t columns = cnp.PyArray_DIM(array, 1)
-    return columns if is_array2(array, rows, columns) else -1
-
-
 cdef int check_numbers(Py_ssize_t n, x, dx) except -1:
     """Check an input of n numbers and its derivatives, None for constants."""
     if n and (x is None or not is_array1(x, n)):
@@ -99,10 +91,14 @@ cdef class DualArray:
     cdef int load(self, Py_ssize_t size, value, derivatives) except -1:
         """`value` (size,), `derivatives` (size, directions) or None, both float64 and C-contiguous."""
         cdef Py_ssize_t directions = 0 if derivatives is None else count_columns(derivatives, size)
-        cdef Py_ssize_t count = size*(1 + directions)
-        cdef double* values
         if directions < 0 or not is_array1(value, size):
             raise ValueError(f"expected C-contiguous float64 arrays of shapes ({size},) and ({size}, directions)")
+        return self.copy(size, directions, value, derivatives)
+
+    cdef int copy(self, Py_ssize_t size, Py_ssize_t directions, value, derivatives) except -1:
+        """The same of arrays that have been checked."""
+        cdef Py_ssize_t count = size*(1 + directions)
+        cdef double* values
         if count > self.room or self.values == NULL:
             values = <double*>allocate_aligned((count + 1)*sizeof(double))
             if values == NULL:
@@ -232,9 +228,10 @@ cdef class DualEngine(Engine):
         dx = None
         if isinstance(x, get_autodiff_array()):
             x, dx = x._value, x._derivatives
-            if not (cnp.PyArray_ISCARRAY_RO(x) and cnp.PyArray_ISCARRAY_RO(dx)):
+            of_x = count_columns(dx, sizes.input)
+            if of_x < 0 or not is_array1(x, sizes.input):
                 x, dx = np.ascontiguousarray(x), np.ascontiguousarray(dx)
-            of_x = cnp.PyArray_DIM(dx, 1)
+                of_x = dx.shape[1]
         directions = self.count_directions(of_x)
         values = new1(sizes.result)
         derivatives = new2(sizes.result, directions)
@@ -265,7 +262,7 @@ cdef class DualEngine(Engine):
         take_integers(quantity, integers, &self.compiled.model, numbers)
         cdef Sizes sizes = sizes_of(quantity, numbers, &self.compiled.model)
         check_numbers(sizes.input, x, dx)
-        cdef Py_ssize_t of_x = 0 if dx is None else cnp.PyArray_DIM(dx, 1)
+        cdef Py_ssize_t of_x = 0 if dx is None else dx.shape[1]
         cdef Py_ssize_t directions = self.count_directions(of_x)
         values = new1(sizes.result)
         derivatives = new2(sizes.result, directions)
@@ -278,16 +275,18 @@ cdef class DualEngine(Engine):
     def take_q(self, ContextCore context not None, value):
         """Take an AutoDiffArray or ndarray as positions of a Context; return whether that needed no conversion."""
         cdef Py_ssize_t nq = self.compiled.model.num_positions
+        cdef Py_ssize_t directions = 0
         x, dx = value, None
         if type(value) is get_autodiff_array():
             x, dx = value._value, value._derivatives
-            if count_columns(dx, nq) < 0:
+            directions = count_columns(dx, nq)
+            if directions < 0:
                 return False
         if not is_array1(x, nq):
             return False
         context.check_user()
         check_positions(context.tree, self.compiled, data(x))
-        self.q.load(nq, x, dx)
+        self.q.copy(nq, directions, x, dx)
         context._store_q(data(x))
         return True
 
@@ -296,15 +295,17 @@ cdef class DualEngine(Engine):
         cdef Py_ssize_t nv = self.compiled.model.num_velocities
         if context._locked is not None:
             return False
+        cdef Py_ssize_t directions = 0
         x, dx = value, None
         if type(value) is get_autodiff_array():
             x, dx = value._value, value._derivatives
-            if count_columns(dx, nv) < 0:
+            directions = count_columns(dx, nv)
+            if directions < 0:
                 return False
         if not is_array1(x, nv):
             return False
         context.check_user()
-        self.v.load(nv, x, dx)
+        self.v.copy(nv, directions, x, dx)
         context._store_v(data(x))
         return True
 

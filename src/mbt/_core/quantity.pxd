@@ -10,10 +10,13 @@ from mbt._core.model cimport Model
 cdef extern from "sizes.hpp" namespace "mbt" nogil:
     enum:
         kOne, kBodies, kMovingBodies, kFrames, kJoints, kPositions, kVelocities, kMobilizerPositions
-        kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities, kNumDimensions
+        kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities
+    struct Term:
+        short factor, dimension
     cdef cppclass Size:
+        int num_terms
+        Term* terms
         Size operator+(Size)
-        Py_ssize_t count(const Py_ssize_t* dimensions)
         bint counts_points()
     Size operator*(int, Size)
     Size size_of(int dimension)

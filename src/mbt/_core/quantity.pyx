@@ -256,44 +256,56 @@ cdef int check_quantity(int quantity, const int* integers, const Model* model) e
     return 0
 
 
-cdef void measure(int quantity, const int* integers, const Model* model, Py_ssize_t* dimensions) noexcept nogil:
-    """The dimensions that sizes are sums of."""
-    cdef const Description* x = &descriptions[quantity]
+cdef Py_ssize_t count(const Size* size, int quantity, const int* integers, const Model* model) noexcept nogil:
+    """The number that a size stands for."""
+    cdef Py_ssize_t total = 0
     cdef int i
-    dimensions[<int>kOne] = 1
-    dimensions[<int>kBodies] = model.num_bodies
-    dimensions[<int>kMovingBodies] = model.num_bodies - 1
-    dimensions[<int>kFrames] = model.num_frames
-    dimensions[<int>kJoints] = model.num_joints
-    dimensions[<int>kPositions] = model.num_positions
-    dimensions[<int>kVelocities] = model.num_velocities
-    dimensions[<int>kMobilizerPositions] = dimensions[<int>kMobilizerVelocities] = dimensions[<int>kPoints] = 0
-    dimensions[<int>kRates] = model.num_velocities
-    dimensions[<int>kGivenBodies] = dimensions[<int>kGivenVelocities] = 0
-    for i in range(x.num_integers):
-        if x.kinds[i] == MOBILIZER:
-            dimensions[<int>kMobilizerPositions] = model.q_start[integers[i] + 1] - model.q_start[integers[i]]
-            dimensions[<int>kMobilizerVelocities] = model.v_start[integers[i] + 1] - model.v_start[integers[i]]
-        elif x.kinds[i] == POINTS:
-            dimensions[<int>kPoints] = 1 if integers[i] < 0 else integers[i]
-        elif x.kinds[i] == BY_QDOT and integers[i]:
-            dimensions[<int>kRates] = model.num_positions
-        elif x.kinds[i] == GIVEN and integers[i]:
-            dimensions[<int>kGivenBodies] = model.num_bodies
-            dimensions[<int>kGivenVelocities] = model.num_velocities
+    for i in range(size.num_terms):
+        total += size.terms[i].factor*extent_of(size.terms[i].dimension, quantity, integers, model)
+    return total
+
+
+cdef Py_ssize_t extent_of(int dimension, int quantity, const int* integers, const Model* model) noexcept nogil:
+    """The dimensions that sizes are sums of."""
+    cdef int i
+    if dimension == kOne:
+        return 1
+    elif dimension == kVelocities:
+        return model.num_velocities
+    elif dimension == kPositions:
+        return model.num_positions
+    elif dimension == kBodies:
+        return model.num_bodies
+    elif dimension == kMovingBodies:
+        return model.num_bodies - 1
+    elif dimension == kFrames:
+        return model.num_frames
+    elif dimension == kJoints:
+        return model.num_joints
+    elif dimension == kRates:
+        return model.num_positions if integer_of(quantity, integers, BY_QDOT) == 1 else model.num_velocities
+    elif dimension == kGivenBodies:
+        return model.num_bodies if integer_of(quantity, integers, GIVEN) == 1 else 0
+    elif dimension == kGivenVelocities:
+        return model.num_velocities if integer_of(quantity, integers, GIVEN) == 1 else 0
+    elif dimension == kPoints:
+        i = integer_of(quantity, integers, POINTS)
+        return 1 if i < 0 else i
+    i = integer_of(quantity, integers, MOBILIZER)
+    if dimension == kMobilizerPositions:
+        return model.q_start[i + 1] - model.q_start[i]
+    return model.v_start[i + 1] - model.v_start[i]
 
 
 cdef Sizes sizes_of(int quantity, const int* integers, const Model* model) noexcept nogil:
     cdef const Description* x = &descriptions[quantity]
-    cdef Py_ssize_t[<int>kNumDimensions] dimensions
     cdef Sizes sizes
     cdef int i
-    measure(quantity, integers, model, dimensions)
-    sizes.input = x.input.count(dimensions)
+    sizes.input = count(&x.input, quantity, integers, model)
     sizes.num_axes = x.num_axes
     sizes.result = 1
     for i in range(x.num_axes):
-        sizes.shape[i] = x.axes[i].count(dimensions)
+        sizes.shape[i] = count(&x.axes[i], quantity, integers, model)
         sizes.result *= sizes.shape[i]
     # Columns of points: a single one may come without this axis.
     if x.num_axes == 2 and x.axes[1].counts_points() and integer_of(quantity, integers, POINTS) < 0:

@@ -1,6 +1,5 @@
 // Sizes of arrays that depend on a model, as 6 nb + nv does: sums of multiples of its dimensions.
 #pragma once
-#include <cstddef>
 
 namespace mbt {
 
@@ -17,23 +16,17 @@ enum Dimension {
   kPoints,
   kRates,             // velocities, or positions where a Jacobian is one with respect to qdot
   kGivenBodies,       // bodies and velocities where the part of the input that may be left out is there, else 0
-  kGivenVelocities,
-  kNumDimensions
+  kGivenVelocities
+};
+
+struct Term {
+  short factor;
+  short dimension;
 };
 
 struct Size {
-  struct Term {
-    short factor;
-    short dimension;
-  };
   int num_terms;
   Term terms[3];
-
-  constexpr std::ptrdiff_t count(const std::ptrdiff_t* dimensions) const {
-    std::ptrdiff_t total = 0;
-    for (int i = 0; i < num_terms; ++i) total += terms[i].factor * dimensions[terms[i].dimension];
-    return total;
-  }
 
   // A number of points: one of them may come without an axis.
   constexpr bool counts_points() const {

@@ -12,8 +12,8 @@ from mbt._core.model cimport CompiledModel, Model
 from mbt._core.stateless cimport compiled_of, of_q
 from mbt._core.quantity cimport (
     BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, MAX_INTEGERS, MOMENTUM_REGRESSOR,
-    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe, no_integers,
-    shape_tuple, sizes_of,
+    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe,
+    needs_velocities, no_integers, shape_tuple, sizes_of,
 )
 
 import numpy as np
@@ -419,31 +419,34 @@ cdef object of_frame_in_space(tree, int quantity, q, frame, expressed_in, out):
 
 
 cdef object of_state(tree, CompiledModel compiled, int quantity, const int* integers, q, v, point, out):
-    """A quantity of q, or of q and v, and of a point where there is one: None stands for what is not needed."""
+    """A matrix of q, of v if it depends on that, and of a point if that is its input."""
     if compiled is None:
         return of_other_scalar(tree, quantity, integers, q, v, point, out)
     cdef const Model* m = &compiled.model
     cdef Sizes sizes = sizes_of(quantity, integers, m)
+    cdef bint with_v = needs_velocities(quantity)
     cdef int singular
     cdef Batch batch
     if not (
-        is_array1(q, m.num_positions) and (v is None or is_array1(v, m.num_velocities))
-        and (point is None or is_array1(point, 3))
+        is_array1(q, m.num_positions) and (not with_v or is_array1(v, m.num_velocities))
+        and (sizes.input == 0 or is_array1(point, 3))
     ):
-        batch = operands_of(m, q, v, point)
+        batch = operands_of(m, q, v if with_v else no_numbers, point if sizes.input else no_numbers)
         if batch.shape:
             return run_integers(batch, compiled, quantity, integers, out)
-        q, v = batch.arrays[0], None if v is None else batch.arrays[1]
-        point = None if point is None else batch.arrays[2]
+        q, v, point = batch.arrays
     if m.num_checked:
         check_positions(tree, compiled, data(q))
-    # All of these are matrices.
     out = out2(out, "out", sizes.shape[0], sizes.shape[1])
-    q, v, point = apart(q, out), None if v is None else apart(v, out), None if point is None else apart(point, out)
+    q = apart(q, out)
+    if with_v:
+        v = apart(v, out)
+    if sizes.input:
+        point = apart(point, out)
     singular = double_engine.evaluate_state(
         quantity, integers, m, &m.switches, &compiled.defaults.parameters, data(q),
-        <const double*>NULL if v is None else <const double*>data(v),
-        <const double*>NULL if point is None else <const double*>data(point), data(out)
+        <const double*>data(v) if with_v else <const double*>NULL,
+        <const double*>data(point) if sizes.input else <const double*>NULL, data(out)
     )
     if singular >= 0:
         above.raise_singular_pivot(tree, singular)
@@ -451,22 +454,17 @@ cdef object of_state(tree, CompiledModel compiled, int quantity, const int* inte
 
 
 cdef Batch operands_of(const Model* m, q, v, point):
-    cdef list names = ["q", "v"]
-    cdef list values = [q, no_numbers if v is None else v]
-    cdef int num_v = 0 if v is None else m.num_velocities
-    cdef list cores = [(m.num_positions,), (num_v,)]
-    if point is not None:
-        names.append("p_WoP_W")
-        values.append(point)
-        cores.append((3,))
-    return Batch(names, values, cores)
+    """Those that are not needed are empty."""
+    cdef Py_ssize_t num_v = 0 if v is no_numbers else m.num_velocities
+    cdef Py_ssize_t num_p = 0 if point is no_numbers else 3
+    return Batch(["q", "v", "p_WoP_W"], [q, v, point], [(m.num_positions,), (num_v,), (num_p,)])
 
 
 cdef object of_other_scalar(tree, int quantity, const int* integers, q, v, point, out):
     cdef int i
     numbers = tuple([integers[i] for i in range(describe(quantity).num_integers)])
     operands = {"q": q}
-    if v is not None:
+    if needs_velocities(quantity):
         operands["v"] = v
     if point is not None:
         operands["p_WoP_W"] = point

@@ -213,13 +213,13 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
 
 
 def raise_singular_pivot(tree: MultibodyTree, pivot: int) -> NoReturn:
-    """Refuse what divides by a pivot of zero: of a dof, or behind these of a component of a frame's velocity."""
+    """Refuse what divides by a pivot of zero: of a dof, or behind these of a component of a velocity."""
     row = pivot - tree.num_velocities
     if row < 0:
         raise_massless_dof(tree, pivot)
     raise SingularityError(
-        f"operational-space inertia: the frame cannot move with six independent velocities here: component {row} of "
-        "[angular; linear] depends on those before it, or is always zero. The inverse, "
+        "operational-space inertia: the frame cannot move with six independent velocities here: component "
+        f"{row} of [angular; linear] depends on those before it, or is always zero. The inverse, "
         "calc_operational_space_inverse_inertia(), is defined everywhere."
     )
 
