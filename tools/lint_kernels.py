@@ -3,6 +3,9 @@
 A kernel is a ``cdef`` function in a ``.pxd`` file of the core. Each is ``noexcept nogil`` and touches no
 Python object. One in ``passes/`` with more than `MAX_PLAIN` pointers has its arguments in the sections
 `SECTIONS`, in that order; inputs are const, what is written is not, and every array has its shape behind it.
+Behind the shape of an array of numbers stands their unit, as in ``(num_bodies, 6)  [rad/s, m/s]``: first of
+rotation, then of translation where there are both; ``[SI]`` where the numbers are of many kinds. Integers,
+records, which have the units in their definitions, and working memory may be without.
 """
 
 from __future__ import annotations
@@ -32,13 +35,19 @@ FILES = [
 
 SECTIONS = ["Topology", "Parameters", "In", "In, destroyed", "Work", "Out"]
 READ_ONLY = {"Topology", "Parameters", "In"}
+WITH_UNITS = {"Parameters", "In", "Out"}
 MAX_PLAIN = 5
 
 FUNCTION = re.compile(
     r"^cdef [^(\n=]*?\b(?P<name>\w+)\((?P<arguments>.*?)\)(?P<suffix>[^()\n]*):\n", re.S | re.M
 )
 POINTER = re.compile(r"(?P<const>const )?(?P<type>\w+(?:\[T\])?)\* ?(?P<name>\w+)")
-ARRAYS_OF = {"T", "double", "int"}
+NUMBERS = {"T", "double"}
+ARRAYS_OF = NUMBERS | {"int"}
+# A shape may hold products, as in (6, 10 (num_bodies - 1)).
+SHAPE = r"\((?:[^()]|\([^()]*\))*\)"
+UNIT = r"\[(?:(?:rad|SI|kg|[mNJs])\b|[1-9 ,/^()])+\]"
+SHAPE_AND_UNIT = re.compile(rf"{SHAPE} +{UNIT}")
 PYTHON = re.compile(
     r"\b(object|list|dict|tuple|str|bytes|cpdef(?! enum)|def|class|raise|try|lambda|with gil)\b|^import ",
     re.M,
@@ -77,6 +86,8 @@ def lint_signature(arguments: str) -> Iterator[str]:
                 yield f"{pointer['name']}: {pointer['const'] or 'not const '}in section {section!r}"
             if pointer["type"] in ARRAYS_OF and not comment.startswith("("):
                 yield f"{pointer['name']}: no shape behind it"
+            elif pointer["type"] in NUMBERS and section in WITH_UNITS and not SHAPE_AND_UNIT.match(comment):
+                yield f"{pointer['name']}: no unit behind its shape"
     if pointers > MAX_PLAIN and not seen:
         yield f"{pointers} pointers without sections ({', '.join(SECTIONS)})"
     if seen != sorted(set(seen), key=SECTIONS.index):

@@ -8,9 +8,9 @@ namespace MBT_NS {
 
 // About the origin of the mobod, inertia (3, 4).
 struct CompositeInWorld {
-  double inertia[12];
-  double h[3];
-  double mass;
+  double inertia[12];  // [kg m^2]
+  double h[3];         // [kg m]
+  double mass;         // [kg]
 };
 
 struct CompositeRows {

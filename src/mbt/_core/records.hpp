@@ -5,6 +5,9 @@
 //   F  inboard frame of the mobilizer, turned so that a one-dof axis is its z axis
 //   N  node frame: outboard frame of the mobilizer, turned the same way; F and N coincide at q = 0
 //   B  frame of a body that rides on the mobod; bodies welded to it share its node frame
+//
+// SI units and radians. Of six numbers the first three are those of rotation: velocities [rad/s, m/s], accelerations
+// [rad/s^2, m/s^2], forces [N m, N], motion axes [1, m]. X, R: poses and rotations [1, m].
 #pragma once
 #include "scalars/config.hpp"
 
@@ -13,16 +16,16 @@ namespace MBT_NS {
 template <class T>
 struct Pose {
   T R[9];  // row-major
-  T p[3];
+  T p[3];  // [m]
 };
 
 // What the parameters of a Context make of one mobod.
 template <class T>
 struct Mobod {
   Pose<T> X_PF;
-  T mass;        // from here on ten numbers in a row
-  T h[3];        // mass * p_NoNcm_N, of all bodies on the mobod
-  T inertia[6];  // about No in N: xx xy xz yy yz zz
+  T mass;        // [kg]  from here on ten numbers in a row
+  T h[3];        // [kg m]  mass * p_NoNcm_N, of all bodies on the mobod
+  T inertia[6];  // [kg m^2]  about No in N: xx xy xz yy yz zz
 };
 
 // Everything physical that kernels read: one set per Context, shared while the values are the defaults.
@@ -30,13 +33,13 @@ template <class T>
 struct Parameters {
   const Mobod<T>* mobods;       // (num_mobods,)
   const Pose<T>* X_NB;          // (num_bodies,)
-  const T* X_BF;                // (num_frames, 4, 4)
-  const T* mass;                // (num_bodies,)
-  const T* p_BoBcm_B;           // (num_bodies, 3)
-  const T* I_BBo_B;             // (num_bodies, 6) rotational inertia: xx yy zz xy xz yz
-  const T* gravity;             // (3,)
-  const T* damping;             // (nv,)
-  const T* reflected_inertia;   // (nv,)
+  const T* X_BF;                // (num_frames, 4, 4)  [1, m]
+  const T* mass;                // (num_bodies,)       [kg]
+  const T* p_BoBcm_B;           // (num_bodies, 3)     [m]
+  const T* I_BBo_B;             // (num_bodies, 6)     [kg m^2]  rotational inertia: xx yy zz xy xz yz
+  const T* gravity;             // (3,)                [m/s^2]
+  const T* damping;             // (nv,)               [N m s/rad, N s/m]
+  const T* reflected_inertia;   // (nv,)               [kg m^2, kg]
   const T* force_elements;      // the numbers of one element after the other
 };
 
@@ -44,30 +47,30 @@ struct Parameters {
 template <class T>
 struct MotionForce {
   Pose<T> X_PN;
-  T w[3];      // angular velocity
-  T alpha[3];  // angular acceleration
-  T a[3];      // acceleration of No, less gravity
-  T B[9];      // [alpha]x + [w]x [w]x
-  T t[3];      // torque and
-  T f[3];      // force through the mobilizer
+  T w[3];      // [rad/s]    angular velocity
+  T alpha[3];  // [rad/s^2]  angular acceleration
+  T a[3];      // [m/s^2]    acceleration of No, less gravity
+  T B[9];      // [1/s^2]    [alpha]x + [w]x [w]x
+  T t[3];      // [N m]      torque and
+  T f[3];      // [N]        force through the mobilizer
 };
 
 // Mass matrix: composite inertia of a mobod and everything outboard of it, about No in N.
 template <class T>
 struct Composite {
   Pose<T> X_PN;
-  T mass;
-  T h[3];
-  T inertia[6];
+  T mass;        // [kg]
+  T h[3];        // [kg m]
+  T inertia[6];  // [kg m^2]
 };
 
 // Gravity: mass of a mobod and everything outboard of it, about No in N.
 template <class T>
 struct Weight {
   Pose<T> X_PN;
-  T mass;
-  T h[3];
-  T g[3];      // gravity
+  T mass;      // [kg]
+  T h[3];      // [kg m]
+  T g[3];      // [m/s^2]  gravity
 };
 
 // Forward dynamics: articulated body inertia [A, B; B', C] and force Z at No, in N. A, B and C have rows of four, so
@@ -76,36 +79,37 @@ struct Weight {
 template <class T>
 struct Articulated {
   Pose<T> X_PN;
-  T w[3];      // angular velocity
-  T bias[6];   // acceleration of N in World when vdot and the acceleration of P are zero
-  T A[12];
-  T B[12];
-  T C[12];
-  T Z[6];      // [torque; force]
-  T acc[6];    // [alpha; a], less gravity
-  T size[2];   // traces of A and C before any dof is eliminated; only of general joints
+  T w[3];      // [rad/s]  angular velocity
+  T bias[6];   // [rad/s^2, m/s^2]  acceleration of N in World when vdot and the acceleration of P are zero
+  T A[12];     // [kg m^2]
+  T B[12];     // [kg m]
+  T C[12];     // [kg]
+  T Z[6];      // [N m, N]  torque and force
+  T acc[6];    // [rad/s^2, m/s^2]  alpha and a, less gravity
+  T size[2];   // [kg m^2, kg]  traces of A and C before any dof is eliminated; only of general joints
 };
 
 // Derivatives: motion of a mobod about O, a point fixed in World where the node origin of its base mobod is, in World.
 template <class T>
 struct Moving {
   T R[9];      // R_WN, and right behind it
-  T p[3];      // p_ON
-  T p_WO[3];
-  T V[6];      // velocity, and right behind it
-  T A[6];      // its derivative, less gravity
-  T dA[6];     // of forward dynamics: what vdot adds to A,
-  T dF[6];     // and to the force of all outboard beyond what a rigid body would need
+  T p[3];      // [m]  p_ON
+  T p_WO[3];   // [m]
+  T V[6];      // [rad/s, m/s]  velocity, and right behind it
+  T A[6];      // [rad/s^2, m/s^2]  its derivative, less gravity
+  T dA[6];     // [rad/s^2, m/s^2]  of forward dynamics: what vdot adds to A,
+  T dF[6];     // [N m, N]  and to the force of all outboard beyond what a rigid body would need
 };
 
 // One degree of freedom in forward dynamics.
 template <class T>
 struct ArticulatedDof {
-  T U[6];      // articulated inertia times the motion axis; of the first dof of a joint at Po in P
-  T D;         // pivot: H' U + reflected inertia
+  T U[6];      // [kg m^2, kg m, kg]  articulated inertia times the motion axis; of a joint's first dof at Po in P
+  T D;         // [kg m^2, kg]  pivot: H' U + reflected inertia
   T D_inverse;
-  T scale;     // size of the inertia that D is a part of: D / scale is zero, to rounding, where no mass resists
-  T u;         // tau - H' Z
+  T scale;     // [kg m^2, kg]  size of the inertia that D is a part of: D / scale is zero, to rounding, where no mass
+               // resists
+  T u;         // [N m, N]  tau - H' Z
 };
 
 // What forward dynamics divides by: those of dof k are `stride * k` numbers further. D is null where nothing is divided.
@@ -124,8 +128,8 @@ constexpr double kPivotTolerance = 1.4e-14;
 // Six by six composites about a common point, in World (Coriolis matrix).
 template <class T>
 struct Composite6 {
-  T M[36];
-  T B[36];
+  T M[36];  // [kg m^2, kg m, kg]
+  T B[36];  // [kg m^2/s, kg m/s, kg/s]
 };
 
 // World kinematics in working memory: what the caches of a Context hold, for algorithms that start from q and v.
@@ -150,35 +154,35 @@ struct Ends {
   T V_WA[6];
   T X_WC[16];
   T V_WC[6];
-  T F_A[6];    // [torque; force] at Ao
-  T F_C[6];    // at Co
+  T F_A[6];    // [N m, N]  torque and force at Ao
+  T F_C[6];    // [N m, N]  at Co
 };
 
 // A spring from P, fixed to frame A, to Q, fixed to frame C. In World.
 template <class T>
 struct Stretch {
-  T p_AoP[3];
-  T p_CoQ[3];
-  T p_PQ[3];
-  T length;
-  T rate;      // of the length
+  T p_AoP[3];  // [m]
+  T p_CoQ[3];  // [m]
+  T p_PQ[3];   // [m]
+  T length;    // [m]
+  T rate;      // [m/s]  of the length
 };
 
 // A bushing between frames A and C: roll, pitch, yaw of R_AC, and the position of Co in the frame B that is turned
 // half as far. Unless a comment says so, expressed in A.
 template <class T>
 struct Bushing {
-  T p[3];      // p_AoCo
-  T w[3];      // velocity of C in A
-  T v[3];
-  T rpy[3];
-  T rpydot[3];
-  T N[9];      // rpydot = N w
+  T p[3];       // [m]  p_AoCo
+  T w[3];       // [rad/s]  velocity of C in A
+  T v[3];       // [m/s]
+  T rpy[3];     // [rad]
+  T rpydot[3];  // [rad/s]
+  T N[9];       // rpydot = N w
   T cos_pitch;
   T R_AB[9];
-  T r[3];      // p_AoCo in B
-  T rdot[3];   // its derivative in B
-  T drift[3];  // the rate that damps, which takes w_AC / 2 for w_AB, less that
+  T r[3];       // [m]  p_AoCo in B
+  T rdot[3];    // [m/s]  its derivative in B
+  T drift[3];   // [m/s]  the rate that damps, which takes w_AC / 2 for w_AB, less that
 };
 
 }  // namespace MBT_NS

@@ -13,17 +13,17 @@ cdef inline void calc_acceleration_kinematics(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
-    const T* vdot,         # (nv,)
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
-    const T* V_PB_W,       # (num_bodies, 6)
-    const T* V_WB,         # (num_bodies, 6)
+    const T* q,            # (nq,)               [rad, m]
+    const T* v,            # (nv,)               [rad/s, m/s]
+    const T* vdot,         # (nv,)               [rad/s^2, m/s^2]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
+    const T* V_PB_W,       # (num_bodies, 6)     [rad/s, m/s]
+    const T* V_WB,         # (num_bodies, 6)     [rad/s, m/s]
     # Out:
-    T* A_WB,               # (num_bodies, 6)  [rad/s^2, m/s^2]
+    T* A_WB,               # (num_bodies, 6)     [rad/s^2, m/s^2]
 ) noexcept nogil:
     """A_WB = shift(A_WP, p_PB_W, w_WP) + [w_WP × w_PB; 2 w_WP × v_PB] + A_PB_W."""
     cdef int b, i, k
@@ -50,14 +50,14 @@ cdef inline void add_mobilizer_bias(
     const Model* model,
     int b,
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* V_PB_W,       # (num_bodies, 6)
+    const T* q,            # (nq,)               [rad, m]
+    const T* v,            # (nv,)               [rad/s, m/s]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* V_PB_W,       # (num_bodies, 6)     [rad/s, m/s]
     # Out:
-    T* A_WB,               # (num_bodies, 6), row b added to
+    T* A_WB,               # (num_bodies, 6)     [rad/s^2, m/s^2]  row b added to
 ) noexcept nogil:
     """A_WB += A_PB_W at vdot = 0: shift(R_WF Hdot_FM v, p_MoBo, w_PB)."""
     cdef T Hdot[36]

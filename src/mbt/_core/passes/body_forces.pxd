@@ -12,12 +12,12 @@ cdef inline void calc_generalized_forces(
     # Topology:
     const Model* model,
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
     # In, destroyed:
-    T* F_Bo_W,             # (num_bodies, 6)  [N m, N]
+    T* F_Bo_W,             # (num_bodies, 6)     [N m, N]
     # Out:
-    T* tau,                # (nv,)
+    T* tau,                # (nv,)               [N m, N]
 ) noexcept nogil:
     """tau = sum over bodies of J_WB' F_Bo_W, one sweep from tip to base."""
     cdef int b, k
@@ -33,19 +33,19 @@ cdef inline void calc_reaction_forces(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
+    const T* I_BBo_B,      # (num_bodies, 6)     [kg m^2]  xx yy zz xy xz yz
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* V_WB,         # (num_bodies, 6)
-    const T* A_WB,         # (num_bodies, 6)
-    const T* F_applied,    # (num_bodies, 6)  applied at Bo
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,         # (num_bodies, 6)     [rad/s, m/s]
+    const T* A_WB,         # (num_bodies, 6)     [rad/s^2, m/s^2]
+    const T* F_applied,    # (num_bodies, 6)     [N m, N]  applied at Bo
     # Work:
-    T* F_Bo_W,             # (num_bodies, 6)
+    T* F_Bo_W,             # (num_bodies, 6)     [N m, N]
     # Out:
-    T* F_BMo_W,            # (num_bodies, 6)  through the mobilizer, at Mo; may be F_applied
+    T* F_BMo_W,            # (num_bodies, 6)     [N m, N]  through the mobilizer, at Mo; may be F_applied
 ) noexcept nogil:
     """F_B = M A_WB + b - F_applied + sum over children of shift(F_C, p_BoCo), then moved to Mo."""
     cdef int b
@@ -73,14 +73,14 @@ cdef inline void subtract6(const T* x, T* y) noexcept nogil:
 cdef inline void calc_inertial_force(
     # Parameters:
     T mass,
-    const T* p_BoBcm_B,    # (3,)
-    const T* I_BBo_B,      # (6,) xx yy zz xy xz yz
+    const T* p_BoBcm_B,    # (3,)    [m]
+    const T* I_BBo_B,      # (6,)    [kg m^2]  xx yy zz xy xz yz
     # In:
-    const T* X_WB,         # (4, 4)
-    const T* V_WB,         # (6,)
-    const T* A_WB,         # (6,)
+    const T* X_WB,         # (4, 4)  [1, m]
+    const T* V_WB,         # (6,)    [rad/s, m/s]
+    const T* A_WB,         # (6,)    [rad/s^2, m/s^2]
     # Out:
-    T* F_Bo_W,             # (6,)
+    T* F_Bo_W,             # (6,)    [N m, N]
 ) noexcept nogil:
     """[I alpha + w × I w + m c × a; m a + alpha × m c + w × (w × m c)], c = p_BoBcm_W."""
     cdef T J[9]

@@ -18,13 +18,13 @@ cdef inline void calc_body_poses(
     const Mobod[T]* mobods,        # (num_mobods,)
     const Pose[T]* X_NB,           # (num_bodies,)
     # In:
-    const T* q,                    # (nq,)
+    const T* q,                    # (nq,)               [rad, m]
     # Work:
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
-    T* X_WN,                       # (num_mobods, 4, 4)
+    T* sin_q,                      # (angle_stride,)     [1]
+    T* cos_q,                      # (angle_stride,)     [1]
+    T* X_WN,                       # (num_mobods, 4, 4)  [1, m]
     # Out:
-    T* X_WB,                       # (num_bodies, 4, 4)
+    T* X_WB,                       # (num_bodies, 4, 4)  [1, m]
 ) noexcept nogil:
     """X_WB = X_WN X_NB."""
     cdef int i, b
@@ -47,12 +47,12 @@ cdef inline void calc_poses_in_rows(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
-    const T* sin_q,                # (angle_stride,)
-    const T* cos_q,                # (angle_stride,)
+    const T* q,                    # (nq,)               [rad, m]
+    const T* sin_q,                # (angle_stride,)     [1]
+    const T* cos_q,                # (angle_stride,)     [1]
     # Out:
-    T* X_WN,                       # (num_mobods, 4, 4)
-    T* X_WB,                       # (num_bodies, 4, 4)  of bodies whose axes are those of their mobod, shifted
+    T* X_WN,                       # (num_mobods, 4, 4)  [1, m]
+    T* X_WB,                       # (num_bodies, 4, 4)  [1, m]  of bodies whose axes are those of their mobod, shifted
 ) noexcept nogil:
     """Of doubles, base to tip: the pose of the mobod before is in registers."""
     cdef PoseRows X = PoseRows()
@@ -75,9 +75,9 @@ cdef inline PoseRows calc_node_pose_in_rows(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
-    const T* sin_q,                # (angle_stride,)
-    const T* cos_q,                # (angle_stride,)
+    const T* q,                    # (nq,)            [rad, m]
+    const T* sin_q,                # (angle_stride,)  [1]
+    const T* cos_q,                # (angle_stride,)  [1]
     PoseRows X_WP,                 # of the parent, unless that is World
 ) noexcept nogil:
     """Of doubles, X_WN = X_WP X_PN of mobod i. What does not wait for the parent comes first."""
@@ -106,11 +106,11 @@ cdef inline void calc_node_pose(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
-    const T* sin_q,                # (angle_stride,)
-    const T* cos_q,                # (angle_stride,)
+    const T* q,                    # (nq,)               [rad, m]
+    const T* sin_q,                # (angle_stride,)     [1]
+    const T* cos_q,                # (angle_stride,)     [1]
     # Out:
-    T* X_WN,                       # (num_mobods, 4, 4); World's is not set
+    T* X_WN,                       # (num_mobods, 4, 4)  [1, m]  World's is not set
 ) noexcept nogil:
     """X_WN = X_WP X_PN of mobod i, after its parent."""
     cdef const Joint* joint = &model.joints[i]
@@ -132,12 +132,12 @@ cdef inline void calc_pose_of_other_node(
     # Parameters:
     const Pose[T]* X_PF,
     # In:
-    const T* q,                    # (nq,)
-    const T* sin_q,                # (angle_stride,)
-    const T* cos_q,                # (angle_stride,)
-    const T* X_WN,                 # (num_mobods, 4, 4)
+    const T* q,                    # (nq,)               [rad, m]
+    const T* sin_q,                # (angle_stride,)     [1]
+    const T* cos_q,                # (angle_stride,)     [1]
+    const T* X_WN,                 # (num_mobods, 4, 4)  [1, m]
     # Out:
-    T* X_WC,                       # (4, 4)  that of the joint's mobod
+    T* X_WC,                       # (4, 4)              [1, m]  that of the joint's mobod
 ) noexcept nogil:
     """X_WN = X_WP X_PN of a mobod that hangs on World, or whose joint is not revolute about z."""
     cdef Pose[T] X_PN
@@ -159,9 +159,9 @@ cdef inline void calc_body_pose(
     # Parameters:
     const Pose[T]* X_NB,           # (num_bodies,)
     # In:
-    const T* X_WN,                 # (num_mobods, 4, 4)
+    const T* X_WN,                 # (num_mobods, 4, 4)  [1, m]
     # Out:
-    T* X_WB,                       # (4, 4)
+    T* X_WB,                       # (4, 4)              [1, m]
 ) noexcept nogil:
     """X_WB = X_WN X_NB of body b, where that is more than a shift of axes."""
     cdef int i = model.mobod[b]

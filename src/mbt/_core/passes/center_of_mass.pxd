@@ -14,14 +14,14 @@ cdef inline void calc_center_of_mass(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
+    const T* q,                    # (nq,)            [rad, m]
     # Work:
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
+    T* sin_q,                      # (angle_stride,)  [1]
+    T* cos_q,                      # (angle_stride,)  [1]
     Weight[T]* work,               # (num_mobods,)
     # Out:
-    T* total_mass,                 # (1,)  [kg]
-    T* p_WCcm,                     # (3,)  [m]
+    T* total_mass,                 # (1,)             [kg]
+    T* p_WCcm,                     # (3,)             [m]
 ) noexcept nogil:
     """p_WCcm = sum of m p_WBcm / sum of m, tip to base: moments of mass in node frames. No mass: 0 / 0."""
     cdef const Joint* joint

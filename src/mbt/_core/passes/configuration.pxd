@@ -9,11 +9,11 @@ cdef inline void integrate_positions(
     # Topology:
     const Model* model,
     # In:
-    const T* q0,       # (nq,)
-    const T* v,        # (nv,)
+    const T* q0,       # (nq,)  [rad, m]
+    const T* v,        # (nv,)  [rad/s, m/s]
     T dt,
     # Out:
-    T* q1,             # (nq,)
+    T* q1,             # (nq,)  [rad, m]
 ) noexcept nogil:
     """q1 is where motion from q0 at the constant v leads within dt."""
     cdef int b
@@ -25,10 +25,10 @@ cdef inline void difference_positions(
     # Topology:
     const Model* model,
     # In:
-    const T* q0,       # (nq,)
-    const T* q1,       # (nq,)
+    const T* q0,       # (nq,)  [rad, m]
+    const T* q1,       # (nq,)  [rad, m]
     # Out:
-    T* v,              # (nv,)
+    T* v,              # (nv,)  [rad/s, m/s]
 ) noexcept nogil:
     """v leads from q0 to q1 within one second, by the shortest rotations."""
     cdef int b
@@ -40,9 +40,9 @@ cdef inline void normalize_positions(
     # Topology:
     const Model* model,
     # In:
-    const T* q,        # (nq,)
+    const T* q,        # (nq,)  [rad, m]
     # Out:
-    T* y,              # (nq,)
+    T* y,              # (nq,)  [rad, m]
 ) noexcept nogil:
     """y = q with quaternions of unit length."""
     cdef int b

@@ -24,23 +24,23 @@ cdef inline void calc_coriolis_matrix(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
+    const T* I_BBo_B,      # (num_bodies, 6)     [kg m^2]  xx yy zz xy xz yz
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_FM,         # (nv, 6)
-    const T* V_WB,         # (num_bodies, 6)
+    const T* q,            # (nq,)               [rad, m]
+    const T* v,            # (nv,)               [rad/s, m/s]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_FM,         # (nv, 6)             [1, m]
+    const T* V_WB,         # (num_bodies, 6)     [rad/s, m/s]
     # Work:
-    int* base,             # (num_bodies,)    body at whose origin O lies
+    int* base,             # (num_bodies,)       body at whose origin O lies
     Composite6[T]* work,   # (num_bodies,)
-    T* h,                  # (nv, 6)          motion axes at O, in World
-    T* hdot,               # (nv, 6)
+    T* h,                  # (nv, 6)             [1, m]  motion axes at O, in World
+    T* hdot,               # (nv, 6)             [1/s, m/s]
     # Out:
-    T* C,                  # (nv, nv)
+    T* C,                  # (nv, nv)            [kg m^2/s, kg m/s, kg/s]
 ) noexcept nogil:
     cdef int b, j, k, l
     cdef Py_ssize_t nv = model.num_velocities
@@ -82,17 +82,17 @@ cdef inline void calc_axes_at_point(
     const Model* model,
     int b,
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_FM,         # (nv, 6)
-    const T* V_WB,         # (num_bodies, 6)
-    const T* X_WO,         # (4, 4)
+    const T* q,            # (nq,)               [rad, m]
+    const T* v,            # (nv,)               [rad/s, m/s]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_FM,         # (nv, 6)             [1, m]
+    const T* V_WB,         # (num_bodies, 6)     [rad/s, m/s]
+    const T* X_WO,         # (4, 4)              [1, m]
     # Out:
-    T* h,                  # (nv, 6), the rows of body b
-    T* hdot,               # (nv, 6), the rows of body b
+    T* h,                  # (nv, 6)             [1, m]  the rows of body b
+    T* hdot,               # (nv, 6)             [1/s, m/s]  the rows of body b
 ) noexcept nogil:
     """h = [e; u - e × p_OMo], hdot its derivative in World, for the dofs of body b."""
     cdef T X_WF[16]
@@ -140,12 +140,12 @@ cdef inline void calc_axes_at_point(
 cdef inline void calc_body_matrices(
     # Parameters:
     T mass,
-    const T* p_BoBcm_B,    # (3,)
-    const T* I_BBo_B,      # (6,) xx yy zz xy xz yz
+    const T* p_BoBcm_B,    # (3,)    [m]
+    const T* I_BBo_B,      # (6,)    [kg m^2]  xx yy zz xy xz yz
     # In:
-    const T* X_WB,         # (4, 4)
-    const T* V_WB,         # (6,)
-    const T* X_WO,         # (4, 4)
+    const T* X_WB,         # (4, 4)  [1, m]
+    const T* V_WB,         # (6,)    [rad/s, m/s]
+    const T* X_WO,         # (4, 4)  [1, m]
     # Out:
     Composite6[T]* x,
 ) noexcept nogil:

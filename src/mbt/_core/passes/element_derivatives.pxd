@@ -17,15 +17,15 @@ cdef inline void add_joint_force_derivatives(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* damping,          # (nv,)
-    const T* constants,        # (all numbers of all force elements,)
+    const T* damping,          # (nv,)         [N m s/rad, N s/m]
+    const T* constants,        # (all numbers of all force elements,)  [SI]
     # In:
-    const T* q,                # (nq,)
-    const T* v,                # (nv,)
+    const T* q,                # (nq,)         [rad, m]
+    const T* v,                # (nv,)         [rad/s, m/s]
     Py_ssize_t stride,
     # Out:
-    T* dtau_dq,                # (nv, stride)
-    T* dtau_dv,                # (nv, stride)
+    T* dtau_dq,                # (nv, stride)  [N m, N] per [rad, m]
+    T* dtau_dv,                # (nv, stride)  [N m, N] per [rad/s, m/s]
 ) noexcept nogil:
     """tau -= forces of the elements on one dof - damping v; their dofs have qdot = v."""
     cdef int i, k
@@ -46,20 +46,20 @@ cdef inline void add_derivatives_between(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* constants,        # (all numbers of all force elements,)
-    const T* X_BF,             # (num_frames, 4, 4)
+    const T* constants,        # (all numbers of all force elements,)  [SI]
+    const T* X_BF,             # (num_frames, 4, 4)  [1, m]
     const Mobod[T]* mobods,    # (num_mobods,)
     # In:
-    const T* q,                # (nq,)
-    const T* X_WB,             # (num_bodies, 4, 4)
-    const T* V_WB,             # (num_bodies, 6)
+    const T* q,                # (nq,)               [rad, m]
+    const T* X_WB,             # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,             # (num_bodies, 6)     [rad/s, m/s]
     const Moving[T]* moving,   # (num_mobods,)
     Py_ssize_t stride,
     # Work:
     DerivativeColumns[T]* columns,  # S, P
     # Out:
-    T* dtau_dq,                # (nv, stride)
-    T* dtau_dv,                # (nv, stride)
+    T* dtau_dq,                # (nv, stride)        [N m, N] per [rad, m]
+    T* dtau_dv,                # (nv, stride)        [N m, N] per [rad/s, m/s]
 ) noexcept nogil:
     """The force F on C and -F on A do no work on what moves both: only dofs that move one of them take part.
 
@@ -104,13 +104,13 @@ cdef inline void add_derivatives_along(
     const Model* model,
     const ForceElement* e,
     # Parameters:
-    const T* constants,        # (num_parameters_of,) the element
+    const T* constants,        # (num_parameters_of,)  [SI]  the element
     const Mobod[T]* mobods,    # (num_mobods,)
     # In:
-    const T* q,                # (nq,)
+    const T* q,                # (nq,)                 [rad, m]
     const Ends[T]* ends,
-    const T* V,                # (6,)
-    const T* V_C,              # (6,)
+    const T* V,                # (6,)                  [rad/s, m/s]
+    const T* V_C,              # (6,)                  [rad/s, m/s]
     const Moving[T]* moving,   # (num_mobods,)
     int mobod,
     int side,                  # 1: its dofs move C; -1: they move A
@@ -118,8 +118,8 @@ cdef inline void add_derivatives_along(
     # Work:
     DerivativeColumns[T]* columns,  # S, P
     # Out:
-    T* dtau_dq,                # (nv, stride)
-    T* dtau_dv,                # (nv, stride)
+    T* dtau_dq,                # (nv, stride)          [N m, N] per [rad, m]
+    T* dtau_dv,                # (nv, stride)          [N m, N] per [rad/s, m/s]
 ) noexcept nogil:
     """The columns of the dofs of one mobod: tau_k -= S_k' F, or += S_k' F where dof k moves A."""
     cdef int a, c, i, j, k, other, side_k

@@ -25,14 +25,14 @@ cdef inline void add_joint_forces(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* damping,          # (nv,)
-    const T* constants,        # (all numbers of all force elements,)
+    const T* damping,          # (nv,)  [N m s/rad, N s/m]
+    const T* constants,        # (all numbers of all force elements,)  [SI]
     # In:
-    const T* q,                # (nq,)
-    const T* v,                # (nv,)
+    const T* q,                # (nq,)  [rad, m]
+    const T* v,                # (nv,)  [rad/s, m/s]
     int subtract,
     # Out:
-    T* tau,                    # (nv,)
+    T* tau,                    # (nv,)  [N m, N]
 ) noexcept nogil:
     """tau += forces of the elements on one dof - damping v; or `subtract` them."""
     cdef int i, k
@@ -64,13 +64,13 @@ cdef inline void add_gravity_forces(
     const Model* model,
     # Parameters:
     const int* weightless,     # (num_bodies,) or NULL
-    const T* mass,             # (num_bodies,)
-    const T* p_BoBcm_B,        # (num_bodies, 3)
-    const T* gravity,          # (3,)
+    const T* mass,             # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,        # (num_bodies, 3)     [m]
+    const T* gravity,          # (3,)                [m/s^2]
     # In:
-    const T* X_WB,             # (num_bodies, 4, 4)
+    const T* X_WB,             # (num_bodies, 4, 4)  [1, m]
     # Out:
-    T* F_Bo_W,                 # (num_bodies, 6), added to
+    T* F_Bo_W,                 # (num_bodies, 6)     [N m, N]  added to
 ) noexcept nogil:
     """F_Bo_W += [p_BoBcm × m g; m g]; World weighs nothing."""
     cdef int b, i
@@ -90,13 +90,13 @@ cdef inline void add_forces_between(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* constants,        # (all numbers of all force elements,)
-    const T* X_BF,             # (num_frames, 4, 4)
+    const T* constants,        # (all numbers of all force elements,)  [SI]
+    const T* X_BF,             # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* X_WB,             # (num_bodies, 4, 4)
-    const T* V_WB,             # (num_bodies, 6)
+    const T* X_WB,             # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,             # (num_bodies, 6)     [rad/s, m/s]
     # Out:
-    T* F_Bo_W,                 # (num_bodies, 6), added to
+    T* F_Bo_W,                 # (num_bodies, 6)     [N m, N]  added to
 ) noexcept nogil:
     """F_Bo_W += forces of the elements between two frames."""
     cdef int i
@@ -115,10 +115,10 @@ cdef inline void set_ends(
     const Model* model,
     const ForceElement* e,
     # Parameters:
-    const T* X_BF,             # (num_frames, 4, 4)
+    const T* X_BF,             # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* X_WB,             # (num_bodies, 4, 4)
-    const T* V_WB,             # (num_bodies, 6), or NULL for frames at rest
+    const T* X_WB,             # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,             # (num_bodies, 6)     [rad/s, m/s]  or NULL for frames at rest
     # Out:
     Ends[T]* ends,
 ) noexcept nogil:
@@ -157,11 +157,11 @@ cdef inline T calc_gravity_potential_energy(
     const Model* model,
     # Parameters:
     const int* weightless,     # (num_bodies,) or NULL
-    const T* mass,             # (num_bodies,)
-    const T* p_BoBcm_B,        # (num_bodies, 3)
-    const T* gravity,          # (3,)
+    const T* mass,             # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,        # (num_bodies, 3)     [m]
+    const T* gravity,          # (3,)                [m/s^2]
     # In:
-    const T* X_WB,             # (num_bodies, 4, 4)
+    const T* X_WB,             # (num_bodies, 4, 4)  [1, m]
 ) noexcept nogil:
     """-sum over bodies of m g·p_WBcm: zero at the World origin."""
     cdef int b, i
@@ -181,12 +181,12 @@ cdef inline T calc_gravity_power(
     const Model* model,
     # Parameters:
     const int* weightless,     # (num_bodies,) or NULL
-    const T* mass,             # (num_bodies,)
-    const T* p_BoBcm_B,        # (num_bodies, 3)
-    const T* gravity,          # (3,)
+    const T* mass,             # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,        # (num_bodies, 3)     [m]
+    const T* gravity,          # (3,)                [m/s^2]
     # In:
-    const T* X_WB,             # (num_bodies, 4, 4)
-    const T* V_WB,             # (num_bodies, 6)
+    const T* X_WB,             # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,             # (num_bodies, 6)     [rad/s, m/s]
 ) noexcept nogil:
     """Sum over bodies of m g·v_WBcm."""
     cdef int b, i
@@ -226,10 +226,10 @@ cdef inline T calc_element_conservative_power(
     # Topology:
     const ForceElement* e,
     # Parameters:
-    const T* constants,        # (all numbers of all force elements,)
+    const T* constants,        # (all numbers of all force elements,)  [SI]
     # In:
-    const T* q,                # (nq,)
-    const T* v,                # (nv,)
+    const T* q,                # (nq,)  [rad, m]
+    const T* v,                # (nv,)  [rad/s, m/s]
     const Ends[T]* ends,
 ) noexcept nogil:
     """Minus the rate of the potential energy."""

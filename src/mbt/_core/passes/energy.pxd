@@ -9,16 +9,16 @@ cdef inline void calc_kinetic_energy(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,               # (num_bodies,)
-    const T* p_BoBcm_B,          # (num_bodies, 3)
-    const T* I_BBo_B,            # (num_bodies, 6) xx yy zz xy xz yz
-    const T* reflected_inertia,  # (nv,)
+    const T* mass,               # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,          # (num_bodies, 3)     [m]
+    const T* I_BBo_B,            # (num_bodies, 6)     [kg m^2]  xx yy zz xy xz yz
+    const T* reflected_inertia,  # (nv,)               [kg m^2, kg]
     # In:
-    const T* X_WB,               # (num_bodies, 4, 4)
-    const T* V_WB,               # (num_bodies, 6)
-    const T* v,                  # (nv,)
+    const T* X_WB,               # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,               # (num_bodies, 6)     [rad/s, m/s]
+    const T* v,                  # (nv,)               [rad/s, m/s]
     # Out:
-    T* energy,                   # (1,)  [J]
+    T* energy,                   # (1,)                [J]
 ) noexcept nogil:
     """Sum over bodies of (m (v·v + 2 v·(w × c)) + w·I w)/2, plus the rotors' half of reflected inertia times v^2."""
     cdef int b, k

@@ -17,21 +17,21 @@ cdef inline void calc_forward_dynamics(
     const Model* model,
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
-    const T* reflected_inertia,    # (nv,)
-    const T* gravity,              # (3,)    [m/s^2] in World
-    const int* locked,             # (nv,)   1 where a dof cannot move; NULL where all can
+    const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
+    const T* gravity,              # (3,)             [m/s^2]  in World
+    const int* locked,             # (nv,)            1 where a dof cannot move; NULL where all can
     # In:
-    const T* q,                    # (nq,)
-    const T* v,                    # (nv,)
-    const T* tau,                  # (nv,)   [N m or N]
+    const T* q,                    # (nq,)            [rad, m]
+    const T* v,                    # (nv,)            [rad/s, m/s]
+    const T* tau,                  # (nv,)            [N m, N]
     # Work:
     Articulated[T]* work,          # (num_mobods,)
-    T* H_N,                        # (nv, 6)
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
+    T* H_N,                        # (nv, 6)          [1, m]
+    T* sin_q,                      # (angle_stride,)  [1]
+    T* cos_q,                      # (angle_stride,)  [1]
     # Out:
-    ArticulatedDof[T]* dofs,       # (nv,)   pivots D: zero where no mass resists a dof
-    T* vdot,                       # (nv,)
+    ArticulatedDof[T]* dofs,       # (nv,)            pivots D: zero where no mass resists a dof
+    T* vdot,                       # (nv,)            [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
     cdef int i, k
@@ -114,11 +114,11 @@ cdef inline void calc_velocity_and_bias(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,         # (num_constants,) of the mobilizer
+    const double* c,         # (num_constants,)  [SI]  of the mobilizer
     # In:
-    const T* q,              # (nq,)
-    const T* v,              # (nv,)
-    const T* H_N,            # (nv, 6)
+    const T* q,              # (nq,)             [rad, m]
+    const T* v,              # (nv,)             [rad/s, m/s]
+    const T* H_N,            # (nv, 6)           [1, m]
     const Articulated[T]* parent,
     # Out:
     Articulated[T]* x,
@@ -380,10 +380,10 @@ cdef inline void rotate_matrix(const T* R, const T* S, T* y) noexcept nogil:
 
 cdef inline void add_shifted_articulation(
     # In:
-    const T* A,                    # (6,)
-    const T* B,                    # (9,)
-    const T* C,                    # (6,)
-    const T* p_PN,                 # (3,)
+    const T* A,                    # (6,)  [kg m^2]
+    const T* B,                    # (9,)  [kg m]
+    const T* C,                    # (6,)  [kg]
+    const T* p_PN,                 # (3,)  [m]
     # Out:
     Articulated[T]* parent,
 ) noexcept nogil:

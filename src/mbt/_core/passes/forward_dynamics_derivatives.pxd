@@ -56,21 +56,21 @@ cdef inline void calc_articulated_dofs(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* reflected_inertia,    # (nv,)
-    const int* locked,             # (nv,)   1 where a dof cannot move; NULL where all can
+    const T* reflected_inertia,    # (nv,)               [kg m^2, kg]
+    const int* locked,             # (nv,)               1 where a dof cannot move; NULL where all can
     # In:
-    const T* tau,                  # (nv,)
+    const T* tau,                  # (nv,)               [N m, N]
     # Work:
     DerivativeColumns[T]* columns,  # S; F of vdot = 0
-    Moving[T]* moving,             # (num_mobods,): dF
-    T* I_A,                        # (num_mobods, 6, 8), in: of the mobods alone
+    Moving[T]* moving,             # (num_mobods,)       dF
+    T* I_A,                        # (num_mobods, 6, 8)  [kg m^2, kg m, kg]  in: of the mobods alone
     # Out:
-    T* axes,                       # (nv, 6)  S
-    T* U,                          # (nv, 8)  I_A S
-    T* D,                          # (nv,)    pivots: S' U + reflected inertia
-    T* D_inverse,                  # (nv,)    zero where a dof is locked
-    T* scale,                      # (nv,)    size of the inertia that D is a part of
-    T* vdot,                       # (nv,)    if nothing inboard moves
+    T* axes,                       # (nv, 6)             [1, m]  S
+    T* U,                          # (nv, 8)             [kg m^2, kg m, kg]  I_A S
+    T* D,                          # (nv,)               [kg m^2, kg]  pivots: S' U + reflected inertia
+    T* D_inverse,                  # (nv,)               [1/(kg m^2), 1/kg]  zero where a dof is locked
+    T* scale,                      # (nv,)               [kg m^2, kg]  size of the inertia that D is a part of
+    T* vdot,                       # (nv,)               [rad/s^2, m/s^2]  if nothing inboard moves
 ) noexcept nogil:
     """I_A -= U U' / D from tip to base, dF += U vdot, vdot = (tau - S' (F + dF)) / D."""
     cdef int i, j, k
@@ -114,17 +114,17 @@ cdef inline void calc_mass_matrix_inverse_in_world(
     # Topology:
     const Model* model,
     # In:
-    const T* axes,                 # (nv, 6)
-    const T* U,                    # (nv, 8)
-    const T* D_inverse,            # (nv,)
+    const T* axes,                 # (nv, 6)        [1, m]
+    const T* U,                    # (nv, 8)        [kg m^2, kg m, kg]
+    const T* D_inverse,            # (nv,)          [1/(kg m^2), 1/kg]
     Py_ssize_t stride,
     # Work:
     T* F,                          # (6, stride)
     T* A,                          # (num_mobods, 6, stride)
     # Out:
-    T* M_inverse,                  # (nv, stride)
-    Moving[T]* moving,             # (num_mobods,): dA
-    T* vdot,                       # (nv,)    in: if nothing inboard moves
+    T* M_inverse,                  # (nv, stride)   [1/(kg m^2), 1/(kg m), 1/kg]
+    Moving[T]* moving,             # (num_mobods,)  dA
+    T* vdot,                       # (nv,)          [rad/s^2, m/s^2]  in: if nothing inboard moves
 ) noexcept nogil:
     """Column k is vdot for a unit force on dof k, at rest and without gravity; its rows up to k are computed.
 
@@ -166,9 +166,9 @@ cdef inline void add_accelerations(
     # Topology:
     const Model* model,
     # In:
-    const T* vdot,                 # (nv,)
+    const T* vdot,                 # (nv,)          [rad/s^2, m/s^2]
     # Out:
-    Moving[T]* moving,             # (num_mobods,): A, dF; dA = dA_P + S vdot is known
+    Moving[T]* moving,             # (num_mobods,)  A, dF; dA = dA_P + S vdot is known
     DerivativeColumns[T]* columns,  # A, F
 ) noexcept nogil:
     """A += dA; F += I dA_P + sum over this and all dofs outboard of I_S vdot."""

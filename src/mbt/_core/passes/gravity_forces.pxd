@@ -12,16 +12,16 @@ cdef inline void calc_gravity_generalized_forces(
     const Model* model,
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
-    const T* gravity,              # (3,)    [m/s^2] in World
+    const T* gravity,              # (3,)             [m/s^2]  in World
     # In:
-    const T* q,                    # (nq,)
+    const T* q,                    # (nq,)            [rad, m]
     # Work:
     Weight[T]* work,               # (num_mobods,)
-    T* H_N,                        # (nv, 6)
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
+    T* H_N,                        # (nv, 6)          [1, m]
+    T* sin_q,                      # (angle_stride,)  [1]
+    T* cos_q,                      # (angle_stride,)  [1]
     # Out:
-    T* tau_g,                      # (nv,)   [N m or N]
+    T* tau_g,                      # (nv,)            [N m, N]
 ) noexcept nogil:
     """tau_g = H' [h × g; m g], with m and h those of all outboard. A third of inverse dynamics at rest."""
     cdef int i, k

@@ -14,19 +14,19 @@ cdef inline void calc_inverse_dynamics(
     const Model* model,
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
-    const T* reflected_inertia,    # (nv,)   [kg m^2 or kg]
-    const T* gravity,              # (3,)    [m/s^2] in World
+    const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
+    const T* gravity,              # (3,)             [m/s^2]  in World
     # In:
-    const T* q,                    # (nq,)
-    const T* v,                    # (nv,)
-    const T* vdot,                 # (nv,)
+    const T* q,                    # (nq,)            [rad, m]
+    const T* v,                    # (nv,)            [rad/s, m/s]
+    const T* vdot,                 # (nv,)            [rad/s^2, m/s^2]
     # Work:
     MotionForce[T]* work,          # (num_mobods,)
-    T* H_N,                        # (nv, 6)
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
+    T* H_N,                        # (nv, 6)          [1, m]
+    T* sin_q,                      # (angle_stride,)  [1]
+    T* cos_q,                      # (angle_stride,)  [1]
     # Out:
-    T* tau,                        # (nv,)   [N m or N]
+    T* tau,                        # (nv,)            [N m, N]
 ) noexcept nogil:
     """tau = M vdot + C v - tau_g."""
     cdef int i, k
@@ -65,12 +65,12 @@ cdef inline void calc_motion(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,         # (num_constants,) of the mobilizer
+    const double* c,         # (num_constants,)  [SI]  of the mobilizer
     # In:
-    const T* q,              # (nq,)
-    const T* v,              # (nv,)
-    const T* vdot,           # (nv,)
-    const T* H_N,            # (nv, 6)
+    const T* q,              # (nq,)             [rad, m]
+    const T* v,              # (nv,)             [rad/s, m/s]
+    const T* vdot,           # (nv,)             [rad/s^2, m/s^2]
+    const T* H_N,            # (nv, 6)           [1, m]
     const MotionForce[T]* parent,
     # Out:
     MotionForce[T]* x,

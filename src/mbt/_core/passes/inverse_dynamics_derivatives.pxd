@@ -41,15 +41,15 @@ cdef inline void calc_motions(
     const Model* model,
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
-    const T* gravity,              # (3,)    [m/s^2] in World
+    const T* gravity,              # (3,)             [m/s^2]  in World
     # In:
-    const T* q,                    # (nq,)
-    const T* v,                    # (nv,)
-    const T* vdot,                 # (nv,)
+    const T* q,                    # (nq,)            [rad, m]
+    const T* v,                    # (nv,)            [rad/s, m/s]
+    const T* vdot,                 # (nv,)            [rad/s^2, m/s^2]
     # Work:
-    T* H_N,                        # (nv, 6)
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
+    T* H_N,                        # (nv, 6)          [1, m]
+    T* sin_q,                      # (angle_stride,)  [1]
+    T* cos_q,                      # (angle_stride,)  [1]
     # Out:
     Moving[T]* moving,             # (num_mobods,)
     DerivativeColumns[T]* columns,  # S, and P where there is one dof
@@ -147,13 +147,13 @@ cdef inline void calc_general_motion(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,               # (num_constants,) of the mobilizer
+    const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
     # In:
-    const T* q,                    # (nq,)
-    const T* v,                    # (nv,)
-    const T* vdot,                 # (nv,)
-    const T* H_N,                  # (nv, 6)
+    const T* q,                    # (nq,)             [rad, m]
+    const T* v,                    # (nv,)             [rad/s, m/s]
+    const T* vdot,                 # (nv,)             [rad/s^2, m/s^2]
+    const T* H_N,                  # (nv, 6)           [1, m]
     const Moving[T]* parent,
     # Out:
     Moving[T]* x,                  # V, A
@@ -194,8 +194,8 @@ cdef inline void calc_mobilizer_frame(
     const Moving[T]* parent,
     const Moving[T]* x,
     # Out:
-    T* R_WF,                       # (3, 3)
-    T* p_OM,                       # (3,)
+    T* R_WF,                       # (3, 3)  [1]
+    T* p_OM,                       # (3,)    [m]
 ) noexcept nogil:
     """Orientation of F, and origin of M, as declared: N is M, or F when the mobilizer is reversed."""
     cdef int i
@@ -213,15 +213,15 @@ cdef inline void calc_axis_changes(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,               # (num_constants,) of the mobilizer
+    const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
     # In:
-    const T* q,                    # (nq,)
-    const T* S,                    # (joint.nv, 6)
+    const T* q,                    # (nq,)             [rad, m]
+    const T* S,                    # (joint.nv, 6)     [1, m]
     const Moving[T]* parent,
     const Moving[T]* x,            # pose
     # Out:
-    T* D,                          # (6, 6, 6): D_jk is the change of S_k along dof j, the parent at rest
+    T* D,                          # (6, 6, 6)         [1, m] per [rad, m]  D_jk: change of S_k along j, parent at rest
 ) noexcept nogil:
     """As declared, axes [e; u] at Mo change by [de; du] in F, and Mo moves by u_j:
 
@@ -271,12 +271,12 @@ cdef inline void calc_general_rates(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,               # (num_constants,) of the mobilizer
+    const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
     # In:
-    const T* q,                    # (nq,)
-    const T* v,                    # (nv,)
-    const T* vdot,                 # (nv,)
+    const T* q,                    # (nq,)             [rad, m]
+    const T* v,                    # (nv,)             [rad/s, m/s]
+    const T* vdot,                 # (nv,)             [rad/s^2, m/s^2]
     const Moving[T]* parent,
     const Moving[T]* x,
     # Out:
@@ -328,18 +328,18 @@ cdef inline void calc_bias_change(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,               # (num_constants,) of the mobilizer
+    const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
     # In:
-    const T* q,                    # (nq,)
-    const T* v,                    # (nv,)
-    const T* S_j,                  # (6,)
-    const T* Dvv,                  # (6,)
+    const T* q,                    # (nq,)             [rad, m]
+    const T* v,                    # (nv,)             [rad/s, m/s]
+    const T* S_j,                  # (6,)              [1, m]
+    const T* Dvv,                  # (6,)              [rad/s^2, m/s^2]
     const Moving[T]* parent,
     const Moving[T]* x,
     int j,
     # Out:
-    T* E,                          # (6,)
+    T* E,                          # (6,)              [rad/s^2, m/s^2] per [rad, m]
 ) noexcept nogil:
     """Of [e; u - e × p] at Fo, the declared axes, twice along the joint; u_l moves Mo.
 
@@ -390,17 +390,17 @@ cdef inline void add_same_joint_terms(
     # Topology:
     const Joint* joint,
     # Parameters:
-    const double* c,               # (num_constants,) of the mobilizer
+    const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
     # In:
-    const T* q,                    # (nq,)
+    const T* q,                    # (nq,)             [rad, m]
     const Moving[T]* parent,
     const Moving[T]* x,
     Py_ssize_t stride,
     # Work:
     DerivativeColumns[T]* columns,  # S, F
     # Out:
-    T* dtau_dq,                    # (nv, stride)
+    T* dtau_dq,                    # (nv, stride)      [N m, N] per [rad, m]
 ) noexcept nogil:
     """dtau_k/dq_j += D_jk' F."""
     cdef T S[36]
@@ -454,7 +454,7 @@ cdef inline void add_external_forces(
     const Parameters[T]* p,
     const int* weightless,         # (num_bodies,) or NULL
     # In:
-    const T* F_Bo_W,               # (num_bodies, 6) or NULL
+    const T* F_Bo_W,               # (num_bodies, 6)  [N m, N]  or NULL
     const Moving[T]* moving,       # (num_mobods,)
     # Out:
     DerivativeColumns[T]* columns,  # F, G
@@ -537,9 +537,9 @@ cdef inline void calc_rates(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
-    const T* v,                    # (nv,)
-    const T* vdot,                 # (nv,)
+    const T* q,                    # (nq,)  [rad, m]
+    const T* v,                    # (nv,)  [rad/s, m/s]
+    const T* vdot,                 # (nv,)  [rad/s^2, m/s^2]
     bint with_external,
     const Moving[T]* moving,       # (num_mobods,)
     # Out:
@@ -569,16 +569,16 @@ cdef inline void calc_rows(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
+    const T* q,                    # (nq,)         [rad, m]
     bint with_external,
     const Moving[T]* moving,       # (num_mobods,)
     Py_ssize_t stride,
     # Work:
     DerivativeColumns[T]* columns,
     # Out:
-    T* dtau_dq,                    # (nv, stride)
-    T* dtau_dv,                    # (nv, stride)
-    T* M,                          # (nv, stride), or NULL
+    T* dtau_dq,                    # (nv, stride)  [N m, N] per [rad, m]
+    T* dtau_dv,                    # (nv, stride)  [N m, N] per [rad/s, m/s]
+    T* M,                          # (nv, stride)  [kg m^2, kg m, kg]  or NULL
 ) noexcept nogil:
     cdef int i, k, end, head, mobod
     cdef int nv = model.num_velocities
@@ -626,23 +626,23 @@ cdef inline void calc_inverse_dynamics_derivatives(
     const Model* model,
     # Parameters:
     const Parameters[T]* p,
-    const T* gravity,              # (3,)    [m/s^2] in World, of all bodies
+    const T* gravity,              # (3,)             [m/s^2]  in World, of all bodies
     const int* weightless,         # (num_bodies,) or NULL: then gravity is zero, and a force on the others
     # In:
-    const T* q,                    # (nq,)
-    const T* v,                    # (nv,)
-    const T* vdot,                 # (nv,)
-    const T* F_Bo_W,               # (num_bodies, 6) external forces, or NULL
+    const T* q,                    # (nq,)            [rad, m]
+    const T* v,                    # (nv,)            [rad/s, m/s]
+    const T* vdot,                 # (nv,)            [rad/s^2, m/s^2]
+    const T* F_Bo_W,               # (num_bodies, 6)  [N m, N]  external forces, or NULL
     # Work:
-    T* H_N,                        # (nv, 6)
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
+    T* H_N,                        # (nv, 6)          [1, m]
+    T* sin_q,                      # (angle_stride,)  [1]
+    T* cos_q,                      # (angle_stride,)  [1]
     Moving[T]* moving,             # (num_mobods,)
     DerivativeColumns[T]* columns,
     # Out:
-    T* dtau_dq,                    # (nv, nv)
-    T* dtau_dv,                    # (nv, nv)
-    T* M,                          # (nv, nv)
+    T* dtau_dq,                    # (nv, nv)         [N m, N] per [rad, m]
+    T* dtau_dv,                    # (nv, nv)         [N m, N] per [rad/s, m/s]
+    T* M,                          # (nv, nv)         [kg m^2, kg m, kg]
 ) noexcept nogil:
     """Of M vdot + C v - tau_g - J' F_Bo_W."""
     cdef int k

@@ -15,17 +15,17 @@ cdef inline void calc_frame_jacobian(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     const Pose[T]* X_NB,           # (num_bodies,)
-    const T* X_BF,                 # (num_frames, 4, 4)
+    const T* X_BF,                 # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,                    # (nq,)
-    const T* p_FoP_F,              # (3,)  a point fixed to the frame; NULL: its origin
+    const T* q,                    # (nq,)               [rad, m]
+    const T* p_FoP_F,              # (3,)                [m]  a point fixed to the frame; NULL: its origin
     # Work:
     int* path,                     # (num_bodies,)
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
-    T* X_WN,                       # (num_mobods, 4, 4)
+    T* sin_q,                      # (angle_stride,)     [1]
+    T* cos_q,                      # (angle_stride,)     [1]
+    T* X_WN,                       # (num_mobods, 4, 4)  [1, m]
     # Out:
-    T* J,                          # (6, nv)
+    T* J,                          # (6, nv)             [1, m]
 ) noexcept nogil:
     """V_WP = J v, straight from q. Only what is inboard of the frame is computed."""
     cdef int node = model.frame_node[frame]
@@ -71,11 +71,11 @@ cdef inline void set_columns(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
-    const T* X_WN,                 # (num_mobods, 4, 4)
-    const T* p_WoFo,               # (3,)
+    const T* q,                    # (nq,)               [rad, m]
+    const T* X_WN,                 # (num_mobods, 4, 4)  [1, m]
+    const T* p_WoFo,               # (3,)                [m]
     # Out:
-    T* J,                          # (6, nv)  columns of mobod i
+    T* J,                          # (6, nv)             [1, m]  columns of mobod i
 ) noexcept nogil:
     """Columns of the dofs of mobod i, which move the frame about No."""
     cdef const Joint* joint = &model.joints[i]
@@ -109,11 +109,11 @@ cdef inline void set_other_columns(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
-    const T* X_WN,                 # (num_mobods, 4, 4)
-    const T* p_WoFo,               # (3,)
+    const T* q,                    # (nq,)               [rad, m]
+    const T* X_WN,                 # (num_mobods, 4, 4)  [1, m]
+    const T* p_WoFo,               # (3,)                [m]
     # Out:
-    T* J,                          # (6, nv)  columns of mobod i
+    T* J,                          # (6, nv)             [1, m]  columns of mobod i
 ) noexcept nogil:
     """The same of what is not revolute about z."""
     cdef const Joint* joint = &model.joints[i]
@@ -157,12 +157,12 @@ cdef inline void add_spatial_velocity_jacobian(
     const Model* model,
     int node,              # body that carries the point
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
-    const T* p_WoBp_W,     # (3,)     the point
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
+    const T* p_WoBp_W,     # (3,)                [m]  the point
     double sign,           # 1 adds, -1 subtracts
     # Out:
-    T* J,                  # (6, nv)  columns of the dofs inboard of the body are changed
+    T* J,                  # (6, nv)             [1, m]  columns of the dofs inboard of the body are changed
 ) noexcept nogil:
     """J[:, k] += sign shift(H_PB_W[k], p_BoBp): inboard of the body, each dof moves it rigidly."""
     cdef int b = node
@@ -188,10 +188,10 @@ cdef inline void add_angular_velocity_jacobian(
     const Model* model,
     int node,
     # In:
-    const T* H_PB_W,       # (nv, 6)
+    const T* H_PB_W,       # (nv, 6)  [1, m]
     double sign,           # 1 adds, -1 subtracts
     # Out:
-    T* J,                  # (3, nv)  columns of the dofs inboard of the body are changed
+    T* J,                  # (3, nv)  [1]  columns of the dofs inboard of the body are changed
 ) noexcept nogil:
     """J[:, k] += sign * angular part of H_PB_W[k]."""
     cdef int b = node
@@ -209,12 +209,12 @@ cdef inline void add_translational_velocity_jacobian(
     const Model* model,
     int node,              # body that carries the point
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
-    const T* p_WoBp_W,     # (3,)     the point
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
+    const T* p_WoBp_W,     # (3,)                [m]  the point
     double sign,           # 1 adds, -1 subtracts
     # Out:
-    T* J,                  # (3, nv)  columns of the dofs inboard of the body are changed
+    T* J,                  # (3, nv)             [m, 1]  columns of the dofs inboard of the body are changed
 ) noexcept nogil:
     """J[:, k] += sign (v + w × p_BoBp), with [w; v] = H_PB_W[k]."""
     cdef int b = node
@@ -235,8 +235,8 @@ cdef inline void add_translational_velocity_jacobian(
 cdef inline void express_jacobian(
     int num_rows,          # 3 for each vector
     Py_ssize_t nv,
-    const T* X_WE,         # (4, 4)
-    T* J,                  # (num_rows, nv)  in World, then in E
+    const T* X_WE,         # (4, 4)          [1, m]
+    T* J,                  # (num_rows, nv)  [1, m]  in World, then in E
 ) noexcept nogil:
     """J_E = R_EW J_W, in place."""
     cdef int i, k, row
@@ -253,11 +253,11 @@ cdef inline void multiply_by_Nplus(
     # Topology:
     const Model* model,
     # In:
-    const T* q,            # (nq,)
+    const T* q,            # (nq,)           [rad, m]
     int num_rows,
-    const T* J_v,          # (num_rows, nv)
+    const T* J_v,          # (num_rows, nv)  [1, m]
     # Out:
-    T* J_qdot,             # (num_rows, nq)
+    T* J_qdot,             # (num_rows, nq)  [1, m]
 ) noexcept nogil:
     """J_qdot = J_v N+, mobilizer by mobilizer: N+ is block diagonal."""
     cdef int b, i, k, l, row, nq_b, nv_b

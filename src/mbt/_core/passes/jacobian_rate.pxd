@@ -12,18 +12,18 @@ cdef inline void add_jacobian_rate(
     const Model* model,
     int node,              # body that carries the point, or the one that it is measured in
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
-    const T* V_WB,         # (num_bodies, 6)  [rad/s, m/s]
-    const T* p_WoP_W,      # (3,)     the point [m]
-    const T* v_WP_W,       # (3,)     its velocity [m/s]
+    const T* q,            # (nq,)               [rad, m]
+    const T* v,            # (nv,)               [rad/s, m/s]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
+    const T* V_WB,         # (num_bodies, 6)     [rad/s, m/s]
+    const T* p_WoP_W,      # (3,)                [m]  the point
+    const T* v_WP_W,       # (3,)                [m/s]  its velocity
     double sign,           # 1 adds, -1 subtracts
     # Out:
-    T* Jdot,               # (6, nv)  columns of the dofs inboard of the body are changed
+    T* Jdot,               # (6, nv)             [1/s, m/s]  columns of the dofs inboard of the body are changed
 ) noexcept nogil:
     """Jdot[:, k] += sign d/dt [h_w; h_v + h_w × p_BoP], in World, with [h_w; h_v] = H_PB_W[k] of body B.
 
@@ -57,15 +57,15 @@ cdef inline void calc_rates_of_axes(
     const Model* model,
     int b,
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
-    const T* V_WB,         # (num_bodies, 6)  [rad/s, m/s]
+    const T* q,            # (nq,)               [rad, m]
+    const T* v,            # (nv,)               [rad/s, m/s]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
+    const T* V_WB,         # (num_bodies, 6)     [rad/s, m/s]
     # Out:
-    T* rates,              # (6, 6)  d/dt H_PB_W of the dofs of body b, in rows
+    T* rates,              # (6, 6)              [1/s, m/s]  d/dt H_PB_W of the dofs of body b, in rows
 ) noexcept nogil:
     """With [z; u] = R_WF H_FM, p = p_MoBo: d/dt [z; u + z × p] = [z'; u' + z' × p + z × (w_WB × p)].
 

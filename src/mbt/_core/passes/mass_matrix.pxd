@@ -13,18 +13,18 @@ cdef inline void calc_mass_matrix(
     const Model* model,
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
-    const T* reflected_inertia,    # (nv,)
+    const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
     # In:
-    const T* q,                    # (nq,)
+    const T* q,                    # (nq,)            [rad, m]
     # Work:
     Composite[T]* work,            # (num_mobods,)
-    T* H_N,                        # (nv, 6)
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
-    T* momenta,                    # (6, nv)
-    T* row,                        # (nv,)
+    T* H_N,                        # (nv, 6)          [1, m]
+    T* sin_q,                      # (angle_stride,)  [1]
+    T* cos_q,                      # (angle_stride,)  [1]
+    T* momenta,                    # (6, nv)          [kg m^2, kg m, kg]
+    T* row,                        # (nv,)            [kg m^2, kg m, kg]
     # Out:
-    T* M,                          # (nv, nv)
+    T* M,                          # (nv, nv)         [kg m^2, kg m, kg]
 ) noexcept nogil:
     """M[k, l] = H_k' M_c H_l, with M_c the composite inertia outboard of both."""
     cdef int i, j, k, l, n
@@ -86,13 +86,13 @@ cdef inline void project_momenta(
     const Joint* joint,
     int l,
     # In:
-    const T* H_N,          # (nv, 6)
+    const T* H_N,          # (nv, 6)   [1, m]
     Py_ssize_t nv,
-    const T* F,            # (6, nv), a column for each dof outboard, from the last on
+    const T* F,            # (6, nv)   [kg m^2, kg m, kg]  a column for each dof outboard, from the last on
     # Work:
-    T* row,                # (nv,)
+    T* row,                # (nv,)     [kg m^2, kg m, kg]
     # Out:
-    T* M,                  # (nv, nv)
+    T* M,                  # (nv, nv)  [kg m^2, kg m, kg]
 ) noexcept nogil:
     """M[l, k] = M[k, l] = H_l' F_k, for dof l of the joint and every k outboard."""
     cdef int s, k

@@ -14,14 +14,14 @@ cdef inline void calc_mass_matrix_inverse(
     const Model* model,
     # In, as forward dynamics of doubles leaves them:
     const Articulated[T]* work,    # (num_mobods,)
-    const T* H_N,                  # (nv, 6)
+    const T* H_N,                  # (nv, 6)   [1, m]
     const ArticulatedDof[T]* dofs,  # (nv,)
     # Work:
     T* F,                          # (6, nv)
     T* A,                          # (num_mobods, 6, nv)
     T* row,                        # (nv,)
     # Out:
-    T* M_inverse,                  # (nv, nv)
+    T* M_inverse,                  # (nv, nv)  [1/(kg m^2), 1/(kg m), 1/kg]
 ) noexcept nogil:
     """Column k is vdot for a unit force on dof k, at rest and without gravity; its rows up to k are computed."""
     cdef int i, k, l, n

@@ -30,18 +30,18 @@ cdef inline void calc_mass_matrix_of_chains(
     const Model* model,
     # Parameters:
     const Mobod[double]* mobods,   # (num_mobods,)
-    const double* reflected_inertia,  # (nv,)
+    const double* reflected_inertia,  # (nv,)               [kg m^2, kg]
     # In:
-    const double* q,               # (nq,)
+    const double* q,               # (nq,)               [rad, m]
     # Work:
-    double* sin_q,                 # (angle_stride,)
-    double* cos_q,                 # (angle_stride,)
-    double* H,                     # (6, stride)
-    double* X_ON,                  # (num_mobods, 4, 4)
+    double* sin_q,                 # (angle_stride,)     [1]
+    double* cos_q,                 # (angle_stride,)     [1]
+    double* H,                     # (6, stride)         [1, m]
+    double* X_ON,                  # (num_mobods, 4, 4)  [1, m]
     CompositeInWorld* work,        # (num_mobods,)
-    double* F,                     # (nv, 6), and two numbers more
+    double* F,                     # (nv, 6)             [kg m^2, kg m, kg]  and two numbers more
     # Out:
-    double* M,                     # (nv, nv)
+    double* M,                     # (nv, nv)            [kg m^2, kg m, kg]
 ) noexcept nogil:
     """M[k, l] = F_k' H_l, F_k = M_c H_k, with M_c the composite inertia outboard of k, for l inboard of k."""
     cdef Py_ssize_t nv = model.num_velocities
@@ -72,11 +72,11 @@ cdef inline void calc_poses_from_base(
     # Parameters:
     const Mobod[double]* mobods,   # (num_mobods,)
     # In:
-    const double* q,               # (nq,)
-    const double* sin_q,           # (angle_stride,)
-    const double* cos_q,           # (angle_stride,)
+    const double* q,               # (nq,)               [rad, m]
+    const double* sin_q,           # (angle_stride,)     [1]
+    const double* cos_q,           # (angle_stride,)     [1]
     # Out:
-    double* X_ON,                  # (num_mobods, 4, 4)
+    double* X_ON,                  # (num_mobods, 4, 4)  [1, m]
 ) noexcept nogil:
     """Poses of node frames in World, but from the origin of the base mobod: wherever that is."""
     cdef PoseRows X = PoseRows()
@@ -97,11 +97,11 @@ cdef inline void set_motion_axes(
     # Parameters:
     const Mobod[double]* mobods,   # (num_mobods,)
     # In:
-    const double* q,               # (nq,)
-    const double* X_ON,            # (num_mobods, 4, 4)
+    const double* q,               # (nq,)               [rad, m]
+    const double* X_ON,            # (num_mobods, 4, 4)  [1, m]
     Py_ssize_t stride,
     # Out:
-    double* H,                     # (6, stride)  columns of mobod i
+    double* H,                     # (6, stride)         [1, m]  columns of mobod i
 ) noexcept nogil:
     """[w; v] of the body-fixed point at O, per unit of each velocity."""
     cdef const Joint* joint = &model.joints[i]
@@ -137,13 +137,13 @@ cdef inline void calc_momenta(
     # Topology:
     const Model* model,
     # In:
-    const double* X_ON,            # (num_mobods, 4, 4)
+    const double* X_ON,            # (num_mobods, 4, 4)  [1, m]
     Py_ssize_t stride,
-    const double* H,               # (6, stride)
+    const double* H,               # (6, stride)         [1, m]
     # In, destroyed:
-    CompositeInWorld* work,        # (num_mobods,)  the inertia of each mobod
+    CompositeInWorld* work,        # (num_mobods,)       the inertia of each mobod
     # Out:
-    double* F,                     # (nv, 6), and two numbers more
+    double* F,                     # (nv, 6)             [kg m^2, kg m, kg]  and two numbers more
 ) noexcept nogil:
     """Tip to base: a composite is in registers as long as each mobod is the parent of the one before.
 
@@ -178,14 +178,14 @@ cdef inline void finish_momentum(
     # Topology:
     const Joint* joint,
     # In:
-    const double* X_ON,            # (4, 4)
+    const double* X_ON,            # (4, 4)       [1, m]
     double mass,
-    const double* h,               # (3,)
-    const double* w,               # (3,)  rotational part of
+    const double* h,               # (3,)         [kg m]
+    const double* w,               # (3,)         [1]  rotational part of H
     Py_ssize_t stride,
-    const double* H,               # (6, stride)  its first column
+    const double* H,               # (6, stride)  [1, m]  its first column
     # Out:
-    double* F,                     # (6,)  [torque; force] about O; the torque begins with I w
+    double* F,                     # (6,)         [kg m^2, kg m, kg]  torque, force about O; the torque begins with I w
 ) noexcept nogil:
     """F = M_c H: [I w + h × v; m v + w × h] about No, with the velocity v of No."""
     cdef double p[3]
@@ -210,11 +210,11 @@ cdef inline void set_row(
     int i,
     int k,
     # In:
-    const double* F,               # (6,)
+    const double* F,               # (6,)         [kg m^2, kg m, kg]
     Py_ssize_t stride,
-    const double* H,               # (6, stride)
+    const double* H,               # (6, stride)  [1, m]
     # Out:
-    double* M,                     # (nv, nv)  row k, up to the diagonal
+    double* M,                     # (nv, nv)     [kg m^2, kg m, kg]  row k, up to the diagonal
 ) noexcept nogil:
     """Row k of the dofs of mobod i: mobods that follow each other have theirs in a row, others are zero."""
     cdef double* row = M + model.num_velocities*<Py_ssize_t>k

@@ -12,13 +12,13 @@ cdef inline void calc_mass_moment(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
     # Out:
-    T* total_mass,         # (1,)  [kg]
-    T* moment,             # (3,)  sum of m p_WBcm  [kg m]
+    T* total_mass,         # (1,)                [kg]
+    T* moment,             # (3,)                [kg m]  sum of m p_WBcm
 ) noexcept nogil:
     cdef int b, i
     cdef T c[3]
@@ -35,14 +35,14 @@ cdef inline void calc_momentum_about_world_origin(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
+    const T* I_BBo_B,      # (num_bodies, 6)     [kg m^2]  xx yy zz xy xz yz
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* V_WB,         # (num_bodies, 6)
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,         # (num_bodies, 6)     [rad/s, m/s]
     # Out:
-    T* L_WWo_W,            # (6,)  [kg m^2/s, kg m/s]
+    T* L_WWo_W,            # (6,)                [kg m^2/s, kg m/s]
 ) noexcept nogil:
     """Sum over bodies of [I w + m c × v + p_WoBo × l; l], with l = m (v + w × c)."""
     cdef int b, i
@@ -72,14 +72,14 @@ cdef inline void calc_mass_acceleration(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* V_WB,         # (num_bodies, 6)
-    const T* A_WB,         # (num_bodies, 6)
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* V_WB,         # (num_bodies, 6)     [rad/s, m/s]
+    const T* A_WB,         # (num_bodies, 6)     [rad/s^2, m/s^2]
     # Out:
-    T* force,              # (3,)  sum of m a_WBcm  [N]
+    T* force,              # (3,)                [N]  sum of m a_WBcm
 ) noexcept nogil:
     """Sum over bodies of m (a + alpha × c + w × (w × c)), c = p_BoBcm_W."""
     cdef int b, i
@@ -100,16 +100,16 @@ cdef inline void calc_composite_inertia(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
+    const T* I_BBo_B,      # (num_bodies, 6)     [kg m^2]  xx yy zz xy xz yz
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* X_FW,         # (4, 4)
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* X_FW,         # (4, 4)              [1, m]
     # Out:
-    T* total_mass,         # (1,)  [kg]
-    T* moment,             # (3,)  sum of m p_FoBcm_F  [kg m]
-    T* inertia,            # (6,)  about Fo in F: xx xy xz yy yz zz  [kg m^2]
+    T* total_mass,         # (1,)                [kg]
+    T* moment,             # (3,)                [kg m]  sum of m p_FoBcm_F
+    T* inertia,            # (6,)                [kg m^2]  about Fo in F: xx xy xz yy yz zz
 ) noexcept nogil:
     """One rigid inertia of all bodies as they are posed."""
     cdef int b
@@ -125,14 +125,14 @@ cdef inline void calc_composite_inertia(
 cdef inline void add_posed_inertia(
     # Parameters:
     T mass,
-    const T* p_BoBcm_B,    # (3,)
-    const T* I_BBo_B,      # (6,)  xx yy zz xy xz yz
+    const T* p_BoBcm_B,    # (3,)    [m]
+    const T* I_BBo_B,      # (6,)    [kg m^2]  xx yy zz xy xz yz
     # In:
-    const T* X_FB,         # (4, 4)
+    const T* X_FB,         # (4, 4)  [1, m]
     # Out:
-    T* total_mass,         # (1,)  added to
-    T* moment,             # (3,)  added to
-    T* inertia,            # (6,)  added to: about Fo in F, xx xy xz yy yz zz
+    T* total_mass,         # (1,)    [kg]  added to
+    T* moment,             # (3,)    [kg m]  added to
+    T* inertia,            # (6,)    [kg m^2]  added to: about Fo in F, xx xy xz yy yz zz
 ) noexcept nogil:
     cdef T J[9]
     cdef T S[6]

@@ -12,17 +12,17 @@ cdef inline void calc_momentum_matrix(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
+    const T* I_BBo_B,      # (num_bodies, 6)     [kg m^2]  xx yy zz xy xz yz
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
-    const T* p_WP,         # (3,)  the point
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
+    const T* p_WP,         # (3,)                [m]  the point
     # Work:
-    T* composites,         # (num_bodies, 10)  mass, moment, inertia of what a body carries, about Bo in World
+    T* composites,         # (num_bodies, 10)    [kg, kg m, kg m^2]  of what a body carries, about Bo in World
     # Out:
-    T* A_P,                # (6, nv)  angular momentum about P, linear momentum
+    T* A_P,                # (6, nv)             [kg m^2, kg m, kg]  angular momentum about P, linear momentum
 ) noexcept nogil:
     """A_P[:, k] = [I w + h × v + p_PBo × l; l], l = m v + w × h, with [w; v] = H_PB_W[k] and the composite m, h, I."""
     cdef int b, i, k
@@ -71,15 +71,15 @@ cdef inline void calc_linear_momentum_matrix(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
     # Work:
-    T* composites,         # (num_bodies, 4)  mass, moment (3) of what a body carries, about Bo in World
+    T* composites,         # (num_bodies, 4)     [kg, kg m]  mass, moment (3) of what a body carries, about Bo in World
     # Out:
-    T* P,                  # (3, nv)
+    T* P,                  # (3, nv)             [kg m, kg]
 ) noexcept nogil:
     """P[:, k] = m v + w × h, with [w; v] = H_PB_W[k]: the lower half of `calc_momentum_matrix`."""
     cdef int b, i, k

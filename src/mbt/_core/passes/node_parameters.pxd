@@ -14,9 +14,9 @@ cdef inline void calc_X_BF(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* frame_X_PF,   # (num_frames, 4, 4) in the parent frame
+    const T* frame_X_PF,   # (num_frames, 4, 4)  [1, m]  in the parent frame
     # Out:
-    T* X_BF,               # (num_frames, 4, 4) in the body frame
+    T* X_BF,               # (num_frames, 4, 4)  [1, m]  in the body frame
 ) noexcept nogil:
     """X_BF = X_BP X_PF, a parent frame before its children."""
     cdef int i
@@ -29,9 +29,9 @@ cdef inline void calc_X_BF(
 
 cdef inline void calc_reflected_inertia(
     const Model* model,
-    const T* rotor_inertia,      # (num_actuators,)  [kg m^2 or kg]
-    const T* gear_ratio,         # (num_actuators,)  [-]
-    T* reflected_inertia,        # (nv,)
+    const T* rotor_inertia,      # (num_actuators,)  [kg m^2, kg]
+    const T* gear_ratio,         # (num_actuators,)  [1]
+    T* reflected_inertia,        # (nv,)             [kg m^2, kg]
 ) noexcept nogil:
     """Sum of gear_ratio^2 rotor_inertia over the actuators of a dof."""
     cdef int i, k
@@ -45,9 +45,9 @@ cdef inline void calc_node_frames(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* X_BF,           # (num_frames, 4, 4)
+    const T* X_BF,           # (num_frames, 4, 4)  [1, m]
     # Out:
-    Mobod[T]* mobods,        # (num_mobods,), their X_PF
+    Mobod[T]* mobods,        # (num_mobods,)       their X_PF
     Pose[T]* X_NB,           # (num_bodies,)
 ) noexcept nogil:
     """Let welded bodies ride on their mobod, and turn every one-dof axis into z."""
@@ -97,11 +97,11 @@ cdef inline void calc_rotational_inertias(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,           # (num_bodies,)     [kg]
-    const T* G_BBo_B,        # (num_bodies, 6)   [m^2] xx yy zz xy xz yz
-    const T* J_BBo_B,        # (num_bodies, 6)   [kg m^2] inertia without mass
+    const T* mass,           # (num_bodies,)    [kg]
+    const T* G_BBo_B,        # (num_bodies, 6)  [m^2]  xx yy zz xy xz yz
+    const T* J_BBo_B,        # (num_bodies, 6)  [kg m^2]  inertia without mass
     # Out:
-    T* I_BBo_B,              # (num_bodies, 6)
+    T* I_BBo_B,              # (num_bodies, 6)  [kg m^2]
 ) noexcept nogil:
     """I = m G + J."""
     cdef int b, i
@@ -114,12 +114,12 @@ cdef inline void calc_node_inertias(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,           # (num_bodies,)     [kg]
-    const T* p_BoBcm_B,      # (num_bodies, 3)   [m]
-    const T* I_BBo_B,        # (num_bodies, 6)   [kg m^2] xx yy zz xy xz yz
+    const T* mass,           # (num_bodies,)    [kg]
+    const T* p_BoBcm_B,      # (num_bodies, 3)  [m]
+    const T* I_BBo_B,        # (num_bodies, 6)  [kg m^2]  xx yy zz xy xz yz
     const Pose[T]* X_NB,     # (num_bodies,)
     # Out:
-    Mobod[T]* mobods,        # (num_mobods,), mass, h and inertia
+    Mobod[T]* mobods,        # (num_mobods,)    mass, h and inertia
 ) noexcept nogil:
     """Fold the inertia of welded bodies into that of the mobod they ride on."""
     cdef int b, j

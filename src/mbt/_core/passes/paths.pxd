@@ -15,16 +15,16 @@ cdef inline void calc_frame_pose(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     const Pose[T]* X_NB,           # (num_bodies,)
-    const T* X_BF,                 # (num_frames, 4, 4)
+    const T* X_BF,                 # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,                    # (nq,)
+    const T* q,                    # (nq,)               [rad, m]
     # Work:
     int* path,                     # (num_bodies,)
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
-    T* X_WN,                       # (num_mobods, 4, 4)
+    T* sin_q,                      # (angle_stride,)     [1]
+    T* cos_q,                      # (angle_stride,)     [1]
+    T* X_WN,                       # (num_mobods, 4, 4)  [1, m]
     # Out:
-    T* X_WF,                       # (4, 4)
+    T* X_WF,                       # (4, 4)              [1, m]
 ) noexcept nogil:
     """X_WF = X_WN X_NB X_BF, straight from q."""
     cdef int node = model.frame_node[frame]
@@ -58,17 +58,17 @@ cdef inline int find_path(
 cdef inline void calc_poses_on_path(
     # Topology:
     const Model* model,
-    const int* path,               # (n,)  mobods, each the parent of the next one
+    const int* path,               # (n,)                mobods, each the parent of the next one
     int n,
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
+    const T* q,                    # (nq,)               [rad, m]
     # Work:
-    T* sin_q,                      # (angle_stride,)
-    T* cos_q,                      # (angle_stride,)
+    T* sin_q,                      # (angle_stride,)     [1]
+    T* cos_q,                      # (angle_stride,)     [1]
     # Out:
-    T* X_WN,                       # (num_mobods, 4, 4)  those on the path
+    T* X_WN,                       # (num_mobods, 4, 4)  [1, m]  those on the path
 ) noexcept nogil:
     """X_WN = X_WP X_PN, base to tip."""
     cdef int k
@@ -88,11 +88,11 @@ cdef inline void calc_poses_on_path_in_rows(
     # Parameters:
     const Mobod[T]* mobods,        # (num_mobods,)
     # In:
-    const T* q,                    # (nq,)
-    const T* sin_q,                # (angle_stride,)
-    const T* cos_q,                # (angle_stride,)
+    const T* q,                    # (nq,)               [rad, m]
+    const T* sin_q,                # (angle_stride,)     [1]
+    const T* cos_q,                # (angle_stride,)     [1]
     # Out:
-    T* X_WN,                       # (num_mobods, 4, 4)
+    T* X_WN,                       # (num_mobods, 4, 4)  [1, m]
 ) noexcept nogil:
     """Of doubles: the pose of the mobod before is in registers."""
     cdef PoseRows X = PoseRows()

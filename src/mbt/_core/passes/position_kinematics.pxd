@@ -13,18 +13,18 @@ cdef inline void calc_position_kinematics(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
+    const T* q,            # (nq,)               [rad, m]
     # Work:
-    T* sin_q,              # (angle_stride,)
-    T* cos_q,              # (angle_stride,)
+    T* sin_q,              # (angle_stride,)     [1]
+    T* cos_q,              # (angle_stride,)     [1]
     # Out:
-    T* X_FM,               # (num_bodies, 4, 4)  outboard in inboard frame; identity for World
-    T* X_PB,               # (num_bodies, 4, 4)
-    T* X_WB,               # (num_bodies, 4, 4)
-    T* H_FM,               # (nv, 6)             outboard in inboard frame
-    T* H_PB_W,             # (nv, 6)             velocity of Bo in P, in World
+    T* X_FM,               # (num_bodies, 4, 4)  [1, m]  outboard in inboard frame; identity for World
+    T* X_PB,               # (num_bodies, 4, 4)  [1, m]
+    T* X_WB,               # (num_bodies, 4, 4)  [1, m]
+    T* H_FM,               # (nv, 6)             [1, m]  outboard in inboard frame
+    T* H_PB_W,             # (nv, 6)             [1, m]  velocity of Bo in P, in World
 ) noexcept nogil:
     """X_WB = X_WP X_PB, X_PB = X_PF X_FM X_MB; H_PB_W = shift(R_WF H_FM, p_MoBo_W)."""
     cdef int b
@@ -40,18 +40,18 @@ cdef inline void complete_position_kinematics(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* q,            # (nq,)               [rad, m]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
     # Work:
-    T* sin_q,              # (angle_stride,)
-    T* cos_q,              # (angle_stride,)
+    T* sin_q,              # (angle_stride,)     [1]
+    T* cos_q,              # (angle_stride,)     [1]
     # Out:
-    T* X_FM,               # (num_bodies, 4, 4)
-    T* X_PB,               # (num_bodies, 4, 4)
-    T* H_FM,               # (nv, 6)
-    T* H_PB_W,             # (nv, 6)
+    T* X_FM,               # (num_bodies, 4, 4)  [1, m]
+    T* X_PB,               # (num_bodies, 4, 4)  [1, m]
+    T* H_FM,               # (nv, 6)             [1, m]
+    T* H_PB_W,             # (nv, 6)             [1, m]
 ) noexcept nogil:
     """What `calc_position_kinematics` gives beside the poses in World, from those."""
     cdef int b
@@ -65,12 +65,12 @@ cdef inline void start_position_kinematics(
     # Topology:
     const Model* model,
     # In:
-    const T* q,            # (nq,)
+    const T* q,            # (nq,)               [rad, m]
     # Out:
-    T* sin_q,              # (angle_stride,)
-    T* cos_q,              # (angle_stride,)
-    T* X_FM,               # (num_bodies, 4, 4)  that of World
-    T* X_PB,               # (num_bodies, 4, 4)  that of World
+    T* sin_q,              # (angle_stride,)     [1]
+    T* cos_q,              # (angle_stride,)     [1]
+    T* X_FM,               # (num_bodies, 4, 4)  [1, m]  that of World
+    T* X_PB,               # (num_bodies, 4, 4)  [1, m]  that of World
 ) noexcept nogil:
     set_identity4(X_FM)
     set_identity4(X_PB)
@@ -82,14 +82,14 @@ cdef inline void calc_pose_in_parent(
     const Model* model,
     int b,
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* sin_q,        # (angle_stride,)
-    const T* cos_q,        # (angle_stride,)
+    const T* q,            # (nq,)               [rad, m]
+    const T* sin_q,        # (angle_stride,)     [1]
+    const T* cos_q,        # (angle_stride,)     [1]
     # Out:
-    T* X_FM,               # (num_bodies, 4, 4)  that of body b
-    T* X_PB,               # (num_bodies, 4, 4)  that of body b
+    T* X_FM,               # (num_bodies, 4, 4)  [1, m]  that of body b
+    T* X_PB,               # (num_bodies, 4, 4)  [1, m]  that of body b
 ) noexcept nogil:
     cdef T R[9]
     cdef T p[3]
@@ -109,13 +109,13 @@ cdef inline void calc_motion_axes(
     const Model* model,
     int b,
     # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
     # In:
-    const T* q,            # (nq,)
-    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* q,            # (nq,)               [rad, m]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
     # Out:
-    T* H_FM,               # (nv, 6)  those of body b
-    T* H_PB_W,             # (nv, 6)  those of body b
+    T* H_FM,               # (nv, 6)             [1, m]  those of body b
+    T* H_PB_W,             # (nv, 6)             [1, m]  those of body b
 ) noexcept nogil:
     cdef T* h
     if model.v_start[b + 1] > model.v_start[b]:
@@ -172,14 +172,14 @@ cdef inline void calc_spatial_inertias_in_world(
     # Topology:
     const Model* model,
     # Parameters:
-    const T* mass,         # (num_bodies,)
-    const T* p_BoBcm_B,    # (num_bodies, 3)
-    const T* I_BBo_B,      # (num_bodies, 6) xx yy zz xy xz yz
+    const T* mass,         # (num_bodies,)       [kg]
+    const T* p_BoBcm_B,    # (num_bodies, 3)     [m]
+    const T* I_BBo_B,      # (num_bodies, 6)     [kg m^2]  xx yy zz xy xz yz
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
     # Out:
-    T* p_BoBcm_W,          # (num_bodies, 3)
-    T* M_Bo_W,             # (num_bodies, 6, 6)
+    T* p_BoBcm_W,          # (num_bodies, 3)     [m]
+    T* M_Bo_W,             # (num_bodies, 6, 6)  [kg m^2, kg m, kg]
 ) noexcept nogil:
     """M_Bo_W = [I, m [c]x; -m [c]x, m 1], with c = p_BoBcm_W."""
     cdef int b

@@ -9,10 +9,10 @@ cdef inline void map_velocity_to_qdot(
     # Topology:
     const Model* model,
     # In:
-    const T* q,        # (nq,)
-    const T* v,        # (nv,)
+    const T* q,        # (nq,)  [rad, m]
+    const T* v,        # (nv,)  [rad/s, m/s]
     # Out:
-    T* qdot,           # (nq,)
+    T* qdot,           # (nq,)  [rad/s, m/s]
 ) noexcept nogil:
     """qdot = N(q) v."""
     cdef int b
@@ -26,10 +26,10 @@ cdef inline void map_qdot_to_velocity(
     # Topology:
     const Model* model,
     # In:
-    const T* q,        # (nq,)
-    const T* qdot,     # (nq,)
+    const T* q,        # (nq,)  [rad, m]
+    const T* qdot,     # (nq,)  [rad/s, m/s]
     # Out:
-    T* v,              # (nv,)
+    T* v,              # (nv,)  [rad/s, m/s]
 ) noexcept nogil:
     """v = N+(q) qdot."""
     cdef int b

@@ -10,9 +10,9 @@ cdef inline void calc_N(
     # Topology:
     const Model* model,
     # In:
-    const T* q,            # (nq,)
+    const T* q,            # (nq,)     [rad, m]
     # Out:
-    T* N,                  # (nq, nv)
+    T* N,                  # (nq, nv)  [1]
 ) noexcept nogil:
     """qdot = N(q) v."""
     cdef int b, i, k
@@ -33,9 +33,9 @@ cdef inline void calc_Nplus(
     # Topology:
     const Model* model,
     # In:
-    const T* q,            # (nq,)
+    const T* q,            # (nq,)     [rad, m]
     # Out:
-    T* Nplus,              # (nv, nq)
+    T* Nplus,              # (nv, nq)  [1]
 ) noexcept nogil:
     """v = N+(q) qdot."""
     cdef int b, i, k
@@ -56,11 +56,11 @@ cdef inline void map_acceleration_to_qddot(
     # Topology:
     const Model* model,
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
-    const T* vdot,         # (nv,)
+    const T* q,            # (nq,)  [rad, m]
+    const T* v,            # (nv,)  [rad/s, m/s]
+    const T* vdot,         # (nv,)  [rad/s^2, m/s^2]
     # Out:
-    T* qddot,              # (nq,)
+    T* qddot,              # (nq,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     """qddot = N vdot + Ndot v."""
     cdef int b, i
@@ -78,10 +78,10 @@ cdef inline void calc_vdot_of_steady_qdot(
     # Topology:
     const Model* model,
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
+    const T* q,            # (nq,)  [rad, m]
+    const T* v,            # (nv,)  [rad/s, m/s]
     # Out:
-    T* vdot,               # (nv,)
+    T* vdot,               # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot = N+dot qdot, which is -N+ Ndot v because N+ N = 1: the acceleration for which qddot is zero."""
     cdef int b
@@ -99,11 +99,11 @@ cdef inline void map_qddot_to_acceleration(
     # Topology:
     const Model* model,
     # In:
-    const T* q,            # (nq,)
-    const T* v,            # (nv,)
-    const T* qddot,        # (nq,)
+    const T* q,            # (nq,)  [rad, m]
+    const T* v,            # (nv,)  [rad/s, m/s]
+    const T* qddot,        # (nq,)  [rad/s^2, m/s^2]
     # Out:
-    T* vdot,               # (nv,)
+    T* vdot,               # (nv,)  [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot = N+ qddot + N+dot qdot, exact when qddot = N vdot + Ndot v for some vdot."""
     cdef int b, k

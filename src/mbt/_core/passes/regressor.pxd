@@ -14,14 +14,14 @@ cdef inline void calc_inverse_dynamics_regressor(
     const Model* model,
     # Parameters:
     const int* weightless,  # (num_bodies,) or NULL
-    const T* gravity,       # (3,)    [m/s^2] in World
+    const T* gravity,       # (3,)                       [m/s^2]  in World
     # In:
-    const T* X_WB,          # (num_bodies, 4, 4)
-    const T* H_PB_W,        # (nv, 6)
-    const T* V_WB,          # (num_bodies, 6)
-    const T* A_WB,          # (num_bodies, 6)  without gravity
+    const T* X_WB,          # (num_bodies, 4, 4)         [1, m]
+    const T* H_PB_W,        # (nv, 6)                    [1, m]
+    const T* V_WB,          # (num_bodies, 6)            [rad/s, m/s]
+    const T* A_WB,          # (num_bodies, 6)            [rad/s^2, m/s^2]  without gravity
     # Out:
-    T* Y,                   # (nv, 10 (num_bodies - 1))
+    T* Y,                   # (nv, 10 (num_bodies - 1))  [N m, N] per [kg, kg m, kg m^2]
 ) noexcept nogil:
     """Y pi = M vdot + C v - tau_g, but for rotors: a row meets the bodies outboard of its dof, O(n depth)."""
     cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
@@ -62,13 +62,13 @@ cdef inline void calc_inverse_dynamics_regressor(
 
 cdef inline void calc_force_along_motion(
     # In:
-    const T* w,        # (3,)  angular velocity of B
-    const T* alpha,    # (3,)  its angular acceleration
-    const T* a,        # (3,)  acceleration of Bo, less gravity
-    const T* h_w,      # (3,)  the motion: rotation
-    const T* h_v,      # (3,)  and velocity of Bo
+    const T* w,        # (3,)   [rad/s]  angular velocity of B
+    const T* alpha,    # (3,)   [rad/s^2]  its angular acceleration
+    const T* a,        # (3,)   [m/s^2]  acceleration of Bo, less gravity
+    const T* h_w,      # (3,)   [1]  the motion: rotation
+    const T* h_v,      # (3,)   [m]  and velocity of Bo
     # Out:
-    T* y,              # (10,)
+    T* y,              # (10,)  [N m, N] per [kg, kg m, kg m^2]
 ) noexcept nogil:
     """h' F for unit parameters, F = [I alpha + w × I w + m c × a; m a + alpha × m c + w × (w × m c)]. All in B."""
     cdef T u[3]
@@ -100,10 +100,10 @@ cdef inline void calc_kinetic_energy_regressor(
     # Topology:
     const Model* model,
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* V_WB,         # (num_bodies, 6)
+    const T* X_WB,         # (num_bodies, 4, 4)      [1, m]
+    const T* V_WB,         # (num_bodies, 6)         [rad/s, m/s]
     # Out:
-    T* y,                  # (10 (num_bodies - 1),)
+    T* y,                  # (10 (num_bodies - 1),)  [J] per [kg, kg m, kg m^2]
 ) noexcept nogil:
     """y pi = sum over bodies of m v·v/2 + m c·(v × w) + w·I w/2, without rotors."""
     cdef int b
@@ -128,11 +128,11 @@ cdef inline void calc_momentum_regressor(
     # Topology:
     const Model* model,
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* V_WB,         # (num_bodies, 6)  [rad/s, m/s]
-    const T* p_WP,         # (3,)  the point P [m]
+    const T* X_WB,         # (num_bodies, 4, 4)        [1, m]
+    const T* V_WB,         # (num_bodies, 6)           [rad/s, m/s]
+    const T* p_WP,         # (3,)                      [m]  the point P
     # Out:
-    T* Y,                  # (6, 10 (num_bodies - 1))  angular momentum about P, linear momentum
+    T* Y,                  # (6, 10 (num_bodies - 1))  [kg m^2/s, kg m/s] per [kg, kg m, kg m^2]  momentum about P
 ) noexcept nogil:
     """Y pi = sum over bodies of [I w + m c × v + p_PBo × l; l], l = m v + w × m c, without rotors."""
     cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
@@ -186,11 +186,11 @@ cdef inline void calc_potential_energy_regressor(
     const Model* model,
     # Parameters:
     const int* weightless,  # (num_bodies,) or NULL
-    const T* gravity,       # (3,)
+    const T* gravity,       # (3,)                    [m/s^2]
     # In:
-    const T* X_WB,          # (num_bodies, 4, 4)
+    const T* X_WB,          # (num_bodies, 4, 4)      [1, m]
     # Out:
-    T* y,                   # (10 (num_bodies - 1),)
+    T* y,                   # (10 (num_bodies - 1),)  [J] per [kg, kg m, kg m^2]
 ) noexcept nogil:
     """y pi = -sum over bodies of g·(m p_WBo + R_WB m c): gravity alone."""
     cdef int b, i

@@ -6,11 +6,11 @@ from mbt._core.spatial cimport cross, rotate_inverse4, shift_acceleration, shift
 
 cdef inline void calc_velocity_of_point(
     # In:
-    const T* X_WB,         # (4, 4)
-    const T* V_WB,         # (6,)
-    const T* p_WoBp_W,     # (3,)
+    const T* X_WB,         # (4, 4)  [1, m]
+    const T* V_WB,         # (6,)    [rad/s, m/s]
+    const T* p_WoBp_W,     # (3,)    [m]
     # Out:
-    T* V_WBp,              # (6,)
+    T* V_WBp,              # (6,)    [rad/s, m/s]
 ) noexcept nogil:
     cdef T p[3]
     cdef int i
@@ -21,12 +21,12 @@ cdef inline void calc_velocity_of_point(
 
 cdef inline void calc_acceleration_of_point(
     # In:
-    const T* X_WB,         # (4, 4)
-    const T* V_WB,         # (6,)
-    const T* A_WB,         # (6,)
-    const T* p_WoBp_W,     # (3,)
+    const T* X_WB,         # (4, 4)  [1, m]
+    const T* V_WB,         # (6,)    [rad/s, m/s]
+    const T* A_WB,         # (6,)    [rad/s^2, m/s^2]
+    const T* p_WoBp_W,     # (3,)    [m]
     # Out:
-    T* A_WBp,              # (6,)
+    T* A_WBp,              # (6,)    [rad/s^2, m/s^2]
 ) noexcept nogil:
     cdef T p[3]
     cdef int i
@@ -37,12 +37,12 @@ cdef inline void calc_acceleration_of_point(
 
 cdef inline void calc_relative_velocity(
     # In:
-    const T* X_WA,         # (4, 4)  the body that is measured in
-    const T* V_WA,         # (6,)
-    const T* p_WoBp_W,     # (3,)    the point
-    const T* V_WBp,        # (6,)
+    const T* X_WA,         # (4, 4)  [1, m]  the body that is measured in
+    const T* V_WA,         # (6,)    [rad/s, m/s]
+    const T* p_WoBp_W,     # (3,)    [m]  the point
+    const T* V_WBp,        # (6,)    [rad/s, m/s]
     # Out:
-    T* V_ABp,              # (6,)    expressed in World
+    T* V_ABp,              # (6,)    [rad/s, m/s]  expressed in World
 ) noexcept nogil:
     """V_ABp = V_WBp - shift(V_WA, p_AoBp)."""
     cdef T V_WAp[6]
@@ -54,14 +54,14 @@ cdef inline void calc_relative_velocity(
 
 cdef inline void calc_relative_acceleration(
     # In:
-    const T* X_WA,         # (4, 4)  the body that is measured in
-    const T* V_WA,         # (6,)
-    const T* A_WA,         # (6,)
-    const T* p_WoBp_W,     # (3,)    the point
-    const T* V_WBp,        # (6,)
-    const T* A_WBp,        # (6,)
+    const T* X_WA,         # (4, 4)  [1, m]  the body that is measured in
+    const T* V_WA,         # (6,)    [rad/s, m/s]
+    const T* A_WA,         # (6,)    [rad/s^2, m/s^2]
+    const T* p_WoBp_W,     # (3,)    [m]  the point
+    const T* V_WBp,        # (6,)    [rad/s, m/s]
+    const T* A_WBp,        # (6,)    [rad/s^2, m/s^2]
     # Out:
-    T* A_ABp,              # (6,)    expressed in World
+    T* A_ABp,              # (6,)    [rad/s^2, m/s^2]  expressed in World
 ) noexcept nogil:
     """A_ABp = A_WBp - shift(A_WA, p_AoBp, w_WA) - [w_WA × w_AB; 2 w_WA × v_ABp]: centripetal and Coriolis terms."""
     cdef T V_ABp[6]

@@ -9,13 +9,13 @@ cdef inline void calc_velocity_kinematics(
     # Topology:
     const Model* model,
     # In:
-    const T* X_WB,         # (num_bodies, 4, 4)
-    const T* H_PB_W,       # (nv, 6)
-    const T* v,            # (nv,)
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    const T* H_PB_W,       # (nv, 6)             [1, m]
+    const T* v,            # (nv,)               [rad/s, m/s]
     # Out:
-    T* V_PB_W,             # (num_bodies, 6)
-    T* V_PB,               # (num_bodies, 6)  expressed in P
-    T* V_WB,               # (num_bodies, 6)  [rad/s, m/s]
+    T* V_PB_W,             # (num_bodies, 6)     [rad/s, m/s]
+    T* V_PB,               # (num_bodies, 6)     [rad/s, m/s]  expressed in P
+    T* V_WB,               # (num_bodies, 6)     [rad/s, m/s]
 ) noexcept nogil:
     """V_WB = shift(V_WP, p_PB_W) + V_PB_W, V_PB_W = H_PB_W v."""
     cdef int b, k
