@@ -8,7 +8,7 @@ Microseconds per state, in CPU time of the thread, the empty loop subtracted: mi
 median, of interleaved rounds. One state a call: over 16 changing states. Batches: mbt takes all states in one
 call; a library that can do so too does whichever is faster, that or a Python loop over single calls, all
 others loop, and leave each result where the call leaves it. One thread, unless `--threads` says otherwise;
-then by the clock on the wall. What a call returns is compared with mbt before the clock starts. All run in
+then in wall-clock time. What a call returns is compared with mbt before the clock starts. All run in
 one process, whose heap has been used.
 """
 

@@ -3,9 +3,9 @@
     python benchmarks/dask_scaling.py [--model humanoid] [--workers 1 2] [--blocks 16] [--block 65536]
 
 Forward dynamics of all states, of which the largest acceleration comes back. States are made in the workers,
-one thread each, before the clock starts. Printed, of the least of interleaved rounds: states a second by the
-clock on the wall; the ratio to the first number of workers; and the time of processors that the workers take
-for a state, which other programs on the machine disturb less. "The tree in each task" sends the model with
+one thread each, before the clock starts. Printed, of the least of interleaved rounds: states a second in
+wall-clock time; the ratio to the first number of workers; and the CPU time that the workers take for a state,
+which other programs on the machine disturb less. "The tree in each task" sends the model with
 every block, in place of once to each worker.
 """
 

@@ -4,7 +4,7 @@
 
 From URDF text to a model that computes; with the first mass matrix too; `finalize()` alone. The libraries
 take turns; the fastest of each counts. Those that are not installed, or do not read a file, stay empty. Files
-are read as they are, not lumped. Time is that of the processor: what else it does makes no difference.
+are read as they are, not lumped. Time is CPU time: what else the processor does makes no difference.
 
 `--joints`: chains of so many joints, with the memory that their trees hold, in mbt alone.
 """

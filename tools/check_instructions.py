@@ -4,8 +4,8 @@
 
 Disassembles every compiled module: those in `v3/` may use x86-64-v3, those in `v4/` x86-64-v4, all others
 x86-64-v2. Instructions are told by their encoding: EVEX, and those on mask registers, are of v4; VEX, `lzcnt`
-and `movbe` of v3. (`tzcnt` is no sign: GCC writes it for old processors too, which read it as `bsf`.) Needs
-objdump, of binutils. Modules of other processors are passed over.
+and `movbe` of v3. (`tzcnt` is not a sign: GCC writes it for old processors too, which read it as `bsf`.)
+Needs objdump, of binutils. Modules of other processors are passed over.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def test_constants_become_objects_of_the_scalar() -> None:
         (apply_python("add", 1.0, third, functions=FRACTIONS), Fraction(4, 3)),
         (apply_python("subtract", third, 2.0, functions=FRACTIONS), Fraction(-5, 3)),
         (apply_python("divide", 1.0, third, functions=FRACTIONS), Fraction(3)),
-        # Of two constants as well: a third is no double.
+        # Of two constants as well: a third is not a double.
         (apply_python("divide", 1.0, 3.0, functions=FRACTIONS), third),
     ):
         assert type(got) is Fraction

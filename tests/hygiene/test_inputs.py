@@ -190,7 +190,7 @@ def test_nan_quaternion_is_nan_not_an_error() -> None:
 
 
 def test_zero_quaternion() -> None:
-    """It is no rotation: an error of a single state, which names the joint and changes nothing."""
+    """It is not a rotation: an error of a single state, which names the joint and changes nothing."""
     case = get_case("free_body")
     state = case.state()
     context = case.context(state)

@@ -84,7 +84,7 @@ def test_dynamics(shape: str) -> None:
 
 
 def test_mass_resists_every_joint() -> None:
-    """At the root of the chain a ball has 10^-12 of the inertia of all that hangs there: that is no noise."""
+    """At the root of the chain a ball has 10^-12 of the inertia of all that hangs there: not noise."""
     assert _balls("chain").finalize_report.massless_branches == ()
 
 

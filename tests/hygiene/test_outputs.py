@@ -45,7 +45,7 @@ def test_fresh_results(name: str) -> None:
     second = call.run(tree, context, *values)
     others = [second, context.q, context.v, *values, tree.eval_position_kinematics(context).X_WB]
     assert not any(np.shares_memory(first, other) for other in others)
-    # Spoiling a result spoils nothing else.
+    # Overwriting a result changes nothing else.
     kept = second.copy()
     first[...] = np.nan
     np.testing.assert_array_equal(call.run(tree, context, *values), kept)

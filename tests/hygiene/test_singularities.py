@@ -115,7 +115,7 @@ def test_massless_links_inside_a_chain() -> None:
 
 
 def test_small_but_honest() -> None:
-    """A gram at the end of a ton is no singularity."""
+    """A gram at the end of a ton is not a singularity."""
     bodies = (
         Body("press", 1000.0, ORIGIN, 500.0 * np.eye(3)),
         Body("needle", 1e-3, ORIGIN, 1e-9 * np.eye(3)),

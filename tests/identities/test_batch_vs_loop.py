@@ -385,7 +385,7 @@ def test_a_singular_sample_is_nan(make: Callable[[], Any], function: str) -> Non
 
 @pytest.mark.parametrize(("make", "function"), REGULAR)
 def test_what_has_a_value_where_another_quantity_has_none(make: Callable[[], Any], function: str) -> None:
-    """No force of a spring is no obstacle to a mass matrix."""
+    """A spring whose force has no value is not an obstacle to a mass matrix."""
     tree, operands = _with_one(make, function)
     for a in call(function, tree, *operands):
         assert np.isfinite(a).all()

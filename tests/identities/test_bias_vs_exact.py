@@ -1,6 +1,6 @@
 """Bias accelerations as seen from a moving frame, against the same formulas in fifty digits.
 
-What both move with is no part of the result, however fast that is.
+What both move with is not part of the result, however fast that is.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def test_derivatives(name: str) -> None:
     """Those of `AutoDiffArray` are those of symbols."""
     function, x = FUNCTIONS[name]
     if function in (matrix_to_rpy, matrix_to_quaternion, inverse_pose):
-        # Along a rotation: a rotation matrix is no nine variables.
+        # Along a rotation: a rotation matrix is not nine variables.
         x = np.asarray(x)
         rate = x[:3, :3] @ skew([0.1, 0.2, 0.3])
         full = np.zeros(x.shape)

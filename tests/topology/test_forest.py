@@ -133,7 +133,7 @@ def test_world_as_child_grounds_the_component() -> None:
     assert forest.is_reversed == (False, True, True)
 
 
-# What is no tree.
+# What is not a tree.
 
 
 def test_loop_names_every_joint_and_body_on_it() -> None:

@@ -93,7 +93,8 @@ cdef class Batch:
             check_leading_axes(lead, name)
         self.shape = leads[0]
         if leads.count(self.shape) != len(leads):
-            # Most often one for all and a batch: NumPy takes 3 us to find out what becomes of these.
+            # Most often one for all and a batch: NumPy takes 3 us to find out what becomes of these
+            # (benchmarks/compare.py, bias term of four states).
             shapes = {lead for lead in leads if lead}
             try:
                 self.shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*leads)

@@ -34,8 +34,8 @@ def integrate_positions(tree, q, v, dt, *, out=None):
     """Return the positions that motion from `q` at the constant velocities `v` reaches within `dt`.
 
     Rotations follow ``R1 = exp([w_FM_F dt]x) R0``. A quaternion keeps its length; roll, pitch and yaw are those nearest
-    to the old ones. All other positions are ``q + v dt``. A rotation by more than 1e154 radians, whose square is no
-    double, gives NaN.
+    to the old ones. All other positions are ``q + v dt``. A rotation by more than 1e154 radians, whose square
+    is not a double, gives NaN.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept
     cdef int nv = num_velocities_of(type)
     cdef T s, cos_q
     if has_axis(type):
-        # Six zeros are two stores, a number that is not known takes a loop of the processor: 25 cycles.
+        # Six zeros are two stores, a number that is not known takes a loop of the processor, slow to start.
         set_zero(H, 6)
         for i in range(3):
             H[(0 if type == REVOLUTE else 3) + i] = <T>c[i]

@@ -158,7 +158,7 @@ def jacobian(function: Callable[..., Any], *args: npt.ArrayLike) -> FloatArray |
     function : callable
         Takes as many arrays as there are `args` and returns one, of shape S.
     *args : array_like
-        The point. What is no variable belongs into the function: ``lambda q: f(tree, q)``.
+        The point. What is not a variable belongs in the function: ``lambda q: f(tree, q)``.
 
     Returns
     -------

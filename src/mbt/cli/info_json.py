@@ -85,7 +85,7 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 
 def _number(value: float) -> float | None:
-    """JSON has no infinity: null is no limit."""
+    """JSON has no infinity: null means no limit."""
     return float(value) if math.isfinite(value) else None
 
 

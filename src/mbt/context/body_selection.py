@@ -74,7 +74,7 @@ def raise_no_mass(tree: MultibodyTree, model_instances: object) -> NoReturn:
 
 
 def _each(value: object, name: str, wanted: str) -> list[Any]:
-    """Return the entries of a sequence, or the one entry that is no sequence."""
+    """Return the entries of a sequence, or the one entry that is not a sequence."""
     if isinstance(value, (str, bytes)):
         raise ArgumentTypeError(
             f"{name}: expected {wanted} or a sequence of them, got {type(value).__name__}"

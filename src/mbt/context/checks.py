@@ -57,7 +57,7 @@ __all__ = [
 
 
 def raise_not_finalized(tree: object) -> NoReturn:
-    """Refuse an object that is no finalized tree."""
+    """Refuse an object that is not a finalized tree."""
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
     tree._check_constructed()
@@ -65,7 +65,7 @@ def raise_not_finalized(tree: object) -> NoReturn:
 
 
 def compile_copy(tree: object) -> None:
-    """Compile a finalized tree that was copied or unpickled; refuse what is no finalized tree."""
+    """Compile a finalized tree that was copied or unpickled; refuse what is not a finalized tree."""
     if not (isinstance(tree, MultibodyTree) and tree.is_finalized):
         raise_not_finalized(tree)
     tree._compile_copy()

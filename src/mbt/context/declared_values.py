@@ -69,7 +69,7 @@ class DeclaredValues:
         parameters = Parameters(of_scalar(defaults._numeric), defaults._abstract)
         return cls(declarations, parameters, of_scalar(declarations.default_discrete_state()))
 
-    # Copies. Results are no part of them: a copy computes its own.
+    # Copies. Results are not part of them: a copy computes its own.
 
     def get_state(self) -> dict[str, list[Any]]:
         """Return all values, by kind."""

@@ -133,7 +133,7 @@ class MultibodyForces(Forces):
         Raises
         ------
         ArgumentTypeError
-            When `addend` is no MultibodyForces.
+            When `addend` is not a MultibodyForces.
         ContextMismatchError
             When it is for another tree.
         ShapeError

@@ -185,7 +185,7 @@ def as_float(value: object, name: str) -> float:
     Raises
     ------
     ArgumentTypeError
-        When `value` is no real number.
+        When `value` is not a real number.
     ShapeError
         When it is several.
     """
@@ -276,7 +276,7 @@ def as_index(value: object, name: str, count: int, kind: str) -> int:
     Raises
     ------
     ArgumentTypeError
-        When `value` is no integer.
+        When `value` is not an integer.
     ElementIndexError
         When it is out of range.
     """
@@ -313,7 +313,7 @@ def check_leading_axes(shape: tuple[int, ...], name: str) -> None:
 
 
 def check_nesting(depth: int, name: str) -> None:
-    """Check that lists in lists are no deeper than an array.
+    """Check that lists in lists are not deeper than an array.
 
     Raises
     ------
@@ -411,7 +411,7 @@ def _foreign_error(value: object, name: str) -> ArgumentTypeError:
     number, reason = _first_foreign(value), ""
     if isinstance(number, numbers.Number):
         reason = _CONVERSION
-    elif hasattr(number, "__rsub__"):  # Forces can be multiplied and divided, but are no numbers.
+    elif hasattr(number, "__rsub__"):  # Forces can be multiplied and divided, but are not numbers.
         reason = (
             ": derivatives and symbols are for trees of other scalars, tree.to_autodiff() and "
             "tree.clone_to_scalar(...)"

@@ -80,7 +80,7 @@ def make_pose(
     ArgumentTypeError
         When more than one rotation is given, or anything but real numbers.
     ArgumentValueError
-        When a number is not finite, or `R` is no rotation.
+        When a number is not finite, or `R` is not a rotation.
     ShapeError
         When an argument has another shape, or leading axes do not broadcast.
     SingularityError
@@ -131,9 +131,9 @@ def as_pose(value: object, name: str) -> FloatArray:
     Raises
     ------
     ArgumentTypeError, ShapeError
-        When it is no real matrix of that shape.
+        When it is not a real matrix of that shape.
     ArgumentValueError
-        When the matrix is no pose.
+        When the matrix is not a pose.
     """
     X = as_finite_array(_as_matrix(value), name, (4, 4))
     (a, b, c, _), (d, e, f, _), (g, h, i, _), bottom_row = X.tolist()
@@ -334,7 +334,7 @@ def _take_three(value: object, name: str) -> list[float]:
 
 
 def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
-    """Return the leading indices of what may be no pose, (..., 4, 4), or no rotation, (..., 3, 3).
+    """Return the leading indices of what may not be a pose, (..., 4, 4), or a rotation, (..., 3, 3).
 
     `as_pose` and `as_rotation` decide on them, one by one.
     """

@@ -96,7 +96,7 @@ def make_mount(
     Raises
     ------
     ArgumentTypeError, ArgumentValueError, ForeignElementError
-        When the frame is of another tree, a matrix is no pose, or the arguments contradict each other.
+        When the frame is of another tree, a matrix is not a pose, or the arguments contradict each other.
     """
     poses = {"base_pose": base_pose, "X_PF": X_PF}
     given = {name: as_pose(X, name) for name, X in poses.items() if X is not None}

@@ -32,7 +32,7 @@ _WIDE = (
     (b"<\0", "utf-16-le"),
     (b"\0<", "utf-16-be"),
 )
-# Codecs of Python that are no character sets.
+# Codecs of Python that are not character sets.
 _NO_CHARACTER_SETS = {"charmap", "idna", "punycode", "raw_unicode_escape", "unicode_escape", "undefined"}
 # What is wrong, what is made of it, and the line.
 Repair = tuple[str, str, int]
@@ -59,7 +59,7 @@ def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, l
     Raises
     ------
     ParseError
-        When the bytes are no text in the encoding that their beginning tells.
+        When the bytes are not text in the encoding that their beginning tells.
     """
     repairs = _Repairs()
     text = _decode(data, file, encoding, repairs).lstrip("\ufeff")

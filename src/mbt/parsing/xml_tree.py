@@ -198,7 +198,7 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
     Raises
     ------
     ParseError
-        When the text is no well-formed XML and cannot be repaired, or goes beyond the bounds.
+        When the text is not well-formed XML and cannot be repaired, or goes beyond the bounds.
     """
     if len(data) > MAX_BYTES:
         message = f"{len(data)} bytes are more than a description may have ({MAX_BYTES})"

@@ -112,7 +112,7 @@ class BatchSpatialInertia(ScalarSpatialInertia):
 def find_suspects(
     mass: FloatArray, com: FloatArray, components: FloatArray, massless: FloatArray
 ) -> list[tuple[int, ...]]:
-    """Return the leading indices of what may be no mass properties of a body.
+    """Return the leading indices of what may not be mass properties of a body.
 
     `SpatialInertia.criticize_not_physically_valid` decides on them, one by one. All that are clearly physical
     are sorted out at once.

@@ -541,5 +541,5 @@ class ScalarContext(Context):
 
 
 def _axes(numbers: Any) -> tuple[int, ...]:
-    """Return the shape of an array; none of what is no array, such as a number of another package."""
+    """Return the shape of an array; none of what is not an array, such as a number of another package."""
     return tuple(numbers.shape) if hasattr(numbers, "ndim") else ()

@@ -33,9 +33,9 @@ def make_casadi_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     Raises
     ------
     ArgumentTypeError
-        When an entry is no casadi.SX or number, or an input no symbol.
+        When an entry is not a casadi.SX or number, or an input not a symbol.
     ArgumentValueError
-        When outputs depend on symbols that are no inputs. The message names them.
+        When outputs depend on symbols that are not inputs. The message names them.
 
     Examples
     --------

@@ -82,9 +82,9 @@ def make_python_function(name: str, inputs: Mapping[str, Any], outputs: Mapping[
     Raises
     ------
     ArgumentTypeError
-        When an entry is no expression, or an input no symbol.
+        When an entry is not an expression, or an input not a symbol.
     ArgumentValueError
-        When a name is none, an input comes twice, or outputs depend on symbols that are no inputs or on
+        When a name is none, an input comes twice, or outputs depend on symbols that are not inputs or on
         functions that the language lacks. The message names them.
 
     Examples

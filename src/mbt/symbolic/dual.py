@@ -342,7 +342,7 @@ def _restore(scalar: ScalarType, value: Any, derivatives: Derivatives) -> Dual:
     return dual(scalar).make(value, derivatives)
 
 
-# A float that is exactly zero or one is no operand: so expressions stay small, as in kernels.
+# A float that is exactly zero or one is not an operand: so expressions stay small, as in kernels.
 
 
 def _is(number: Any, what: float) -> bool:

@@ -52,8 +52,8 @@ class ScalarType:
         Makes an object of a float: of the numbers of a model, and of constants of formulas.
         ``one * x`` unless given.
     entries : callable, optional
-        Returns the entries of a matrix of the package in C order, as a list; None where the object is no
-        matrix.
+        Returns the entries of a matrix of the package in C order, as a list; None where the object is
+        not a matrix.
     name : str, optional
         Its name; that of the type of `one` unless given.
 

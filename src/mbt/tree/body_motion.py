@@ -73,7 +73,7 @@ class BodyMotion(MultibodyElement):
         Raises
         ------
         ArgumentTypeError
-            When `A_WB_array` is no NumPy array.
+            When `A_WB_array` is not a NumPy array.
         ShapeError
             When its shape is another one.
         """

@@ -17,7 +17,7 @@ __all__ = ["ConfigurationSpace"]
 class ConfigurationSpace(TreeCore):
     """The part of `MultibodyTree` that steps from positions to positions.
 
-    Positions that describe a rotation are no vectors: a step is a velocity times a time, and follows the
+    Positions that describe a rotation are not vectors: a step is a velocity times a time, and follows the
     rotation exactly.
     """
 

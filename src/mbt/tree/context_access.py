@@ -32,7 +32,7 @@ __all__ = [
 class Forces:
     """What elements need of a `MultibodyForces`, which is built on them: its base class."""
 
-    # No Protocol, which takes 10 us to look at what it is asked about.
+    # Not a Protocol: isinstance would look up every member, at each call.
     __slots__ = ()
 
     @property
@@ -74,7 +74,7 @@ def check_forces(element: MultibodyElement, forces: object) -> None:
     Raises
     ------
     ArgumentTypeError
-        When they are no MultibodyForces.
+        When they are not MultibodyForces.
     ContextMismatchError
         When they are for another tree.
     """
@@ -93,7 +93,7 @@ def check_context(element: MultibodyElement, context: object) -> None:
     Raises
     ------
     ArgumentTypeError
-        When it is no Context.
+        When it is not a Context.
     ContextMismatchError
         When it belongs to another tree.
     """
@@ -103,7 +103,7 @@ def check_context(element: MultibodyElement, context: object) -> None:
 
 
 def raise_context_mismatch(tree: MultibodyTree, context: object, wanted: str = "this tree") -> NoReturn:
-    """Refuse what is no Context of `tree`, which messages call `wanted`."""
+    """Refuse what is not a Context of `tree`, which messages call `wanted`."""
     if not isinstance(context, ContextCore):
         raise ArgumentTypeError(
             f"context: expected a Context made by tree.create_default_context(), got {type(context).__name__}"

@@ -116,7 +116,7 @@ class Factories(TreeCore):
         NotFinalizedError
             Before ``finalize()``.
         ArgumentTypeError, ElementIndexError
-            When `batch_shape` is no tuple of int, or one is negative.
+            When `batch_shape` is not a tuple of int, or one is negative.
         ShapeError
             When there is a batch, and the tree computes in another scalar than double.
 

@@ -509,7 +509,7 @@ class FixedOffsetFrame(Frame):
         Raises
         ------
         ArgumentValueError
-            When `X_PF` is no pose.
+            When `X_PF` is not a pose.
         ContextMismatchError
             When `context` belongs to another tree.
         """

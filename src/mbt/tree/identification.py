@@ -144,8 +144,8 @@ class Identification(NamedCoordinates, Factories):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            When `num_states` is no positive int, `seed` no int >= 0, or `tolerance` no positive number
-            below 1; or when frames or gravity differ between the samples of a batch.
+            When `num_states` is not a positive int, `seed` not an int >= 0, or `tolerance` not a
+            positive number below 1; or when frames or gravity differ between the samples of a batch.
         ContextMismatchError
             When `context` belongs to another tree.
         SingularityError

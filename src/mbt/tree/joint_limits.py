@@ -75,7 +75,7 @@ class JointLimits(CoordinateOwner):
         Raises
         ------
         ArgumentValueError
-            Unless ``lower_limits <= upper_limits``; NaN is no limit.
+            Unless ``lower_limits <= upper_limits``; NaN is not a limit.
         AlreadyFinalizedError
             When the tree is finalized.
         """

@@ -527,7 +527,7 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
         ForeignElementError
             When the element belongs to a tree that is not of the family, or to none.
         ArgumentTypeError
-            When it is no element.
+            When it is not an element.
         """
         from mbt.tree.pickling import collection_of, element_of
 

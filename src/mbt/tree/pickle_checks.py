@@ -92,7 +92,7 @@ def check_structure(tree: MultibodyTree) -> None:
     Raises
     ------
     ArgumentValueError, TopologyError
-        When it is no tree, or not the one that was finalized.
+        When it is not a tree, or not the one that was finalized.
     """
     elements = tree._elements
     connections = elements.connections

@@ -1,8 +1,8 @@
 """Partial derivatives of forward dynamics along each dof: dvdot = -M^-1 dtau, with dtau those of inverse dynamics.
 
 M^-1 is computed by articulated bodies, about one point of each tree, in World: there nothing is carried from frame to
-frame. (A factor of M, which comes with dtau, took 3 to 20 % less time in all, but its inverse had ten times the error:
-composites are large beside articulated bodies.)
+frame. (A factor of M, which comes with dtau, took 3 to 20 % less time in all, in benchmarks/compare.py, but its inverse
+had ten times the error: composites are large beside articulated bodies.)
 """
 
 from mbt._core.derivative_columns cimport (

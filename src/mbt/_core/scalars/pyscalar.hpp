@@ -11,7 +11,7 @@
 // Python floats are the constants of kernels. Folding keeps expressions small: a float that is exactly 0 or 1
 // (by type and value, never by truth value) acts as neutral element, 0 times anything is 0, even times inf or
 // NaN, and floats among themselves compute as doubles as far as that is exact. What else an operation is given has
-// gone through from_float, where there is one: 0.5 times a Fraction is no float, and 0.1 times 0.3 not one of fifty
+// gone through from_float, where there is one: 0.5 times a Fraction is not a float, and 0.1 times 0.3 not one of fifty
 // digits.
 #pragma once
 

@@ -29,7 +29,7 @@ static MBT_INLINE Register broadcast(double a) {
 static MBT_INLINE double get(const Register& r, int i) { return r[i]; }
 static MBT_INLINE void set(Register& r, int i, double a) { r[i] = a; }
 
-// Not memcpy: GCC 12 then goes through the stack, 16 bytes at a time (2x slower transposes).
+// Not memcpy: GCC 12 then goes through the stack, 16 bytes at a time (transposes take twice as long: benchmarks/compare.py, batches).
 static MBT_INLINE Register load(const double* p) { return *reinterpret_cast<const UnalignedRegister*>(p); }
 static MBT_INLINE void store(double* p, const Register& r) { *reinterpret_cast<UnalignedRegister*>(p) = r; }
 

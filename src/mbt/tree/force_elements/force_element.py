@@ -262,7 +262,7 @@ class ForceElement(MultibodyElement):
         Raises
         ------
         ArgumentTypeError, ForeignElementError, ArgumentValueError
-            By the clone of the tree: when what is returned is no new element of this class, or belongs
+            By the clone of the tree: when what is returned is not a new element of this class, or belongs
             elsewhere. The original is as it was.
         """
         return cast("Self", above.clone_attributes(self, tree_clone))

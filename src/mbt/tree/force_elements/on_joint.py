@@ -64,7 +64,7 @@ def check_joint(joint: object, joint_type: type[Joint] | None, what: str) -> Non
     Raises
     ------
     ArgumentTypeError
-        When it is no joint, or one of another type.
+        When it is not a joint, or one of another type.
     ArgumentValueError
         When it has another number of degrees of freedom.
     """

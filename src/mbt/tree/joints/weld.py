@@ -31,7 +31,7 @@ class WeldMobilizer(Mobilizer):
     Raises
     ------
     ArgumentValueError
-        When `X_FM` is no pose.
+        When `X_FM` is not a pose.
     TopologyError
         When both frames are one, or on one body.
     """
@@ -73,7 +73,7 @@ class WeldJoint(Joint):
     Raises
     ------
     ArgumentValueError
-        When `X_FM` is no pose.
+        When `X_FM` is not a pose.
     TopologyError
         When both frames are on one body.
 
