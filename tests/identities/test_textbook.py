@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from support.quantities import QUANTITIES, assert_close
 from support.random_trees import CATALOGUE
 from support.spatial_vectors import acceleration_of_point, shift
 
+PASSES = Path(__file__).parents[2] / "src" / "mbt" / "_core" / "passes"
 WITH_MASS = tuple(name for name in CATALOGUE if name != "world_only")
 # One dof a joint, in every direction, and welds.
 ONE_DOF_JOINTS = (
@@ -185,3 +188,17 @@ def test_forward_dynamics_derivatives(model: str) -> None:
     assert_close(dvdot_dq, by_q, page.condition() * (1 + np.abs(by_q).max()), "by q")
     desired = by_v + M_inverse * page.damping
     assert_close(dvdot_dv, desired, page.condition() * (1 + np.abs(by_v).max()), "by v")
+
+
+def test_passes_name_it() -> None:
+    """What docstrings of the kernels send a reader to is there."""
+    places = [
+        re.search(r"In NumPy: tests/support/textbook\.py, ([\w, ]+)", line)
+        for path in PASSES.glob("*.pxd")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "In NumPy" in line
+    ]
+    names = {name for place in places if place for name in place[1].split(", ") if " " not in name}
+    assert len(places) > 15
+    assert all(places)
+    assert names <= set(vars(textbook))

@@ -96,9 +96,7 @@ class InWorld:
     V: Array  # (nb, 6)
     M: Array  # (nb, 6, 6) spatial inertias
     rotors: Array  # (nv,)
-    A_0: (
-        Array  # (6,) of World, -g: it falls upwards, and gravity is no force [Featherstone 2008, section 5.3]
-    )
+    A_0: Array  # (6,) of World: with -g there, gravity is not a force [Featherstone 2008, section 5.3]
 
     @property
     def outward(self) -> list[tuple[int, int, slice]]:
@@ -208,7 +206,7 @@ def gravity_forces(x: InWorld) -> Array:
 
 
 def composites(x: InWorld, M: Array) -> Array:
-    """Of each body and all that are outboard of it: the sum of inertias, or of other (nb, ...)."""
+    """Sums of matrices of bodies, (nb, 6, 6), over each body and all that are outboard of it."""
     M = M.copy()
     for b, P, _ in x.inward:
         M[P] += M[b]
@@ -337,8 +335,8 @@ def inverse_dynamics_derivatives(x: InWorld, vdot: Array) -> tuple[Array, Array]
     """dtau/dq and dtau/dv of joints of one dof, whose axis stays where it is in F.
 
     Along q_j all that is outboard turns with S_j. Were that all, F would turn too, by S_j ×* F; but A and V
-    of P do not turn. With P = V_P × S and Q = A_P × S + V_P × P of j, and with the composites of k or of j,
-    whichever is outboard,
+    of the parent body do not turn. With P = V_P × S and Q = A_P × S + V_P × P of j, and with the composites
+    M, B and F of k or of j, whichever is outboard,
 
         dtau_k/dq_j = S_k' (M Q + 2 B P), and S_k' (S_j ×* F) more where j is outboard
         dtau_k/dv_j = S_k' (2 M P + 2 B S)
@@ -351,15 +349,15 @@ def inverse_dynamics_derivatives(x: InWorld, vdot: Array) -> tuple[Array, Array]
     S = {b: x.S[d][0] for b, _, d in x.outward if d.stop > d.start}
     P = {b: cross_motion(x.V[x.parents[b]]) @ S[b] for b in S}
     Q = {b: cross_motion(A[x.parents[b]]) @ S[b] + cross_motion(x.V[x.parents[b]]) @ P[b] for b in S}
+    dof = {b: x.dofs[b].start for b in S}
     for b in S:
         i = b
         while i:
             if i in S:
                 for k, j in ((b, i), (i, b)):
-                    entry = x.dofs[k].start, x.dofs[j].start
-                    by_q[entry] = S[k] @ (M[b] @ Q[j] + 2 * B[b] @ P[j])
-                    by_v[entry] = 2 * S[k] @ (M[b] @ P[j] + B[b] @ S[j])
-                by_q[entry] += S[i] @ cross_force(S[b]) @ F[b]
+                    by_q[dof[k], dof[j]] = S[k] @ (M[b] @ Q[j] + 2 * B[b] @ P[j])
+                    by_v[dof[k], dof[j]] = 2 * S[k] @ (M[b] @ P[j] + B[b] @ S[j])
+                by_q[dof[i], dof[b]] += S[i] @ cross_force(S[b]) @ F[b]
             i = x.parents[i]
     return by_q, by_v
 

@@ -1,4 +1,9 @@
-"""Body accelerations in World: classical, of the body origin."""
+"""Body accelerations in World: classical, of the body origin.
+
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, sections 2.11 and 5.3: its second recursion, of the
+classical acceleration instead of the spatial one.
+In NumPy: tests/support/textbook.py, axis_rates, accelerations.
+"""
 
 from mbt._core.mobilizers cimport calc_across_Hdot, has_constant_H_FM
 from mbt._core.model cimport Model

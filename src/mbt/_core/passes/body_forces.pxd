@@ -19,7 +19,11 @@ cdef inline void calc_generalized_forces(
     # Out:
     T* tau,                # (nv,)               [N m, N]
 ) noexcept nogil:
-    """tau = sum over bodies of J_WB' F_Bo_W, one sweep from tip to base."""
+    """tau = sum over bodies of J_WB' F_Bo_W, one sweep from tip to base.
+
+    The inward half of R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 5.1.
+    In NumPy: tests/support/textbook.py, generalized_forces.
+    """
     cdef int b, k
     cdef T p_PB_W[3]
     for b in range(model.num_bodies - 1, 0, -1):
@@ -47,7 +51,11 @@ cdef inline void calc_reaction_forces(
     # Out:
     T* F_BMo_W,            # (num_bodies, 6)     [N m, N]  through the mobilizer, at Mo; may be F_applied
 ) noexcept nogil:
-    """F_B = M A_WB + b - F_applied + sum over children of shift(F_C, p_BoCo), then moved to Mo."""
+    """F_B = M A_WB + b - F_applied + sum over children of shift(F_C, p_BoCo), then moved to Mo.
+
+    R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 5.3.
+    In NumPy: tests/support/textbook.py, reaction_forces.
+    """
     cdef int b
     cdef T p[3]
     for b in range(model.num_bodies):

@@ -1,4 +1,8 @@
-"""Body poses in World, straight from q."""
+"""Body poses in World, straight from q.
+
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 4.2.
+In NumPy: tests/support/textbook.py, body_poses.
+"""
 
 from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.node_joints cimport calc_general_X_PN, calc_X_PN

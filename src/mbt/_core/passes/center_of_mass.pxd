@@ -1,4 +1,7 @@
-"""Centre of mass of all bodies, straight from q."""
+"""Centre of mass of all bodies, straight from q.
+
+In NumPy: tests/support/textbook.py, center_of_mass.
+"""
 
 from mbt._core.mobilizers cimport GENERAL
 from mbt._core.model cimport Joint, Model

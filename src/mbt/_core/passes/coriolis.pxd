@@ -8,6 +8,8 @@ With F = M A + B V for each body and B + B' = Mdot,
 
 S. Echeandia, P. M. Wensing, "Numerical Methods to Compute the Coriolis Matrix and Christoffel Symbols for
 Rigid-Body Systems", J. Comput. Nonlinear Dynam. 16 (2021).
+
+In NumPy: tests/support/textbook.py, body_coriolis_matrices, coriolis_matrix.
 """
 
 from mbt._core.mobilizers cimport calc_across_Hdot

@@ -1,4 +1,8 @@
-"""Forward dynamics: articulated bodies in node frames, O(n), straight from q, v, tau to vdot."""
+"""Forward dynamics: articulated bodies in node frames, O(n), straight from q, v, tau to vdot.
+
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 7.1.
+In NumPy: tests/support/textbook.py, forward_dynamics.
+"""
 
 from mbt._core.node_joints cimport (
     add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN,

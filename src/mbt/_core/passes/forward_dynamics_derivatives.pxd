@@ -3,6 +3,9 @@
 M^-1 is computed by articulated bodies, about one point of each tree, in World: there nothing is carried from frame to
 frame. (A factor of M, which comes with dtau, took 3 to 20 % less time in all, in benchmarks/compare.py, but its inverse
 had ten times the error: composites are large beside articulated bodies.)
+
+J. Carpentier, N. Mansard, "Analytical Derivatives of Rigid Body Dynamics Algorithms", RSS 2018.
+In NumPy: tests/support/textbook.py, forward_dynamics_derivatives.
 """
 
 from mbt._core.derivative_columns cimport (

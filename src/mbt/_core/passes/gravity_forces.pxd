@@ -1,4 +1,9 @@
-"""Generalized forces of gravity: composite weights in node frames, O(n), straight from q to tau_g."""
+"""Generalized forces of gravity: composite weights in node frames, O(n), straight from q to tau_g.
+
+What is left of recursive Newton-Euler (R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 5.1)
+at rest.
+In NumPy: tests/support/textbook.py, gravity_forces.
+"""
 
 from mbt._core.node_joints cimport calc_X_PN, project_force
 from mbt._core.model cimport Joint, Model

@@ -1,4 +1,10 @@
-"""Inverse dynamics: recursive Newton-Euler in node frames, O(n), straight from q, v, vdot to tau."""
+"""Inverse dynamics: recursive Newton-Euler in node frames, O(n), straight from q, v, vdot to tau.
+
+J. Y. S. Luh, M. W. Walker, R. P. C. Paul, "On-Line Computational Scheme for Mechanical Manipulators", J. Dyn. Sys.,
+Meas., Control 102 (1980): accelerations of points and forces in frames of the bodies, as here.
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 5.1.
+In NumPy: tests/support/textbook.py, inverse_dynamics.
+"""
 
 from mbt._core.node_joints cimport (
     add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_X_PN, project_force,

@@ -17,6 +17,8 @@ base mobod of each tree is now.
 J. Carpentier, N. Mansard, "Analytical Derivatives of Rigid Body Dynamics Algorithms", RSS 2018.
 S. Singh, R. P. Russell, P. M. Wensing, "Efficient Analytical Derivatives of Rigid-Body Dynamics Using Spatial Vector
 Algebra", IEEE RA-L 7 (2022).
+
+In NumPy: tests/support/textbook.py, inverse_dynamics_derivatives, for joints of one dof.
 """
 
 from mbt._core.derivative_columns cimport (

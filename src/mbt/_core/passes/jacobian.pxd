@@ -1,4 +1,9 @@
-"""Jacobians of the velocities of a body and of points fixed to it, in World."""
+"""Jacobians of the velocities of a body and of points fixed to it, in World.
+
+D. E. Whitney, "The Mathematics of Coordinated Control of Prosthetic Arms and Manipulators", J. Dyn. Sys., Meas.,
+Control 94 (1972): columns [z; z × p].
+In NumPy: tests/support/textbook.py, jacobian.
+"""
 
 from mbt._core.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
 from mbt._core.model cimport Joint, Model

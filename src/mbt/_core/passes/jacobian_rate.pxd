@@ -1,4 +1,7 @@
-"""The time derivative of the Jacobian of the velocity of a point, column by column."""
+"""The time derivative of the Jacobian of the velocity of a point, column by column.
+
+In NumPy: tests/support/textbook.py, jacobian_rate.
+"""
 
 from mbt._core.mobilizers cimport calc_across_H, calc_across_Hdot, has_constant_H_FM
 from mbt._core.model cimport Model

@@ -1,4 +1,10 @@
-"""Mass matrix: composite rigid bodies in node frames, O(n depth)."""
+"""Mass matrix: composite rigid bodies in node frames, O(n depth).
+
+M. W. Walker, D. E. Orin, "Efficient Dynamic Computer Simulation of Robotic Mechanisms", J. Dyn. Sys., Meas., Control
+104 (1982).
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 6.2.
+In NumPy: tests/support/textbook.py, mass_matrix.
+"""
 
 from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.node_joints cimport calc_rigid_momentum, calc_X_PN

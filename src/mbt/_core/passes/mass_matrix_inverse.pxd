@@ -1,4 +1,8 @@
-"""Inverse of the mass matrix: articulated bodies in node frames, all columns at once, O(n depth)."""
+"""Inverse of the mass matrix: articulated bodies in node frames, all columns at once, O(n depth).
+
+J. Carpentier, "Analytical Inverse of the Joint Space Inertia Matrix", technical report, LAAS-CNRS 2018.
+In NumPy: tests/support/textbook.py, mass_matrix_inverse.
+"""
 
 from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
 from mbt._core.model cimport Joint, Model

@@ -2,8 +2,11 @@
 
 Composite inertias are about the origins of their mobods. Momenta and motion axes are about one point for all that is
 outboard of a base mobod, its origin O: then an entry is one product of six numbers, where `mass_matrix` carries six
-from mobod to mobod. As [Featherstone 2008, section 6.2], in other frames. Where branches are short it is a
-tenth slower, for inertias and axes are to be turned (benchmarks/compare.py, mass matrix of ur10 and chain30).
+from mobod to mobod. Where branches are short it is a tenth slower, for inertias and axes are to be turned
+(benchmarks/compare.py, mass matrix of ur10 and chain30).
+
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 6.2, in other frames.
+In NumPy: tests/support/textbook.py, mass_matrix: also with all axes about one point.
 """
 
 from mbt._core.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H

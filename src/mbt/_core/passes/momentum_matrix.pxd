@@ -1,4 +1,8 @@
-"""Momentum per unit of each generalized velocity, in World, from composite bodies: O(n)."""
+"""Momentum per unit of each generalized velocity, in World, from composite bodies: O(n).
+
+D. E. Orin, A. Goswami, "Centroidal Momentum Matrix of a Humanoid Robot: Structure and Properties", IROS 2008.
+In NumPy: tests/support/textbook.py, momentum_matrix.
+"""
 
 from mbt._core.model cimport Model
 from mbt._core.passes.mass_properties cimport add_posed_inertia

@@ -1,4 +1,8 @@
-"""Position kinematics by body, in World: what the caches of a Context hold."""
+"""Position kinematics by body, in World: what the caches of a Context hold.
+
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 4.2.
+In NumPy: tests/support/textbook.py, body_poses, motion_axes.
+"""
 
 from mbt._core.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, has_axis
 from mbt._core.model cimport Model

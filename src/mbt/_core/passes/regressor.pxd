@@ -2,6 +2,10 @@
 
 Per node, from 1: mass, mass moment (3) and inertia xx xy yy xz yz zz about Bo, in B. `weightless` tells which bodies
 gravity spares, (num_bodies,); NULL when it spares none.
+
+C. G. Atkeson, C. H. An, J. M. Hollerbach, "Estimation of Inertial Parameters of Manipulator Loads and Links", Int. J.
+Robotics Res. 5 (1986).
+In NumPy: tests/support/textbook.py, inverse_dynamics_regressor.
 """
 
 from mbt._core.model cimport Model

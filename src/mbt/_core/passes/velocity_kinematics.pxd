@@ -1,4 +1,8 @@
-"""Body velocities in World."""
+"""Body velocities in World.
+
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 5.3, first recursion.
+In NumPy: tests/support/textbook.py, velocities.
+"""
 
 from mbt._core.model cimport Model
 from mbt._core.scalars cimport T
