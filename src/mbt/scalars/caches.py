@@ -17,7 +17,7 @@ from mbt._core.tree_kinematics import FrameBodyPoseCache
 from mbt.math.leading_axes import fold, join, transpose
 
 if TYPE_CHECKING:
-    from mbt.scalars.context import ScalarContext
+    from mbt.scalars.cached_context import CachedContext
 
 __all__ = [
     "ScalarAccelerationKinematics",
@@ -35,11 +35,11 @@ class ScalarPositionKinematics(PositionKinematicsCache):
     _inputs: tuple[Any, ...]
 
     @classmethod
-    def of(cls, context: ScalarContext) -> ScalarPositionKinematics:
+    def of(cls, context: CachedContext) -> ScalarPositionKinematics:
         """Return those of the present values of a Context."""
         return cls(context.tree._compiled)._compute(context)  # type: ignore[arg-type]
 
-    def _compute(self, context: ScalarContext) -> ScalarPositionKinematics:
+    def _compute(self, context: CachedContext) -> ScalarPositionKinematics:
         if context.batch_shape:
             # The other parts are five times as much memory.
             self._parts = {"X_WB": context._numbers.frozen(context._evaluate(Quantity.BODY_POSES))}
@@ -138,11 +138,11 @@ class ScalarVelocityKinematics(VelocityKinematicsCache):
     serials: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, context: ScalarContext) -> ScalarVelocityKinematics:
+    def of(cls, context: CachedContext) -> ScalarVelocityKinematics:
         """Return those of the present values of a Context."""
         return cls(context.tree._compiled)._compute(context)  # type: ignore[arg-type]
 
-    def _compute(self, context: ScalarContext) -> ScalarVelocityKinematics:
+    def _compute(self, context: CachedContext) -> ScalarVelocityKinematics:
         parts = context._evaluate(Quantity.VELOCITY_KINEMATICS)
         self._parts = {
             name: context._numbers.frozen(parts[..., i, :, :].copy())
@@ -171,7 +171,7 @@ class ScalarVelocityKinematics(VelocityKinematicsCache):
 class ScalarAccelerationKinematics(AccelerationKinematicsCache):
     """Accelerations; see `AccelerationKinematicsCache`."""
 
-    def __init__(self, context: ScalarContext, A_WB: Any, vdot: Any) -> None:
+    def __init__(self, context: CachedContext, A_WB: Any, vdot: Any) -> None:
         self._A_WB = context._numbers.frozen(A_WB)
         self._vdot = context._numbers.frozen(vdot)
         self.tree = context.tree
@@ -202,7 +202,7 @@ class ScalarAccelerationKinematics(AccelerationKinematicsCache):
 class ScalarFramePoses(FrameBodyPoseCache):
     """Poses of all frames in their bodies; see `FrameBodyPoseCache`."""
 
-    def __init__(self, context: ScalarContext) -> None:
+    def __init__(self, context: CachedContext) -> None:
         # Not the base class's: it holds poses of doubles.
         numbers = context._numbers
         tree = context.tree
