@@ -487,10 +487,14 @@ cdef void set_velocity_seeds(
     for b in range(1, m.num_bodies):
         num_q = m.q_start[b + 1] - m.q_start[b]
         num_v = m.v_start[b + 1] - m.v_start[b]
-        for j in range(num_q):
-            memset(unit, 0, sizeof(unit))
-            unit[j] = 1.0
-            kernels.velocities_of_mobilizer(m.type[b], m.constants[b], q + m.q_start[b], unit, Nplus[j])
+        if num_q == 1:
+            # qdot = v of every mobilizer with one dof.
+            Nplus[0][0] = 1.0
+        else:
+            for j in range(num_q):
+                memset(unit, 0, sizeof(unit))
+                unit[j] = 1.0
+                kernels.velocities_of_mobilizer(m.type[b], m.constants[b], q + m.q_start[b], unit, Nplus[j])
         for i in range(num_v):
             seeds[m.v_start[b] + i] = combine_seeds(
                 dq + directions*m.q_start[b], num_q, directions, &Nplus[0][i], 7, rows + directions*(m.v_start[b] + i)
