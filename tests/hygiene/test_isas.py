@@ -20,7 +20,13 @@ NEWER = usable_isas()[:-1] or [
     pytest.param("none", marks=pytest.mark.skip(reason="one instruction set is built and runs here"))
 ]
 # What is inverted amplifies rounding by the condition of the mass matrix.
-AMPLIFIED = ("forward_dynamics", "forward_dynamics_derivatives", "mass_matrix_inverse")
+AMPLIFIED = (
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "mass_matrix_inverse",
+    "operational_space_inertia",
+    "operational_space_inverse_inertia",
+)
 # Relative to one plus the largest entry of a state. Other libraries agree to ten times this or more.
 TOLERANCE = 1e-13
 
@@ -48,6 +54,8 @@ def test_sets_agree(isa: str, results: dict[str, Any]) -> None:
         if quantity in AMPLIFIED:
             own = way in ("single", "lanes", "dual")
             factors = desired[f"{tree} condition {'own' if own else 'default'}"]
+        if quantity == "operational_space_inertia":
+            factors = factors * desired[f"{tree} condition operational"]
         assert numbers.shape == desired[key].shape, key
         for a, b, factor in zip(numbers, desired[key], factors, strict=False):
             assert np.isfinite(b).all(), key

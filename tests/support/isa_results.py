@@ -6,8 +6,9 @@ lanes, and, of small trees, in dual numbers. Each function of `mbt.functional`: 
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,6 @@ from support.engines import evaluate_dual, evaluate_lanes
 NUM_STATES = 11  # some blocks of any width, and a part of one
 NUM_DIRECTIONS = 8
 DUAL_STATES = 2
-OF_POSITIONS = (
-    "mass_matrix",
-    "gravity_generalized_forces",
-    "body_poses",
-    "center_of_mass",
-    "frame_jacobian",
-    "frame_pose",
-)
-
 Results = Iterator[tuple[str, Array]]
 
 
@@ -53,25 +45,34 @@ def _directional(tree: mbt.MultibodyTree, function: Quantity, state: Inputs) -> 
 
 
 def _arguments(
-    tree: mbt.MultibodyTree, function: str, q: Array, v: Array, x: Array
+    tree: mbt.MultibodyTree, call: Callable[..., Any], q: Array, v: Array, x: Array
 ) -> tuple[list[Array], list[Any]]:
-    """Of each state, and of all."""
-    if function in OF_POSITIONS:
-        return [q], [tree.bodies[-1].body_frame] if function.startswith("frame") else []
-    if function == "difference_positions":
-        return [q, q[::-1]], []
-    if function == "integrate_positions":
-        return [q, v], [0.25]
-    return [q, v] if function == "bias_term" else [q, v, x], []
+    """Of each state, and of all: what the function asks for, by name."""
+    of_each = {"q": q, "v": v, "vdot": x, "tau": x, "q0": q, "q1": q[::-1]}
+    of_all = {"frame": tree.bodies[-1].body_frame, "dt": 0.25}
+    names = [name for name, p in inspect.signature(call).parameters.items() if p.kind != p.KEYWORD_ONLY][1:]
+    return [of_each[n] for n in names if n in of_each], [of_all[n] for n in names if n not in of_each]
+
+
+def _is_defined(tree: mbt.MultibodyTree, function: str, q: Array) -> bool:
+    if function == "center_of_mass":
+        return tree.calc_total_mass(tree.create_default_context()) > 0.0
+    if function == "operational_space_inertia":
+        return bool(np.all(_operational_condition(tree, q) < 1e8))
+    return True
+
+
+def _operational_condition(tree: mbt.MultibodyTree, q: Array) -> Array:
+    """Infinite where the last frame cannot move with six independent velocities."""
+    return np.linalg.cond(functional.operational_space_inverse_inertia(tree, q, tree.bodies[-1].body_frame))
 
 
 def functions_of(name: str, tree: mbt.MultibodyTree, q: Array, v: Array, x: Array) -> Results:
-    has_mass = tree.calc_total_mass(tree.create_default_context()) > 0.0
     for function in functional.__all__:
-        if function == "center_of_mass" and not has_mass:
+        if not _is_defined(tree, function, q):
             continue
-        operands, rest = _arguments(tree, function, q, v, x)
         call = getattr(functional, function)
+        operands, rest = _arguments(tree, call, q, v, x)
         batch = call(tree, *operands, *rest)
         singles = [call(tree, *rows, *rest) for rows in zip(*operands, strict=True)]
         if not isinstance(batch, tuple):
@@ -90,11 +91,10 @@ def results() -> Results:
         # Of the states with the default parameters, and with their own.
         nv = tree.num_velocities
         own = evaluate_lanes(tree, Quantity.MASS_MATRIX, *inputs.arguments(Quantity.MASS_MATRIX))
-        for kind, M in (
-            ("own", own.reshape(NUM_STATES, nv, nv)),
-            ("default", functional.mass_matrix(tree, inputs.q)),
-        ):
+        default = functional.mass_matrix(tree, inputs.q)
+        for kind, M in (("own", own.reshape(NUM_STATES, nv, nv)), ("default", default)):
             yield f"{name} condition {kind}", np.array([np.linalg.cond(m) if nv else 1.0 for m in M])
+        yield f"{name} condition operational", np.array(_operational_condition(tree, inputs.q))
 
 
 if __name__ == "__main__":
