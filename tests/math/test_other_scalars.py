@@ -177,7 +177,7 @@ def test_fractions_stay_exact() -> None:
     assert X_AB[1, 1] == Fraction(9 - 16, 25)
     assert (inverse_pose(X_AB) @ X_AB == np.eye(4)).all()
     assert all(type(x) is Fraction for x in skew([half, 1, 2]).ravel())
-    with pytest.raises(mbt.MbtError, match=r"\(1/2\) is no fraction"):
+    with pytest.raises(mbt.MbtError, match=r"\(1/2\) is not a fraction"):
         make_pose(rpy=[0, 0, half])
 
 

@@ -351,7 +351,7 @@ cdef class Engine:
 
     cdef bint accepts(self, value, Py_ssize_t n) except -1:
         """Whether this is an input, (n,), as it is."""
-        raise TypeError(f"{type(self).__name__} is no engine")
+        raise TypeError(f"{type(self).__name__} is not an engine")
 
     cdef int check_input(self, x, Py_ssize_t n) except -1:
         """Refuse what is not an input of n numbers."""
@@ -359,7 +359,7 @@ cdef class Engine:
 
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
         """Return a `Quantity` of a Context, written into `out` if there is one. Integers and input are checked."""
-        raise TypeError(f"{type(self).__name__} is no engine")
+        raise TypeError(f"{type(self).__name__} is not an engine")
 
     def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
         """Return a `Quantity` in its shape, of what this engine was given, written into `out` if there is one.

@@ -106,7 +106,7 @@ def _read_rows_with_quaternion(element: Element, p: list[float]) -> Sequence[lis
         raise element.error("both 'rpy' and 'quat_xyzw' give a rotation: one of them is expected")
     x, y, z, w = take_numbers(element, "quat_xyzw", 4)
     if not (x or y or z or w):
-        raise element.error("quat_xyzw is zero: that is no rotation")
+        raise element.error("quat_xyzw is zero: that is not a rotation")
     rows: list[list[float]] = make_pose(p, quaternion=[w, x, y, z])[:3].tolist()
     return rows
 

@@ -137,7 +137,7 @@ def _fraction() -> dict[str, Any]:
             if x == 0:
                 return Fraction(result)
             raise ArgumentValueError(
-                f"{name}({x}) is no fraction: choose a scalar that has it, such as 'mpmath' or 'sympy'"
+                f"{name}({x}) is not a fraction: choose a scalar that has it, such as 'mpmath' or 'sympy'"
             )
 
         return function
@@ -149,7 +149,7 @@ def _fraction() -> dict[str, Any]:
         if root * root == x:
             return root
         raise ArgumentValueError(
-            f"sqrt({x}) is no fraction: choose a scalar that has it, such as 'mpmath' or 'sympy'"
+            f"sqrt({x}) is not a fraction: choose a scalar that has it, such as 'mpmath' or 'sympy'"
         )
 
     return {
