@@ -34,6 +34,10 @@ SCALARS = {
 LARGE = ["lane_engine", "dual_engine", "object_engine", "kernels", "derivatives"]
 
 
+class RefusedError(Exception):
+    """Cython did not translate a module."""
+
+
 def cython_arguments(checked: bool) -> list[str]:
     """Return the options of Cython: the one place for its directives."""
     directives = {
@@ -86,7 +90,7 @@ def transpile(module: str, output: Path, arguments: list[str]) -> str:
     source = str(CORE / f"{module}.pyx")
     options, _ = parse_command_line([*arguments, "--output-file", str(fresh), source])
     if run_cython(source, options).num_errors:
-        raise SystemExit(f"Cython refuses {source}")
+        raise RefusedError(f"Cython refuses {source}")
     if target.is_file() and target.read_bytes() == fresh.read_bytes():
         done = "unchanged"
     else:
@@ -94,6 +98,15 @@ def transpile(module: str, output: Path, arguments: list[str]) -> str:
         done = "written"
     record.write_text(wanted, encoding="utf-8")
     return done
+
+
+def transpile_alone(module: str, output: Path, arguments: list[str]) -> str:
+    """Transpile in a process of its own, where nothing is left of other modules."""
+    with ProcessPoolExecutor(1) as pool:
+        try:
+            return pool.submit(transpile, module, output, arguments).result()
+        except RefusedError as error:
+            raise SystemExit(str(error)) from None
 
 
 def main() -> None:
@@ -110,7 +123,13 @@ def main() -> None:
         arguments = cython_arguments(options.checked)
         tasks = [pool.submit(transpile, module, output, arguments) for module in modules]
         for module, task in zip(modules, tasks, strict=True):
-            print(f"{module}: {task.result()}", flush=True)
+            try:
+                done = task.result()
+            except RefusedError:
+                # Cython 3.3.1 crashed once in some hundred builds, on a module it had always taken. An error of
+                # the source comes again.
+                done = transpile_alone(module, output, arguments)
+            print(f"{module}: {done}", flush=True)
 
 
 if __name__ == "__main__":
