@@ -43,6 +43,9 @@ from mbt.tree import (
     BodyIndex,
     BodyNodeIndex,
     CacheEntry,
+    Constraint,
+    ConstraintIndex,
+    CouplerConstraint,
     CurvilinearJoint,
     CurvilinearMobilizer,
     CylindricalJoint,
@@ -86,6 +89,7 @@ from mbt.tree import (
     RpyFloatingMobilizer,
     ScrewJoint,
     ScrewMobilizer,
+    Shape,
     UniformGravityFieldElement,
     UniversalJoint,
     UniversalMobilizer,
@@ -127,6 +131,7 @@ __all__ = [
     "FixedOffsetFrame",
     "JointActuator",
     "ModelInstance",
+    "Shape",
     # Joints
     "Joint",
     "BallRpyJoint",
@@ -165,6 +170,9 @@ __all__ = [
     "PrismaticSpring",
     "RevoluteSpring",
     "UniformGravityFieldElement",
+    # Constraints
+    "Constraint",
+    "CouplerConstraint",
     # What elements written in Python declare
     "CacheEntry",
     "Parameters",
@@ -188,6 +196,7 @@ __all__ = [
     "AbstractParameterIndex",
     "BodyIndex",
     "BodyNodeIndex",
+    "ConstraintIndex",
     "DiscreteStateIndex",
     "ForceElementIndex",
     "FrameIndex",

@@ -61,7 +61,7 @@ def test_joint_types(written, kind):
     np.testing.assert_array_equal(j.X_PF[:3, 3], [1, 2, 3])
     if kind != "planar":
         np.testing.assert_array_equal(j.X_PF[:3, :3], rpy_to_matrix([0, 0, 1]))
-        assert j.R_BM is None
+        assert j.X_BM is None
     np.testing.assert_array_equal(j.axis, [1, 0, 0])
 
 
@@ -86,7 +86,7 @@ def test_the_normal_of_a_plane_is_the_axis(axis):
     (j,) = read(link("base"), link("arm"), joint("j", "base", "arm", "planar", inside)).joints
     R_PJ = rpy_to_matrix([0.1, 0.2, 0.3])
     R_JF = R_PJ.T @ j.X_PF[:3, :3]
-    np.testing.assert_allclose(R_JF, j.R_BM, atol=4 * EPS)
+    np.testing.assert_allclose(R_JF, j.X_BM[:3, :3], atol=4 * EPS)
     np.testing.assert_allclose(R_JF[:, 2], n, atol=8 * EPS)
     np.testing.assert_allclose(R_JF @ R_JF.T, np.eye(3), atol=8 * EPS)
     assert np.linalg.det(R_JF) > 0
@@ -128,7 +128,7 @@ def test_joints_of_drake():
     plane = read_one("planar", '<axis xyz="0 0 1"/><dynamics damping="1 2 3"/>')
     assert (plane.kind, plane.damping) == ("planar", (1, 2, 3))
     np.testing.assert_array_equal(plane.X_PF, np.eye(4))
-    np.testing.assert_array_equal(plane.R_BM, np.eye(3))
+    np.testing.assert_array_equal(plane.X_BM, np.eye(4))
     screw = read_one("screw", dynamics + '<axis xyz="0 0 1"/><drake:screw_thread_pitch value="0.02"/>')
     assert (screw.kind, screw.damping, screw.screw_pitch, screw.is_actuatable) == (
         "screw",

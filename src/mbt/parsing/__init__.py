@@ -205,4 +205,4 @@ def _add_model(
     if model.report.warnings:
         # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.
         warnings.warn(model.report.summarize_warnings(), ModelWarning, stacklevel=3)
-    return add_description(tree, model, mount, is_floating=options.base == "floating")
+    return add_description(tree, model, mount, base=options.base)

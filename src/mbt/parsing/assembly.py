@@ -15,24 +15,30 @@ from mbt.errors import (
     quote,
 )
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import as_pose, make_pose
+from mbt.math.poses import as_pose
 from mbt.parsing.description import (
     NO_LIMITS,
     WORLD,
     JointDescription,
+    LinkDescription,
     ModelDescription,
+    SpringDescription,
 )
+from mbt.parsing.options import Base
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.force_elements import JointFriction
+from mbt.tree.constraints import CouplerConstraint
+from mbt.tree.force_elements import ForceElement, JointFriction, PrismaticSpring, RevoluteSpring
 from mbt.tree.frame import FixedOffsetFrame, Frame
 from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
 from mbt.tree.joints import (
     BallRpyJoint,
     CurvilinearJoint,
+    CylindricalJoint,
     PlanarJoint,
     PrismaticJoint,
+    QuaternionBallJoint,
     QuaternionFloatingJoint,
     RevoluteJoint,
     ScrewJoint,
@@ -119,7 +125,7 @@ def make_mount(
 
 
 def add_description(
-    tree: MultibodyTree, model: ModelDescription, mount: Mount, *, is_floating: bool
+    tree: MultibodyTree, model: ModelDescription, mount: Mount, *, base: Base
 ) -> ModelInstanceIndex:
     """Add a checked description to a tree that passed `check_tree`, and return the new model instance.
 
@@ -134,11 +140,13 @@ def add_description(
         The robot, depth first.
     mount : Mount
         Where it stands.
-    is_floating : bool
-        Whether its roots are left free, or welded to the mount.
+    base : {"fixed", "floating"}, optional
+        Whether its roots are welded to the mount or left free. None leaves free what the description does,
+        unless the mount is a frame of the tree.
     """
-    elements = _Elements(tree, model, mount, is_floating=is_floating)
-    tree.add_model_instance(model.name)
+    elements = _Elements(tree, model, mount, _find_free_roots(tree, model, mount, base))
+    for name in elements.instance_names:
+        tree.add_model_instance(name)
     world = tree.world_body
     for body in elements.bodies.values():
         if body is not world:
@@ -149,32 +157,47 @@ def add_description(
         tree.add_joint(joint)
     for actuator in elements.actuators:
         tree.add_joint_actuator(actuator)
-    for friction in elements.frictions:
-        tree.add_force_element(friction)
+    for element in elements.force_elements:
+        tree.add_force_element(element)
+    for coupler in elements.couplers:
+        tree.add_constraint(coupler)
+    for shape in model.world_visuals:
+        world.add_visual(shape)
+    for shape in model.world_collisions:
+        world.add_collision(shape)
     tree.parse_reports.append(model.report)
     return elements.instance
 
 
-class _Elements:
-    """The elements of a description, constructed for a model instance that is still to be added."""
+def _find_free_roots(tree: MultibodyTree, model: ModelDescription, mount: Mount, base: Base) -> set[str]:
+    if base == "floating":
+        return set(model.roots)
+    return model.free if base is None and mount.frame is tree.world_frame else set()
 
-    def __init__(
-        self, tree: MultibodyTree, model: ModelDescription, mount: Mount, *, is_floating: bool
-    ) -> None:
+
+class _Elements:
+    """The elements of a description, constructed for model instances that are still to be added."""
+
+    def __init__(self, tree: MultibodyTree, model: ModelDescription, mount: Mount, free: set[str]) -> None:
         self.instance = ModelInstanceIndex(tree.num_model_instances)
+        self.instance_names = [model.name, *(f"{model.name}::{scope}" for scope in model.scopes)]
+        # By what stands in front of the names of its elements.
+        self.instances = {"": self.instance}
+        for i, scope in enumerate(model.scopes, start=1):
+            self.instances[scope] = ModelInstanceIndex(self.instance + i)
         self.mount = mount
         self.bodies = {WORLD: tree.world_body}
         self.frames: dict[str, FixedOffsetFrame] = {}
         self.joints: dict[str, Joint] = {}
         for link in model.links:
-            self.bodies[link.name] = RigidBody(link.name, link.M_BBo_B, self.instance)
+            self.bodies[link.name] = self._make_body(link)
         # Frames of the file come first: those of joints give way where a name is taken.
         for frame in model.frames:
             self._make_frame(frame.name, frame.link, frame.X_BF)
-        self._make_joints(model, is_floating)
+        self._make_joints(model, free)
         self.actuators = [
             JointActuator(
-                actuator.name,
+                self._split(actuator.name)[0],
                 self.joints[actuator.joint],
                 actuator.effort_limit,
                 rotor_inertia=actuator.rotor_inertia,
@@ -182,12 +205,47 @@ class _Elements:
             )
             for actuator in model.actuators
         ]
-        self.frictions = [
+        self.force_elements: list[ForceElement] = [
             JointFriction(self.joints[joint.name], joint.friction) for joint in model.joints if joint.friction
         ]
+        self.force_elements += [
+            self._make_spring(self.joints[spring.joint], spring) for spring in model.springs
+        ]
+        self.couplers = [
+            CouplerConstraint(
+                self._split(coupler.name)[0],
+                self.joints[coupler.joint],
+                self.joints[coupler.master],
+                coupler.multiplier,
+                coupler.offset,
+            )
+            for coupler in model.couplers
+        ]
 
-    def _make_joints(self, model: ModelDescription, is_floating: bool) -> None:
-        """Make the joint inboard of each link, in the order of the links."""
+    def _split(self, name: str) -> tuple[str, ModelInstanceIndex]:
+        """Return the name of an element in its model instance, and that instance."""
+        if len(self.instances) == 1:
+            return name, self.instance
+        scope, _, own = name.rpartition("::")
+        return (own, self.instances[scope]) if scope in self.instances else (name, self.instance)
+
+    def _make_body(self, link: LinkDescription) -> RigidBody:
+        name, instance = self._split(link.name)
+        body = RigidBody(name, link.M_BBo_B, instance)
+        for shape in link.visuals:
+            body.add_visual(shape)
+        for shape in link.collisions:
+            body.add_collision(shape)
+        return body
+
+    def _make_spring(self, joint: Joint, spring: SpringDescription) -> ForceElement:
+        if isinstance(joint, PrismaticJoint):
+            return PrismaticSpring(joint, spring.reference, spring.stiffness)
+        assert isinstance(joint, RevoluteJoint)
+        return RevoluteSpring(joint, spring.reference, spring.stiffness)
+
+    def _make_joints(self, model: ModelDescription, free: set[str]) -> None:
+        """Make the joint inboard of each link, in the order of the links; of these roots, a free one."""
         roots, taken = set(model.roots), {joint.name for joint in model.joints}
         joints = iter(model.joints)
         for link in model.links:
@@ -195,8 +253,9 @@ class _Elements:
                 joint = next(joints)
                 self.joints[joint.name] = self._make_joint(joint)
                 continue
-            X_FM = self.mount.place(model.freed.get(link.name))
-            if not is_floating:
+            X_RB = model.freed.get(link.name, model.root_poses.get(link.name))
+            X_FM = self.mount.place(X_RB)
+            if link.name not in free:
                 name = f"{link.name}_to_{self.mount.frame.name}"
                 self._add_base_joint(WeldJoint, name, link.name, taken, X_FM)
             elif X_FM is not None:
@@ -210,7 +269,7 @@ class _Elements:
         while name in taken:
             name += "_"
         taken.add(name)
-        joint = joint_type(name, self.mount.frame, self.bodies[root].body_frame, *args)
+        joint = joint_type(self._split(name)[0], self.mount.frame, self.bodies[root].body_frame, *args)
         self.joints[name] = joint
         return joint
 
@@ -221,29 +280,40 @@ class _Elements:
             parent, X_BF = self.mount.frame, self.mount.place(X_BF)
         else:
             parent = self.bodies[link].body_frame
-        self.frames[name] = FixedOffsetFrame(name, parent, X_BF, self.instance)
+        own, instance = self._split(name)
+        self.frames[name] = FixedOffsetFrame(own, parent, X_BF, instance)
         return self.frames[name]
 
     def _make_joint(self, joint: JointDescription) -> Joint:
         frame_F = self._make_frame(f"{joint.name}_parent", joint.parent, joint.X_PF)
         frame_M: Frame = self.bodies[joint.child].body_frame
-        if joint.child == WORLD or joint.R_BM is not None:
-            # A joint belongs to the model instance of this frame, so it must not be World's own.
-            X_BM = None if joint.R_BM is None else make_pose(R=joint.R_BM)
-            frame_M = self._make_frame(f"{joint.name}_child", joint.child, X_BM)
-        ends = (joint.name, frame_F, frame_M)
-        if joint.kind == "weld":
-            return WeldJoint(*ends)
-        if joint.kind == "floating":
-            return QuaternionFloatingJoint(*ends)
-        if joint.kind == "planar":
-            return PlanarJoint(*ends, joint.damping)
-        (damping,) = joint.damping
-        if joint.kind == "ball":
-            return BallRpyJoint(*ends, damping)
-        if joint.kind == "universal":
-            return UniversalJoint(*ends, damping)
-        return _make_one_dof_joint(ends, joint, damping)
+        name, instance = self._split(joint.name)
+        # A joint belongs to the model instance of this frame, so it must not be World's own.
+        if joint.child == WORLD or joint.X_BM is not None or frame_M.model_instance != instance:
+            frame_M = self._make_frame(f"{joint.name}_child", joint.child, joint.X_BM)
+        made = _make_joint_of_kind((name, frame_F, frame_M), joint)
+        if joint.positions is not None:
+            made.set_default_positions(joint.positions)
+        return made
+
+
+def _make_joint_of_kind(ends: tuple[str, Frame, Frame], joint: JointDescription) -> Joint:
+    if joint.kind == "weld":
+        return WeldJoint(*ends)
+    if joint.kind == "floating":
+        return QuaternionFloatingJoint(*ends)
+    if joint.kind == "planar":
+        return PlanarJoint(*ends, joint.damping)
+    if joint.kind == "cylindrical":
+        return CylindricalJoint(*ends, joint.axis, joint.damping)
+    (damping,) = joint.damping
+    if joint.kind == "ball":
+        return BallRpyJoint(*ends, damping)
+    if joint.kind == "quaternion_ball":
+        return QuaternionBallJoint(*ends, damping)
+    if joint.kind == "universal":
+        return UniversalJoint(*ends, damping)
+    return _make_one_dof_joint(ends, joint, damping)
 
 
 def _make_one_dof_joint(ends: tuple[str, Frame, Frame], joint: JointDescription, damping: float) -> Joint:

@@ -9,16 +9,19 @@ from mbt.math import PiecewiseConstantCurvatureTrajectory
 from mbt.math.arrays import FloatArray
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.report import ParseReport
+from mbt.tree.shape import Shape
 
 __all__ = [
     "NO_LIMITS",
     "WORLD",
     "ActuatorDescription",
+    "CouplerDescription",
     "FrameDescription",
     "JointDescription",
     "JointLimits",
     "LinkDescription",
     "ModelDescription",
+    "SpringDescription",
 ]
 
 #: The link of this name is the world body.
@@ -29,6 +32,7 @@ class LinkDescription(NamedTuple):
     """A rigid body B; its mass properties are about Bo, expressed in B.
 
     `mass` [kg] is theirs, and `moment` [kg m^2] is not less than any entry of the rotational inertia.
+    `visuals` and `collisions` are shapes in B.
     """
 
     name: str
@@ -36,6 +40,8 @@ class LinkDescription(NamedTuple):
     line: int
     mass: float = 0.0
     moment: float = 0.0
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
 
 
 class JointLimits(NamedTuple):
@@ -59,14 +65,15 @@ class JointDescription:
     name, parent, child : str
         Names of the joint and of its links.
     kind : str
-        ``"revolute"``, ``"prismatic"``, ``"screw"``, ``"curvilinear"``, ``"universal"``, ``"ball"``,
-        ``"planar"``, ``"weld"`` or ``"floating"``.
+        ``"revolute"``, ``"prismatic"``, ``"screw"``, ``"curvilinear"``, ``"universal"``, ``"ball"`` (by
+        roll, pitch and yaw), ``"quaternion_ball"``, ``"cylindrical"``, ``"planar"``, ``"weld"`` or
+        ``"floating"``.
     X_PF : ndarray, shape (4, 4)
         Pose of F on the parent.
-    R_BM : ndarray, shape (3, 3), or None
-        Rotation of M on the child; M is the frame of the child link where there is none.
+    X_BM : ndarray, shape (4, 4), or None
+        Pose of M on the child; M is the frame of the child link where there is none.
     axis : list of float
-        Axis of revolute, prismatic and screw joints, of any length but zero.
+        Axis of revolute, prismatic, screw and cylindrical joints, of any length but zero.
     limits : JointLimits
         Of joints with one degree of freedom.
     damping : tuple of float
@@ -77,6 +84,8 @@ class JointDescription:
         Metres per turn of a screw joint.
     path : PiecewiseConstantCurvatureTrajectory or None
         Path of a curvilinear joint.
+    positions : tuple of float or None
+        Default positions; those of a new joint where there are none.
     line : int
         Line of the file.
     is_reversed : bool
@@ -84,7 +93,7 @@ class JointDescription:
     """
 
     __slots__ = (
-        "R_BM",
+        "X_BM",
         "X_PF",
         "axis",
         "child",
@@ -97,6 +106,7 @@ class JointDescription:
         "name",
         "parent",
         "path",
+        "positions",
         "screw_pitch",
     )
 
@@ -107,7 +117,7 @@ class JointDescription:
         self.child = child
         self.X_PF = X_PF
         self.line = line
-        self.R_BM: FloatArray | None = None
+        self.X_BM: FloatArray | None = None
         self.axis = [1.0, 0.0, 0.0]
         self.limits = NO_LIMITS
         self.damping: tuple[float, ...] = (0.0,)
@@ -115,6 +125,7 @@ class JointDescription:
         self.screw_pitch = 0.0
         self.is_reversed = False
         self.path: PiecewiseConstantCurvatureTrajectory | None = None
+        self.positions: tuple[float, ...] | None = None
 
     @property
     def is_actuatable(self) -> bool:
@@ -149,8 +160,31 @@ class ActuatorDescription(NamedTuple):
     line: int = 0
 
 
+class SpringDescription(NamedTuple):
+    """A spring on a revolute or prismatic joint: the force ``-stiffness (q - reference)``."""
+
+    joint: str
+    stiffness: float
+    reference: float
+    line: int = 0
+
+
+class CouplerDescription(NamedTuple):
+    """A joint that follows another one: ``q = multiplier * q_master + offset``."""
+
+    name: str
+    joint: str
+    master: str
+    multiplier: float
+    offset: float
+    line: int = 0
+
+
 class ModelDescription:
     """A whole robot.
+
+    A model may hold others. Whatever belongs to one of them has its name in front, ``"gripper::finger"``, and
+    becomes an element ``"finger"`` of a model instance of its own, ``"gripper"`` inside this one.
 
     Attributes
     ----------
@@ -166,8 +200,20 @@ class ModelDescription:
         Named frames.
     actuators : list of ActuatorDescription
         The motors.
+    springs : list of SpringDescription
+        Springs on joints.
+    couplers : list of CouplerDescription
+        Joints that follow others.
+    scopes : list of str
+        Names of the models inside this one, as they stand in front of names: ``"gripper::tip"``.
+    world_visuals, world_collisions : tuple of Shape
+        Shapes that are fixed on World.
     roots : list of str
         The links without a parent that nothing connects to World.
+    root_poses : dict of str to ndarray
+        Where roots stand in the World of the model; the identity unless given.
+    free : set of str
+        The roots that the description leaves free. ``base="fixed"`` welds them all the same.
     freed : dict of str to ndarray
         The roots that the description fixes to World, and at which pose. ``base="floating"`` frees them.
     """
@@ -179,5 +225,12 @@ class ModelDescription:
         self.joints: list[JointDescription] = []
         self.frames: list[FrameDescription] = []
         self.actuators: list[ActuatorDescription] = []
+        self.springs: list[SpringDescription] = []
+        self.couplers: list[CouplerDescription] = []
+        self.scopes: list[str] = []
+        self.world_visuals: tuple[Shape, ...] = ()
+        self.world_collisions: tuple[Shape, ...] = ()
         self.roots: list[str] = []
+        self.root_poses: dict[str, FloatArray] = {}
+        self.free: set[str] = set()
         self.freed: dict[str, FloatArray] = {}

@@ -35,7 +35,8 @@ class ParseRemark:
 class MimicJoint:
     """A joint that the description couples to another one: ``q = multiplier * q_master + offset``.
 
-    It keeps a coordinate of its own: the coupling is up to whoever sets q.
+    It keeps a coordinate of its own, and the tree a `CouplerConstraint` of the name of the joint, which says
+    what holds.
 
     Attributes
     ----------

@@ -82,7 +82,7 @@ def _read_plane(joint: Element, description: JointDescription) -> None:
     X_FJ = np.eye(4)
     X_FJ[:3, :3] = _calc_rotation_from_z(normalize_axis(_read_axis(joint), "axis"))
     description.X_PF = description.X_PF @ X_FJ
-    description.R_BM = X_FJ[:3, :3]
+    description.X_BM = X_FJ
 
 
 def _calc_rotation_from_z(n: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mbt.errors import quote, shorten
-from mbt.parsing.description import ModelDescription
+from mbt.parsing.description import CouplerDescription, ModelDescription
 from mbt.parsing.numbers import take_number
 from mbt.parsing.report import MimicJoint
 from mbt.parsing.xml_tree import Element
@@ -39,6 +39,10 @@ def read_mimics(joints: list[Element], model: ModelDescription) -> None:
             continue
         masters[name] = master
         model.report.mimic_joints.append(coupling)
+        rule_of_tree = CouplerDescription(
+            name, name, master, coupling.multiplier, coupling.offset, mimic.line
+        )
+        model.couplers.append(rule_of_tree)
         rule = f"q = {coupling.multiplier:g} q_{shorten(master)} {coupling.offset:+g}"
         what = f"joint {quote(name)} mimics {quote(master)} ({rule})"
         model.report.warn(f"{what}: it keeps a coordinate of its own", mimic.line)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
+from mbt.tree.constraints import Constraint, CouplerConstraint
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements import (
     CompiledForceElement,
@@ -20,6 +21,7 @@ from mbt.tree.indices import (
     AbstractParameterIndex,
     BodyIndex,
     BodyNodeIndex,
+    ConstraintIndex,
     DiscreteStateIndex,
     ForceElementIndex,
     FrameIndex,
@@ -63,6 +65,7 @@ from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
 from mbt.tree.multibody_tree import MultibodyTree
 from mbt.tree.parameters import CacheEntry, Parameters
+from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     from mbt.tree.force_elements import DoorHinge, DoorHingeConfig
@@ -87,6 +90,7 @@ __all__ = [
     "BodyFrame",
     "FixedOffsetFrame",
     "JointActuator",
+    "Shape",
     # Joints
     "Joint",
     "BallRpyJoint",
@@ -126,6 +130,9 @@ __all__ = [
     "PrismaticSpring",
     "RevoluteSpring",
     "UniformGravityFieldElement",
+    # Constraints
+    "Constraint",
+    "CouplerConstraint",
     # What elements declare
     "CacheEntry",
     "Parameters",
@@ -133,6 +140,7 @@ __all__ = [
     "AbstractParameterIndex",
     "BodyIndex",
     "BodyNodeIndex",
+    "ConstraintIndex",
     "DiscreteStateIndex",
     "ForceElementIndex",
     "FrameIndex",

@@ -31,6 +31,7 @@ from mbt.tree.context_access import (
 from mbt.tree.element import call_constructor, check_element
 from mbt.tree.frame import BodyFrame, Frame
 from mbt.tree.indices import BodyIndex, BodyNodeIndex, world_index
+from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,6 +72,10 @@ class RigidBody(BodyMotion):
 
     kind: ClassVar[str] = "body"
     _adder: ClassVar[str] = "add_body"
+
+    # Many bodies have none.
+    _visuals: tuple[Shape, ...] = ()
+    _collisions: tuple[Shape, ...] = ()
 
     @overload
     def __init__(self, name: str, M_BBo_B: SpatialInertia, model_instance: int | None = None) -> None: ...
@@ -181,6 +186,34 @@ class RigidBody(BodyMotion):
     def default_unit_inertia(self) -> UnitInertia:
         """Default unit inertia G_BBo_B about Bo [m^2]."""
         return self._M_BBo_B.unit_inertia
+
+    # Shapes.
+
+    @property
+    def visuals(self) -> tuple[Shape, ...]:
+        """What it looks like, as shapes in the body frame. No computation reads them."""
+        return self._visuals
+
+    @property
+    def collisions(self) -> tuple[Shape, ...]:
+        """What would touch others, as shapes in the body frame. No computation reads them."""
+        return self._collisions
+
+    def add_visual(self, shape: Shape) -> Self:
+        """Add a shape to `visuals`, before ``finalize()``."""
+        self._visuals = (*self._visuals, self._checked_shape(shape))
+        return self
+
+    def add_collision(self, shape: Shape) -> Self:
+        """Add a shape to `collisions`, before ``finalize()``."""
+        self._collisions = (*self._collisions, self._checked_shape(shape))
+        return self
+
+    def _checked_shape(self, shape: Shape) -> Shape:
+        self._check_not_finalized("its shapes", "Add them before.")
+        if not isinstance(shape, Shape):
+            raise ArgumentTypeError(f"{self._label}: shape: expected a mbt.Shape, got {type(shape).__name__}")
+        return shape
 
     # Mass properties of one Context.
 

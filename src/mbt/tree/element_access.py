@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mbt.tree.element import as_model_instance
 from mbt.tree.indices import (
     BodyIndex,
+    ConstraintIndex,
     ForceElementIndex,
     FrameIndex,
     JointActuatorIndex,
@@ -18,6 +19,7 @@ from mbt.tree.indices import (
 if TYPE_CHECKING:
     from mbt.tree.actuator import JointActuator
     from mbt.tree.body import RigidBody
+    from mbt.tree.constraints import Constraint
     from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
     from mbt.tree.frame import BodyFrame, Frame
     from mbt.tree.joint import Joint
@@ -71,6 +73,11 @@ class ElementAccess:
         return self._elements.actuators.as_tuple()
 
     @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints."""
+        return self._elements.constraints.as_tuple()
+
+    @property
     def world_body(self) -> RigidBody:
         """The world body: body 0."""
         # Not of the tuple of all bodies, which is made anew after each addition.
@@ -119,6 +126,16 @@ class ElementAccess:
         return len(self._elements.actuators)
 
     @property
+    def num_constraints(self) -> int:
+        """Number of constraints."""
+        return len(self._elements.constraints)
+
+    @property
+    def num_constraint_equations(self) -> int:
+        """Number of equations of all constraints together."""
+        return sum(constraint.num_equations for constraint in self._elements.constraints)
+
+    @property
     def num_actuated_dofs(self) -> int:
         """Number of inputs of all actuators together."""
         return sum(actuator.num_inputs for actuator in self._elements.actuators)
@@ -153,6 +170,10 @@ class ElementAccess:
     def get_joint_actuator(self, actuator_index: JointActuatorIndex | int) -> JointActuator:
         """Return the joint actuator with this index."""
         return self._elements.actuators.at(actuator_index, "actuator_index")
+
+    def get_constraint(self, constraint_index: ConstraintIndex | int) -> Constraint:
+        """Return the constraint with this index."""
+        return self._elements.constraints.at(constraint_index, "constraint_index")
 
     # By name.
 
@@ -191,6 +212,11 @@ class ElementAccess:
         instance = self._checked_instance(model_instance)
         return self._elements.actuators.find(name, instance, self._elements.model_instances)
 
+    def get_constraint_by_name(self, name: str, model_instance: int | None = None) -> Constraint:
+        """Return the constraint with this name; otherwise as `get_body_by_name`."""
+        instance = self._checked_instance(model_instance)
+        return self._elements.constraints.find(name, instance, self._elements.model_instances)
+
     def get_model_instance_by_name(self, name: str) -> ModelInstanceIndex:
         """Return the index of the model instance with this name."""
         return self._elements.model_instances.find(name, None, self._elements.model_instances).index
@@ -210,6 +236,10 @@ class ElementAccess:
     def has_joint_actuator_named(self, name: str, model_instance: int | None = None) -> bool:
         """Return whether there is a joint actuator with this name: in one model instance, or in any."""
         return self._elements.actuators.has(name, self._checked_instance(model_instance))
+
+    def has_constraint_named(self, name: str, model_instance: int | None = None) -> bool:
+        """Return whether there is a constraint with this name: in one model instance, or in any."""
+        return self._elements.constraints.has(name, self._checked_instance(model_instance))
 
     def has_model_instance_named(self, name: str) -> bool:
         """Return whether there is a model instance with this name."""

@@ -8,6 +8,7 @@ __all__ = [
     "AbstractParameterIndex",
     "BodyIndex",
     "BodyNodeIndex",
+    "ConstraintIndex",
     "DiscreteStateIndex",
     "ForceElementIndex",
     "FrameIndex",
@@ -33,6 +34,8 @@ MobilizerIndex = NewType("MobilizerIndex", int)
 BodyNodeIndex = NewType("BodyNodeIndex", int)
 #: Force elements in the order added.
 ForceElementIndex = NewType("ForceElementIndex", int)
+#: Constraints in the order added.
+ConstraintIndex = NewType("ConstraintIndex", int)
 #: Joint actuators in the order added.
 JointActuatorIndex = NewType("JointActuatorIndex", int)
 #: Model instances in the order added, after those of World (0) and of elements without one (1).

@@ -11,6 +11,7 @@ from mbt.tree.indices import ModelInstanceIndex
 if TYPE_CHECKING:
     from mbt.tree.actuator import JointActuator
     from mbt.tree.body import RigidBody
+    from mbt.tree.constraints import Constraint
     from mbt.tree.frame import Frame
     from mbt.tree.joint import Joint
 
@@ -101,6 +102,11 @@ class ModelInstance(MultibodyElement):
     def joint_actuators(self) -> tuple[JointActuator, ...]:
         """The joint actuators of this model instance."""
         return tuple(self.parent_tree._elements.actuators.in_instance(self.index))
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints of this model instance."""
+        return tuple(self.parent_tree._elements.constraints.in_instance(self.index))
 
     @property
     def num_positions(self) -> int:

@@ -14,6 +14,7 @@ from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedE
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.configuration import ConfigurationSpace
+from mbt.tree.constraints import Constraint
 from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.element import MultibodyElement, as_name, check_element
@@ -45,6 +46,7 @@ FrameT = TypeVar("FrameT", bound=Frame)
 MobilizerT = TypeVar("MobilizerT", bound=Mobilizer)
 JointT = TypeVar("JointT", bound=Joint)
 ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
+ConstraintT = TypeVar("ConstraintT", bound=Constraint)
 
 
 class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
@@ -409,6 +411,42 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
         actuator: JointActuator = make_element("add_joint_actuator", JointActuator, name, args, kwargs)
         self._elements.add_joint_actuator(actuator)
         return actuator
+
+    @overload
+    def add_constraint(self, constraint: ConstraintT) -> ConstraintT: ...
+    @overload
+    def add_constraint(
+        self, constraint: Callable[P, ConstraintT], *args: P.args, **kwargs: P.kwargs
+    ) -> ConstraintT: ...
+
+    def add_constraint(
+        self, constraint: Constraint | Callable[..., Constraint], *args: Any, **kwargs: Any
+    ) -> Constraint:
+        """Add a constraint. It is kept as data: no computation obeys it yet.
+
+        Parameters
+        ----------
+        constraint : Constraint, or a class of constraints
+            The constraint, or its class, followed by the arguments of the constructor.
+
+        Returns
+        -------
+        Constraint
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When the model instance has a constraint of that name.
+        ForeignElementError
+            When the constraint belongs to a tree already, or an element that it refers to does not belong to
+            this one.
+        """
+        self._check_can_change("add_constraint")
+        element: Constraint = make_element("add_constraint", Constraint, constraint, args, kwargs)
+        self._elements.add_constraint(element)
+        return element
 
     # The end of building.
 

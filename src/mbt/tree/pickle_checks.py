@@ -21,6 +21,7 @@ from mbt.math.spatial_inertia import SpatialInertia
 from mbt.topology import SpanningForest
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
+from mbt.tree.constraints import CouplerConstraint
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import MultibodyElement
 from mbt.tree.finalization import FinalizationPlan
@@ -38,6 +39,7 @@ from mbt.tree.joints import CurvilinearJoint, CurvilinearMobilizer, ScrewJoint, 
 from mbt.tree.joints.one_axis import AxisJoint, AxisMobilizer
 from mbt.tree.joints.weld import WeldJoint, WeldMobilizer
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -200,8 +202,16 @@ def _is_config(value: Any, element: Any) -> bool:
     return type(value) is DoorHingeConfig and all(type(number) is float for number in vars(value).values())
 
 
+def _are_shapes(value: Any, element: Any) -> bool:
+    return type(value) is tuple and all(type(shape) is Shape for shape in value)
+
+
 def _num_defaults(element: Any) -> tuple[int, ...]:
     return (count_parameters(element._type),)
+
+
+def _is_joint_of_one_dof(value: Any, element: Any) -> bool:
+    return _owned(value, Joint, element._tree) and value.num_velocities == 1
 
 
 _INTEGER = _is(int)
@@ -220,6 +230,8 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         ),
         "_node_index": _INTEGER,
         "_inboard_mobilizer": _optional(_element(Mobilizer)),
+        "_visuals": _are_shapes,
+        "_collisions": _are_shapes,
     },
     Frame: {"_body": _element(RigidBody)},
     FixedOffsetFrame: {
@@ -268,9 +280,15 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
     LinearSpringDamper: {"_bodyA": _element(RigidBody), "_bodyB": _element(RigidBody)},
     LinearBushingRollPitchYaw: {"_frameA": _element(Frame), "_frameC": _element(Frame)},
     JointActuator: {
-        "_joint": lambda value, element: _owned(value, Joint, element._tree) and value.num_velocities == 1,
+        "_joint": _is_joint_of_one_dof,
         "_effort_limit": _NUMBER,
         "_rotor_inertia": _NUMBER,
         "_gear_ratio": _NUMBER,
+    },
+    CouplerConstraint: {
+        "_joint0": _is_joint_of_one_dof,
+        "_joint1": _is_joint_of_one_dof,
+        "_gear_ratio": _NUMBER,
+        "_offset": _NUMBER,
     },
 }

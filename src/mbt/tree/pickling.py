@@ -20,6 +20,7 @@ from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementErro
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
+from mbt.tree.constraints import Constraint
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements import ForceElement
 from mbt.tree.frame import Frame
@@ -50,7 +51,7 @@ __all__ = [
 
 #: Number of the format, written into every pickle of trees, elements, Contexts and forces. A change of what
 #: they hold needs another number.
-FORMAT = 2
+FORMAT = 3
 
 # Attribute of a tree whose elements have nothing yet.
 _BLANK = "_is_blank"
@@ -67,6 +68,7 @@ _COLLECTIONS: dict[str, type[MultibodyElement]] = {
     "joints": Joint,
     "force_elements": ForceElement,
     "actuators": JointActuator,
+    "constraints": Constraint,
 }
 
 ElementT = TypeVar("ElementT", bound=MultibodyElement)

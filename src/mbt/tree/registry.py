@@ -11,6 +11,7 @@ from mbt.topology import JointGraph
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
+from mbt.tree.constraints import Constraint
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
@@ -32,8 +33,8 @@ class ElementRegistry:
 
     Attributes
     ----------
-    model_instances, bodies, frames, mobilizers, joints, force_elements, actuators : ElementCollection
-        The elements of each kind in index order.
+    model_instances, bodies, frames, mobilizers, joints, force_elements, actuators, constraints
+        The elements of each kind in index order, each an `ElementCollection`.
     graph : JointGraph
         Body `i` of the graph is body `i` of the tree.
     connections : list of Joint or Mobilizer
@@ -49,6 +50,7 @@ class ElementRegistry:
         self.joints: ElementCollection[Joint] = ElementCollection(Joint.kind)
         self.force_elements: ElementCollection[ForceElement] = ElementCollection(ForceElement.kind)
         self.actuators: ElementCollection[JointActuator] = ElementCollection(JointActuator.kind)
+        self.constraints: ElementCollection[Constraint] = ElementCollection(Constraint.kind)
         self.graph = JointGraph()
         self.connections: list[Joint | Mobilizer] = []
 
@@ -73,6 +75,7 @@ class ElementRegistry:
             self.mobilizers,
             self.force_elements,
             self.actuators,
+            self.constraints,
         )
         return tuple(element for kind in kinds for element in kind)
 
@@ -145,6 +148,13 @@ class ElementRegistry:
         self.check_is_owned(actuator.joint, actuator)
         self._checked_name(actuator, self.actuators)
         self._own(actuator, self.actuators)
+
+    def add_constraint(self, constraint: Constraint) -> None:
+        """Add a constraint."""
+        self._check_is_new(constraint)
+        self.check_needs(constraint, constraint._needs())
+        self._checked_name(constraint, self.constraints)
+        self._own(constraint, self.constraints)
 
     def rename_model_instance(self, instance: ModelInstance, name: str) -> None:
         """Rename a model instance."""

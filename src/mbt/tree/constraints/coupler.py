@@ -1,0 +1,100 @@
+"""Couplings of two joints: gears, belts, fingers that mimic each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from mbt.errors import ArgumentValueError, quote
+from mbt.math.numbers import DOUBLES
+from mbt.tree.constraints.constraint import Constraint
+from mbt.tree.element import MultibodyElement, check_element
+from mbt.tree.joint import Joint
+
+__all__ = ["CouplerConstraint"]
+
+
+class CouplerConstraint(Constraint):
+    """Couples the positions of two joints: ``q0 = gear_ratio * q1 + offset``.
+
+    It belongs to the model instance of `joint0`.
+
+    Parameters
+    ----------
+    name : str
+        Name, unique among the constraints of the model instance.
+    joint0, joint1 : Joint
+        Two joints with one degree of freedom each; `joint0` is the one that follows.
+    gear_ratio : float, optional
+        Movement of `joint0` [rad, m] per movement of `joint1` [rad, m].
+    offset : float, optional
+        Position of `joint0` where that of `joint1` is zero [rad, m].
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When an argument is not a joint with one degree of freedom, both are the same, or a number is not
+        finite.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> M = mbt.SpatialInertia.solid_box_with_mass(0.1, 0.01, 0.02, 0.05)
+    >>> left, right = tree.add_body(mbt.RigidBody("left", M)), tree.add_body(mbt.RigidBody("right", M))
+    >>> world = tree.world_body
+    >>> slide_left = tree.add_joint(mbt.PrismaticJoint, "slide_left", world, None, left, None, [0, 1, 0])
+    >>> slide_right = tree.add_joint(mbt.PrismaticJoint, "slide_right", world, None, right, None, [0, 1, 0])
+    >>> coupler = mbt.CouplerConstraint("grip", slide_right, slide_left, gear_ratio=-1.0)
+    >>> tree.add_constraint(coupler)
+    <CouplerConstraint 'grip' index=0 model_instance=1 q(slide_right) = -1 q(slide_left) +0>
+    """
+
+    num_equations: ClassVar[int] = 1
+
+    def __init__(
+        self, name: str, joint0: Joint, joint1: Joint, gear_ratio: float = 1.0, offset: float = 0.0
+    ) -> None:
+        what = f"{self.kind} {quote(name)}"
+        for argument, joint in (("joint0", joint0), ("joint1", joint1)):
+            check_element(joint, Joint, f"{what}: {argument}")
+            if not joint.num_positions == joint.num_velocities == 1:
+                raise ArgumentValueError(
+                    f"{what}: {argument}: expected a joint with one degree of freedom, but {joint._label} "
+                    f"({joint.type_name}) has {joint.num_velocities}"
+                )
+        if joint0 is joint1:
+            raise ArgumentValueError(f"{what}: joint1: expected another joint than joint0, {joint0._label}")
+        super().__init__(name, joint0.model_instance)
+        self._joint0 = joint0
+        self._joint1 = joint1
+        self._gear_ratio: float = DOUBLES.as_finite(gear_ratio, f"{what}: gear_ratio")
+        self._offset: float = DOUBLES.as_finite(offset, f"{what}: offset")
+
+    @property
+    def joint0(self) -> Joint:
+        """The joint that follows."""
+        return self._joint0
+
+    @property
+    def joint1(self) -> Joint:
+        """The joint that it follows."""
+        return self._joint1
+
+    @property
+    def default_gear_ratio(self) -> float:
+        """Movement of `joint0` per movement of `joint1`."""
+        return self._gear_ratio
+
+    @property
+    def default_offset(self) -> float:
+        """Position of `joint0` where that of `joint1` is zero [rad, m]."""
+        return self._offset
+
+    def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
+        return (self._joint0, "joint0"), (self._joint1, "joint1")
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        rule = f"{self._gear_ratio:g} q({self._joint1.name}) {self._offset:+g}"
+        return f" q({self._joint0.name}) = {rule}"

@@ -1,0 +1,185 @@
+"""Shapes: what a body looks like, and what it would touch. Plain data that no computation reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.math.arrays import FloatArray, as_finite_array
+from mbt.math.poses import IDENTITY, as_pose
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+__all__ = ["Shape"]
+
+#: What the numbers of each kind mean.
+_SIZES = {
+    "box": ("length along x", "length along y", "length along z"),
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+    "ellipsoid": ("semi-axis along x", "semi-axis along y", "semi-axis along z"),
+    "plane": (),
+    "mesh": ("scale along x", "scale along y", "scale along z"),
+}
+
+
+class Shape:
+    """A shape G that is fixed on a body: data for those who draw, or look for collisions. It never changes.
+
+    Parameters
+    ----------
+    kind : str
+        One of those below.
+    size : sequence of float, optional
+        Lengths [m]: ``"box"`` (x, y, z), whole lengths; ``"sphere"`` (radius,); ``"cylinder"`` (radius,
+        length) along z; ``"capsule"`` (radius, length) along z, the length without its half spheres;
+        ``"ellipsoid"`` (x, y, z), semi-axes; ``"plane"`` (), the half-space below z = 0; ``"mesh"`` (x, y,
+        z), scales without unit, 1 unless given, negative where it is mirrored.
+    X_BG : array_like, shape (4, 4), optional
+        Pose of the shape in the body frame; the identity unless given. A shape has its origin in its centre.
+    name : str, optional
+        A name, which need not be unique; empty unless given.
+    color : sequence of float, optional
+        Red, green, blue and alpha, from 0 to 1; None when nothing is said.
+    mesh : str, optional
+        Of a mesh: where it is, as the description says it. Nothing opens it.
+    folder : str, optional
+        Of a mesh: the folder of the description, from which a relative path counts.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError
+        When the kind is not known, or a number makes no sense.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> shape = mbt.Shape("cylinder", [0.05, 0.4], mbt.math.make_pose([0, 0, 0.2]), color=[1, 0.5, 0, 1])
+    >>> shape
+    <Shape cylinder size=(0.05, 0.4)>
+    >>> link = mbt.RigidBody("link", mbt.SpatialInertia.solid_cylinder_with_mass(1.0, 0.05, 0.4, [0, 0, 1]))
+    >>> link.add_visual(shape).visuals
+    (<Shape cylinder size=(0.05, 0.4)>,)
+    """
+
+    __slots__ = ("X_BG", "color", "folder", "kind", "mesh", "name", "size")
+
+    #: The kind, as ``"box"``.
+    kind: str
+    #: Its lengths [m], or the scales of a mesh.
+    size: tuple[float, ...]
+    #: Pose in the body frame, shape (4, 4), read-only.
+    X_BG: FloatArray
+    #: A name, perhaps empty.
+    name: str
+    #: Red, green, blue and alpha, or None.
+    color: tuple[float, float, float, float] | None
+    #: Where a mesh is, as the description says it, or None.
+    mesh: str | None
+    #: The folder of the description, or None.
+    folder: str | None
+
+    def __init__(
+        self,
+        kind: str,
+        size: Sequence[float] | None = None,
+        X_BG: npt.ArrayLike | None = None,
+        *,
+        name: str = "",
+        color: Sequence[float] | None = None,
+        mesh: str | None = None,
+        folder: str | None = None,
+    ) -> None:
+        if not isinstance(kind, str) or kind not in _SIZES:
+            raise ArgumentValueError(f"Shape: kind: expected one of {', '.join(_SIZES)}, got {quote(kind)}")
+        for argument, value in (("name", name), ("mesh", mesh), ("folder", folder)):
+            if not (isinstance(value, str) or (value is None and argument != "name")):
+                raise ArgumentTypeError(f"Shape: {argument}: expected text, got {type(value).__name__}")
+        if (mesh is None) == (kind == "mesh"):
+            wanted = "a mesh needs the place where it is" if mesh is None else f"a {kind} has no mesh"
+            raise ArgumentValueError(f"Shape: mesh: {wanted}")
+        if size is None:
+            size = (1.0, 1.0, 1.0) if kind == "mesh" else ()
+        pose = IDENTITY if X_BG is None else as_pose(X_BG, "Shape: X_BG").copy()
+        pose.flags.writeable = False
+        own: dict[str, Any] = {
+            "kind": kind,
+            "size": _checked_size(kind, size),
+            "X_BG": pose,
+            "name": name,
+            "color": None if color is None else _checked_color(color),
+            "mesh": mesh,
+            "folder": folder,
+        }
+        for key, value in own.items():
+            object.__setattr__(self, key, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse: bodies of many trees may share a shape."""
+        raise AttributeError(f"a Shape never changes: make another one instead of setting {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse."""
+        raise AttributeError(f"a Shape never changes: {name!r} cannot be deleted")
+
+    def __copy__(self) -> Self:
+        """Return this shape itself."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return this shape itself."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the constructor takes, which checks it again."""
+        return _make_shape, tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all attributes are equal."""
+        return isinstance(other, Shape) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        """Return the same for equal shapes."""
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        """Tell kind, name and size."""
+        name = f" {quote(self.name)}" if self.name else ""
+        mesh = "" if self.mesh is None else f" {quote(self.mesh)}"
+        return f"<Shape {self.kind}{name}{mesh} size={self.size}>"
+
+    def _key(self) -> tuple[object, ...]:
+        pose = tuple(self.X_BG.ravel().tolist())
+        return self.kind, self.size, pose, self.name, self.color, self.mesh, self.folder
+
+
+def _make_shape(
+    X_BG: FloatArray,
+    color: Sequence[float] | None,
+    folder: str | None,
+    kind: str,
+    mesh: str | None,
+    name: str,
+    size: Sequence[float],
+) -> Shape:
+    return Shape(kind, size, X_BG, name=name, color=color, mesh=mesh, folder=folder)
+
+
+def _checked_size(kind: str, size: Sequence[float]) -> tuple[float, ...]:
+    meanings = _SIZES[kind]
+    numbers = as_finite_array(size, f"Shape: size of a {kind}", (len(meanings),)).tolist()
+    for number, meaning in zip(numbers, meanings, strict=True):
+        if number == 0.0 if kind == "mesh" else number < 0.0:
+            raise ArgumentValueError(f"Shape: size: a {kind} cannot have {meaning} = {number:g}")
+    return tuple(numbers)
+
+
+def _checked_color(color: Sequence[float]) -> tuple[float, float, float, float]:
+    red, green, blue, alpha = as_finite_array(color, "Shape: color", (4,)).tolist()
+    if not all(0.0 <= part <= 1.0 for part in (red, green, blue, alpha)):
+        raise ArgumentValueError(f"Shape: color: expected numbers from 0 to 1, got {quote(color)}")
+    return red, green, blue, alpha
