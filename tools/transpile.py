@@ -126,8 +126,8 @@ def main() -> None:
             try:
                 done = task.result()
             except RefusedError:
-                # Cython 3.3.1 crashed once in some hundred builds, on a module it had always taken. An error of
-                # the source comes again.
+                # Cython 3.3.1 crashed once in some hundred builds, on a module that it had always taken. An
+                # error of the source comes again.
                 done = transpile_alone(module, output, arguments)
             print(f"{module}: {done}", flush=True)
 
