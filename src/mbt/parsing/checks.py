@@ -1,0 +1,59 @@
+"""What every reader checks of a model whose links and joints are in order, and what it counts."""
+
+from __future__ import annotations
+
+import math
+
+from mbt.errors import quote
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.report import ParseRemark, ParseReport
+from mbt.parsing.structure import find_massless_joints
+from mbt.parsing.xml_tree import Element
+
+__all__ = ["check_dynamics", "count_elements"]
+
+
+def check_dynamics(root: Element, model: ModelDescription) -> None:
+    """Warn of inertias and joints that make the dynamics singular, infinite or unphysical.
+
+    Raises
+    ------
+    ParseError
+        When the masses add up to more than a float can hold; it names `root`.
+    """
+    _check_magnitudes(root, model)
+    _report_impossible_inertias(model.report)
+    for massless in find_massless_joints(model):
+        text = f"joint {quote(massless.name)} moves links without mass: forward dynamics will be singular"
+        model.report.warn(text, massless.line)
+
+
+def count_elements(model: ModelDescription) -> None:
+    """Tell the report what is added to the tree."""
+    report = model.report
+    report.num_links, report.num_joints = len(model.links), len(model.joints)
+    report.num_actuators = len(model.actuators)
+
+
+def _check_magnitudes(root: Element, model: ModelDescription) -> None:
+    """Refuse masses whose sum overflows; warn where the mass matrix may."""
+    mass = sum(link.mass for link in model.links)
+    if not math.isfinite(mass):
+        raise root.error("the masses of its links add up to more than a float can hold")
+    moment = sum(link.moment for link in model.links)
+    reach = sum(sum(map(abs, joint.X_PF[:3, 3].tolist())) for joint in model.joints)
+    # A turn of a screw, and of an arc, moves by more than it turns.
+    lever = max([1.0, *(joint.lever for joint in model.joints)])
+    rotor = sum(a.gear_ratio * a.gear_ratio * a.rotor_inertia for a in model.actuators)
+    # No entry of the mass matrix is larger: the sum over all bodies of I_Bo + m (reach + |com|)^2, and more.
+    if not math.isfinite((2.0 * moment + 2.0 * mass * reach * reach) * lever * lever + rotor):
+        model.report.warn("masses and lengths are so large that the mass matrix is not finite", root.line)
+
+
+def _report_impossible_inertias(report: ParseReport) -> None:
+    names = report.impossible_inertias
+    if names:
+        shown = ", ".join(quote(name, limit=30) for name in names[:10]) + (" ..." if len(names) > 10 else "")
+        what = "1 link has an inertia" if len(names) == 1 else f"{len(names)} links have inertias"
+        text = f"{what} that no physical body has, loaded as written: {shown}"
+        report.warnings.insert(0, ParseRemark(text))
