@@ -13,9 +13,11 @@ from mbt.math.arrays import as_finite_array
 from mbt.parsing.assembly import add_description, check_tree, make_mount
 from mbt.parsing.formats import read_description
 from mbt.parsing.garbage import collection_paused
+from mbt.parsing.meshes import resolve_mesh
 from mbt.parsing.options import Actuators, Base, ReadOptions
 from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
 from mbt.parsing.sources import Source, read_source
+from mbt.parsing.xacro_files import expand_xacro
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +30,15 @@ if TYPE_CHECKING:
     from mbt.tree.indices import ModelInstanceIndex
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["MimicJoint", "ParseRemark", "ParseReport", "add_model", "load_model"]
+__all__ = [
+    "MimicJoint",
+    "ParseRemark",
+    "ParseReport",
+    "add_model",
+    "expand_xacro",
+    "load_model",
+    "resolve_mesh",
+]
 
 
 def load_model(
@@ -64,7 +74,8 @@ def load_model(
         Gravity in World [m/s^2]; None adds none.
     package_paths : sequence of paths, optional
         Where to look for a source ``package://name/...``: folders of packages, or folders that contain such
-        folders. Meshes are never opened.
+        folders. What ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list comes after them. Meshes are never
+        opened; `mbt.parsing.resolve_mesh` finds them.
     strict : bool, optional
         Refuse inertias that no physical body has, and every repair, which are loaded with a warning
         otherwise. Warnings of what is read as it is written remain: joints that mimic others, the inertia of

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mbt.errors import ArgumentTypeError, ParseError, quote, shorten
+from mbt.parsing.packages import PACKAGE_SCHEMES, as_folders, as_path, find_in_packages
 from mbt.parsing.xml_declaration import XML_DECLARATION
 from mbt.parsing.xml_tree import MAX_BYTES
 
 __all__ = ["Source", "read_source"]
 
-_PACKAGE_SCHEME = "package://"
-_ADDRESS = re.compile(r"\s*(?!package:)[A-Za-z][A-Za-z0-9+.-]*://")
+_ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 # How files begin that hold a description in packed form.
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 
@@ -35,12 +34,15 @@ class Source:
         A name for a model that has none.
     encoding : str or None
         The encoding where it is known for certain.
+    folder : str or None
+        The folder of the file, absolute; None of what is not a file.
     """
 
     data: bytes
     file: str
     stem: str
     encoding: str | None = None
+    folder: str | None = None
 
 
 def read_source(source: object, package_paths: object = (), name: str = "source") -> Source:
@@ -50,10 +52,11 @@ def read_source(source: object, package_paths: object = (), name: str = "source"
     ----------
     source : str, path or bytes
         Text that begins with ``<`` is the XML document itself; any other text is a path.
-        ``package://name/rest`` is looked for in `package_paths`. Bytes are the document. A `Source` is
-        returned as it is.
+        ``package://name/path`` is looked for in packages. Bytes are the document. A `Source` is returned as
+        it is.
     package_paths : sequence of paths
-        Folders of packages, or folders that contain such folders.
+        Folders of packages, or folders that contain such folders. What environment variables name comes
+        after them: see `mbt.parsing.packages`.
     name : str
         Name of the argument that `source` is, for messages.
 
@@ -68,17 +71,17 @@ def read_source(source: object, package_paths: object = (), name: str = "source"
         source = Source(bytes(source), "<bytes>", "model")
     if isinstance(source, Source):
         return _check_packing(source)
-    folders = _package_folders(package_paths)
+    folders = as_folders(package_paths)
     if isinstance(source, str):
         # A byte order mark may come first, where the text was read from a file.
         text = source.lstrip("\ufeff \t\r\n")
         if text.startswith("<"):
             return _read_text(text, source)
-        if text.startswith(_PACKAGE_SCHEME):
-            return _read_file(_find_in_packages(text, folders))
+        if text.startswith(PACKAGE_SCHEMES):
+            return _read_file(find_in_packages(text, folders))
         return _read_file(Path(_checked_path(source)))
     if isinstance(source, os.PathLike):
-        return _read_file(_as_path(source, name))
+        return _read_file(as_path(source, name))
     cure = ": pass file.read() or its path" if hasattr(source, "read") else ""
     raise ArgumentTypeError(f"{name}: expected a path, XML text or bytes, got {type(source).__name__}{cure}")
 
@@ -117,18 +120,6 @@ def _checked_path(text: str) -> str:
     return text
 
 
-def _as_path(path: object, name: str) -> Path:
-    """Return a path of any class; `name` is that of the argument."""
-    try:
-        return Path(os.fsdecode(path))  # type: ignore[arg-type]
-    except Exception as error:
-        # Whatever the __fspath__ of someone else's class does.
-        reason = f"{type(error).__name__}: {shorten(str(error))}"
-        raise ArgumentTypeError(
-            f"{name}: expected a path, got a {type(path).__name__} that gives none ({reason})"
-        ) from error
-
-
 def _read_file(path: Path) -> Source:
     file = str(path)
     try:
@@ -151,7 +142,8 @@ def _read_file(path: Path) -> Source:
         raise ParseError(f"the file cannot be read: {reason}", file=file) from None
     if len(data) > MAX_BYTES:
         raise ParseError(f"the file is larger than a description may be ({MAX_BYTES} bytes)", file=file)
-    return _check_packing(Source(data, file, path.stem or "model"))
+    folder = os.path.dirname(os.path.abspath(path))
+    return _check_packing(Source(data, file, path.stem or "model", folder=folder))
 
 
 def _hint_for_missing(path: Path) -> str:
@@ -162,36 +154,3 @@ def _hint_for_missing(path: Path) -> str:
     except OSError:
         folder = "relative to the working directory, which does not exist"
     return f"the path is {folder}; XML text would begin with '<'"
-
-
-def _package_folders(package_paths: object) -> list[Path]:
-    if isinstance(package_paths, (str, bytes, os.PathLike)) or not isinstance(package_paths, Sequence):
-        got = type(package_paths).__name__
-        raise ArgumentTypeError(f"package_paths: expected a sequence of folders, got {got}")
-    for folder in package_paths:
-        if not isinstance(folder, (str, os.PathLike)):
-            raise ArgumentTypeError(f"package_paths: expected folders, got {type(folder).__name__}")
-    return [_as_path(folder, "package_paths") for folder in package_paths]
-
-
-def _find_in_packages(uri: str, folders: list[Path]) -> Path:
-    """Return the path of ``package://name/rest`` inside a folder of that name, and never outside of it."""
-    name, _, rest = uri.removeprefix(_PACKAGE_SCHEME).strip().partition("/")
-    if not name or not rest or name in (".", ".."):
-        raise ParseError(f"{quote(uri)}: expected package://name/path")
-    try:
-        candidates = [folder for folder in folders if folder.resolve().name == name]
-        candidates += [folder / name for folder in folders if (folder / name).is_dir()]
-        for package in candidates:
-            path = (package / rest).resolve()
-            if not path.is_relative_to(package.resolve()):
-                raise ParseError(f"{quote(uri)} leads out of the package {quote(name)}", file=str(package))
-            if path.is_file():
-                return path
-    except (OSError, ValueError, RuntimeError) as error:  # The last of links that form a loop.
-        if isinstance(error, ParseError):
-            raise
-        raise ParseError(f"{quote(uri)} cannot be found: {shorten(str(error), 200)}") from None
-    shown = [shorten(str(folder), 200) for folder in folders[:10]] + ["..."] * (len(folders) > 10)
-    searched = ", ".join(shown) or "no folder: package_paths is empty"
-    raise ParseError(f"{quote(uri)} was not found (searched: {searched})")

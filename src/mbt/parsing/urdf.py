@@ -156,4 +156,4 @@ def _report_ignored(root: Element, report: ParseReport) -> None:
             macros.append(element)
     if macros:
         more = f", as are {len(macros) - 1} more" if len(macros) > 1 else ""
-        macros[0].repair(f"it is a macro of xacro{more}", "ignored; expand the file with xacro first")
+        macros[0].repair(f"it is a macro of xacro{more}", "ignored; mbt.parsing.expand_xacro expands it")

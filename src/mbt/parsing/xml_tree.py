@@ -29,7 +29,7 @@ MAX_NESTING = 64
 MAX_ELEMENTS = 1_000_000
 
 #: What to do about a file with macros.
-XACRO_HINT = "the file holds macros: expand it with xacro first"
+XACRO_HINT = "the file holds macros: expand it with xacro first, as mbt.parsing.expand_xacro does"
 
 # Those that expat knows; what it makes of the names that Python has for codecs is not to be relied on.
 _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}

@@ -1,0 +1,194 @@
+"""Where packages are: what ``package://name/path`` and ``model://name/path`` mean on this machine.
+
+Folders are looked at, and files only as to whether they are there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mbt.errors import ArgumentTypeError, ParseError, quote, shorten
+
+__all__ = [
+    "PACKAGE_SCHEMES",
+    "as_folders",
+    "as_path",
+    "find_in_packages",
+    "find_package",
+    "split_package_address",
+]
+
+#: How addresses begin that are looked for in packages.
+PACKAGE_SCHEMES = ("package://", "model://")
+
+
+def as_path(path: object, name: str) -> Path:
+    """Return a path of any class; `name` is that of the argument.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it is not a path, whatever the reason.
+    """
+    try:
+        return Path(os.fsdecode(path))  # type: ignore[arg-type]
+    except Exception as error:
+        # Whatever the __fspath__ of someone else's class does.
+        reason = f"{type(error).__name__}: {shorten(str(error))}"
+        raise ArgumentTypeError(
+            f"{name}: expected a path, got a {type(path).__name__} that gives none ({reason})"
+        ) from error
+
+
+def as_folders(package_paths: object) -> list[Path]:
+    """Return the argument `package_paths` as paths.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it is not a sequence of paths.
+    """
+    if isinstance(package_paths, (str, bytes, os.PathLike)) or not isinstance(package_paths, Sequence):
+        got = type(package_paths).__name__
+        raise ArgumentTypeError(f"package_paths: expected a sequence of folders, got {got}")
+    for folder in package_paths:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise ArgumentTypeError(f"package_paths: expected folders, got {type(folder).__name__}")
+    return [as_path(folder, "package_paths") for folder in package_paths]
+
+
+def split_package_address(address: str) -> tuple[str, str]:
+    """Return the name of the package in an address, and the path inside, which may be empty.
+
+    Raises
+    ------
+    ParseError
+        When it names no package.
+    """
+    scheme, _, rest = address.strip().partition("://")
+    name, _, path = rest.partition("/")
+    if f"{scheme}://" not in PACKAGE_SCHEMES or not name or name in (".", "..") or "\\" in name:
+        raise ParseError(f"{quote(address)}: expected package://name/path")
+    return name, path
+
+
+def find_in_packages(address: str, folders: Sequence[Path], near: str | None = None) -> Path:
+    """Return the path of the file ``package://name/path``: inside a package, and never outside of one.
+
+    Parameters
+    ----------
+    address : str
+        What is looked for.
+    folders : sequence of Path
+        Folders of packages, or folders that contain such folders.
+    near : str, optional
+        The folder of the file that holds the address.
+
+    Raises
+    ------
+    ParseError
+        When there is no such file, or the path leads out of the package, through links too.
+    """
+    name, inside = split_package_address(address)
+    if not inside:
+        raise ParseError(f"{quote(address)}: expected package://name/path")
+    for package in _find_packages(name, folders, near):
+        try:
+            path = (package / inside).resolve()
+            is_inside = path.is_relative_to(package.resolve())
+            is_file = path.is_file()
+        except (OSError, ValueError, RuntimeError):  # The last of links that form a loop.
+            continue
+        if not is_inside:
+            raise ParseError(f"{quote(address)} leads out of the package {quote(name)}", file=str(package))
+        if is_file:
+            return path
+    raise _not_found(quote(address), folders, near)
+
+
+def find_package(name: str, folders: Sequence[Path], near: str | None = None) -> Path:
+    """Return the folder of a package.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    folders, near
+        As in `find_in_packages`.
+
+    Raises
+    ------
+    ParseError
+        When there is none, or the name is not that of a folder.
+    """
+    if name and name not in (".", "..") and not any(c in name for c in "/\\\0"):
+        for package in _find_packages(name, folders, near):
+            return package
+    raise _not_found(f"the package {quote(name)}", folders, near)
+
+
+def _find_packages(name: str, folders: Sequence[Path], near: str | None) -> Iterator[Path]:
+    """Yield the folders that may be a package: those that the caller names first, then the environment's."""
+    for folder in folders:
+        yield from _find_at(folder, name)
+    for folder in _read_environment("ROS_PACKAGE_PATH"):
+        yield from _find_at(folder, name)
+        # A workspace holds repositories, which hold packages.
+        for repository in _list_folder(folder):
+            if _is_folder(repository / name):
+                yield repository / name
+    for prefix in _read_environment("AMENT_PREFIX_PATH"):
+        if _is_folder(prefix / "share" / name):
+            yield prefix / "share" / name
+    if near is not None:
+        for ancestor in (Path(near), *Path(near).parents):
+            if ancestor.name == name:
+                yield ancestor
+
+
+def _find_at(folder: Path, name: str) -> Iterator[Path]:
+    """Yield a folder where it has the name of the package, and the one of this name inside."""
+    try:
+        is_package = folder.resolve().name == name
+    except (OSError, ValueError, RuntimeError):
+        return
+    if is_package:
+        yield folder
+    if _is_folder(folder / name):
+        yield folder / name
+
+
+def _read_environment(variable: str) -> list[Path]:
+    """Return the absolute paths that an environment variable lists. What else it holds is not looked at."""
+    listed = os.environ.get(variable, "").split(os.pathsep)
+    return [Path(entry) for entry in listed if os.path.isabs(entry)]
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # A name that is too long, or a folder that must not be looked into.
+        return False
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except (OSError, ValueError):
+        return []
+
+
+def _not_found(what: str, folders: Sequence[Path], near: str | None) -> ParseError:
+    searched = [("package_paths", list(folders))]
+    searched += [(name, _read_environment(name)) for name in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")]
+    if near is not None:
+        searched.append(("the folders above", [Path(near)]))
+    shown = "; ".join(f"{where}: {_show(paths)}" for where, paths in searched)
+    return ParseError(f"{what} was not found (searched: {shown})")
+
+
+def _show(folders: list[Path]) -> str:
+    shown = [shorten(str(folder), 200) for folder in folders[:5]] + ["..."] * (len(folders) > 5)
+    return ", ".join(shown) or "none"
