@@ -113,6 +113,63 @@ def test_a_wrong_constant_changes_nothing(
     assert as_list(getattr(element, f"get_{constant}")(context)) == default
 
 
+@pytest.mark.parametrize(("name", "constant", "default", "other"), CONSTANTS)
+def test_a_default_changes_before_finalize(
+    model: Model, name: str, constant: str, default: Any, other: Any
+) -> None:
+    element = getattr(model, name)
+    with pytest.raises(
+        mbt.AlreadyFinalizedError, match=rf"{element.name}.*: the default constants .* with set_{constant}\("
+    ):
+        getattr(element, f"set_default_{constant}")(other)
+    assert as_list(getattr(element, constant)) == default
+    work = model.tree.edit()
+    twin = work.force_elements[element.index]
+    with pytest.raises(mbt.MbtError, match=f"force element '.*: {constant}: expected"):
+        getattr(twin, f"set_default_{constant}")(NAN)
+    assert getattr(twin, f"set_default_{constant}")(other) is twin
+    assert as_list(getattr(twin, constant)) == other
+    work.finalize()
+    # As in a Context with this constant, to the last bit.
+    context, fresh = model.context, work.create_default_context()
+    getattr(element, f"set_{constant}")(context, other)
+    context.v = fresh.v = np.array([0.3, 0.2])
+    np.testing.assert_array_equal(
+        work.calc_forward_dynamics(fresh), model.tree.calc_forward_dynamics(context)
+    )
+    for n, c, _, _ in CONSTANTS:
+        twin = work.force_elements[getattr(model, n).index]
+        assert as_list(getattr(twin, f"get_{c}")(fresh)) == as_list(getattr(twin, c))
+        assert as_list(getattr(twin, c)) == as_list(getattr(getattr(model, n), f"get_{c}")(context))
+
+
+def test_default_frictions_and_constants_of_a_hinge(model: Model) -> None:
+    config = mbt.DoorHingeConfig(spring_constant=4.0)
+    with pytest.raises(mbt.AlreadyFinalizedError, match=r"with set_friction\(\)"):
+        model.friction.set_default_friction(2.0)
+    with pytest.raises(mbt.AlreadyFinalizedError, match=r"with set_config\(\)"):
+        model.door_hinge.set_default_config(config)
+    assert model.door_hinge.config == mbt.DoorHingeConfig()
+    work = model.tree.edit()
+    friction = work.force_elements[model.friction.index]
+    hinge = work.force_elements[model.door_hinge.index]
+    with pytest.raises(mbt.ArgumentValueError, match="breakaway_friction: expected"):
+        friction.set_default_friction(2.0, 1.0)
+    with pytest.raises(mbt.ArgumentTypeError, match="expected a DoorHingeConfig, got dict"):
+        hinge.set_default_config({})
+    assert hinge.set_default_config(config).config == config
+    friction.set_default_friction(2.0, 3.0)
+    assert (friction.coulomb_friction, friction.breakaway_friction) == (2.0, 3.0)
+    work.finalize()
+    context, fresh = model.context, work.create_default_context()
+    model.friction.set_friction(context, 2.0, 3.0)
+    model.door_hinge.set_config(context, config)
+    context.v = fresh.v = np.array([0.3, 0.2])
+    np.testing.assert_array_equal(
+        work.calc_forward_dynamics(fresh), model.tree.calc_forward_dynamics(context)
+    )
+
+
 WRONG: list[tuple[Callable[[Model], Any], type[Exception], str]] = [
     (
         lambda m: mbt.RevoluteSpring(m.slide, 0, 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from mbt.errors import ArgumentValueError, quote, shape_error
@@ -126,7 +127,7 @@ class JointActuator(MultibodyElement):
 
     def set_effort_limit(self, effort_limit: float) -> Self:
         """Set the largest effort [N m, N], before ``finalize()``."""
-        self._check_not_finalized("the effort limit", "Set it before.")
+        self._check_not_finalized("the effort limit", "Set it before, or on tree.edit().")
         self._effort_limit = as_effort_limit(effort_limit, self)
         return self
 
@@ -205,6 +206,9 @@ class JointActuator(MultibodyElement):
     def _checked_gear_ratio(self, value: object, numbers: Numbers = DOUBLES) -> float:
         ratio: float = numbers.as_finite(value, f"{self._label}: gear_ratio")
         return ratio
+
+    def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
+        return ((self._joint, "joint"),)
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""

@@ -94,14 +94,7 @@ class RigidBody(BodyMotion):
         model_instance: int | None = None,
     ) -> None:
         super().__init__(name, model_instance)
-        if not isinstance(M_BBo_B, SpatialInertia):
-            raise ArgumentTypeError(
-                f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia (SpatialInertia.zero() if massless), "
-                f"got {type(M_BBo_B).__name__}"
-            )
-        if M_BBo_B.com.ndim != 1:
-            DOUBLES.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")
-        self._M_BBo_B = M_BBo_B
+        self._M_BBo_B = self._checked_inertia(M_BBo_B)
         self._body_frame = BodyFrame(self)
         # Known once the tree is finalized. Attributes that come later can cost each a dictionary of its own.
         self._place(-1)
@@ -187,6 +180,22 @@ class RigidBody(BodyMotion):
         """Default unit inertia G_BBo_B about Bo [m^2]."""
         return self._M_BBo_B.unit_inertia
 
+    def set_default_spatial_inertia(self, M_BBo_B: SpatialInertia) -> Self:
+        """Set the default mass properties about Bo, expressed in B, before ``finalize()``.
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        """
+        self._check_not_finalized(
+            "the default mass properties",
+            "Set those of a Context with set_spatial_inertia_in_body_frame().",
+        )
+        self._check_has_mass_properties()
+        self._M_BBo_B = self._checked_inertia(M_BBo_B)
+        return self
+
     # Shapes.
 
     @property
@@ -210,7 +219,7 @@ class RigidBody(BodyMotion):
         return self
 
     def _checked_shape(self, shape: Shape) -> Shape:
-        self._check_not_finalized("its shapes", "Add them before.")
+        self._check_not_finalized("its shapes", "Add them before, or on tree.edit().")
         if not isinstance(shape, Shape):
             raise ArgumentTypeError(f"{self._label}: shape: expected a mbt.Shape, got {type(shape).__name__}")
         return shape
@@ -422,6 +431,16 @@ class RigidBody(BodyMotion):
         """Take the row in all per-body arrays that ``finalize()`` assigned."""
         self._node_index = BodyNodeIndex(node)
         self._row, self._matrix = (..., node, _ALL), (..., node, _ALL, _ALL)
+
+    def _checked_inertia(self, M_BBo_B: SpatialInertia) -> SpatialInertia:
+        if not isinstance(M_BBo_B, SpatialInertia):
+            raise ArgumentTypeError(
+                f"{self._label}: M_BBo_B: expected a mbt.SpatialInertia (SpatialInertia.zero() if massless), "
+                f"got {type(M_BBo_B).__name__}"
+            )
+        if M_BBo_B.com.ndim != 1:
+            DOUBLES.as_inertia(M_BBo_B, f"{self._label}: M_BBo_B")
+        return M_BBo_B
 
     def _check_has_mass_properties(self) -> None:
         if self.is_world:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from mbt.errors import ArgumentValueError, quote, unknown_name_error
@@ -47,12 +47,23 @@ class ElementCollection(Generic[E]):
             self._tuple = tuple(self._elements)
         return self._tuple
 
+    def holds(self, element: MultibodyElement) -> bool:
+        """Return whether an element of the same tree is one of these."""
+        return 0 <= element._index < len(self._elements) and self._elements[element._index] is element
+
+    def rebuild(self, elements: Iterable[E]) -> None:
+        """Hold these elements instead, whose names were checked, and give each its new index."""
+        self._elements, self._tuple = [], None
+        self._only, self._several = {}, {}
+        for element in elements:
+            element._index = self.append(element)
+
     def append(self, element: E) -> int:
         """Add an element whose name was checked, and return its index."""
         elements = self._elements
         elements.append(element)
         self._tuple = None
-        self._add_name(element)
+        self.add_name(element)
         return len(elements) - 1
 
     def at(self, index: object, argument: str) -> E:
@@ -112,14 +123,19 @@ class ElementCollection(Generic[E]):
 
     def rename(self, element: E, name: str) -> None:
         """Rename an element. The new name was checked."""
+        self.forget_name(element)
+        element._name = name
+        self.add_name(element)
+
+    def forget_name(self, element: E) -> None:
+        """No longer find an element by its name, which is about to change; `add_name` is next."""
         if self._only.pop(element.name, None) is None:
             del self._several[element.name][element._name_scope]
             if not self._several[element.name]:
                 del self._several[element.name]
-        element._name = name
-        self._add_name(element)
 
-    def _add_name(self, element: E) -> None:
+    def add_name(self, element: E) -> None:
+        """Find an element by its name."""
         name = element.name
         if name not in self._several and self._only.setdefault(name, element) is element:
             return

@@ -40,16 +40,16 @@ def make_element(
 
 
 def make_joint_frames(
-    name: str, parent: RigidBody, X_PF: object, child: RigidBody, X_BM: object
+    name: str, parent: Frame | RigidBody, X_PF: object, child: Frame | RigidBody, X_BM: object
 ) -> tuple[Frame, Frame]:
-    """Return the frames F and M of a joint: body frames where no pose is given, new ones otherwise."""
+    """Return the frames F and M of a joint: those given where no pose is, new ones otherwise."""
     instance = child.model_instance
-    frame_F: Frame = parent.body_frame
-    frame_M: Frame = child.body_frame
+    frame_F: Frame = parent.body_frame if isinstance(parent, RigidBody) else parent
+    frame_M: Frame = child.body_frame if isinstance(child, RigidBody) else child
     if X_PF is not None:
         X_PF = as_pose(X_PF, f"joint {quote(name)}: X_PF")
-        frame_F = FixedOffsetFrame(f"{name}_parent", parent, X_PF, instance)
+        frame_F = FixedOffsetFrame(f"{name}_parent", frame_F, X_PF, instance)
     if X_BM is not None:
         X_BM = as_pose(X_BM, f"joint {quote(name)}: X_BM")
-        frame_M = FixedOffsetFrame(f"{name}_child", child, X_BM, instance)
+        frame_M = FixedOffsetFrame(f"{name}_child", frame_M, X_BM, instance)
     return frame_F, frame_M

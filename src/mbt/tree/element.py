@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 
 from mbt._core.above import above
 from mbt.errors import (
@@ -128,7 +129,7 @@ class MultibodyElement:
 
     @property
     def ordinal(self) -> int:
-        """Position among the elements of its kind: the same as the index, as elements are never removed."""
+        """Position among the elements of its kind: the same as the index."""
         return self._checked_index()
 
     # Parameters, discrete state and cache entries of subclasses.
@@ -314,6 +315,10 @@ class MultibodyElement:
             raise NotFinalizedError(message)
         return declarations
 
+    def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
+        """Return the elements that must be of the same tree, each with the name it has here."""
+        return ()
+
     @property
     def _name_scope(self) -> int:
         """Elements of one kind and one scope have different names."""
@@ -461,8 +466,8 @@ def is_constructed(element: object, element_type: type[Any] = object) -> bool:
     return isinstance(element, element_type) and hasattr(element, "_is_ephemeral")
 
 
-def check_element(element: object, element_type: type[Any], argument: str) -> None:
-    """Check that an argument is an element of this type.
+def check_element(element: object, element_type: type[Any] | UnionType, argument: str) -> None:
+    """Check that an argument is an element of this type, or of one of several, ``A | B``.
 
     Raises
     ------
@@ -471,6 +476,7 @@ def check_element(element: object, element_type: type[Any], argument: str) -> No
     """
     if not isinstance(element, element_type):
         got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
-        raise ArgumentTypeError(f"{argument}: expected a {element_type.__name__}, got {got}")
+        names = " or a ".join(kind.__name__ for kind in get_args(element_type) or (element_type,))
+        raise ArgumentTypeError(f"{argument}: expected a {names}, got {got}")
     if isinstance(element, MultibodyElement):
         check_constructed(element, argument)

@@ -1,7 +1,7 @@
 """What ``finalize()`` does: elements and their forest become flat arrays for the compiled core.
 
 `make_plan` and `make_arrays` read the elements and change nothing; `FinalizationPlan.carry_out` changes them
-and cannot fail.
+and cannot fail, and `undo` is its inverse.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.parameters import Parameters
 from mbt.tree.registry import ElementRegistry
 
-__all__ = ["FinalizationPlan", "make_arrays", "make_plan"]
+__all__ = ["FinalizationPlan", "make_arrays", "make_plan", "undo"]
 
 IntArray = np.ndarray[tuple[Any, ...], np.dtype[np.int32]]
 
@@ -98,6 +98,21 @@ class FinalizationPlan:
                 mobilizer.joint._place(self.q_start[b], self.v_start[b])
         for i, element in enumerate(_compiled_elements(elements)):
             element._core_index = i
+
+
+def undo(elements: ElementRegistry) -> None:
+    """Take back what `FinalizationPlan.carry_out` did: the elements it made, and all places."""
+    for body in elements.bodies:
+        body._place(-1)
+        body._inboard_mobilizer = None
+    for joint in elements.joints:
+        joint._place(-1, -1)
+        joint._mobilizer = None
+    for mobilizer in elements.mobilizers:
+        mobilizer._place(-1, -1)
+    for force_element in elements.force_elements:
+        force_element._core_index = -1
+    elements.rebuild([e for e in (*elements.joints, *elements.mobilizers) if e.is_ephemeral])
 
 
 def make_plan(elements: ElementRegistry) -> FinalizationPlan:

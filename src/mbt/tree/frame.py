@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 
@@ -16,10 +17,16 @@ from mbt.math.leading_axes import fold
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.math.poses import IDENTITY, as_pose, as_rotation
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
-from mbt.tree.element import call_constructor, check_constructed, is_constructed
+from mbt.tree.element import (
+    MultibodyElement,
+    call_constructor,
+    check_constructed,
+    is_constructed,
+)
 from mbt.tree.frame_acceleration import FrameAcceleration
 from mbt.tree.hooks import call_hook
 from mbt.tree.indices import FrameIndex
+from mbt.tree.references import elements_among
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -340,6 +347,10 @@ class Frame(FrameAcceleration):
         """Whether its pose is computed in Python."""
         return type(self).do_calc_pose_in_body_frame is not Frame.do_calc_pose_in_body_frame
 
+    def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
+        others = elements_among(self) if self._is_user_defined else ()
+        return ((self._body, "body"), *others)
+
     def _calc_user_pose(self, parameters: Parameters, numbers: Numbers = DOUBLES) -> FloatArray:
         """Return the pose X_BF that a subclass computes, checked."""
         with computing_in(numbers):
@@ -481,11 +492,10 @@ class FixedOffsetFrame(Frame):
             raise ArgumentTypeError(f"{what}: P: expected a Frame or a RigidBody, got {type(P).__name__}")
         if not is_constructed(parent):
             check_constructed(parent, f"{what}: P")
-        X = IDENTITY if X_PF is None or X_PF is IDENTITY else as_pose(X_PF, f"{what}: X_PF")
+        X = _frozen_pose(X_PF, f"{what}: X_PF")
         super().__init__(
             name, parent.body, parent.model_instance if model_instance is None else model_instance
         )
-        X.flags.writeable = False
         self._parent_frame = parent
         self._X_PF = X
 
@@ -497,6 +507,25 @@ class FixedOffsetFrame(Frame):
     def get_fixed_pose_in_parent_frame(self) -> FloatArray:
         """Return the default pose X_PF, shape (4, 4)."""
         return self._X_PF.copy()
+
+    def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
+        return ((self._parent_frame, "parent_frame"),)
+
+    def set_default_pose_in_parent_frame(self, X_PF: object) -> Self:
+        """Set the default pose X_PF, shape (4, 4), before ``finalize()``.
+
+        Raises
+        ------
+        ArgumentValueError
+            When `X_PF` is not a pose.
+        AlreadyFinalizedError
+            When the tree is finalized.
+        """
+        self._check_not_finalized(
+            "the default pose", "Set that of a Context with set_pose_in_parent_frame()."
+        )
+        self._X_PF = _frozen_pose(X_PF, f"{self._label}: X_PF")
+        return self
 
     def get_pose_in_parent_frame(self, context: ContextCore) -> FloatArray:
         """Return the pose X_PF that `context` has, shape (4, 4)."""
@@ -521,3 +550,9 @@ class FixedOffsetFrame(Frame):
             numbers_of(self, context).as_pose(X_PF, f"{self._label}: X_PF"),
         )
         return self
+
+
+def _frozen_pose(X_PF: object, what: str) -> FloatArray:
+    X = IDENTITY if X_PF is None or X_PF is IDENTITY else as_pose(X_PF, what)
+    X.flags.writeable = False
+    return X

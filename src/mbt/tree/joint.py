@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +22,7 @@ from mbt.tree.context_access import (
     get_scalar_parameter,
     set_parameter,
 )
-from mbt.tree.element import as_name, check_element, is_constructed
+from mbt.tree.element import MultibodyElement, as_name, check_element, is_constructed
 from mbt.tree.frame import Frame
 from mbt.tree.indices import JointIndex
 from mbt.tree.joint_limits import JointLimits, frozen
@@ -338,7 +339,10 @@ class Joint(JointLimits):
         tau = -self.get_damping_vector(context) * self.get_velocities(context)
         forces._add_to_dofs(self.velocity_start, tau)
 
-    # The mobilizer.
+    # For the tree.
+
+    def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
+        return (self._frame_on_parent, "frame_on_parent"), (self._frame_on_child, "frame_on_child")
 
     @abstractmethod
     def _make_mobilizer(self) -> Mobilizer:

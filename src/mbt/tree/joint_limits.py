@@ -108,7 +108,7 @@ class JointLimits(CoordinateOwner):
         AlreadyFinalizedError
             When the tree is finalized.
         """
-        self._check_not_finalized("the effort limit", "Set it before.")
+        self._check_not_finalized("the effort limit", "Set it before, or on tree.edit().")
         if self.num_velocities != 1:
             raise ArgumentValueError(
                 f"{self._label}: an effort limit is for joints with one degree of freedom, got one with "
@@ -120,7 +120,7 @@ class JointLimits(CoordinateOwner):
     def _checked_limits(
         self, what: str, size: int, lower: object, upper: object
     ) -> tuple[FloatArray, FloatArray]:
-        self._check_not_finalized(f"the {what} limits", "Set them before.")
+        self._check_not_finalized(f"the {what} limits", "Set them before, or on tree.edit().")
         if (
             is_list_of_floats(lower, (size,))
             and is_list_of_floats(upper, (size,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from mbt.errors import ArgumentTypeError, TopologyError, quote
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context
 from mbt.tree.coordinates import CoordinateOwner
-from mbt.tree.element import check_element, is_constructed
+from mbt.tree.element import MultibodyElement, check_element, is_constructed
 from mbt.tree.frame import Frame
 from mbt.tree.indices import MobilizerIndex
 
@@ -358,6 +359,9 @@ class Mobilizer(CoordinateOwner):
         """Set the zero configuration, in which F and M coincide, and the velocities to zero."""
         self.set_positions(context, self._zero_positions())
         return self.set_velocities(context, np.zeros(self.num_velocities))
+
+    def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
+        return (self._declared_F, "inboard_frame_F"), (self._declared_M, "outboard_frame_M")
 
     def _model(self, joint: Joint, *, is_reversed: bool) -> None:
         """Become the mobilizer that models a joint."""

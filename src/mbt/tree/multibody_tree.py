@@ -17,6 +17,7 @@ from mbt.tree.configuration import ConfigurationSpace
 from mbt.tree.constraints import Constraint
 from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.context_access import raise_context_mismatch
+from mbt.tree.editing import Editing
 from mbt.tree.element import MultibodyElement, as_name, check_element
 from mbt.tree.factories import Factories
 from mbt.tree.finalization import make_arrays, make_plan
@@ -49,7 +50,7 @@ ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 ConstraintT = TypeVar("ConstraintT", bound=Constraint)
 
 
-class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
+class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Editing, Factories):
     """A tree of rigid bodies, connected by joints, with the forces that act on them.
 
     A new tree holds the world body and nothing else, not even gravity. Elements are added, then `finalize`
@@ -110,20 +111,6 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
         instance = ModelInstance(name)
         self._elements.add_model_instance(instance)
         return instance.index
-
-    def rename_model_instance(self, model_instance: int, name: str) -> None:
-        """Rename a model instance, before `finalize`.
-
-        Raises
-        ------
-        AlreadyFinalizedError
-            When the tree is finalized.
-        ArgumentValueError
-            When another one has that name.
-        """
-        self._check_can_change("rename_model_instance")
-        instance = self._elements.model_instances.at(model_instance, "model_instance")
-        self._elements.rename_model_instance(instance, as_name(name, "rename_model_instance: name"))
 
     @overload
     def add_body(self, body: BodyT) -> BodyT: ...
@@ -241,9 +228,9 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
         self,
         joint: Callable[Concatenate[str, Frame, Frame, P], JointT],
         name: str,
-        parent: RigidBody,
+        parent: Frame | RigidBody,
         X_PF: object,
-        child: RigidBody,
+        child: Frame | RigidBody,
         X_BM: object,
         *args: P.args,
         **kwargs: P.kwargs,
@@ -253,9 +240,9 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
         self,
         joint: Joint | Callable[..., Joint],
         name: str | None = None,
-        parent: RigidBody | Any = None,
+        parent: Frame | RigidBody | Any = None,
         X_PF: object = None,
-        child: RigidBody | Any = None,
+        child: Frame | RigidBody | Any = None,
         X_BM: object = None,
         *args: Any,
         **kwargs: Any,
@@ -272,16 +259,14 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
             The joint, or its class.
         name : str
             Name of the joint, unique among the joints of the child's model instance.
-        parent : RigidBody
-            The parent body P.
+        parent : RigidBody or Frame
+            The parent body, or a frame on it; P is that frame, or the body frame.
         X_PF : array_like, shape (4, 4), or None
-            Pose of the frame F in P. None: F is the body frame of P; otherwise a frame ``"<name>_parent"`` is
-            added.
-        child : RigidBody
-            The child body B.
+            Pose of the frame F in P. None: F is P itself; otherwise a frame ``"<name>_parent"`` is added.
+        child : RigidBody or Frame
+            The child body, or a frame on it; B is that frame, or the body frame.
         X_BM : array_like, shape (4, 4), or None
-            Pose of the frame M in B. None: M is the body frame of B; otherwise a frame ``"<name>_child"`` is
-            added.
+            Pose of the frame M in B. None: M is B itself; otherwise a frame ``"<name>_child"`` is added.
         *args, **kwargs
             What the class takes after ``name, frame_on_parent, frame_on_child``.
 
@@ -309,9 +294,9 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
             self._elements.add_joint(element)
             return element
         name = as_name(name, "add_joint: name")
-        for body, argument in ((parent, "parent"), (child, "child")):
-            check_element(body, RigidBody, f"joint {quote(name)}: {argument}")
-            self._elements.check_is_owned(body, f"joint {quote(name)}: {argument}")
+        for end, argument in ((parent, "parent"), (child, "child")):
+            check_element(end, RigidBody | Frame, f"joint {quote(name)}: {argument}")
+            self._elements.check_is_owned(end, f"joint {quote(name)}: {argument}")
         frame_F, frame_M = make_joint_frames(name, parent, X_PF, child, X_BM)
         element = make_element("add_joint", Joint, joint, (name, frame_F, frame_M, *args), kwargs)
         self._elements.add_joint(
@@ -639,5 +624,5 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Factories):
         if self._plan is not None:
             raise AlreadyFinalizedError(
                 f"{method}: the tree is finalized and cannot change any more. Add all elements before "
-                "finalize(), or build a new tree."
+                "finalize(), or to the copy that tree.edit() returns."
             )

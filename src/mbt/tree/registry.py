@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, quote
@@ -66,9 +66,10 @@ class ElementRegistry:
         """The gravity element, if there is one."""
         return next((e for e in self.force_elements if isinstance(e, UniformGravityFieldElement)), None)
 
-    def in_order(self) -> tuple[MultibodyElement, ...]:
-        """Return all elements that can declare parameters, kind by kind."""
-        kinds: tuple[ElementCollection[Any], ...] = (
+    @property
+    def kinds(self) -> tuple[ElementCollection[Any], ...]:
+        """All collections but that of model instances."""
+        return (
             self.bodies,
             self.frames,
             self.joints,
@@ -77,7 +78,10 @@ class ElementRegistry:
             self.actuators,
             self.constraints,
         )
-        return tuple(element for kind in kinds for element in kind)
+
+    def in_order(self) -> tuple[MultibodyElement, ...]:
+        """Return all elements that can declare parameters, kind by kind."""
+        return tuple(element for kind in self.kinds for element in kind)
 
     # Additions: check everything, then change.
 
@@ -156,6 +160,23 @@ class ElementRegistry:
         self._checked_name(constraint, self.constraints)
         self._own(constraint, self.constraints)
 
+    def rename(self, element: MultibodyElement, name: str) -> None:
+        """Rename an element other than World; the frame of a body has its name too."""
+        (own,) = (kind for kind in self.kinds if kind.holds(element))
+        for kind in (own, self.frames) if isinstance(element, RigidBody) else (own,):
+            other = kind.get(name, element.model_instance)
+            if other is not None and name != element.name:
+                raise ArgumentValueError(
+                    f"rename: {element._label}: there is a {other.kind} named {quote(name)} already in its "
+                    f"model instance: {other!r}. Choose another name."
+                )
+        if isinstance(element, RigidBody):
+            self.frames.forget_name(element.body_frame)
+        own.rename(element, name)
+        if isinstance(element, RigidBody):
+            self.frames.add_name(element.body_frame)
+        self.graph = self.make_graph()
+
     def rename_model_instance(self, instance: ModelInstance, name: str) -> None:
         """Rename a model instance."""
         if name == instance.name:
@@ -170,6 +191,28 @@ class ElementRegistry:
             self._own(joint, self.joints)
         for mobilizer in mobilizers:
             self._own(mobilizer, self.mobilizers)
+
+    # Removals: nothing here can fail.
+
+    def rebuild(
+        self,
+        gone: Sequence[MultibodyElement],
+        instead: Mapping[MultibodyElement, MultibodyElement] | None = None,
+    ) -> None:
+        """Own other elements `instead` of some, and none that are `gone`: the rest closes up to them.
+
+        Nothing that remains needs what does not.
+        """
+        new: Mapping[MultibodyElement, Any] = {} if instead is None else instead
+        out = set(map(id, gone))
+        for kind in self.kinds:
+            kind.rebuild([new.get(element, element) for element in kind if id(element) not in out])
+        self.connections = [new.get(c, c) for c in self.connections if id(c) not in out]
+        for element in (*gone, *new):
+            element._tree, element._index = None, -1
+        for element in new.values():
+            element._tree = self._tree
+        self.graph = self.make_graph()
 
     # Checks.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mbt.errors import ArgumentValueError, quote
 from mbt.math.numbers import DOUBLES
 from mbt.tree.constraints.constraint import Constraint
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.joint import Joint
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["CouplerConstraint"]
 
@@ -90,6 +93,18 @@ class CouplerConstraint(Constraint):
     def default_offset(self) -> float:
         """Position of `joint0` where that of `joint1` is zero [rad, m]."""
         return self._offset
+
+    def set_default_gear_ratio(self, gear_ratio: float) -> Self:
+        """Set the movement of `joint0` per movement of `joint1`, before ``finalize()``."""
+        self._check_not_finalized("the gear ratio", "Set it before, or on tree.edit().")
+        self._gear_ratio = DOUBLES.as_finite(gear_ratio, f"{self._label}: gear_ratio")
+        return self
+
+    def set_default_offset(self, offset: float) -> Self:
+        """Set the position of `joint0` where that of `joint1` is zero [rad, m], before ``finalize()``."""
+        self._check_not_finalized("the offset", "Set it before, or on tree.edit().")
+        self._offset = DOUBLES.as_finite(offset, f"{self._label}: offset")
+        return self
 
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         return (self._joint0, "joint0"), (self._joint1, "joint1")

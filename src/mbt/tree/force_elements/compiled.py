@@ -5,14 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from mbt.errors import NotFinalizedError
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements.force_element import ForceElement
+from mbt.tree.joint_limits import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from typing_extensions import Self
 
     from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
     from mbt._core.force_elements import ForceElementType
@@ -37,8 +42,7 @@ class CompiledForceElement(ForceElement):
 
     def __init__(self, model_instance: int, defaults: FloatArray) -> None:
         super().__init__(model_instance)
-        defaults.flags.writeable = False
-        self._defaults = defaults
+        self._defaults = frozen(defaults)
 
     def calc_and_add_force_contribution(
         self,
@@ -119,6 +123,14 @@ class CompiledForceElement(ForceElement):
         part = slice(first, first + values.shape[-1])
         changed = numbers_of(self, context).replaced(self._get_numbers(context), part, values)
         set_parameter(self, context, "force_element", self._placed(), changed)
+
+    def _set_defaults(self, first: int, values: Any, setter: str) -> Self:
+        """Write some of the numbers of a new Context, which were checked; `setter` is for those of one."""
+        self._check_not_finalized("the default constants", f"Set those of a Context with {setter}().")
+        defaults = self._defaults.copy()
+        defaults[first : first + np.size(values)] = values
+        self._defaults = frozen(defaults)
+        return self
 
     def _placed(self) -> int:
         if self._core_index < 0:

@@ -173,6 +173,13 @@ class DoorHinge(JointForceElement):
         """The default constants."""
         return self._config
 
+    def set_default_config(self, config: DoorHingeConfig) -> Self:
+        """Set the default constants, before ``finalize()``."""
+        defaults = _as_config(config, self._label)._as_array(DOUBLES, self._label)
+        self._set_defaults(0, defaults, "set_config")
+        self._config = DoorHingeConfig(*defaults.tolist())
+        return self
+
     def get_config(self, context: ContextCore) -> DoorHingeConfig:
         """Return the constants that `context` has, in numbers of its scalar."""
         numbers = numbers_of(self, context)

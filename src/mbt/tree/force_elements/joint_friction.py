@@ -112,6 +112,30 @@ class JointFriction(JointForceElement):
         """Default transition velocity [rad/s, m/s]."""
         return float(self._defaults[3])
 
+    def set_default_friction(self, coulomb_friction: object, breakaway_friction: object = None) -> Self:
+        """Set both default frictions [N m, N], before ``finalize()``; the second is the first unless given.
+
+        Raises
+        ------
+        ArgumentValueError
+            Unless ``0 <= coulomb_friction <= breakaway_friction``.
+        AlreadyFinalizedError
+            When the tree is finalized.
+        """
+        rest = self.stribeck_velocity, self.transition_velocity
+        constants = _checked_constants(self._label, coulomb_friction, breakaway_friction, *rest)
+        return self._set_defaults(0, constants, "set_friction")
+
+    def set_default_stribeck_velocity(self, stribeck_velocity: object) -> Self:
+        """Set the default Stribeck velocity [rad/s, m/s], greater than zero, before ``finalize()``."""
+        value = DOUBLES.as_positive(stribeck_velocity, f"{self._label}: stribeck_velocity")
+        return self._set_defaults(2, value, "set_stribeck_velocity")
+
+    def set_default_transition_velocity(self, transition_velocity: object) -> Self:
+        """Set the default transition velocity [rad/s, m/s], greater than zero, before ``finalize()``."""
+        value = DOUBLES.as_positive(transition_velocity, f"{self._label}: transition_velocity")
+        return self._set_defaults(3, value, "set_transition_velocity")
+
     def get_coulomb_friction(self, context: ContextCore) -> float:
         """Return the friction in motion that `context` has [N m, N]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 0)

@@ -157,6 +157,32 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
         """Default damping along the axes of B [N s/m], shape (3,), read-only."""
         return self._defaults[9:12]
 
+    def set_default_torque_stiffness_constants(self, torque_stiffness_constants: object) -> Self:
+        """Set the default stiffness for roll, pitch and yaw [N m/rad], shape (3,), before ``finalize()``."""
+        value = as_nonnegative_array(
+            torque_stiffness_constants, f"{self._label}: torque_stiffness_constants", (3,)
+        )
+        return self._set_defaults(0, value, "set_torque_stiffness_constants")
+
+    def set_default_torque_damping_constants(self, torque_damping_constants: object) -> Self:
+        """Set the default damping for roll, pitch and yaw [N m s/rad], shape (3,), before ``finalize()``."""
+        value = as_nonnegative_array(
+            torque_damping_constants, f"{self._label}: torque_damping_constants", (3,)
+        )
+        return self._set_defaults(3, value, "set_torque_damping_constants")
+
+    def set_default_force_stiffness_constants(self, force_stiffness_constants: object) -> Self:
+        """Set the default stiffness along the axes of B [N/m], shape (3,), before ``finalize()``."""
+        value = as_nonnegative_array(
+            force_stiffness_constants, f"{self._label}: force_stiffness_constants", (3,)
+        )
+        return self._set_defaults(6, value, "set_force_stiffness_constants")
+
+    def set_default_force_damping_constants(self, force_damping_constants: object) -> Self:
+        """Set the default damping along the axes of B [N s/m], shape (3,), before ``finalize()``."""
+        value = as_nonnegative_array(force_damping_constants, f"{self._label}: force_damping_constants", (3,))
+        return self._set_defaults(9, value, "set_force_damping_constants")
+
     # Parameters of one Context.
 
     def get_torque_stiffness_constants(self, context: ContextCore) -> FloatArray:

@@ -138,6 +138,31 @@ class LinearSpringDamper(CompiledForceElement):
         """Default damping [N s/m]."""
         return float(self._defaults[2])
 
+    def set_default_free_length(self, free_length: object) -> Self:
+        """Set the default length without force [m], greater than zero, before ``finalize()``."""
+        value = as_positive(free_length, f"{self._label}: free_length")
+        return self._set_defaults(0, value, "set_free_length")
+
+    def set_default_stiffness(self, stiffness: object) -> Self:
+        """Set the default stiffness [N/m], not negative, before ``finalize()``."""
+        value = as_nonnegative(stiffness, f"{self._label}: stiffness")
+        return self._set_defaults(1, value, "set_stiffness")
+
+    def set_default_damping(self, damping: object) -> Self:
+        """Set the default damping [N s/m], not negative, before ``finalize()``."""
+        value = as_nonnegative(damping, f"{self._label}: damping")
+        return self._set_defaults(2, value, "set_damping")
+
+    def set_default_p_AP(self, p_AP: object) -> Self:
+        """Set the default position of P in A [m], shape (3,), before ``finalize()``."""
+        value = as_finite_array(p_AP, f"{self._label}: p_AP", (3,))
+        return self._set_defaults(3, value, "set_p_AP")
+
+    def set_default_p_BQ(self, p_BQ: object) -> Self:
+        """Set the default position of Q in B [m], shape (3,), before ``finalize()``."""
+        value = as_finite_array(p_BQ, f"{self._label}: p_BQ", (3,))
+        return self._set_defaults(6, value, "set_p_BQ")
+
     # Parameters of one Context.
 
     def get_free_length(self, context: ContextCore) -> float:

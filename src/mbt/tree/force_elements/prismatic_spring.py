@@ -95,6 +95,16 @@ class PrismaticSpring(JointForceElement):
         """Default stiffness [N/m]: the same as `default_stiffness`."""
         return self.default_stiffness
 
+    def set_default_nominal_position(self, nominal_position: object) -> Self:
+        """Set the default translation without force [m], before ``finalize()``."""
+        value = as_finite(nominal_position, f"{self._label}: nominal_position")
+        return self._set_defaults(0, value, "set_nominal_position")
+
+    def set_default_stiffness(self, stiffness: object) -> Self:
+        """Set the default stiffness [N/m], not negative, before ``finalize()``."""
+        value = as_nonnegative(stiffness, f"{self._label}: stiffness")
+        return self._set_defaults(1, value, "set_stiffness")
+
     def get_nominal_position(self, context: ContextCore) -> float:
         """Return the translation without force that `context` has [m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 0)

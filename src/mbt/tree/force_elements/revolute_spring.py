@@ -96,6 +96,16 @@ class RevoluteSpring(JointForceElement):
         """Default stiffness [N m/rad]: the same as `default_stiffness`."""
         return self.default_stiffness
 
+    def set_default_nominal_angle(self, nominal_angle: object) -> Self:
+        """Set the default angle without torque [rad], before ``finalize()``."""
+        value = as_finite(nominal_angle, f"{self._label}: nominal_angle")
+        return self._set_defaults(0, value, "set_nominal_angle")
+
+    def set_default_stiffness(self, stiffness: object) -> Self:
+        """Set the default stiffness [N m/rad], not negative, before ``finalize()``."""
+        value = as_nonnegative(stiffness, f"{self._label}: stiffness")
+        return self._set_defaults(1, value, "set_stiffness")
+
     def get_nominal_angle(self, context: ContextCore) -> float:
         """Return the angle without torque that `context` has [rad]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 0)

@@ -13,6 +13,7 @@ from mbt.tree.context_access import check_context, get_parameter, numbers_of, se
 from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements.force_element import ForceElement
 from mbt.tree.indices import ModelInstanceIndex, world_model_instance
+from mbt.tree.joint_limits import frozen
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -56,8 +57,7 @@ class UniformGravityFieldElement(ForceElement):
     ) -> None:
         super().__init__(world_model_instance())
         what = type(self).__name__
-        self._g_W = as_finite_array(g_W, f"{what}: g_W", (3,))
-        self._g_W.flags.writeable = False
+        self._g_W = frozen(as_finite_array(g_W, f"{what}: g_W", (3,)))
         try:
             instances = list(disabled_model_instances)
         except TypeError:
@@ -73,6 +73,12 @@ class UniformGravityFieldElement(ForceElement):
     def gravity_vector(self) -> FloatArray:
         """Default acceleration of gravity g_W [m/s^2], shape (3,), read-only."""
         return self._g_W
+
+    def set_default_gravity_vector(self, g_W: object) -> Self:
+        """Set the default acceleration of gravity [m/s^2], shape (3,), before ``finalize()``."""
+        self._check_not_finalized("the default gravity", "Set that of a Context with set_gravity_vector().")
+        self._g_W = frozen(as_finite_array(g_W, f"{self._label}: g_W", (3,)))
+        return self
 
     def is_enabled(self, model_instance: int) -> bool:
         """Return whether gravity acts on a model instance by default.

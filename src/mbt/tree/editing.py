@@ -1,0 +1,216 @@
+"""Changes of a tree beyond additions: copies to edit, removals, new names."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from mbt.tree.element import MultibodyElement, as_name
+from mbt.tree.model_instance import ModelInstance
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt.tree.body import RigidBody
+    from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.registry import ElementRegistry
+
+__all__ = ["Editing"]
+
+ElementT = TypeVar("ElementT", bound=MultibodyElement)
+
+
+class Editing:
+    """The part of `MultibodyTree` that changes what was added, before ``finalize()``."""
+
+    _elements: ElementRegistry
+
+    def edit(self) -> Self:
+        """Return a copy of this tree that is not finalized, to be changed at will.
+
+        The elements have the same names and indices: ``work.joints[joint.index]`` corresponds to `joint`.
+        Joints and mobilizers that ``finalize()`` made are not in it. This tree and its Contexts remain as
+        they are; the copy, once it is finalized, is another model, so `get_variant` does not lead to it. A
+        tree that computes in another scalar gives one that computes in doubles.
+
+        Elements are copied with their attributes, or as their `do_clone_to_scalar` says.
+
+        See Also
+        --------
+        clone : A copy that is finalized if this tree is.
+        remove, remove_subtree, rename : What can be done to it besides additions.
+
+        Examples
+        --------
+        A tool on the last link of an arm:
+
+        >>> import mbt
+        >>> arm = mbt.load_model(mbt.models.model_path("mbt_arm"))
+        >>> work = arm.edit()
+        >>> tool = work.add_body(mbt.RigidBody("tool", mbt.SpatialInertia.solid_sphere_with_mass(0.5, 0.05)))
+        >>> flange = work.bodies[arm.bodies[-2].index]
+        >>> X_FT = mbt.math.make_pose([0, 0, 0.1])
+        >>> mount = work.add_joint(mbt.WeldJoint, "mount", flange, X_FT, tool, None)
+        >>> work.finalize()
+        >>> work.num_bodies - arm.num_bodies, work.num_positions - arm.num_positions
+        (1, 0)
+        """
+        from mbt.tree.pickling import copy_for_editing
+
+        return cast("Self", copy_for_editing(cast("MultibodyTree", self)))
+
+    def remove(self, element: ElementT) -> ElementT:
+        """Remove one element that no other one needs, before ``finalize()``; a body with its body frame.
+
+        Elements that come later take smaller indices. The removed element belongs to no tree from then on;
+        it can be added again. A body that loses its joint becomes free; frames of a removed joint remain.
+
+        Parameters
+        ----------
+        element : MultibodyElement
+            A body, frame, joint, mobilizer, force element, actuator or constraint of this tree.
+
+        Returns
+        -------
+        MultibodyElement
+            The element.
+
+        Raises
+        ------
+        ArgumentValueError
+            When other elements need it, which the message names; when it is World, or a body frame.
+        ArgumentTypeError
+            When it is not an element, or a model instance: these stay.
+        ForeignElementError
+            When it does not belong to this tree.
+        AlreadyFinalizedError
+            When the tree is finalized.
+
+        See Also
+        --------
+        remove_subtree : Removes bodies with everything that needs them.
+
+        Examples
+        --------
+        Another type of joint between the same frames:
+
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        >>> hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, [0, 0, 1])
+        >>> old = tree.remove(hinge)
+        >>> ball = tree.add_joint(mbt.BallRpyJoint("ball", old.frame_on_parent, old.frame_on_child))
+        >>> tree.joints
+        (<BallRpyJoint 'ball' index=0 model_instance=1 parent='world' child='link'>,)
+        """
+        from mbt.tree.removal import remove
+
+        self._check_can_change("remove")
+        remove(self._elements, element)
+        return element
+
+    def remove_subtree(self, body: RigidBody) -> tuple[MultibodyElement, ...]:
+        """Remove a body and all that hangs on it, before ``finalize()``.
+
+        With the bodies outboard of it go their frames, joints, mobilizers, actuators, and all force elements
+        and constraints that act on them, also those of a user. What is on other bodies stays, such as the
+        frame on which the body was mounted: ``body``'s joint has it as `frame_on_parent`. Model instances
+        stay, even if nothing is left in them.
+
+        Parameters
+        ----------
+        body : RigidBody
+            A body of this tree other than World.
+
+        Returns
+        -------
+        tuple of MultibodyElement
+            What was removed, kind by kind. It belongs to no tree from then on.
+
+        Raises
+        ------
+        ArgumentValueError
+            When the body is World; when a frame that depends on what would be removed carries a joint between
+            other bodies.
+        TopologyError
+            When the tree has loops, so nobody can say what hangs on what.
+        ArgumentTypeError, ForeignElementError
+            When it is not a body of this tree.
+        AlreadyFinalizedError
+            When the tree is finalized.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> work = mbt.load_model(mbt.models.model_path("mbt_arm")).edit()
+        >>> wrist = work.bodies[-2]
+        >>> mount = work.joints[-2].frame_on_parent
+        >>> removed = work.remove_subtree(wrist)
+        >>> wrist in removed, mount in work.frames
+        (True, True)
+        """
+        from mbt.tree.removal import remove_subtree
+
+        self._check_can_change("remove_subtree")
+        return remove_subtree(self._elements, body)
+
+    def rename(self, element: ElementT, name: str) -> ElementT:
+        """Give an element another name, before ``finalize()``; a body frame is named as its body.
+
+        Parameters
+        ----------
+        element : MultibodyElement
+            An element of this tree other than World.
+        name : str
+            The new name, unique as the old one was.
+
+        Returns
+        -------
+        MultibodyElement
+            The element.
+
+        Raises
+        ------
+        ArgumentValueError
+            When another element has the name; when the element is World, or a body frame.
+        ArgumentTypeError, ForeignElementError
+            When it is not an element of this tree.
+        AlreadyFinalizedError
+            When the tree is finalized.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        >>> tree.rename(ball, "planet")
+        <RigidBody 'planet' index=1 model_instance=1>
+        """
+        from mbt.tree.removal import check_can_change
+
+        self._check_can_change("rename")
+        check_can_change(self._elements, element, "rename")
+        name = as_name(name, "rename: name")
+        if isinstance(element, ModelInstance):
+            self._elements.rename_model_instance(element, name)
+        else:
+            self._elements.rename(element, name)
+        return element
+
+    def rename_model_instance(self, model_instance: int, name: str) -> None:
+        """Rename a model instance, before `finalize`.
+
+        Raises
+        ------
+        AlreadyFinalizedError
+            When the tree is finalized.
+        ArgumentValueError
+            When another one has that name.
+        """
+        self._check_can_change("rename_model_instance")
+        instance = self._elements.model_instances.at(model_instance, "model_instance")
+        self._elements.rename_model_instance(instance, as_name(name, "rename_model_instance: name"))
+
+    @abstractmethod
+    def _check_can_change(self, method: str) -> None:
+        """Check that the tree is not finalized."""
