@@ -186,7 +186,7 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "no child",
         add_joint(child=None),
         ArgumentTypeError,
-        "joint 'j': child: expected a RigidBody, got NoneType",
+        "joint 'j': child: expected a RigidBody or a Frame, got NoneType",
     ),
     ("bad X_PF", add_joint(X_PF=2 * np.eye(4)), ArgumentValueError, "joint 'j': X_PF: expected a pose"),
     ("bad X_BM", add_joint(X_BM=np.eye(3)), ShapeError, "joint 'j': X_BM: expected shape (4, 4), got (3, 3)"),
