@@ -184,6 +184,16 @@ def test_thousands_of_values(part: int) -> None:
     _run(data, [edits[i] for i in chosen])
 
 
+@pytest.mark.parametrize("value", [7, True, None, (), {}])
+def test_what_is_not_a_list_of_classes_or_states_is_refused(value: object) -> None:
+    make, (format_, kind, classes), state = mbt.MultibodyTree().__reduce_ex__(2)
+    with pytest.raises(mbt.ArgumentValueError, match="constraints"):
+        make(format_, kind, {**classes, "constraints": value})
+    tree = make(format_, kind, classes)
+    with pytest.raises(mbt.ArgumentValueError, match="constraints"):
+        tree.__setstate__({**state, "elements": {**state["elements"], "constraints": value}})
+
+
 def test_what_was_not_changed_loads() -> None:
     tree, context, forces = pickle.loads(_pickle())
     assert isinstance(context, mbt.Context)

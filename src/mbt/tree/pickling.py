@@ -115,7 +115,7 @@ def new_tree(
     check_format(format_, "MultibodyTree")
     if not (isinstance(tree_type, type) and issubclass(tree_type, above.MultibodyTree)):
         raise ArgumentTypeError(f"unpickling a MultibodyTree: expected its class, got {tree_type!r}")
-    _check_keys(classes, _COLLECTIONS)
+    _check_lists(classes)
     tree = tree_type.__new__(tree_type)
     registry = ElementRegistry.__new__(ElementRegistry)
     registry._tree = tree
@@ -156,7 +156,7 @@ def _set_element_states(tree: MultibodyTree, state: object) -> None:
         raise ArgumentValueError("__setstate__ is for pickle: this tree has its state already.")
     _check_keys(state, ("elements", "registry", "tree"))
     assert isinstance(state, dict)
-    _check_keys(state["elements"], _COLLECTIONS)
+    _check_lists(state["elements"])
     collections = _collections_of(tree)
     for name, collection in collections.items():
         if len(collection) != len(state["elements"][name]):
@@ -391,6 +391,16 @@ def _check_keys(value: object, keys: Any) -> None:
     missing = [key for key in keys if key not in value] if isinstance(value, dict) else list(keys)
     if missing:
         raise ArgumentValueError(f"unpickling a MultibodyTree: it is truncated: no {', '.join(missing)}")
+
+
+def _check_lists(value: Any) -> None:
+    """Check that there is a list for each collection."""
+    _check_keys(value, _COLLECTIONS)
+    strange = [name for name in _COLLECTIONS if type(value[name]) is not list]
+    if strange:
+        raise ArgumentValueError(
+            f"unpickling a MultibodyTree: it is damaged: {strange[0]} is {quote(value[strange[0]])}"
+        )
 
 
 # Read-only arrays.
