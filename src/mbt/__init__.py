@@ -101,7 +101,7 @@ from mbt.tree import (
 )
 
 if _typing.TYPE_CHECKING:
-    from mbt import autodiff, models, parsing, symbolic
+    from mbt import autodiff, interop, models, parsing, symbolic
     from mbt.context.energy_report import EnergyReport
     from mbt.parsing import ParseReport, load_model
     from mbt.scalars import BatchContext
@@ -115,6 +115,7 @@ __all__ = [
     # Models
     "MultibodyTree",
     "load_model",
+    "interop",
     "models",
     "parsing",
     "FinalizeReport",
@@ -246,7 +247,7 @@ def __getattr__(name: str) -> _typing.Any:
     """Import some modules when they are first asked for, or something in them."""
     from importlib import import_module
 
-    if name in ("autodiff", "models", "parsing", "symbolic"):
+    if name in ("autodiff", "interop", "models", "parsing", "symbolic"):
         return import_module(f"mbt.{name}")  # Which sets the attribute.
     if name in _MODULES_OF:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF[name]), name))

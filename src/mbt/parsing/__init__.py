@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mbt.errors import ArgumentTypeError, ModelWarning
 from mbt.math.arrays import as_finite_array
-from mbt.parsing.assembly import add_description, check_tree, make_mount
+from mbt.parsing.assembly import add_description, check_tree, finish_tree, make_mount
 from mbt.parsing.formats import read_description
 from mbt.parsing.garbage import collection_paused
 from mbt.parsing.meshes import resolve_mesh
@@ -116,7 +116,6 @@ def load_model(
     >>> tree.num_bodies, tree.num_positions
     (3, 1)
     """
-    from mbt.tree.force_elements.uniform_gravity import UniformGravityFieldElement
     from mbt.tree.multibody_tree import MultibodyTree
 
     g_W = None if gravity is None else as_finite_array(gravity, "gravity", (3,))
@@ -125,9 +124,7 @@ def load_model(
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
     with collection_paused():
         _add_model(tree, source, options, base_pose, None, None)
-        if g_W is not None:
-            tree.add_force_element(UniformGravityFieldElement(g_W))
-        tree.finalize()
+        finish_tree(tree, g_W)
     return tree
 
 

@@ -28,7 +28,13 @@ from mbt.parsing.options import Base
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.constraints import CouplerConstraint
-from mbt.tree.force_elements import ForceElement, JointFriction, PrismaticSpring, RevoluteSpring
+from mbt.tree.force_elements import (
+    ForceElement,
+    JointFriction,
+    PrismaticSpring,
+    RevoluteSpring,
+    UniformGravityFieldElement,
+)
 from mbt.tree.frame import FixedOffsetFrame, Frame
 from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
@@ -51,7 +57,7 @@ if TYPE_CHECKING:
 
 JointT = TypeVar("JointT", bound=Joint)
 
-__all__ = ["Mount", "add_description", "check_tree", "make_mount"]
+__all__ = ["Mount", "add_description", "check_tree", "finish_tree", "make_mount"]
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,18 @@ def add_description(
     return elements.instance
 
 
+def finish_tree(tree: MultibodyTree, g_W: FloatArray | None) -> None:
+    """Add gravity to a tree of descriptions, but to none that they say is without weight, and finalize it."""
+    if g_W is not None:
+        weightless = [
+            tree.get_model_instance_by_name(name)
+            for report in tree.parse_reports
+            for name in report.weightless_instances
+        ]
+        tree.add_force_element(UniformGravityFieldElement(g_W, weightless))
+    tree.finalize()
+
+
 def _find_free_roots(tree: MultibodyTree, model: ModelDescription, mount: Mount, base: Base) -> set[str]:
     if base == "floating":
         return set(model.roots)
@@ -260,7 +278,8 @@ class _Elements:
                 self._add_base_joint(WeldJoint, name, link.name, taken, X_FM)
             elif X_FM is not None:
                 # Without a pose, finalize() adds the same joint.
-                floating = self._add_base_joint(QuaternionFloatingJoint, link.name, link.name, taken)
+                name, *damping = model.free_joints.get(link.name, (link.name,))
+                floating = self._add_base_joint(QuaternionFloatingJoint, name, link.name, taken, *damping)
                 floating.set_default_pose(X_FM)
 
     def _add_base_joint(

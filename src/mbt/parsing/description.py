@@ -17,6 +17,7 @@ __all__ = [
     "ActuatorDescription",
     "CouplerDescription",
     "FrameDescription",
+    "FreeJointDescription",
     "JointDescription",
     "JointLimits",
     "LinkDescription",
@@ -149,6 +150,14 @@ class FrameDescription(NamedTuple):
     line: int
 
 
+class FreeJointDescription(NamedTuple):
+    """What is said of the joint of a root that is left free."""
+
+    name: str
+    angular_damping: float = 0.0
+    translational_damping: float = 0.0
+
+
 class ActuatorDescription(NamedTuple):
     """A motor on a joint of one degree of freedom."""
 
@@ -214,6 +223,10 @@ class ModelDescription:
         Where roots stand in the World of the model; the identity unless given.
     free : set of str
         The roots that the description leaves free. ``base="fixed"`` welds them all the same.
+    free_joints : dict of str to FreeJointDescription
+        Joints of roots that are left free. One that has none is called as its link, and without damping.
+    weightless_scopes : list of str
+        Those of `scopes` on which gravity does not act.
     freed : dict of str to ndarray
         The roots that the description fixes to World, and at which pose. ``base="floating"`` frees them.
     """
@@ -233,4 +246,6 @@ class ModelDescription:
         self.roots: list[str] = []
         self.root_poses: dict[str, FloatArray] = {}
         self.free: set[str] = set()
+        self.free_joints: dict[str, FreeJointDescription] = {}
+        self.weightless_scopes: list[str] = []
         self.freed: dict[str, FloatArray] = {}

@@ -70,6 +70,11 @@ class ParseReport:
         Joints that the description couples to others.
     impossible_inertias : list of str
         Links whose mass properties no physical body has. They were loaded as written.
+    named_positions : dict of str to dict
+        Positions that the description names, as ``"home"``: each is what `MultibodyTree.q_from_dict` takes.
+    weightless_instances : list of str
+        Names of the model instances on which gravity is not to act. `load_model` sees to it; after
+        `add_model` they are those to disable in the element of gravity.
     num_links, num_joints, num_actuators : int
         What was added to the tree; links without World, joints without those added for a base.
     """
@@ -80,6 +85,8 @@ class ParseReport:
     ignored: dict[str, int] = field(default_factory=dict)
     mimic_joints: list[MimicJoint] = field(default_factory=list)
     impossible_inertias: list[str] = field(default_factory=list)
+    named_positions: dict[str, dict[str, float | list[float]]] = field(default_factory=dict)
+    weightless_instances: list[str] = field(default_factory=list)
     num_links: int = 0
     num_joints: int = 0
     num_actuators: int = 0

@@ -1,0 +1,27 @@
+"""A description of what lives in another library becomes a tree."""
+
+from __future__ import annotations
+
+import warnings
+
+from mbt.errors import ModelWarning
+from mbt.math.arrays import FloatArray
+from mbt.parsing.assembly import add_description, finish_tree, make_mount
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.options import Base
+from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["build_tree"]
+
+
+def build_tree(
+    model: ModelDescription, base: Base, base_pose: object, g_W: FloatArray | None
+) -> MultibodyTree:
+    """Return a finalized tree of one model. A warning is seen from the caller of who calls this."""
+    tree = MultibodyTree()
+    mount = make_mount(tree, base, base_pose, None, None)
+    if model.report.warnings:
+        warnings.warn(model.report.summarize_warnings(), ModelWarning, stacklevel=3)
+    add_description(tree, model, mount, base=base)
+    finish_tree(tree, g_W)
+    return tree

@@ -1,0 +1,170 @@
+"""What positions, velocities and forces of MuJoCo are in a tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.interop.joints import find_joint
+from mbt.math.arrays import FloatArray, as_float_array
+from mbt.math.poses import make_pose
+from mbt.parsing.mujoco_actuators import find_motors
+from mbt.parsing.mujoco_names import FREE, ModelNames
+from mbt.tree.multibody_tree import MultibodyTree
+
+if TYPE_CHECKING:
+    import mujoco
+    import numpy.typing as npt
+
+__all__ = ["MujocoCoordinates"]
+
+_BALL = 1
+_TYPES = {FREE: "quaternion_floating", _BALL: "quaternion_ball", 2: "prismatic", 3: "revolute"}
+
+
+class MujocoCoordinates:
+    """Maps positions, velocities and forces of a model of MuJoCo to those of a tree, and back.
+
+    Hinges and slides have the same position and velocity in both. The positions of a free joint are ``[x y z
+    qw qx qy qz]`` in MuJoCo and ``[qw qx qy qz x y z]`` in the tree; its velocities ``[v_W w_B]``, of which
+    the second is in the body frame, and ``[w_W v_W]``. The velocity of a ball is ``w_B`` in MuJoCo and in the
+    tree that in the frame on the parent. Everything takes arrays with leading axes.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree that holds the model, of `from_mujoco` or `load_model`.
+    model : mujoco.MjModel
+        The model.
+    model_instance : ModelInstanceIndex, optional
+        That of the model in the tree; needed where other models have joints of the same names.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When an argument is of another type.
+    UnknownNameError
+        When the tree lacks a joint of the model.
+    ArgumentValueError
+        When a joint of the tree is of another type.
+
+    Examples
+    --------
+    .. code-block:: python
+
+        tree = mbt.interop.from_mujoco(model)
+        coordinates = mbt.interop.MujocoCoordinates(tree, model)
+        context.q = coordinates.q_from_mujoco(data.qpos)
+        context.v = coordinates.v_from_mujoco(data.qpos, data.qvel)
+    """
+
+    def __init__(self, tree: MultibodyTree, model: mujoco.MjModel, model_instance: int | None = None) -> None:
+        if not isinstance(tree, MultibodyTree):
+            raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
+        if type(model).__name__ != "MjModel":
+            raise ArgumentTypeError(f"model: expected a mujoco.MjModel, got {type(model).__name__}")
+        self._tree = tree
+        self._nq, self._nv, self._nu = model.nq, model.nv, model.nu
+        self._q_index = np.zeros(model.nq, dtype=np.intp)
+        self._v_index = np.zeros(model.nv, dtype=np.intp)
+        # Of each angular velocity that turns: where the quaternion is in qpos, and the velocity in qvel.
+        self._turning: list[tuple[int, int]] = []
+        names = ModelNames(model)
+        for name, kind, q, v in zip(
+            names.joints,
+            model.jnt_type.tolist(),
+            model.jnt_qposadr.tolist(),
+            model.jnt_dofadr.tolist(),
+            strict=True,
+        ):
+            joint = find_joint(tree, name, model_instance)
+            if joint.type_name != _TYPES[kind]:
+                raise ArgumentValueError(
+                    f"model: joint {quote(name)} is {_TYPES[kind]}, but in the tree {joint.type_name}"
+                )
+            q_tree, v_tree = joint.position_start, joint.velocity_start
+            n, m = joint.num_positions, joint.num_velocities
+            self._q_index[q : q + n] = np.arange(q_tree, q_tree + n)
+            self._v_index[v : v + m] = np.arange(v_tree, v_tree + m)
+            if kind == FREE:
+                self._q_index[q : q + n] = np.roll(self._q_index[q : q + n], 3)
+                self._v_index[v : v + m] = np.roll(self._v_index[v : v + m], 3)
+                self._turning.append((q + 3, v + 3))
+            elif kind == _BALL:
+                self._turning.append((q, v))
+        # Of each motor of the tree: its place in MuJoCo, its input, and its gear.
+        self._motors: list[tuple[int, int, float]] = []
+        for i in find_motors(model):
+            joint = find_joint(tree, names.joints[model.actuator_trnid[i, 0]], model_instance)
+            motor = tree.get_joint_actuator_by_name(names.actuators[i], joint.model_instance)
+            self._motors.append((i, motor.input_start, float(model.actuator_gear[i, 0])))
+
+    def q_from_mujoco(self, qpos: npt.ArrayLike) -> FloatArray:
+        """Return the positions of the tree, shape (..., num_positions), of `qpos` (..., nq).
+
+        Joints of the tree that the model does not have are where they are by default.
+        """
+        qpos = as_float_array(qpos, "qpos", (..., self._nq))
+        q = np.empty((*qpos.shape[:-1], self._tree.num_positions))
+        q[...] = self._tree.default_positions
+        q[..., self._q_index] = qpos
+        return q
+
+    def q_to_mujoco(self, q: npt.ArrayLike) -> FloatArray:
+        """Return ``qpos``, shape (..., nq), of the positions `q` of the tree (..., num_positions)."""
+        return as_float_array(q, "q", (..., self._tree.num_positions))[..., self._q_index]
+
+    def v_from_mujoco(self, qpos: npt.ArrayLike, qvel: npt.ArrayLike) -> FloatArray:
+        """Return the velocities of the tree, shape (..., num_velocities), of `qvel` (..., nv) at `qpos`.
+
+        Accelerations ``qacc`` and generalized forces, as ``qfrc_bias``, are mapped in the same way.
+        Velocities that the model does not have are zero.
+        """
+        qpos, qvel = self._take(qpos, "qpos", self._nq, qvel, "qvel", self._nv)
+        qvel = self._turn(qpos, qvel, "...ij,...j")
+        v = np.zeros((*qvel.shape[:-1], self._tree.num_velocities))
+        v[..., self._v_index] = qvel
+        return v
+
+    def v_to_mujoco(self, q: npt.ArrayLike, v: npt.ArrayLike) -> FloatArray:
+        """Return ``qvel``, shape (..., nv), of the velocities `v` of the tree (..., num_velocities) at `q`.
+
+        Accelerations and generalized forces are mapped in the same way.
+        """
+        tree = self._tree
+        q, v = self._take(q, "q", tree.num_positions, v, "v", tree.num_velocities)
+        return self._turn(q[..., self._q_index], v[..., self._v_index], "...ji,...j")
+
+    def actuation_from_mujoco(self, actuator_force: npt.ArrayLike) -> FloatArray:
+        """Return what to set as ``context.actuation``, shape (..., num_actuated_dofs).
+
+        Parameters
+        ----------
+        actuator_force : array_like, shape (..., nu)
+            Forces of the actuators of MuJoCo, as ``data.actuator_force``; of a motor that is its control. The
+            force on a joint is this times the gear. Those of actuators that the tree does not have are left
+            out, and inputs that MuJoCo does not have are zero.
+        """
+        forces = as_float_array(actuator_force, "actuator_force", (..., self._nu))
+        actuation = np.zeros((*forces.shape[:-1], self._tree.num_actuated_dofs))
+        for i, start, gear in self._motors:
+            actuation[..., start] = gear * forces[..., i]
+        return actuation
+
+    def _take(
+        self, q: Any, q_name: str, nq: int, v: Any, v_name: str, nv: int
+    ) -> tuple[FloatArray, FloatArray]:
+        q, v = as_float_array(q, q_name, (..., nq)), as_float_array(v, v_name, (..., nv))
+        if q.shape[:-1] != v.shape[:-1]:
+            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+            q, v = np.broadcast_to(q, (*batch, nq)), np.broadcast_to(v, (*batch, nv))
+        return q, v
+
+    def _turn(self, qpos: FloatArray, qvel: FloatArray, product: str) -> FloatArray:
+        turned = qvel.copy()
+        for q, v in self._turning:
+            R = make_pose(quaternion=qpos[..., q : q + 4])[..., :3, :3]
+            turned[..., v : v + 3] = np.einsum(product, R, qvel[..., v : v + 3])
+        return turned

@@ -1,0 +1,108 @@
+"""Actuators of MuJoCo become motors on joints, which also carry the armature of their joints."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from mbt.errors import quote
+from mbt.parsing.description import ActuatorDescription, ModelDescription
+from mbt.parsing.mujoco_names import ModelNames, unused
+from mbt.parsing.urdf_transmissions import add_missing_actuators
+
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["add_actuators", "find_motors"]
+
+_SLIDE = 2
+_JOINT_IN_PARENT = 1
+_FIXED, _NO_BIAS, _NO_DYNAMICS = 0, 0, 0
+_SHOWN = 5
+
+
+def find_motors(m: mujoco.MjModel) -> list[int]:
+    """Return the indices of the actuators that act on a joint of one degree of freedom."""
+    kinds = m.jnt_type.tolist()
+    return [
+        i
+        for i, (transmission, (joint, _)) in enumerate(
+            zip(m.actuator_trntype.tolist(), m.actuator_trnid.tolist(), strict=True)
+        )
+        if transmission <= _JOINT_IN_PARENT and kinds[joint] >= _SLIDE
+    ]
+
+
+def add_actuators(m: mujoco.MjModel, names: ModelNames, model: ModelDescription, *, wants_all: bool) -> None:
+    """Add a motor for each actuator on a joint, in their order, then one for each armature without a motor.
+
+    The inertia of a rotor is on an actuator, the armature of MuJoCo on a joint: the first motor of a joint
+    carries it. A joint without one gets a motor of its own, whose effort limit is zero.
+    """
+    motors, rotors = find_motors(m), getattr(m, "actuator_armature", None)  # Of newer versions.
+    for i in motors:
+        joint, limit = names.joints[m.actuator_trnid[i, 0]], _find_effort_limit(m, i)
+        rotor, gear = (0.0, 1.0) if rotors is None else (float(rotors[i]), float(m.actuator_gear[i, 0]))
+        model.actuators.append(ActuatorDescription(names.actuators[i], joint, limit, rotor, gear))
+    _report_what_is_missing(m, names, motors, model)
+    if wants_all:
+        add_missing_actuators(model)
+    _add_armatures(m, names, model)
+
+
+def _add_armatures(m: mujoco.MjModel, names: ModelNames, model: ModelDescription) -> None:
+    starts, armatures = m.jnt_dofadr.tolist(), m.dof_armature.tolist()
+    first_motor = {motor.joint: i for i, motor in reversed(list(enumerate(model.actuators)))}
+    taken = {motor.name for motor in model.actuators}
+    for joint, kind, start in zip(names.joints, m.jnt_type.tolist(), starts, strict=True):
+        armature = armatures[start]
+        if armature == 0.0:
+            continue
+        if kind < _SLIDE:
+            text = f"joint {quote(joint)} has an armature and more than one degree of freedom"
+            model.report.warn(f"{text}: it is left out")
+        elif joint in first_motor:
+            i = first_motor[joint]
+            motor = model.actuators[i]
+            armature += motor.rotor_inertia * motor.gear_ratio**2
+            model.actuators[i] = motor._replace(rotor_inertia=armature, gear_ratio=1.0)
+        else:
+            name = unused(f"{joint}_armature", taken)
+            model.actuators.append(ActuatorDescription(name, joint, 0.0, armature))
+
+
+def _find_effort_limit(m: mujoco.MjModel, i: int) -> float:
+    """Return the largest force on the joint: that of the actuator, or of what controls it, times its gear."""
+    force = math.inf
+    if m.actuator_forcelimited[i]:
+        force = float(abs(m.actuator_forcerange[i]).max())
+    if m.actuator_ctrllimited[i] and _is_direct(m, i):
+        force = min(force, float(abs(m.actuator_ctrlrange[i] * m.actuator_gainprm[i, 0]).max()))
+    force = force * abs(float(m.actuator_gear[i, 0])) if force < math.inf else force
+    joint = m.actuator_trnid[i, 0]
+    if m.jnt_actfrclimited[joint]:
+        force = min(force, float(abs(m.jnt_actfrcrange[joint]).max()))
+    return force
+
+
+def _is_direct(m: mujoco.MjModel, i: int) -> bool:
+    """Return whether the force of an actuator is its control times a constant."""
+    return bool(
+        m.actuator_gaintype[i] == _FIXED
+        and m.actuator_biastype[i] == _NO_BIAS
+        and m.actuator_dyntype[i] == _NO_DYNAMICS
+    )
+
+
+def _report_what_is_missing(
+    m: mujoco.MjModel, names: ModelNames, motors: list[int], model: ModelDescription
+) -> None:
+    for i in motors:
+        if not _is_direct(m, i):
+            model.report.ignore("actuator/control law (its motor is kept)")
+    others = sorted(set(range(len(names.actuators))) - set(motors))
+    if others:
+        shown = ", ".join(quote(names.actuators[i], limit=30) for i in others[:_SHOWN])
+        shown += " ..." if len(others) > _SHOWN else ""
+        are = "1 actuator does" if len(others) == 1 else f"{len(others)} actuators do"
+        model.report.warn(f"{are} not act on a hinge or a slide, and are left out: {shown}")

@@ -1,0 +1,225 @@
+"""Bodies and joints of MuJoCo become links and joints, where several joints of a body make a chain.
+
+A body moves by one joint after the other. With i joints done it has the frame Bi, and
+``X_BiBj = T(pos) X T(-pos)`` with j = i + 1, where X turns or shifts about the axis of the joint by
+``q - ref``: so the position q is that of MuJoCo, and F stands turned, or shifted, by ``-ref``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mbt.errors import quote
+from mbt.math.arrays import FloatArray
+from mbt.math.poses import make_pose, rotation_about_axis
+from mbt.math.spatial_inertia import SpatialInertia
+from mbt.parsing.description import (
+    NO_LIMITS,
+    WORLD,
+    FreeJointDescription,
+    JointDescription,
+    JointLimits,
+    LinkDescription,
+    ModelDescription,
+    SpringDescription,
+)
+from mbt.parsing.mujoco_names import FREE, ModelNames, unused
+from mbt.parsing.mujoco_shapes import Shapes
+
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["WEIGHTLESS", "add_bodies"]
+
+BALL, SLIDE, HINGE = 1, 2, 3
+_KINDS = {BALL: "quaternion_ball", SLIDE: "prismatic", HINGE: "revolute"}
+_NO_SPRINGS, _NO_DAMPERS = 1 << 5, 1 << 6
+_MASSLESS = SpatialInertia.zero()
+
+#: The model inside that holds the bodies without weight.
+WEIGHTLESS = "weightless"
+
+
+class _Joint(NamedTuple):
+    """What MuJoCo says about a joint."""
+
+    name: str
+    kind: int
+    p: list[float]
+    axis: list[float]
+    position: float
+    reference: float
+    damping: float
+    friction: float
+    stiffness: float
+    limits: JointLimits
+
+
+def add_bodies(
+    m: mujoco.MjModel, names: ModelNames, shapes: Shapes, model: ModelDescription, *, with_friction: bool
+) -> list[str]:
+    """Add links, joints and springs to the description, in the order of MuJoCo.
+
+    Returns the name of the link of each body, that in which its chain of joints ends.
+    """
+    X_PB = _calc_default_poses(m)
+    inertias = _calc_inertias(m, names, model)
+    links = [WORLD] + [
+        _scoped(name, c) for name, c in zip(names.bodies[1:], m.body_gravcomp[1:], strict=True)
+    ]
+    if any(link.startswith(f"{WEIGHTLESS}::") for link in links):
+        model.scopes.append(WEIGHTLESS)
+        model.weightless_scopes.append(WEIGHTLESS)
+    taken = set(names.bodies)
+    joints = _read_joints(m, names, with_friction=with_friction)
+    taken_joints = set(names.joints)
+    parents, counts, first = m.body_parentid.tolist(), m.body_jntnum.tolist(), m.body_jntadr.tolist()
+    for i in range(1, m.nbody):
+        parent, link = links[parents[i]], links[i]
+        chain = joints[first[i] : first[i] + counts[i]]
+        if not chain and parent != WORLD:
+            name = unused(f"{names.bodies[i]}_to_{names.bodies[parents[i]]}", taken_joints)
+            model.joints.append(JointDescription(name, "weld", parent, link, X_PB[i], 0))
+        elif not chain or chain[0].kind == FREE:
+            model.roots.append(link)
+            model.root_poses[link] = X_PB[i]
+        for k, joint in enumerate(chain):
+            if joint.kind == FREE:
+                model.free.add(link)
+                damping = joint.damping
+                model.free_joints[link] = FreeJointDescription(joint.name, damping, damping)
+                _refuse_spring(joint, model)
+                continue
+            child = link
+            if k < len(chain) - 1:
+                child = unused(f"{names.bodies[i]}_after_{joint.name}", taken)
+                model.links.append(LinkDescription(child, _MASSLESS, 0))
+            _add_joint(model, joint, parent, child, X_PB[i] if k == 0 else None)
+            parent = child
+        mass, moment, M_BBo_B = inertias[i]
+        visuals, collisions = shapes.of_body(i)
+        model.links.append(LinkDescription(link, M_BBo_B, 0, mass, moment, visuals, collisions))
+    model.world_visuals, model.world_collisions = shapes.of_body(0)
+    return links
+
+
+def _calc_default_poses(m: mujoco.MjModel) -> FloatArray:
+    """Return the pose of each body on its parent where all its joints are at rest; of free ones in World."""
+    X_PB = make_pose(m.body_pos, quaternion=m.body_quat)
+    is_free = m.jnt_type == FREE
+    starts = m.jnt_qposadr[is_free][:, None]
+    p, quaternion = m.qpos0[starts + range(3)], m.qpos0[starts + range(3, 7)]
+    X_PB[m.jnt_bodyid[is_free]] = make_pose(p, quaternion=quaternion)
+    return X_PB
+
+
+def _scoped(name: str, compensation: float) -> str:
+    return f"{WEIGHTLESS}::{name}" if compensation == 1.0 else name
+
+
+def _calc_inertias(
+    m: mujoco.MjModel, names: ModelNames, model: ModelDescription
+) -> list[tuple[float, float, SpatialInertia]]:
+    """Return mass, a bound of the moments of inertia, and mass properties of each body."""
+    R_BI = make_pose(quaternion=m.body_iquat)[:, :3, :3]
+    p = m.body_ipos
+    # I_SBo = R_BI diag R_BI^T + m (|p|^2 1 - p p^T)
+    shift = np.einsum("ni,ni->n", p, p)[:, None, None] * np.eye(3) - p[:, :, None] * p[:, None, :]
+    I = (R_BI * m.body_inertia[:, None, :]) @ R_BI.transpose(0, 2, 1) + m.body_mass[:, None, None] * shift  # noqa: E741
+    components = I[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    small, middle, large = np.sort(m.body_inertia, axis=1).T
+    for i in np.flatnonzero((m.body_mass < 0.0) | (small < 0.0) | (small + middle < large * (1.0 - 1e-9))):
+        if i > 0:
+            model.report.impossible_inertias.append(names.bodies[i])
+    return [
+        (mass, sum(map(abs, moments)), SpatialInertia._of_rotational_inertia(mass, com, moments))
+        for mass, com, moments in zip(m.body_mass.tolist(), p.tolist(), components, strict=True)
+    ]
+
+
+def _read_joints(m: mujoco.MjModel, names: ModelNames, *, with_friction: bool) -> list[_Joint]:
+    q_starts, v_starts = m.jnt_qposadr, m.jnt_dofadr
+    has_dampers, has_springs = not m.opt.disableflags & _NO_DAMPERS, not m.opt.disableflags & _NO_SPRINGS
+    zeros = np.zeros(m.njnt)
+    columns = zip(
+        names.joints,
+        m.jnt_type.tolist(),
+        m.jnt_pos.tolist(),
+        m.jnt_axis.tolist(),
+        m.qpos0[q_starts].tolist(),
+        m.qpos_spring[q_starts].tolist(),
+        (_calc_damping(m)[v_starts] if has_dampers else zeros).tolist(),
+        (m.dof_frictionloss[v_starts] if with_friction else zeros).tolist(),
+        (m.jnt_stiffness if has_springs else zeros).tolist(),
+        _read_limits(m),
+        strict=True,
+    )
+    return [_Joint(*column) for column in columns]
+
+
+def _calc_damping(m: mujoco.MjModel) -> FloatArray:
+    """Return the damping of each velocity, with that of actuators."""
+    damping: FloatArray = m.dof_damping.copy()
+    of_actuators = getattr(m, "actuator_damping", None)  # Of newer versions.
+    if of_actuators is not None:
+        for i in np.flatnonzero(of_actuators):
+            if m.actuator_trntype[i] <= 1 and m.jnt_type[m.actuator_trnid[i, 0]] >= SLIDE:
+                damping[m.jnt_dofadr[m.actuator_trnid[i, 0]]] += of_actuators[i] * m.actuator_gear[i, 0] ** 2
+    return damping
+
+
+def _read_limits(m: mujoco.MjModel) -> list[JointLimits]:
+    limits = []
+    for kind, is_limited, (lower, upper), is_force_limited, forces in zip(
+        m.jnt_type.tolist(),
+        m.jnt_limited.tolist(),
+        m.jnt_range.tolist(),
+        m.jnt_actfrclimited.tolist(),
+        m.jnt_actfrcrange.tolist(),
+        strict=True,
+    ):
+        if kind < SLIDE or not (is_limited or is_force_limited):
+            limits.append(NO_LIMITS)
+            continue
+        if not is_limited:
+            lower, upper = -math.inf, math.inf
+        effort = max(map(abs, forces)) if is_force_limited else math.inf
+        limits.append(JointLimits(lower, upper, effort=effort))
+    return limits
+
+
+def _add_joint(
+    model: ModelDescription, joint: _Joint, parent: str, child: str, X_PB: FloatArray | None
+) -> None:
+    """Add a joint between the frame of the body in front of it, at X_PB, and that behind it."""
+    X_PF = np.eye(4) if X_PB is None else X_PB.copy()
+    if any(joint.p):
+        X_PF[:3, 3] += X_PF[:3, :3] @ joint.p
+    if joint.kind != BALL and joint.position:
+        if joint.kind == HINGE:
+            X_PF[:3, :3] = X_PF[:3, :3] @ rotation_about_axis(joint.axis, -joint.position)
+        else:
+            X_PF[:3, 3] -= X_PF[:3, :3] @ np.multiply(joint.axis, joint.position)
+    made = JointDescription(joint.name, _KINDS[joint.kind], parent, child, X_PF, 0)
+    if any(joint.p):
+        made.X_BM = np.eye(4)
+        made.X_BM[:3, 3] = joint.p
+    made.axis, made.limits, made.damping = joint.axis, joint.limits, (joint.damping,)
+    model.joints.append(made)
+    if joint.kind == BALL:
+        _refuse_spring(joint, model)
+        return
+    made.friction = joint.friction
+    if joint.position:
+        made.positions = (joint.position,)
+    if joint.stiffness:
+        model.springs.append(SpringDescription(joint.name, joint.stiffness, joint.reference))
+
+
+def _refuse_spring(joint: _Joint, model: ModelDescription) -> None:
+    if joint.stiffness:
+        kind = "free" if joint.kind == FREE else "ball"
+        model.report.warn(f"{kind} joint {quote(joint.name)}: its spring has no counterpart, and is left out")

@@ -1,0 +1,67 @@
+"""A compiled model of MuJoCo becomes a description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mbt.errors import quote
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.mujoco_actuators import add_actuators
+from mbt.parsing.mujoco_bodies import add_bodies
+from mbt.parsing.mujoco_names import ModelNames
+from mbt.parsing.mujoco_rest import (
+    add_couplers,
+    add_frames,
+    report_losses,
+    split_positions,
+)
+from mbt.parsing.mujoco_shapes import MeshReference, Shapes
+from mbt.parsing.options import ReadOptions
+from mbt.parsing.report import ParseReport
+
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["describe_mujoco_model"]
+
+
+def describe_mujoco_model(
+    m: mujoco.MjModel,
+    report: ParseReport,
+    options: ReadOptions,
+    *,
+    folder: str | None = None,
+    meshes: Mapping[int, MeshReference] = {},
+) -> ModelDescription:
+    """Return the description of a compiled model, whose order of bodies, joints and actuators it keeps.
+
+    Parameters
+    ----------
+    m : mujoco.MjModel
+        The model.
+    report : ParseReport
+        Where to tell what has no counterpart.
+    options : ReadOptions
+        What the caller asks for.
+    folder : str, optional
+        The folder of the description, from which paths of meshes count.
+    meshes : mapping of int to MeshReference
+        Meshes of geometries that the compiler never saw, by the index of the geometry.
+    """
+    names = ModelNames(m)
+    model = ModelDescription(report.model_name, report)
+    shapes = Shapes(m, names, report, folder, meshes)
+    links = add_bodies(m, names, shapes, model, with_friction=options.joint_friction)
+    add_frames(m, names, links, model)
+    add_actuators(m, names, model, wants_all=options.actuators == "all")
+    add_couplers(m, names, model)
+    report.named_positions = split_positions(m, names)
+    report_losses(m, names, model, with_friction=options.joint_friction)
+    if report.impossible_inertias:
+        shown = ", ".join(quote(name, limit=30) for name in report.impossible_inertias[:10])
+        report.warn(f"bodies have inertias that no physical body has, loaded as they are: {shown}")
+    report.weightless_instances = [f"{model.name}::{scope}" for scope in model.weightless_scopes]
+    report.num_links, report.num_joints = len(model.links), len(model.joints) + len(model.free)
+    report.num_actuators = len(model.actuators)
+    return model

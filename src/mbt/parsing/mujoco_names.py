@@ -1,0 +1,68 @@
+"""Names of what is in a model of MuJoCo: its own, and those of what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["ModelNames", "unused"]
+
+_WITHOUT_NAME = "MuJoCo Model"
+FREE = 0
+
+
+class ModelNames:
+    """Names by index, where every body, joint and actuator has one that no other of its kind has.
+
+    What has no name is called by its index: ``body_3``, ``joint_7``, ``actuator_0``; a free joint is called
+    as its body is. An underscore is added where somebody has that name.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model, perhaps empty.
+    bodies, joints, actuators : list of str
+        Names by index; body 0 is World.
+    """
+
+    def __init__(self, m: mujoco.MjModel) -> None:
+        self._text: bytes = m.names
+        model = self._name_at(0)
+        self.model = "" if model == _WITHOUT_NAME else model
+        self.bodies = self._complete("body", m.name_bodyadr)
+        joint_types = m.jnt_type.tolist()
+        of_free = {
+            i: self.bodies[body]
+            for i, (kind, body) in enumerate(zip(joint_types, m.jnt_bodyid.tolist(), strict=True))
+            if kind == FREE
+        }
+        self.joints = self._complete("joint", m.name_jntadr, of_free)
+        self.actuators = self._complete("actuator", m.name_actuatoradr)
+
+    def of(self, addresses: Sequence[int]) -> list[str]:
+        """Return the names at such addresses, as ``m.name_geomadr``, empty where there is none."""
+        return [self._name_at(address) for address in addresses]
+
+    def _name_at(self, address: int) -> str:
+        return self._text[address : self._text.index(b"\0", address)].decode("utf-8", "replace")
+
+    def _complete(
+        self, kind: str, addresses: Sequence[int], others: dict[int, str] | None = None
+    ) -> list[str]:
+        names = self.of(addresses)
+        taken = set(names)
+        for i, name in enumerate(names):
+            if not name:
+                names[i] = unused((others or {}).get(i, f"{kind}_{i}"), taken)
+        return names
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """Return the name with as many underscores as make it one that is not taken, and take it."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

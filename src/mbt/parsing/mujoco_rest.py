@@ -1,0 +1,147 @@
+"""Couplings, named positions and sites of a model of MuJoCo; and what of it has no counterpart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import quote
+from mbt.math.poses import make_pose
+from mbt.parsing.description import CouplerDescription, FrameDescription, ModelDescription
+from mbt.parsing.mujoco_names import FREE, ModelNames, unused
+from mbt.parsing.report import MimicJoint
+
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["add_couplers", "add_frames", "calc_gravity", "report_losses", "split_positions"]
+
+_NO_EQUALITY, _NO_FRICTION, _NO_GRAVITY = 1 << 1, 1 << 2, 1 << 7
+_JOINT = 2
+_EQUALITIES = {0: "connect", 1: "weld", 3: "tendon", 4: "flex", 5: "flexvert", 6: "flexstrain", 7: "distance"}
+_SIZES = {FREE: 7, 1: 4}
+
+# What changes the motion: where any number is not zero, with what is said of it.
+_FORCES = {
+    "ntendon": "tendons",
+    "nflex": "flexible bodies",
+    "nplugin": "plugins",
+    "jnt_stiffnesspoly": "springs whose stiffness is not constant: the constant part is kept",
+    "dof_dampingpoly": "dampers that are not linear: the linear part is kept",
+    "actuator_dampingpoly": "dampers that are not linear: the linear part is kept",
+    "jnt_springyield": "springs that yield",
+}
+
+
+def add_frames(m: mujoco.MjModel, names: ModelNames, links: list[str], model: ModelDescription) -> None:
+    """Add a frame for each site that has a name."""
+    if not m.nsite:
+        return
+    X_BF = make_pose(m.site_pos, quaternion=m.site_quat)
+    for i, (name, body) in enumerate(zip(names.of(m.name_siteadr), m.site_bodyid.tolist(), strict=True)):
+        if name:
+            model.frames.append(FrameDescription(name, links[body], X_BF[i], 0))
+        else:
+            model.report.ignore("site without a name")
+
+
+def add_couplers(m: mujoco.MjModel, names: ModelNames, model: ModelDescription) -> None:
+    """Add a coupler for each equality of two joints that is linear; report the others."""
+    if m.opt.disableflags & _NO_EQUALITY:
+        return
+    taken: set[str] = set()
+    ref = m.qpos0[m.jnt_qposadr].tolist()
+    equality_names = names.of(m.name_eqadr)
+    for i, (kind, first, second, is_active, data) in enumerate(
+        zip(
+            m.eq_type.tolist(),
+            m.eq_obj1id.tolist(),
+            m.eq_obj2id.tolist(),
+            m.eq_active0.tolist(),
+            m.eq_data.tolist(),
+            strict=True,
+        )
+    ):
+        name = equality_names[i]
+        what = f"equality {quote(name)}" if name else f"equality {i}"
+        if not is_active:
+            model.report.ignore("equality that is not active")
+            continue
+        if kind != _JOINT:
+            model.report.warn(f"{what} ({_EQUALITIES.get(kind, kind)}) is left out: bodies move without it")
+            continue
+        if second < 0 or any(data[2:5]):
+            why = "fixes one joint" if second < 0 else "is not linear"
+            model.report.warn(f"{what} {why}: it is left out")
+            continue
+        # q1 - ref1 = c0 + c1 (q2 - ref2)
+        joint, master = names.joints[first], names.joints[second]
+        offset = ref[first] + data[0] - data[1] * ref[second]
+        name = unused(name or f"equality_{i}", taken)
+        model.couplers.append(CouplerDescription(name, joint, master, data[1], offset))
+        model.report.mimic_joints.append(MimicJoint(joint, master, data[1], offset))
+
+
+def split_positions(m: mujoco.MjModel, names: ModelNames) -> dict[str, dict[str, float | list[float]]]:
+    """Return the positions of each keyframe by the names of joints."""
+    keys = names.of(m.name_keyadr)
+    return {
+        key or f"key_{i}": {
+            joint: _to_positions(kind, qpos[start : start + _SIZES.get(kind, 1)])
+            for joint, kind, start in zip(
+                names.joints, m.jnt_type.tolist(), m.jnt_qposadr.tolist(), strict=True
+            )
+        }
+        for i, (key, qpos) in enumerate(zip(keys, m.key_qpos.tolist(), strict=True))
+    }
+
+
+def _to_positions(kind: int, qpos: list[float]) -> float | list[float]:
+    if kind == FREE:
+        return qpos[3:] + qpos[:3]
+    return qpos[0] if len(qpos) == 1 else qpos
+
+
+def calc_gravity(m: mujoco.MjModel) -> tuple[float, float, float]:
+    """Return the gravity in World."""
+    if m.opt.disableflags & _NO_GRAVITY:
+        return 0.0, 0.0, 0.0
+    x, y, z = m.opt.gravity.tolist()
+    return x, y, z
+
+
+def report_losses(
+    m: mujoco.MjModel, names: ModelNames, model: ModelDescription, *, with_friction: bool
+) -> None:
+    """Tell of whatever has no counterpart."""
+    report = model.report
+    for attribute, what in _FORCES.items():
+        values = getattr(m, attribute, 0)
+        if np.any(values):
+            count = (
+                int(np.count_nonzero(np.any(values, axis=-1))) if np.ndim(values) > 1 else np.sum(values != 0)
+            )
+            count = values if isinstance(values, int) else count
+            report.warn(f"{what} ({count}) have no counterpart")
+    if m.opt.density or m.opt.viscosity:
+        report.warn("the medium (density or viscosity) has no counterpart: it exerts no forces")
+    fractions = [
+        quote(name, limit=30)
+        for name, c in zip(names.bodies, m.body_gravcomp.tolist(), strict=True)
+        if c not in (0.0, 1.0)
+    ]
+    if fractions:
+        shown = ", ".join(fractions[:5]) + (" ..." if len(fractions) > 5 else "")
+        report.warn(f"gravcomp is neither 0 nor 1, and left out: {shown}")
+    if np.any(m.dof_frictionloss) and not m.opt.disableflags & _NO_FRICTION and not with_friction:
+        report.ignored["joint@frictionloss"] = int(np.count_nonzero(m.dof_frictionloss))
+    for path, count in (("mocap", m.nmocap), ("contact/exclude", m.nexclude), ("contact/pair", m.npair)):
+        if count:
+            report.ignored[path] = count
+    is_ball = m.jnt_type == 1
+    if np.any(m.jnt_limited[is_ball]):
+        report.ignored["ball joint@range"] = int(np.count_nonzero(m.jnt_limited[is_ball]))
+    for path, count in (("sensor", m.nsensor), ("skin", m.nskin)):
+        if count:
+            report.ignored[path] = count

@@ -1,0 +1,134 @@
+"""Geometries and sites of MuJoCo become shapes and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from mbt.math.arrays import FloatArray
+from mbt.math.poses import inverse_pose, make_pose
+from mbt.parsing.report import ParseReport
+from mbt.tree.shape import Shape
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from mbt.parsing.mujoco_names import ModelNames
+
+__all__ = ["MeshReference", "Shapes"]
+
+_PLANE, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = 0, 2, 3, 4, 5, 6, 7
+_UNSEEN_GROUP = 3
+_DEFAULT_COLOR = [0.5, 0.5, 0.5, 1.0]
+_OTHERS = {1: "hfield", 8: "sdf"}
+
+
+class MeshReference(NamedTuple):
+    """Where a mesh is, its scale, and the pose X_MF of what its file holds in the mesh that is placed."""
+
+    file: str
+    scale: list[float]
+    X_MF: FloatArray
+
+
+class Shapes:
+    """The shapes of all bodies.
+
+    Parameters
+    ----------
+    m : mujoco.MjModel
+        The model.
+    names : ModelNames
+        Its names.
+    report : ParseReport
+        Where to count what is left out.
+    folder : str, optional
+        The folder of the description.
+    meshes : mapping of int to MeshReference
+        Meshes of geometries that the compiler never saw, by the index of the geometry.
+    """
+
+    def __init__(
+        self,
+        m: mujoco.MjModel,
+        names: ModelNames,
+        report: ParseReport,
+        folder: str | None = None,
+        meshes: Mapping[int, MeshReference] = {},
+    ) -> None:
+        self._visuals: dict[int, list[Shape]] = {}
+        self._collisions: dict[int, list[Shape]] = {}
+        if not m.ngeom:
+            return
+        X_BG = make_pose(m.geom_pos, quaternion=m.geom_quat)
+        sizes, colors = m.geom_size.tolist(), _read_colors(m)
+        touches = (m.geom_contype | m.geom_conaffinity).tolist()
+        rows = zip(
+            m.geom_bodyid.tolist(),
+            m.geom_type.tolist(),
+            names.of(m.name_geomadr),
+            m.geom_group.tolist(),
+            strict=True,
+        )
+        for i, (body, kind, name, group) in enumerate(rows):
+            color, pose = colors[i], X_BG[i]
+            mesh = meshes.get(i)
+            if mesh is None and kind == _MESH:
+                mesh = _find_mesh(m, names, int(m.geom_dataid[i]))
+            if mesh is not None:
+                pose = pose @ mesh.X_MF
+                shape = Shape("mesh", mesh.scale, pose, name=name, color=color, mesh=mesh.file, folder=folder)
+            elif kind in _OTHERS:
+                report.ignore(f"geom/{_OTHERS[kind]}")
+                continue
+            else:
+                shape_kind, size = _read_size(kind, sizes[i])
+                shape = Shape(shape_kind, size, pose, name=name, color=color)
+            if touches[i]:
+                self._collisions.setdefault(body, []).append(shape)
+            if not touches[i] or group < _UNSEEN_GROUP:
+                self._visuals.setdefault(body, []).append(shape)
+
+    def of_body(self, i: int) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
+        """Return what is seen of a body, and what it would touch."""
+        return tuple(self._visuals.get(i, ())), tuple(self._collisions.get(i, ()))
+
+
+def _read_size(kind: int, size: list[float]) -> tuple[str, list[float]]:
+    """Return kind and whole lengths; MuJoCo has halves."""
+    a, b, c = size
+    if kind == _PLANE:
+        return "plane", []
+    if kind == _SPHERE:
+        return "sphere", [a]
+    if kind == _CAPSULE:
+        return "capsule", [a, 2.0 * b]
+    if kind == _CYLINDER:
+        return "cylinder", [a, 2.0 * b]
+    if kind == _ELLIPSOID:
+        return "ellipsoid", size
+    assert kind == _BOX
+    return "box", [2.0 * a, 2.0 * b, 2.0 * c]
+
+
+def _read_colors(m: mujoco.MjModel) -> list[list[float] | None]:
+    """Return the color of each geometry: its own, that of its material, or None."""
+    materials = m.mat_rgba.tolist()
+    colors: list[list[float] | None] = []
+    for rgba, material in zip(m.geom_rgba.tolist(), m.geom_matid.tolist(), strict=True):
+        color = None if rgba == _DEFAULT_COLOR else rgba
+        if color is None and material >= 0:
+            color = materials[material]
+        colors.append(None if color is None else [min(max(part, 0.0), 1.0) for part in color])
+    return colors
+
+
+def _find_mesh(m: mujoco.MjModel, names: ModelNames, i: int) -> MeshReference:
+    """Return the mesh i of a compiled model, which has been moved to its mass centre and main axes."""
+    address = int(m.mesh_pathadr[i])
+    text: bytes = m.paths
+    file = text[address : text.index(b"\0", address)].decode("utf-8", "replace") if address >= 0 else ""
+    X_FM = make_pose(m.mesh_pos[i], quaternion=m.mesh_quat[i])
+    # A mesh that was made in memory is known by its name.
+    file = file or names.of(m.name_meshadr[i : i + 1])[0]
+    return MeshReference(file, m.mesh_scale[i].tolist(), inverse_pose(X_FM))

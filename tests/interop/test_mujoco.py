@@ -1,0 +1,239 @@
+"""Models of MuJoCo as trees, against MuJoCo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mbt
+from support.mjcf_texts import COUPLED, KEYS, LIMITS, LOSSY, MODELS, SHAPES
+
+mujoco = pytest.importorskip("mujoco", reason="needs the `oracle` extra")
+from support.mujoco_peer import assert_same_dynamics, compile_text, random_state  # noqa: E402
+
+pytestmark = pytest.mark.oracle
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_same_dynamics(name: str) -> None:
+    model = compile_text(MODELS[name])
+    tree = mbt.interop.from_mujoco(model)
+    assert_same_dynamics(tree, model)
+    assert not tree.parse_reports[0].warnings
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_same_order(name: str) -> None:
+    """Coordinates of hinges and slides have the same place; those of others begin at it."""
+    model = compile_text(MODELS[name])
+    tree = mbt.interop.from_mujoco(model)
+    joints = [joint for joint in tree.joints if joint.num_velocities]
+    assert [joint.position_start for joint in joints] == model.jnt_qposadr.tolist()
+    assert [joint.velocity_start for joint in joints] == model.jnt_dofadr.tolist()
+    names = [model.joint(i).name for i in range(model.njnt)]
+    assert [joint.name for joint, name in zip(joints, names, strict=True) if name] == list(
+        filter(None, names)
+    )
+    bodies = [body.name for body in tree.bodies if "_after_" not in body.name]
+    names = [model.body(i).name for i in range(model.nbody)]
+    assert [own for own, name in zip(bodies, names, strict=True) if name] == list(filter(None, names))
+
+
+@pytest.mark.parametrize("name", LOSSY)
+def test_what_has_no_counterpart_is_told(name: str) -> None:
+    text, words = LOSSY[name]
+    with pytest.warns(mbt.ModelWarning) as caught:
+        tree = mbt.interop.from_mujoco(compile_text(text))
+    assert len(caught) == 1
+    assert any(warning.text.startswith(words) for warning in tree.parse_reports[0].warnings)
+
+
+def test_a_specification_is_compiled_and_left_alone() -> None:
+    spec = mujoco.MjSpec.from_string(MODELS["several_joints"])
+    before = spec.to_xml()
+    tree = mbt.interop.from_mujoco(spec)
+    assert spec.to_xml() == before
+    assert_same_dynamics(tree, spec.compile())
+
+
+def test_default_positions_are_those_of_mujoco() -> None:
+    for name in ("ref", "free", "ball", "forest"):
+        model = compile_text(MODELS[name])
+        tree = mbt.interop.from_mujoco(model)
+        coordinates = mbt.interop.MujocoCoordinates(tree, model)
+        qpos = coordinates.q_to_mujoco(tree.default_positions)
+        np.testing.assert_allclose(qpos, model.qpos0, rtol=0, atol=1e-15)
+
+
+def test_coordinates_there_and_back_in_batches() -> None:
+    model = compile_text(MODELS["forest"])
+    tree = mbt.interop.from_mujoco(model)
+    coordinates = mbt.interop.MujocoCoordinates(tree, model)
+    rng = np.random.default_rng(1)
+    states = [[random_state(model, rng) for _ in range(3)] for _ in range(2)]
+    qpos = np.array([[q for q, _ in row] for row in states])
+    qvel = np.array([[v for _, v in row] for row in states])
+    q, v = coordinates.q_from_mujoco(qpos), coordinates.v_from_mujoco(qpos, qvel)
+    for i, j in np.ndindex(2, 3):
+        np.testing.assert_array_equal(q[i, j], coordinates.q_from_mujoco(qpos[i, j]))
+        single = coordinates.v_from_mujoco(qpos[i, j], qvel[i, j])
+        np.testing.assert_allclose(v[i, j], single, rtol=0, atol=2e-15)
+    np.testing.assert_array_equal(coordinates.q_to_mujoco(q), qpos)
+    np.testing.assert_allclose(coordinates.v_to_mujoco(q, v), qvel, rtol=0, atol=4e-15)
+
+
+def test_accelerations_and_forces_map_as_velocities_do() -> None:
+    model = compile_text(MODELS["ball"])
+    tree = mbt.interop.from_mujoco(model)
+    coordinates = mbt.interop.MujocoCoordinates(tree, model)
+    rng, data = np.random.default_rng(2), mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = random_state(model, rng)
+    data.qfrc_applied[:] = rng.normal(size=model.nv)
+    mujoco.mj_forward(model, data)
+    context = tree.create_default_context()
+    context.q = coordinates.q_from_mujoco(data.qpos)
+    context.v = coordinates.v_from_mujoco(data.qpos, data.qvel)
+    tau = coordinates.v_from_mujoco(data.qpos, data.qfrc_applied)
+    vdot = tree.calc_forward_dynamics(context, tau)
+    np.testing.assert_allclose(coordinates.v_to_mujoco(context.q, vdot), data.qacc, rtol=1e-9, atol=1e-9)
+
+
+def test_forces_of_motors_are_inputs() -> None:
+    model = compile_text(MODELS["rotors"])
+    tree = mbt.interop.from_mujoco(model)
+    data = mujoco.MjData(model)
+    data.ctrl[:] = [0.5, -0.25]
+    mujoco.mj_forward(model, data)
+    coordinates = mbt.interop.MujocoCoordinates(tree, model)
+    actuation = coordinates.actuation_from_mujoco(data.actuator_force)
+    np.testing.assert_array_equal(actuation, [3.5, -0.75])
+    context = tree.create_default_context()
+    context.actuation = actuation
+    vdot = tree.calc_forward_dynamics(context)
+    np.testing.assert_allclose(vdot, data.qacc, rtol=1e-9)
+
+
+def test_a_joint_without_a_motor_has_an_armature() -> None:
+    tree = mbt.interop.from_mujoco(compile_text(MODELS["armature"]))
+    names = [(motor.name, motor.joint.name, motor.effort_limit) for motor in tree.joint_actuators]
+    assert names == [("m", "j", np.inf), ("n", "j", np.inf), ("s_armature", "s", 0.0)]
+    assert [motor.default_reflected_inertia for motor in tree.joint_actuators] == [0.3, 0.0, 2.0]
+
+
+def test_limits() -> None:
+    tree = mbt.interop.from_mujoco(compile_text(LIMITS))
+    joints = {joint.name: joint for joint in tree.joints}
+    np.testing.assert_allclose(joints["a"].position_lower_limits, [-np.pi / 2])
+    np.testing.assert_allclose(joints["a"].position_upper_limits, [np.pi / 4])
+    for name in "bcd":
+        assert joints[name].position_upper_limits == np.inf
+    assert joints["c"].effort_limit == 5.0
+    limits = {motor.name: motor.effort_limit for motor in tree.joint_actuators}
+    assert limits == {"plain": np.inf, "control": 8.0, "force": 4.0, "joint": 5.0, "servo": 14.0}
+    assert tree.parse_reports[0].ignored == {"actuator/control law (its motor is kept)": 1}
+
+
+def test_linear_equalities_of_joints_are_couplers() -> None:
+    model = compile_text(COUPLED)
+    tree = mbt.interop.from_mujoco(model)
+    (coupler,) = tree.constraints
+    assert isinstance(coupler, mbt.CouplerConstraint)
+    assert (coupler.name, coupler.joint0.name, coupler.joint1.name) == ("gears", "a", "b")
+    data = mujoco.MjData(model)
+    data.qpos[1] = 0.7
+    data.qpos[0] = coupler.default_gear_ratio * 0.7 + coupler.default_offset
+    mujoco.mj_forward(model, data)
+    assert abs(data.efc_pos[0]) < 1e-15
+    assert tree.parse_reports[0].ignored == {"equality that is not active": 1}
+
+
+def test_friction_on_request() -> None:
+    text = MODELS["hinge"].replace('name="j"', 'name="j" frictionloss="0.4"')
+    tree = mbt.interop.from_mujoco(compile_text(text))
+    assert tree.parse_reports[0].ignored == {"joint@frictionloss": 1}
+    tree = mbt.interop.from_mujoco(compile_text(text), joint_friction=True)
+    (friction,) = (element for element in tree.force_elements if isinstance(element, mbt.JointFriction))
+    assert friction.coulomb_friction == 0.4
+    assert not tree.parse_reports[0].ignored
+
+
+def test_keyframes_are_named_positions() -> None:
+    model = compile_text(KEYS)
+    tree = mbt.interop.from_mujoco(model)
+    named = tree.parse_reports[0].named_positions
+    assert list(named) == ["home", "key_1"]
+    assert named["home"] == {"a": [0, 1, 0, 0, 1, 2, 3], "j": 0.5}
+    coordinates = mbt.interop.MujocoCoordinates(tree, model)
+    for i, positions in enumerate(named.values()):
+        np.testing.assert_array_equal(
+            tree.q_from_dict(positions), coordinates.q_from_mujoco(model.key_qpos[i])
+        )
+
+
+def test_shapes_and_frames() -> None:
+    tree = mbt.interop.from_mujoco(compile_text(SHAPES))
+    assert [shape.kind for shape in tree.world_body.collisions] == ["plane"]
+    body = tree.get_body_by_name("a")
+    assert [shape.name for shape in body.visuals] == ["box", "cover", "mesh"]
+    assert [shape.name for shape in body.collisions] == ["box", "hull", "mesh"]
+    box, cover, mesh = body.visuals
+    assert (box.kind, box.size, box.color) == ("box", (0.2, 0.4, 0.6), (1, 0, 0, 1))
+    np.testing.assert_array_equal(box.X_BG[:3, 3], [1, 2, 3])
+    assert (cover.kind, cover.size, cover.color) == ("capsule", (0.1, 0.4), (0, 1, 0, 0.5))
+    # A mesh is where its own coordinates are, not at its mass centre.
+    assert (mesh.mesh, mesh.size, mesh.color) == ("thing", (2, 2, 2), None)
+    np.testing.assert_allclose(mesh.X_BG, mbt.math.make_pose([1, 0, 0]), atol=1e-12)
+    np.testing.assert_allclose(
+        tree.get_frame_by_name("tip").get_fixed_pose_in_body_frame(),
+        mbt.math.make_pose([0, 0, 1], rpy=[np.pi / 2, 0, 0]),
+        atol=1e-15,
+    )
+    assert tree.get_frame_by_name("origin").body is tree.world_body
+    assert tree.parse_reports[0].ignored == {"site without a name": 1}
+
+
+def test_options() -> None:
+    model = compile_text(MODELS["free"])
+    tree = mbt.interop.from_mujoco(
+        model, model_name="mine", base="fixed", gravity=[0, 0, -1], actuators="all"
+    )
+    assert tree.num_positions == 1
+    assert tree.get_model_instance_by_name("mine")
+    assert [motor.name for motor in tree.joint_actuators] == ["k"]
+    (gravity,) = tree.force_elements
+    np.testing.assert_array_equal(gravity.gravity_vector, [0, 0, -1])
+    assert not mbt.interop.from_mujoco(model, gravity=None).force_elements
+    assert mbt.interop.from_mujoco(compile_text(MODELS["hinge"]), base="floating").num_positions == 1
+    welded = mbt.interop.from_mujoco(compile_text(MODELS["welded"]), base="floating")
+    assert welded.joints[0].type_name == "quaternion_floating"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"model": None}, mbt.ArgumentTypeError, "model: expected a mujoco.MjModel or mujoco.MjSpec"),
+        ({"gravity": "moon"}, mbt.ArgumentValueError, "gravity: expected three numbers, 'model' or None"),
+        ({"base": "high"}, mbt.ArgumentValueError, "base: expected"),
+    ],
+)
+def test_bad_arguments(change: dict[str, object], error: type[mbt.MbtError], words: str) -> None:
+    arguments = {"model": compile_text(MODELS["hinge"]), **change}
+    with pytest.raises(error, match=words):
+        mbt.interop.from_mujoco(**arguments)
+
+
+def test_a_specification_that_does_not_compile() -> None:
+    spec = mujoco.MjSpec.from_string("<mujoco><worldbody><body><joint/></body></worldbody></mujoco>")
+    with pytest.raises(mbt.ArgumentValueError, match=r"model: it does not compile: .*mass and inertia"):
+        mbt.interop.from_mujoco(spec)
+
+
+def test_coordinates_of_another_model() -> None:
+    tree = mbt.interop.from_mujoco(compile_text(MODELS["hinge"]))
+    with pytest.raises(mbt.UnknownNameError, match="no joint named 's'"):
+        mbt.interop.MujocoCoordinates(tree, compile_text(MODELS["springs"]))
+    with pytest.raises(mbt.ArgumentValueError, match="joint 'j' is prismatic, but in the tree revolute"):
+        mbt.interop.MujocoCoordinates(tree, compile_text(MODELS["slide"]))
+    coordinates = mbt.interop.MujocoCoordinates(tree, compile_text(MODELS["hinge"]))
+    with pytest.raises(mbt.ShapeError, match="qpos"):
+        coordinates.q_from_mujoco([1.0, 2.0])
