@@ -107,6 +107,7 @@ if _typing.TYPE_CHECKING:
     from mbt.scalars import BatchContext
     from mbt.topology import SpanningForest
     from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
+    from mbt.tree.locking import lock_joints
     from mbt.tree.report import FinalizeReport
 
 __version__ = "0.1.0"
@@ -116,6 +117,7 @@ __all__ = [
     "MultibodyTree",
     "load_model",
     "interop",
+    "lock_joints",
     "models",
     "parsing",
     "FinalizeReport",
@@ -233,6 +235,7 @@ __all__ = [
 # What takes time to import, the parsers half of that of an import, and is not always used.
 _MODULES_OF = {
     "load_model": "mbt.parsing",
+    "lock_joints": "mbt.tree.locking",
     "BatchContext": "mbt.scalars",
     "DoorHinge": "mbt.tree.force_elements.door_hinge",
     "DoorHingeConfig": "mbt.tree.force_elements.door_hinge",
