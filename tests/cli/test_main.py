@@ -104,8 +104,7 @@ def test_info_on_the_arm(info):
         "mbt_arm · ",
         "8 bodies of 18.05 kg · 8 joints, 6 moving · 6 positions · 6 velocities · 6 actuators",
         "world\n  └─ base ",
-        "Without effect",
-        "link/visual (7)",
+        "Nothing in the file was ignored or changed.",
     ):
         assert expected in out
     assert "Warnings" not in out
@@ -223,6 +222,8 @@ def test_json_holds_what_the_tree_has():
             "inboard_body": body.inboard_mobilizer.inboard_body.name if body.inboard_mobilizer else None,
             "inboard_joint": body.inboard_joint.name if body.inboard_joint else None,
             "mass": body.default_mass,
+            "num_visuals": len(body.visuals),
+            "num_collisions": len(body.collisions),
         }
         for body in tree.bodies
     ]
@@ -246,7 +247,35 @@ def test_json_holds_what_the_tree_has():
     assert [(one["name"], one["joint"], one["effort_limit"]) for one in found["actuators"]] == [
         (motor.name, motor.joint.name, motor.effort_limit) for motor in tree.joint_actuators
     ]
-    assert (found["warnings"], found["massless_branches"]) == ([], [])
+    assert sum(body["num_visuals"] for body in found["bodies"]) == 7
+    assert (found["warnings"], found["massless_branches"], found["constraints"]) == ([], [], [])
+
+
+def test_constraints_are_told(info):
+    mimic = '<mimic joint="hinge" multiplier="-2" offset="0.5"/>'
+    parts = (*TWO_LINKS, link("tip"), joint("follower", "arm", "tip", inside=mimic))
+    out = info(robot(*parts))
+    assert (
+        "Constraints: kept, and obeyed by no computation\n  follower: q(follower) = -2 q(hinge) +0.5\n" in out
+    )
+    (constraint,) = json.loads(info(robot(*parts), "--json"))["constraints"]
+    assert constraint == {
+        "name": "follower",
+        "type": "CouplerConstraint",
+        "num_equations": 1,
+        "equation": "q(follower) = -2 q(hinge) +0.5",
+    }
+
+
+def test_of_many_constraints_the_first_are_shown(info):
+    parts = [link("l0"), link("l1"), joint("j0", "l0", "l1")]
+    for i in range(1, 131):
+        parts += [link(f"l{i + 1}"), joint(f"j{i}", f"l{i}", f"l{i + 1}", inside='<mimic joint="j0"/>')]
+    out = info(robot(*parts))
+    assert "q(j120) = " in out
+    assert "q(j121) = " not in out
+    assert "  … 10 more constraints (--all shows them)" in out
+    assert "q(j130) = " in info(robot(*parts), "--all")
 
 
 def test_json_says_what_is_wrong(info, tmp_path, capsys):

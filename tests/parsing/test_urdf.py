@@ -283,19 +283,18 @@ def test_everything_without_effect_is_listed():
     )
     assert model.report.ignored == {
         "gazebo": 1,
-        "link/visual": 2,
-        "link/collision": 1,
+        "link/visual without geometry": 2,
+        "link/collision without geometry": 1,
         "joint/safety_controller": 1,
         "joint/dynamics@friction without joint_friction=True": 1,
         "joint/axis@rpy": 1,
         "joint/axis": 1,
         "transmission/actuator/mechanicalReduction": 1,
-        "material": 1,
         "link with drake_ignore": 1,
     }
     assert model.report.warnings == []
     text = str(model.report)
-    assert "link/visual (2 x)" in text
+    assert "link/visual without geometry (2 x)" in text
     assert "3 links, 2 joints, 1 actuator" in text
 
 

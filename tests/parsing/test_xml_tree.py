@@ -94,18 +94,18 @@ def test_size_and_number_of_elements_are_bounded(monkeypatch):
 
 
 def test_nothing_is_kept_inside_opaque_elements():
-    visual = b"<visual><geometry><link/><type>text</type></geometry></visual>"
-    root = parse_xml(b"<robot><link>" + visual + b"<mass/></link><t><type>a</type></t></robot>", "f.xml")
+    gazebo = b"<gazebo><geometry><link/><type>text</type></geometry></gazebo>"
+    root = parse_xml(b"<robot><link>" + gazebo + b"<mass/></link><t><type>a</type></t></robot>", "f.xml")
     link, transmission = root.children
-    assert [(child.tag, list(child.children)) for child in link.children] == [("visual", []), ("mass", [])]
+    assert [(child.tag, list(child.children)) for child in link.children] == [("gazebo", []), ("mass", [])]
     assert transmission.children[0].text == "a"
     # Of another document everything is.
-    assert len(parse_xml(visual, "f.xml").children[0].children) == 2
+    assert len(parse_xml(gazebo, "f.xml").children[0].children) == 2
 
 
 def test_bounds_hold_inside_opaque_elements(monkeypatch):
     def nested(depth):
-        return b"<robot><visual>\n" + b"<a>" * depth + b"</a>" * depth + b"</visual><b/></robot>"
+        return b"<robot><gazebo>\n" + b"<a>" * depth + b"</a>" * depth + b"</gazebo><b/></robot>"
 
     assert len(parse_xml(nested(xml_tree.MAX_NESTING - 2), "f.xml").children) == 2
     with pytest.raises(ParseError, match="<a>: elements are nested deeper than 64") as caught:

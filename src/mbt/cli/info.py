@@ -60,6 +60,7 @@ def describe(tree: MultibodyTree, *, show_all: bool) -> str:
     lines = _describe_sizes(tree, report, show_all)
     lines += ["", *describe_bodies(tree, max_rows)]
     lines += ["", *_describe_joints(tree, max_rows)]
+    lines += _describe_constraints(tree, max_rows)
     lines += _describe_massless(tree, max_rows)
     lines += ["", *_describe_report(report, show_all)]
     return "\n".join(lines) + "\n"
@@ -137,6 +138,17 @@ def _describe_axis(joint: Joint) -> str:
         if abs(axis[i]) == 1.0:
             return letter if axis[i] > 0 else f"-{letter}"
     return " ".join(number(component, 2) for component in axis.tolist())
+
+
+def _describe_constraints(tree: MultibodyTree, max_rows: int | None) -> list[str]:
+    if not tree.constraints:
+        return []
+    lines = ["", *textwrap.wrap("Constraints: kept, and obeyed by no computation", line_width())]
+    for constraint in tree.constraints[:max_rows]:
+        lines += _wrap(f"{constraint.name}: {constraint.equation}", show_all=max_rows is None)
+    if max_rows is not None and len(tree.constraints) > max_rows:
+        lines.append(f"  … {len(tree.constraints) - max_rows} more constraints (--all shows them)")
+    return lines
 
 
 def _describe_massless(tree: MultibodyTree, max_rows: int | None) -> list[str]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.tree.actuator import JointActuator
     from mbt.tree.body import RigidBody
+    from mbt.tree.constraints import Constraint
     from mbt.tree.joint import Joint
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -30,6 +31,7 @@ def describe_as_json(tree: MultibodyTree) -> str:
             "bodies": [_body(body) for body in tree.bodies],
             "joints": [_joint(joint) for joint in tree.joints],
             "actuators": [_actuator(actuator) for actuator in tree.joint_actuators],
+            "constraints": [_constraint(constraint) for constraint in tree.constraints],
             "massless_branches": [str(branch) for branch in tree.finalize_report.massless_branches],
             "warnings": [{"text": remark.text, "line": remark.line} for remark in report.warnings],
             "ignored": dict(sorted(report.ignored.items())),
@@ -51,6 +53,8 @@ def _body(body: RigidBody) -> dict[str, Any]:
         "inboard_body": None if mobilizer is None else mobilizer.inboard_body.name,
         "inboard_joint": None if joint is None else joint.name,
         "mass": body.default_mass,
+        "num_visuals": len(body.visuals),
+        "num_collisions": len(body.collisions),
     }
 
 
@@ -77,6 +81,15 @@ def _actuator(actuator: JointActuator) -> dict[str, Any]:
         "joint": actuator.joint.name,
         "effort_limit": _number(actuator.effort_limit),
         "reflected_inertia": _number(actuator.default_reflected_inertia),
+    }
+
+
+def _constraint(constraint: Constraint) -> dict[str, Any]:
+    return {
+        "name": constraint.name,
+        "type": type(constraint).__name__,
+        "num_equations": constraint.num_equations,
+        "equation": constraint.equation,
     }
 
 

@@ -51,6 +51,7 @@ from mbt.tree.joints import (
     UniversalJoint,
     WeldJoint,
 )
+from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -80,6 +81,14 @@ class Mount:
         if self.X_FR is None:
             return X_RB
         return self.X_FR if X_RB is None else self.X_FR @ X_RB
+
+    def place_shape(self, shape: Shape) -> Shape:
+        """Return a shape on the World of the model as one on the body of `frame`."""
+        X_FG = shape.X_BG if self.X_FR is None else self.X_FR @ shape.X_BG
+        X_BG = self.frame.get_fixed_pose_in_body_frame() @ X_FG
+        return Shape._of_checked(
+            shape.kind, shape.size, X_BG, shape.name, shape.color, shape.mesh, shape.folder
+        )
 
 
 def check_tree(tree: MultibodyTree, name: str) -> None:
@@ -167,10 +176,10 @@ def add_description(
         tree.add_force_element(element)
     for coupler in elements.couplers:
         tree.add_constraint(coupler)
-    for shape in model.world_visuals:
-        world.add_visual(shape)
-    for shape in model.world_collisions:
-        world.add_collision(shape)
+    for shape in elements.mounted_visuals:
+        mount.frame.body.add_visual(shape)
+    for shape in elements.mounted_collisions:
+        mount.frame.body.add_collision(shape)
     tree.parse_reports.append(model.report)
     return elements.instance
 
@@ -239,6 +248,8 @@ class _Elements:
             )
             for coupler in model.couplers
         ]
+        self.mounted_visuals = [mount.place_shape(shape) for shape in model.world_visuals]
+        self.mounted_collisions = [mount.place_shape(shape) for shape in model.world_collisions]
 
     def _split(self, name: str) -> tuple[str, ModelInstanceIndex]:
         """Return the name of an element in its model instance, and that instance."""

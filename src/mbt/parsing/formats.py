@@ -25,7 +25,7 @@ def read_description(source: Source, options: ReadOptions) -> ModelDescription:
         When it is of another format, or anything in it cannot be modelled.
     """
     report = ParseReport(source.file)
-    document = Document(source.file, bool(options.strict), report.warnings)
+    document = Document(source.file, bool(options.strict), report.warnings, source.folder)
     root = parse_xml(source.data, document, source.encoding)
     reader = _READERS.get(root.tag)
     if reader is None:

@@ -16,6 +16,7 @@ from mbt.parsing.structure import (
 from mbt.parsing.urdf_joints import read_joint
 from mbt.parsing.urdf_links import read_link
 from mbt.parsing.urdf_mimics import read_mimics
+from mbt.parsing.urdf_shapes import read_colors
 from mbt.parsing.urdf_transmissions import add_missing_actuators, read_transmissions
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
@@ -60,8 +61,9 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
         raise root.error("the robot has no <link>", XACRO_HINT if has_macros else None)
     _check_names(links)
     _check_names(joints)
+    colors = read_colors(root)
     for link in links:
-        read_link(link, model)
+        read_link(link, model, colors)
         link.forget_read()
     for joint in joints:
         read_joint(joint, model, with_friction=options.joint_friction)

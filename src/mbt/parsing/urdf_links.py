@@ -1,4 +1,4 @@
-"""URDF links: names and mass properties."""
+"""URDF links: names, mass properties and shapes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.description import WORLD, LinkDescription, ModelDescription
 from mbt.parsing.inertias import Moments, make_spatial_inertia
 from mbt.parsing.numbers import take_number, take_pose_rows
+from mbt.parsing.urdf_shapes import Colors, read_shapes
 from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_link"]
@@ -14,8 +15,10 @@ _PRODUCTS = ("ixy", "ixz", "iyz")
 _MASSLESS = SpatialInertia.zero()
 
 
-def read_link(link: Element, model: ModelDescription) -> None:
+def read_link(link: Element, model: ModelDescription, colors: Colors) -> None:
     """Read a link into ``model.links``; one named ``world`` is World and has no mass properties.
+
+    `colors` are those of materials, to which the link adds its own.
 
     Raises
     ------
@@ -24,18 +27,23 @@ def read_link(link: Element, model: ModelDescription) -> None:
     """
     name = link.attributes["name"]
     inertial = link.take_first("inertial")
+    visuals, collisions = read_shapes(link, model, colors)
     if name == WORLD:
         if inertial is not None:
             inertial.dismiss()
             model.report.warn("link 'world' is World: its inertia has no effect", link.line)
+        model.world_visuals, model.world_collisions = visuals, collisions
         return
-    if inertial is None:
-        model.links.append(LinkDescription(name, _MASSLESS, link.line))
-    else:
-        model.links.append(_read_inertial(link, inertial, model))
+    mass, M_BBo_B, moment = 0.0, _MASSLESS, 0.0
+    if inertial is not None:
+        mass, M_BBo_B, moment = _read_inertial(link, inertial, model)
+    model.links.append(LinkDescription(name, M_BBo_B, link.line, mass, moment, visuals, collisions))
 
 
-def _read_inertial(link: Element, inertial: Element, model: ModelDescription) -> LinkDescription:
+def _read_inertial(
+    link: Element, inertial: Element, model: ModelDescription
+) -> tuple[float, SpatialInertia, float]:
+    """Return the mass, the mass properties and a moment as `LinkDescription` has them."""
     written = inertial.require_first("mass", "leave <inertial> out where a link has no mass")
     mass = take_number(written, "value")
     X_BI = take_pose_rows(inertial.take_first("origin"))
@@ -48,8 +56,7 @@ def _read_inertial(link: Element, inertial: Element, model: ModelDescription) ->
         I_SScm_I: Moments = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     else:
         I_SScm_I = _read_moments(inertia)
-    M_BBo_B, moment = make_spatial_inertia(link, inertial.line, model, mass, X_BI, I_SScm_I)
-    return LinkDescription(link.attributes["name"], M_BBo_B, link.line, mass, moment)
+    return mass, *make_spatial_inertia(link, inertial.line, model, mass, X_BI, I_SScm_I)
 
 
 def _read_moments(inertia: Element) -> Moments:

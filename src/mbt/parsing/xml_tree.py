@@ -37,16 +37,20 @@ _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
 # By the root of the document: elements whose text matters, and elements in which nothing does. Of other
 # documents everything is kept.
 _TEXT_TAGS = {"robot": frozenset(("type",))}
-_OPAQUE_TAGS = {"robot": frozenset(("visual", "collision", "gazebo"))}
+_OPAQUE_TAGS = {"robot": frozenset(("gazebo",))}
 
 
 @dataclass
 class Document:
-    """What all elements of a document have in common: what messages call it, and how faults are met."""
+    """What all elements of a document have in common: what messages call it, and how faults are met.
+
+    `folder` is that of the file, or None of what is not a file.
+    """
 
     file: str
     is_strict: bool = False
     warnings: list[ParseRemark] = field(default_factory=list)
+    folder: str | None = None
 
     def repair(self, fault: str, remedy: str, line: int | None, element: str | None = None) -> None:
         """Warn of a fault and of what is made of it; refuse it when strict."""

@@ -610,6 +610,8 @@ class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Editing, Fa
                 (self._plan.num_positions, "position", "positions"),
                 (self._plan.num_velocities, "velocity", "velocities"),
             ]
+        if self.constraints:
+            counts.append((len(self.constraints), "constraint", "constraints"))
         sizes = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
         gravity = any(isinstance(element, UniformGravityFieldElement) for element in self.force_elements)
         state = ("" if gravity else ", no gravity") + ("" if self.is_finalized else ", not finalized")

@@ -260,6 +260,11 @@ class FinalizeReport:
                 is_open=bool(massless),
             ),
         ]
+        constraints = self._tree.constraints
+        if constraints:
+            equations = [f"{quote(entry.scoped_name)}: {entry.equation}" for entry in constraints]
+            title = f"Constraints, kept as data and obeyed by no computation: {len(constraints)}"
+            notes.append(Section(title, equations))
         return sections + [section.cut(max_rows) for section in notes]
 
     def _coordinate_tables(self, max_rows: int | None) -> tuple[Table, Table]:

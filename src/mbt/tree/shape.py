@@ -105,18 +105,37 @@ class Shape:
         if size is None:
             size = (1.0, 1.0, 1.0) if kind == "mesh" else ()
         pose = IDENTITY if X_BG is None else as_pose(X_BG, "Shape: X_BG").copy()
-        pose.flags.writeable = False
-        own: dict[str, Any] = {
-            "kind": kind,
-            "size": _checked_size(kind, size),
-            "X_BG": pose,
-            "name": name,
-            "color": None if color is None else _checked_color(color),
-            "mesh": mesh,
-            "folder": folder,
-        }
-        for key, value in own.items():
-            object.__setattr__(self, key, value)
+        checked_color = None if color is None else _checked_color(color)
+        self._set(kind, _checked_size(kind, size), pose, name, checked_color, mesh, folder)
+
+    @classmethod
+    def _of_checked(
+        cls,
+        kind: str,
+        size: tuple[float, ...],
+        X_BG: FloatArray,
+        name: str,
+        color: tuple[float, float, float, float] | None,
+        mesh: str | None,
+        folder: str | None,
+    ) -> Self:
+        """Return a shape of what a reader has checked; the pose becomes its own."""
+        shape = cls.__new__(cls)
+        shape._set(kind, size, X_BG, name, color, mesh, folder)
+        return shape
+
+    def _set(
+        self, kind: str, size: Any, X_BG: FloatArray, name: str, color: Any, mesh: Any, folder: Any
+    ) -> None:
+        X_BG.flags.writeable = False
+        put = object.__setattr__
+        put(self, "kind", kind)
+        put(self, "size", size)
+        put(self, "X_BG", X_BG)
+        put(self, "name", name)
+        put(self, "color", color)
+        put(self, "mesh", mesh)
+        put(self, "folder", folder)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: bodies of many trees may share a shape."""

@@ -40,6 +40,11 @@ class Constraint(MultibodyElement):
         """Index of this constraint in its tree."""
         return ConstraintIndex(self._checked_index())
 
+    @property
+    @abstractmethod
+    def equation(self) -> str:
+        """What the constraint says, for people to read."""
+
     @abstractmethod
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         """Return the elements that it refers to, with the names of its arguments."""

@@ -106,10 +106,15 @@ class CouplerConstraint(Constraint):
         self._offset = DOUBLES.as_finite(offset, f"{self._label}: offset")
         return self
 
+    @property
+    def equation(self) -> str:
+        """What the constraint says, for people to read: ``"q(right) = -1 q(left) +0"``."""
+        rule = f"{self._gear_ratio:g} q({self._joint1.name}) {self._offset:+g}"
+        return f"q({self._joint0.name}) = {rule}"
+
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         return (self._joint0, "joint0"), (self._joint1, "joint1")
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        rule = f"{self._gear_ratio:g} q({self._joint1.name}) {self._offset:+g}"
-        return f" q({self._joint0.name}) = {rule}"
+        return f" {self.equation}"
