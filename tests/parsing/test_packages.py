@@ -36,6 +36,7 @@ def test_package_paths_are_packages_or_hold_them(tmp_path):
     for folder in (tmp_path, tmp_path / "bot_description", str(tmp_path)):
         assert resolve_mesh(mesh(), [folder]) == found
         assert resolve_mesh(mesh(ADDRESS.replace("package", "model")), [folder]) == found
+        assert resolve_mesh(mesh(ADDRESS.replace("//", "///", 1)), [folder]) == found
         assert resolve_mesh(mesh(f"  {ADDRESS} "), ["/elsewhere", folder]) == found
 
 

@@ -68,7 +68,8 @@ def split_package_address(address: str) -> tuple[str, str]:
         When it names no package.
     """
     scheme, _, rest = address.strip().partition("://")
-    name, _, path = rest.partition("/")
+    # Some files have a slash too many: package:///name/path.
+    name, _, path = rest.lstrip("/").partition("/")
     if f"{scheme}://" not in PACKAGE_SCHEMES or not name or name in (".", "..") or "\\" in name:
         raise ParseError(f"{quote(address)}: expected package://name/path")
     return name, path

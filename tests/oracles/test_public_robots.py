@@ -1,0 +1,80 @@
+"""The robots of the package example-robot-data: read as they are, computed as Pinocchio computes them."""
+
+import warnings
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.parsing import resolve_mesh
+
+pin = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
+
+try:
+    SHARE = Path(str(metadata.distribution("example-robot-data").locate_file("cmeel.prefix/share")))
+except metadata.PackageNotFoundError:
+    pytest.skip("needs the `oracle` extra: example-robot-data", allow_module_level=True)
+
+pytestmark = pytest.mark.oracle
+
+FOLDER = SHARE / "example-robot-data" / "robots"
+# It has no link: xacro was to put them in.
+EMPTY = FOLDER / "ur_description" / "urdf" / "ur3.urdf"
+ROBOTS = [path for path in sorted(FOLDER.rglob("*.urdf")) if path != EMPTY]
+
+
+def load(path: Path) -> mbt.MultibodyTree:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mbt.ModelWarning)
+        return mbt.load_model(path)
+
+
+def test_there_are_robots():
+    assert len(ROBOTS) > 60
+    with pytest.raises(mbt.ParseError, match="the robot has no <link>"):
+        mbt.load_model(EMPTY)
+
+
+@pytest.mark.parametrize("path", ROBOTS, ids=[path.stem for path in ROBOTS])
+def test_dynamics(path):
+    tree = load(path)
+    model = pin.buildModelFromUrdf(str(path))
+    data = model.createData()
+    joints = [joint for joint in tree.joints if joint.num_velocities]
+    assert sorted(joint.name for joint in joints) == sorted(list(model.names)[1:])
+
+    rng = np.random.default_rng(1)
+    angles, speeds = rng.uniform(-1, 1, (2, len(joints)))
+    q, v = np.zeros(tree.num_positions), np.zeros(tree.num_velocities)
+    q_pin, v_pin, to_pin = pin.neutral(model), np.zeros(model.nv), np.zeros(len(joints), int)
+    for joint, angle, speed in zip(joints, angles, speeds, strict=True):
+        joint_pin = model.joints[model.getJointId(joint.name)]
+        q[joint.position_start], v[joint.velocity_start] = angle, speed
+        values = [angle] if joint_pin.nq == 1 else [np.cos(angle), np.sin(angle)]
+        q_pin[joint_pin.idx_q : joint_pin.idx_q + joint_pin.nq] = values
+        v_pin[joint_pin.idx_v] = speed
+        to_pin[joint.velocity_start] = joint_pin.idx_v
+
+    M = pin.crba(model, data, q_pin)
+    M = np.triu(M) + np.triu(M, 1).T
+    gravity = pin.computeGeneralizedGravity(model, data, q_pin)
+    bias = pin.nonLinearEffects(model, data, q_pin, v_pin) - gravity
+    for found, expected in (
+        (mbt.functional.mass_matrix(tree, q), M[np.ix_(to_pin, to_pin)]),
+        (mbt.functional.bias_term(tree, q, v), bias[to_pin]),
+        (mbt.functional.gravity_generalized_forces(tree, q), -gravity[to_pin]),
+    ):
+        scale = np.abs(expected).max(initial=0.0)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("path", ROBOTS, ids=[path.stem for path in ROBOTS])
+def test_meshes_are_there(path):
+    for body in load(path).bodies:
+        for shape in (*body.visuals, *body.collisions):
+            if shape.mesh is not None and shape.mesh.startswith("package://"):
+                found = resolve_mesh(shape)
+                assert found.is_file()
+                assert resolve_mesh(shape, [SHARE, FOLDER]) == found
