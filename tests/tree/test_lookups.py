@@ -8,6 +8,7 @@ import pytest
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ElementIndexError, ShapeError, UnknownNameError
 from mbt.math import SpatialInertia, make_pose
 from mbt.tree import (
+    CouplerConstraint,
     MultibodyTree,
     PrismaticJoint,
     RevoluteJoint,
@@ -219,3 +220,76 @@ class TestModelInstances:
         robots.add_mobilizer(WeldMobilizer(robots.world_frame, ball.body_frame))
         robots.finalize()
         assert robots.get_num_positions(default_model_instance()) == 0
+
+
+class TestScopedNames:
+    """``"left::cart"`` wherever a name is looked up."""
+
+    def test_every_kind(self, robots: MultibodyTree) -> None:
+        left, right = robots.joints[0], robots.joints[1]
+        robots.add_constraint(CouplerConstraint("tie", robots.joints[0], robots.joints[1]))
+        robots.add_constraint(CouplerConstraint("tie", robots.joints[1], robots.joints[0]))
+        for elements, get, has in (
+            (robots.bodies[1:], robots.get_body_by_name, robots.has_body_named),
+            (robots.frames[1:], robots.get_frame_by_name, robots.has_frame_named),
+            (robots.joints, robots.get_joint_by_name, robots.has_joint_named),
+            (robots.joint_actuators, robots.get_joint_actuator_by_name, robots.has_joint_actuator_named),
+            (robots.constraints, robots.get_constraint_by_name, robots.has_constraint_named),
+        ):
+            assert len(elements) > 1
+            for element in elements:
+                assert get(element.scoped_name) is element
+                assert has(element.scoped_name)
+                assert not has(f"{element.scoped_name}x")
+        robots.finalize()
+        assert robots.q_from_dict({"left::hinge": 0.5})[left.position_start] == 0.5
+        assert robots.v_from_dict({"right::hinge": 0.5})[right.velocity_start] == 0.5
+
+    def test_the_first_two_instances_have_names_too(self, robots: MultibodyTree) -> None:
+        assert robots.get_body_by_name("DefaultModelInstance::ball") is robots.bodies[5]
+        assert robots.get_body_by_name("WorldModelInstance::world") is robots.world_body
+
+    def test_nearest_names(self, robots: MultibodyTree) -> None:
+        with pytest.raises(UnknownNameError, match=r"no body named 'left::crat'\. Did you mean 'left::cart'"):
+            robots.get_body_by_name("left::crat")
+        with pytest.raises(UnknownNameError, match="Did you mean 'left::hinge'"):
+            robots.get_joint_by_name("lft::hinge")
+        with pytest.raises(
+            ArgumentValueError, match="pass model_instance to say which one, or 'right::hinge'"
+        ):
+            robots.get_joint_by_name("hinge")
+
+    def test_names_with_colons(self, robots: MultibodyTree) -> None:
+        """Such a name is found, and comes before a scoped one that reads the same."""
+        odd = robots.add_body(RigidBody("left::cart", M_BBo_B))
+        assert robots.get_body_by_name("left::cart") is odd
+        inner = robots.add_model_instance("left::hand")
+        palm = robots.add_body(RigidBody("palm::skin", M_BBo_B, inner))
+        assert robots.get_body_by_name("palm::skin") is palm
+        assert robots.get_body_by_name("left::hand::palm::skin") is palm
+        assert robots.get_frame_by_name("left::hand::palm::skin") is palm.body_frame
+        assert not robots.has_body_named("hand::palm::skin")
+        assert not robots.has_body_named("left::")
+        assert not robots.has_body_named("::cart")
+
+    def test_two_ways_to_read_one(self, robots: MultibodyTree) -> None:
+        left = robots.get_model_instance_by_name("left")
+        inner = robots.add_model_instance("left::hand")
+        one = robots.add_body(RigidBody("hand::palm", M_BBo_B, left))
+        other = robots.add_body(RigidBody("palm", M_BBo_B, inner))
+        assert one.scoped_name == other.scoped_name
+        with pytest.raises(
+            ArgumentValueError, match=r"in each of the model instances 'left' .* and 'left::hand'"
+        ):
+            robots.get_body_by_name("left::hand::palm")
+
+    def test_not_inside_a_model_instance(self, robots: MultibodyTree) -> None:
+        left = robots.get_model_instance_by_name("left")
+        assert not robots.has_body_named("left::cart", left)
+        with pytest.raises(UnknownNameError, match="in model instance 'left'"):
+            robots.get_body_by_name("left::cart", left)
+
+    def test_model_instances_have_none(self, robots: MultibodyTree) -> None:
+        assert not robots.has_model_instance_named("WorldModelInstance::left")
+        with pytest.raises(UnknownNameError):
+            robots.get_model_instance_by_name("WorldModelInstance::left")

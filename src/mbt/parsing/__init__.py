@@ -52,6 +52,7 @@ def load_model(
     strict: bool = False,
     actuators: Actuators = "declared",
     joint_friction: bool = False,
+    prefix: str = "",
 ) -> MultibodyTree:
     """Load a robot into a tree of its own and finalize it.
 
@@ -86,6 +87,9 @@ def load_model(
     joint_friction : bool, optional
         Add a `JointFriction` for each joint whose description has a friction. Otherwise none is added, and
         ``tree.parse_reports`` counts them: most other libraries ignore friction, so results agree.
+    prefix : str, optional
+        What to put in front of the names of all elements, and of that of the model unless `model_name` is
+        given: with ``"left_"`` a link ``palm`` becomes ``"left_palm"``. The report has the names of the file.
 
     Returns
     -------
@@ -120,7 +124,7 @@ def load_model(
 
     g_W = None if gravity is None else as_finite_array(gravity, "gravity", (3,))
     tree = MultibodyTree()
-    options = ReadOptions(model_name, base, strict, joint_friction, actuators)
+    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix)
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
     with collection_paused():
         _add_model(tree, source, options, base_pose, None, None)
@@ -141,6 +145,7 @@ def add_model(
     strict: bool = False,
     actuators: Actuators = "declared",
     joint_friction: bool = False,
+    prefix: str = "",
 ) -> ModelInstanceIndex:
     """Add a robot to a tree that is not finalized yet. When that fails, the tree is as it was.
 
@@ -151,7 +156,7 @@ def add_model(
     ----------
     tree : MultibodyTree
         The tree.
-    source, model_name, base, base_pose, package_paths, strict, actuators, joint_friction
+    source, model_name, base, base_pose, package_paths, strict, actuators, joint_friction, prefix
         As in `load_model`.
     parent : Frame or RigidBody, optional
         A frame P of the tree, or a body for its frame, on which the model is mounted, in place of World: its
@@ -188,8 +193,14 @@ def add_model(
     3
     >>> tree.get_joint_by_name("camera_to_" + flange.name).parent_body is flange.body
     True
+
+    Two of them:
+
+    >>> spare = mbt.parsing.add_model(tree, tool, prefix="spare_")
+    >>> tree.get_body_by_name("spare_camera").scoped_name
+    'spare_tool::spare_camera'
     """
-    options = ReadOptions(model_name, base, strict, joint_friction, actuators)
+    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix)
     data = read_source(source, package_paths)
     with collection_paused():
         return _add_model(tree, data, options, base_pose, parent, X_PF)
@@ -209,6 +220,7 @@ def _add_model(
         raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
     mount = make_mount(tree, options.base, base_pose, parent, X_PF)
     model = read_description(source, options)
+    model.set_prefix(options.prefix, of_model=options.model_name is None)
     check_tree(tree, model.name)
     if model.report.warnings:
         # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.

@@ -212,6 +212,7 @@ class _Elements:
         self.instances = {"": self.instance}
         for i, scope in enumerate(model.scopes, start=1):
             self.instances[scope] = ModelInstanceIndex(self.instance + i)
+        self.prefix = model.prefix
         self.mount = mount
         self.bodies = {WORLD: tree.world_body}
         self.frames: dict[str, FixedOffsetFrame] = {}
@@ -253,10 +254,10 @@ class _Elements:
 
     def _split(self, name: str) -> tuple[str, ModelInstanceIndex]:
         """Return the name of an element in its model instance, and that instance."""
-        if len(self.instances) == 1:
-            return name, self.instance
-        scope, _, own = name.rpartition("::")
-        return (own, self.instances[scope]) if scope in self.instances else (name, self.instance)
+        scope, _, own = name.rpartition("::") if len(self.instances) > 1 else ("", "", name)
+        if scope not in self.instances:
+            return self.prefix + name, self.instance
+        return self.prefix + own, self.instances[scope]
 
     def _make_body(self, link: LinkDescription) -> RigidBody:
         name, instance = self._split(link.name)

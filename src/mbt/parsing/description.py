@@ -201,6 +201,8 @@ class ModelDescription:
         Name of the model.
     report : ParseReport
         What was ignored or repaired.
+    prefix : str
+        What stands in front of the names of its elements, once they are such.
     links : list of LinkDescription
         The links; World is never one of them.
     joints : list of JointDescription
@@ -234,6 +236,7 @@ class ModelDescription:
     def __init__(self, name: str, report: ParseReport) -> None:
         self.name = name
         self.report = report
+        self.prefix = ""
         self.links: list[LinkDescription] = []
         self.joints: list[JointDescription] = []
         self.frames: list[FrameDescription] = []
@@ -249,3 +252,11 @@ class ModelDescription:
         self.free_joints: dict[str, FreeJointDescription] = {}
         self.weightless_scopes: list[str] = []
         self.freed: dict[str, FloatArray] = {}
+
+    def set_prefix(self, prefix: str, *, of_model: bool) -> None:
+        """Put a text in front of the names of all elements, and of that of the model."""
+        self.prefix = prefix
+        if of_model:
+            self.name = self.report.model_name = prefix + self.name
+            weightless = self.report.weightless_instances
+            self.report.weightless_instances = [prefix + instance for instance in weightless]

@@ -31,11 +31,14 @@ class ReadOptions:
     strict: bool = False
     joint_friction: bool = False
     actuators: Actuators = "declared"
+    prefix: str = ""
 
     def __post_init__(self) -> None:
         """Check each option."""
         if self.model_name is not None:
             as_name(self.model_name, "model_name")
+        if not isinstance(self.prefix, str):
+            raise ArgumentTypeError(f"prefix: expected text, got {type(self.prefix).__name__}")
         _check_choice("base", self.base, ("fixed", "floating"), may_be_none=True)
         _check_choice("actuators", self.actuators, ("declared", "all"))
         for name in ("strict", "joint_friction"):

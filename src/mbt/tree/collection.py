@@ -13,6 +13,9 @@ __all__ = ["ElementCollection"]
 
 E = TypeVar("E", bound=MultibodyElement)
 
+# Between the name of a model instance and that of an element in it.
+_SEPARATOR = "::"
+
 
 class ElementCollection(Generic[E]):
     """The elements of one kind that a tree owns.
@@ -76,13 +79,22 @@ class ElementCollection(Generic[E]):
         """
         return self._elements[as_index(index, argument, len(self._elements), self._kind)]
 
-    def has(self, name: str, model_instance: int | None) -> bool:
-        """Return whether an element has this name: in any model instance, or in one."""
+    def has(
+        self, name: str, model_instance: int | None, instances: ElementCollection[Any] | None = None
+    ) -> bool:
+        """Return whether an element has this name: in one model instance, or in any.
+
+        In any of `instances`, where these are given, by its scoped name too; see `find`.
+        """
         found = self._named(as_name(name, "name"))
-        return bool(found) if model_instance is None else model_instance in found
+        if model_instance is not None:
+            return model_instance in found
+        return bool(found) or (instances is not None and bool(self._scoped(name, instances)))
 
     def find(self, name: str, model_instance: int | None, instances: ElementCollection[Any]) -> E:
         """Return the element of this name: the only one in the tree, or that of one of the model `instances`.
+
+        When no element has the name, that of this scoped name: ``"arm::elbow"``.
 
         Raises
         ------
@@ -98,15 +110,18 @@ class ElementCollection(Generic[E]):
                 where = f"in model instance {quote(instances._elements[model_instance].name)}"
                 raise unknown_name_error(self._kind, name, known, where)
             return found[model_instance]
+        found = found or self._scoped(name, instances)
         if not found:
-            raise unknown_name_error(self._kind, name, [*self._only, *self._several])
+            is_scoped = _SEPARATOR in name and self is not instances
+            scoped = [element.scoped_name for element in self._elements] if is_scoped else []
+            raise unknown_name_error(self._kind, name, [*self._only, *self._several, *scoped])
         if len(found) > 1:
             places = " and ".join(
                 f"{quote(instances._elements[i].name)} (model_instance={i})" for i in sorted(found)
             )
             raise ArgumentValueError(
                 f"name: there is a {self._kind} named {quote(name)} in each of the model instances {places}: "
-                "pass model_instance to say which one"
+                f"pass model_instance to say which one, or {quote(found[max(found)].scoped_name)}"
             )
         return next(iter(found.values()))
 
@@ -148,6 +163,17 @@ class ElementCollection(Generic[E]):
         """Return the elements of a name, by scope."""
         only = self._only.get(name)
         return self._several.get(name, {}) if only is None else {only._name_scope: only}
+
+    def _scoped(self, name: str, instances: ElementCollection[Any]) -> Mapping[int, E]:
+        """Return the elements of a scoped name, by model instance: both names may have "::" in them."""
+        found: dict[int, E] = {}
+        if _SEPARATOR in name and self is not instances:
+            for instance in instances:
+                scope = instance.name + _SEPARATOR
+                element = self.get(name[len(scope) :], instance._index) if name.startswith(scope) else None
+                if element is not None:
+                    found[instance._index] = element
+        return found
 
     def _names_in(self, model_instance: int) -> list[str]:
         return [element.name for element in self._elements if element._name_scope == model_instance]

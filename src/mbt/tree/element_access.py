@@ -33,9 +33,10 @@ __all__ = ["ElementAccess"]
 class ElementAccess:
     """The part of `MultibodyTree` that hands out elements.
 
-    A look-up by name searches all model instances unless one is given. It raises `UnknownNameError` when
-    there is no such element, and `ArgumentValueError` when several model instances have one. A look-up by
-    index raises `ElementIndexError` when the index is out of range.
+    A look-up by name searches all model instances unless one is given, or the name is a scoped one,
+    ``"arm::elbow"``: element ``"elbow"`` of model instance ``"arm"``, if no element is named so itself. It
+    raises `UnknownNameError` when there is no such element, and `ArgumentValueError` when several model
+    instances have one. A look-up by index raises `ElementIndexError` when the index is out of range.
     """
 
     _elements: ElementRegistry
@@ -183,7 +184,7 @@ class ElementAccess:
         Parameters
         ----------
         name : str
-            The name.
+            The name, or the scoped name: ``"arm::link"``.
         model_instance : ModelInstanceIndex, optional
             Where to look; all model instances unless given.
 
@@ -223,23 +224,28 @@ class ElementAccess:
 
     def has_body_named(self, name: str, model_instance: int | None = None) -> bool:
         """Return whether there is a body with this name: in one model instance, or in any."""
-        return self._elements.bodies.has(name, self._checked_instance(model_instance))
+        instance = self._checked_instance(model_instance)
+        return self._elements.bodies.has(name, instance, self._elements.model_instances)
 
     def has_frame_named(self, name: str, model_instance: int | None = None) -> bool:
         """Return whether there is a frame with this name: in one model instance, or in any."""
-        return self._elements.frames.has(name, self._checked_instance(model_instance))
+        instance = self._checked_instance(model_instance)
+        return self._elements.frames.has(name, instance, self._elements.model_instances)
 
     def has_joint_named(self, name: str, model_instance: int | None = None) -> bool:
         """Return whether there is a joint with this name: in one model instance, or in any."""
-        return self._elements.joints.has(name, self._checked_instance(model_instance))
+        instance = self._checked_instance(model_instance)
+        return self._elements.joints.has(name, instance, self._elements.model_instances)
 
     def has_joint_actuator_named(self, name: str, model_instance: int | None = None) -> bool:
         """Return whether there is a joint actuator with this name: in one model instance, or in any."""
-        return self._elements.actuators.has(name, self._checked_instance(model_instance))
+        instance = self._checked_instance(model_instance)
+        return self._elements.actuators.has(name, instance, self._elements.model_instances)
 
     def has_constraint_named(self, name: str, model_instance: int | None = None) -> bool:
         """Return whether there is a constraint with this name: in one model instance, or in any."""
-        return self._elements.constraints.has(name, self._checked_instance(model_instance))
+        instance = self._checked_instance(model_instance)
+        return self._elements.constraints.has(name, instance, self._elements.model_instances)
 
     def has_model_instance_named(self, name: str) -> bool:
         """Return whether there is a model instance with this name."""
