@@ -215,6 +215,29 @@ class TestOneElement:
         assert hook is tree.joints[-1]
         _assert_computes_alike(tree, other)
 
+    def test_a_model_instance(self) -> None:
+        tree = _arm(with_hand=True, more=False)
+        extra = tree.add_model_instance("extra")
+        last = tree.add_model_instance("last")
+        lamp = tree.add_body(mbt.RigidBody("palm", BALL, last))
+        gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -1], [2, extra, last]))
+        tree.remove_subtree(tree.get_body_by_name("hand::palm"))
+        hand, middle = tree.get_model_instance(2), tree.get_model_instance(3)
+        assert tree.remove(hand) is hand
+        assert tree.remove(middle) is middle
+        assert not hand.has_parent_tree
+        assert [instance.name for instance in tree.model_instances[2:]] == ["last"]
+        assert tree.get_body_by_name("last::palm") is lamp
+        assert tree.get_frame_by_name("palm", 2) is lamp.body_frame
+        assert (lamp.model_instance, lamp.scoped_name) == (2, "last::palm")
+        assert not gravity.is_enabled(2)
+        tree.add_model_instance("hand")
+        assert gravity.is_enabled(3)
+        tree.finalize()
+        context = tree.create_default_context()
+        assert tree.calc_gravity_generalized_forces(context)[-1] == 0.0
+        assert tree.joints[-1].model_instance == 2
+
     def test_gravity(self) -> None:
         tree = _arm(with_hand=False)
         gravity = tree.gravity_field
@@ -243,7 +266,16 @@ REFUSED: list[tuple[Callable[[mbt.MultibodyTree], Any], type[Exception], str]] =
     ),
     (lambda t: t.remove(t.world_body), mbt.ArgumentValueError, "any body but World"),
     (lambda t: t.remove(t.world_frame), mbt.ArgumentValueError, "body frame 'world': it goes with its body"),
-    (lambda t: t.remove(t.model_instances[2]), mbt.ArgumentTypeError, "model instance 'hand': these stay"),
+    (
+        lambda t: t.remove(t.model_instances[2]),
+        mbt.ArgumentValueError,
+        "model instance 'hand' is needed by body 'palm', .* and .* more: remove that first",
+    ),
+    (
+        lambda t: t.remove(t.model_instances[1]),
+        mbt.ArgumentValueError,
+        "a model instance that was added, got",
+    ),
     (lambda t: t.remove("palm"), mbt.ArgumentTypeError, "expected a MultibodyElement, got str"),
     (lambda t: t.remove(_arm(with_hand=True).joints[0]), mbt.ForeignElementError, "another tree"),
     (lambda t: t.remove(mbt.RigidBody("new", BALL)), mbt.ForeignElementError, "belongs to no tree yet"),
@@ -256,6 +288,7 @@ REFUSED: list[tuple[Callable[[mbt.MultibodyTree], Any], type[Exception], str]] =
     (lambda t: t.rename(t.bodies[1].body_frame, "x"), mbt.ArgumentValueError, "it goes with its body"),
     (lambda t: t.rename(t.bodies[1], ""), mbt.ArgumentValueError, "not empty"),
     (lambda t: t.rename(t.bodies[1], 3), mbt.ArgumentTypeError, "expected text, got int"),
+    (lambda t: t.rename(t.model_instances[0], "x"), mbt.ArgumentValueError, "that was added, got model inst"),
     (lambda t: t.rename(t.model_instances[2], "DefaultModelInstance"), mbt.ArgumentValueError, "already"),
 ]
 

@@ -68,7 +68,8 @@ class Editing:
         Parameters
         ----------
         element : MultibodyElement
-            A body, frame, joint, mobilizer, force element, actuator or constraint of this tree.
+            A body, frame, joint, mobilizer, force element, actuator or constraint of this tree; or a model
+            instance that holds none, ``tree.get_model_instance(index)``.
 
         Returns
         -------
@@ -79,10 +80,8 @@ class Editing:
         ------
         ArgumentValueError
             When other elements need it, which the message names; when it is World, or a body frame.
-        ArgumentTypeError
-            When it is not an element, or a model instance: these stay.
-        ForeignElementError
-            When it does not belong to this tree.
+        ArgumentTypeError, ForeignElementError
+            When it is not an element of this tree.
         AlreadyFinalizedError
             When the tree is finalized.
 
@@ -115,7 +114,7 @@ class Editing:
         With the bodies outboard of it go their frames, joints, mobilizers, actuators, and all force elements
         and constraints that act on them, also those of a user. What is on other bodies stays, such as the
         frame on which the body was mounted: ``body``'s joint has it as `frame_on_parent`. Model instances
-        stay, even if nothing is left in them.
+        stay, even if nothing is left in them; `remove` takes these.
 
         Parameters
         ----------

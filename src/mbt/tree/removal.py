@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError
+from mbt.errors import ArgumentValueError
 from mbt.topology import grow_forest
 from mbt.tree.body import RigidBody
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.frame import BodyFrame, Frame
+from mbt.tree.indices import default_model_instance
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
@@ -35,6 +36,10 @@ def check_can_change(elements: ElementRegistry, element: MultibodyElement, metho
     elements.check_is_owned(element, f"{method}: element")
     if element is elements.bodies.as_tuple()[0]:
         raise ArgumentValueError(f"{method}: element: expected any body but World")
+    if element in elements.model_instances.as_tuple()[: default_model_instance() + 1]:
+        raise ArgumentValueError(
+            f"{method}: element: expected a model instance that was added, got {element._label}"
+        )
     if isinstance(element, BodyFrame):
         raise ArgumentValueError(
             f"{method}: element: expected another frame than {element._label}: it goes with its body"
@@ -44,18 +49,20 @@ def check_can_change(elements: ElementRegistry, element: MultibodyElement, metho
 def remove(elements: ElementRegistry, element: MultibodyElement) -> None:
     """Remove one element that no other one needs; see ``MultibodyTree.remove``."""
     check_can_change(elements, element, "remove")
-    if isinstance(element, ModelInstance):
-        raise ArgumentTypeError(
-            f"remove: element: expected one that a model instance holds, got {element._label}: these stay"
-        )
     parts = _with_frames([element])
-    others = _find_dependents(elements, parts)
+    if isinstance(element, ModelInstance):
+        others = [e for e in elements.in_order() if e.model_instance == element._index]
+    else:
+        others = _find_dependents(elements, parts)
     if others:
         hint = "; remove_subtree() removes all at once" if isinstance(element, RigidBody) else ""
         raise ArgumentValueError(
             f"remove: {element._label} is needed by {_list_some(others)}: remove that first{hint}"
         )
-    elements.rebuild(parts)
+    if isinstance(element, ModelInstance):
+        elements.remove_model_instance(element)
+    else:
+        elements.rebuild(parts)
 
 
 def remove_subtree(elements: ElementRegistry, body: RigidBody) -> tuple[MultibodyElement, ...]:
