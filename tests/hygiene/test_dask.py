@@ -179,7 +179,9 @@ def test_all_models_and_elements_differ() -> None:
     assert len(set(tokens)) == len(tokens)
 
 
-@pytest.mark.parametrize("change", ["mass", "damping", "limit", "stiffness", "attribute"])
+@pytest.mark.parametrize(
+    "change", ["mass", "damping", "limit", "stiffness", "attribute", "gear ratio", "radius", "colour"]
+)
 def test_every_number_counts(change: str) -> None:
     def build(changed: str) -> mbt.MultibodyTree:
         def number(name: str) -> float:
@@ -194,10 +196,16 @@ def test_every_number_counts(change: str) -> None:
         )
         tree.add_force_element(mbt.RevoluteSpring(tree.joints[0], 0.0, number("stiffness")))
         tree.add_force_element(NamedGravity("Mars", list(tree.joints), {"note": number("attribute")}))
+        wheel = tree.add_body(mbt.RigidBody("wheel", inertia))
+        axle = tree.add_joint(mbt.RevoluteJoint, "axle", body, None, wheel, None, axis=[0, 0, 1])
+        tree.add_constraint(mbt.CouplerConstraint("gear", axle, tree.joints[0], number("gear ratio")))
+        color = [number("colour") / 2.0, 0.0, 0.0, 1.0]
+        for radius in (number("radius"), 1.0):
+            wheel.add_visual(mbt.Shape("sphere", [radius], color=color))
         tree.finalize()
         return tree
 
-    assert token(build("")) == token(build(""))
+    assert token(build("")) == token(build("")) == token(pickle.loads(pickle.dumps(build(""))))
     assert token(build(change)) != token(build(""))
 
 

@@ -45,6 +45,8 @@ def use(tree, context, forces):
     yield lambda: str(tree.finalize_report)
     yield lambda: [repr(e) for e in (*tree.bodies, *tree.frames, *tree.joints, *tree.mobilizers)]
     yield lambda: [repr(e) for e in (*tree.force_elements, *tree.joint_actuators)]
+    yield lambda: [(repr(c), c.equation, c.joint0.name, c.joint1.name) for c in tree.constraints]
+    yield lambda: [(repr(s), hash(s)) for b in tree.bodies for s in (*b.visuals, *b.collisions)]
     yield lambda: (tree.default_positions, tree.position_lower_limits, tree.velocity_upper_limits)
     yield lambda: tree.effort_limits
     yield lambda: tree.calc_mass_matrix(context)

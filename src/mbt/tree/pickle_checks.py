@@ -287,7 +287,9 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
     },
     CouplerConstraint: {
         "_joint0": _is_joint_of_one_dof,
-        "_joint1": _is_joint_of_one_dof,
+        "_joint1": lambda value, element: (
+            _is_joint_of_one_dof(value, element) and value is not vars(element).get("_joint0")
+        ),
         "_gear_ratio": _NUMBER,
         "_offset": _NUMBER,
     },

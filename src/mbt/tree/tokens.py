@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbt.tree.element import MultibodyElement
 from mbt.tree.pickling import collection_of, reduce_tree
+from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
@@ -48,6 +49,8 @@ def _token(tree: MultibodyTree | None, content: Any) -> str:
             # By value: of an object that comes again pickle writes a reference, of an equal one the text.
             if type(thing) is str:
                 return thing.encode("utf-8", "surrogatepass")
+            if type(thing) is Shape:
+                return repr(thing._key()).encode("utf-8", "surrogatepass")
             if tree is None:
                 return None
             if thing is tree:

@@ -109,8 +109,10 @@ class CouplerConstraint(Constraint):
     @property
     def equation(self) -> str:
         """What the constraint says, for people to read: ``"q(right) = -1 q(left) +0"``."""
-        rule = f"{self._gear_ratio:g} q({self._joint1.name}) {self._offset:+g}"
-        return f"q({self._joint0.name}) = {rule}"
+        joints = self._joint0, self._joint1
+        is_inside = joints[0].model_instance == joints[1].model_instance
+        name0, name1 = [joint.name if is_inside else joint.scoped_name for joint in joints]
+        return f"q({name0}) = {self._gear_ratio:g} q({name1}) {self._offset:+g}"
 
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         return (self._joint0, "joint0"), (self._joint1, "joint1")
