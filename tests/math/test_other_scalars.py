@@ -15,15 +15,28 @@ import sympy as sp  # type: ignore[import-untyped]
 import mbt
 from mbt.autodiff import AutoDiffArray, initialize
 from mbt.math import (
+    exp_se3,
+    exp_so3,
     inverse_pose,
+    left_jacobian_inverse_se3,
+    left_jacobian_inverse_so3,
+    left_jacobian_se3,
+    left_jacobian_so3,
+    log_se3,
+    log_so3,
     make_pose,
     matrix_to_quaternion,
     matrix_to_rpy,
     quaternion_to_matrix,
+    right_jacobian_inverse_se3,
+    right_jacobian_inverse_so3,
+    right_jacobian_se3,
+    right_jacobian_so3,
     rotation_about_axis,
     rpy_to_matrix,
     skew,
 )
+from support import lie_reference as reference
 from support.scalar_names import require, scalar_names
 
 Make, Value = Callable[[float], Any], Callable[[Any], Any]
@@ -96,6 +109,21 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "rotation_about_axis": (lambda x: rotation_about_axis(x[:3], x[3]), [0.3, -0.4, 0.5, 2.0]),
     "rotation about a plain axis": (lambda x: rotation_about_axis([0, 3, 4], x[0]), [2.0]),
     "skew": (skew, [1.0, 2.0, 3.0]),
+    # Near zero, and away from it.
+    "exp_so3": (exp_so3, [0.3, -0.4, 0.5]),
+    "exp_so3 of a large angle": (exp_so3, [1.3, -1.4, 0.5]),
+    "exp_se3": (exp_se3, [0.3, -0.4, 0.5, 1.0, -2.0, 3.0]),
+    "log_so3": (log_so3, R),
+    "log_so3 of a large angle": (log_so3, rpy_to_matrix([3.0, 0.1, 0.2])),
+    "log_se3": (log_se3, X),
+    "left_jacobian_so3": (left_jacobian_so3, [1.3, -1.4, 0.5]),
+    "left_jacobian_inverse_so3": (left_jacobian_inverse_so3, [1.3, -1.4, 0.5]),
+    "right_jacobian_so3": (right_jacobian_so3, [0.3, -0.4, 0.5]),
+    "right_jacobian_inverse_so3": (right_jacobian_inverse_so3, [0.3, -0.4, 0.5]),
+    "left_jacobian_se3": (left_jacobian_se3, [0.3, -0.4, 0.5, 1.0, -2.0, 3.0]),
+    "left_jacobian_inverse_se3": (left_jacobian_inverse_se3, [0.3, -0.4, 0.5, 1.0, -2.0, 3.0]),
+    "right_jacobian_se3": (right_jacobian_se3, [1.3, -1.4, 0.5, 1.0, -2.0, 3.0]),
+    "right_jacobian_inverse_se3": (right_jacobian_inverse_se3, [1.3, -1.4, 0.5, 1.0, -2.0, 3.0]),
 }
 
 
@@ -125,7 +153,7 @@ def test_functions(name: str, scalar: str) -> None:
 def test_derivatives(name: str) -> None:
     """Those of `AutoDiffArray` are those of symbols."""
     function, x = FUNCTIONS[name]
-    if function in (matrix_to_rpy, matrix_to_quaternion, inverse_pose):
+    if function in (matrix_to_rpy, matrix_to_quaternion, inverse_pose, log_so3, log_se3):
         # Along a rotation: a rotation matrix is not nine variables.
         x = np.asarray(x)
         rate = x[:3, :3] @ skew([0.1, 0.2, 0.3])
@@ -181,6 +209,108 @@ def test_fractions_stay_exact() -> None:
         make_pose(rpy=[0, 0, half])
 
 
+VECTORS = [name for name, (_, x) in FUNCTIONS.items() if "jacobian" in name or name in ("exp_so3", "exp_se3")]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("angle", [0.0, 1e-200, 1e-8, 1.0])
+@pytest.mark.parametrize("name", VECTORS)
+def test_derivatives_of_conditional_expressions(name: str, angle: float) -> None:
+    """Those of CasADi are right where one of the two cases is not defined, as those of doubles are."""
+    casadi = pytest.importorskip("casadi")
+    function, x = FUNCTIONS[name]
+    x = np.append(np.multiply([0.36, -0.48, 0.8], angle), x[3:])
+    symbols = casadi.SX.sym("x", x.size)
+    entries = casadi.vertcat(*function(symbols).ravel())
+    value, derivatives = casadi.Function("f", [symbols], [entries, casadi.jacobian(entries, symbols)])(x)
+    wanted = function(initialize(x))
+    np.testing.assert_allclose(value.full().ravel(), wanted.value.ravel(), atol=1e-15)
+    np.testing.assert_allclose(derivatives.full(), wanted.derivatives.reshape(-1, x.size), atol=4e-15)
+
+
+@pytest.mark.oracle
+def test_derivatives_of_jax_at_zero() -> None:
+    jax = pytest.importorskip("jax")
+    differentiate = jax.jacfwd(lambda x: jax.numpy.array(left_jacobian_inverse_so3(x).tolist()))
+    derivatives = jax.jit(differentiate)(jax.numpy.zeros(3))
+    np.testing.assert_allclose(derivatives, left_jacobian_inverse_so3(initialize(np.zeros(3))).derivatives)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_fifty_digits(name: str) -> None:
+    """Near zero, and on both sides of the end of the series."""
+    function, x = FUNCTIONS[name]
+    exact = {
+        "exp": reference.exponential,
+        "left": reference.left_jacobian,
+        "right": reference.right_jacobian,
+    }[name.split("_")[0]]
+    with mpmath.workdps(60):
+        for angle in (0, *map(mpmath.mpf, ("1e-30", "4.99e-5", "5.01e-5", "0.99", "1.01"))):
+            axis = [angle * mpmath.mpf(k) / 25 for k in (9, -12, 20)]
+            xi = [*axis, *map(mpmath.mpf, x[3:])]
+            wanted = exact(xi)
+            if "inverse" in name:
+                wanted = reference.inverse(wanted)
+            assert max(abs(function(xi) - wanted).ravel()) < mpmath.mpf(10) ** -49
+            if name.startswith("exp"):
+                log = {"exp_so3": log_so3, "exp_se3": log_se3}[name.split()[0]]
+                assert max(abs(log(wanted) - xi)) < mpmath.mpf(10) ** -49
+
+
+def test_second_derivatives_at_zero() -> None:
+    """Of the exponential: ``([e_i]x [e_j]x + [e_j]x [e_i]x) / 2``."""
+    scalar = mbt.symbolic.dual("autodiff")
+    phi = initialize(np.zeros(3))
+    R = exp_so3([scalar.make(phi[i], {i: 1.0}) for i in range(3)])
+    for i, j in np.ndindex(3, 3):
+        second = [[R[k, l].derivatives[i].derivatives[j] for l in range(3)] for k in range(3)]  # noqa: E741
+        a, b = skew(np.eye(3)[i]), skew(np.eye(3)[j])
+        np.testing.assert_array_equal(second, (a @ b + b @ a) / 2)
+
+
+def test_formulas_of_exponentials() -> None:
+    """As in textbooks, without cases, for angles that are not zero; numbers that are zero are known to be."""
+    t = sp.Symbol("t", positive=True)
+    assert exp_so3([0, 0, t]).tolist() == [[sp.cos(t), -sp.sin(t), 0], [sp.sin(t), sp.cos(t), 0], [0, 0, 1]]
+    assert left_jacobian_so3([0, 0, t])[0, 0] == sp.sin(t) / t
+    x, y, z = sp.symbols("x y z", real=True)
+    J = left_jacobian_se3([x, y, z, 1, 2, 3])
+    assert not any(sp.sympify(entry).has(sp.Piecewise) for entry in J.ravel())
+    assert exp_so3(sp.zeros(3, 1)).tolist() == sp.eye(3).tolist()
+    assert log_so3(sp.eye(3)).tolist() == [0, 0, 0]
+    assert log_so3(sp.diag(1, -1, -1)).tolist() == [sp.pi, 0, 0]
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_exponentials_of_fractions(name: str) -> None:
+    """Without a rotation they are exact; the sine of another angle is not a fraction."""
+    function, x = FUNCTIONS[name]
+    rho = [Fraction(1, 3), 2, Fraction(-1, 7)][: len(x) - 3]
+    result = function([Fraction(0), 0, 0, *rho])
+    assert all(type(entry) is Fraction for entry in result.ravel())
+    np.testing.assert_allclose(result.astype(float), function([0.0, 0, 0, *map(float, rho)]), atol=1e-16)
+    with pytest.raises(mbt.MbtError, match="is not a fraction"):
+        function([Fraction(3, 5), Fraction(4, 5), 0, *rho])
+
+
+def test_logarithms_of_fractions() -> None:
+    X_AB = make_pose([Fraction(1, 3), 2, 3])
+    assert log_se3(X_AB).tolist() == [0, 0, 0, Fraction(1, 3), 2, 3]
+    with pytest.raises(mbt.MbtError, match="is not a fraction"):
+        log_se3(make_pose(quaternion=[Fraction(3, 5), Fraction(4, 5), 0, 0]))
+
+
+def test_arrays_of_symbols() -> None:
+    """Leading axes of objects, one state after the other."""
+    x = np.array(sp.symbols("a0:6")).reshape(2, 1, 3)
+    R = exp_so3(x)
+    assert R.shape == (2, 1, 3, 3)
+    assert (R[1, 0] == exp_so3(x[1, 0])).all()
+    assert (log_so3(R)[1, 0] == log_so3(R[1, 0])).all()
+    assert log_so3(R).shape == (2, 1, 3)
+
+
 def test_objects_of_another_class() -> None:
     """What needs no function works; the others are asked of the objects."""
     X_AB = make_pose([Decimal("0.1"), 0, 0])
@@ -204,8 +334,21 @@ def test_refusals(scalar: str) -> None:
 
 
 def test_the_zero_quaternion_of_values_with_derivatives() -> None:
-    with pytest.raises(mbt.SingularityError, match="quaternion"):
-        quaternion_to_matrix(initialize([0.0, 0.0, 0.0, 0.0]))
+    for quaternions in ([0.0, 0.0, 0.0, 0.0], [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]):
+        with pytest.raises(mbt.SingularityError, match="quaternion"):
+            quaternion_to_matrix(initialize(quaternions))
+
+
+@pytest.mark.parametrize("name", ["make_pose of both", "make_pose of a quaternion", *VECTORS])
+def test_derivatives_of_several_states(name: str) -> None:
+    """Leading axes of numbers with derivatives: each state by itself."""
+    function, x = FUNCTIONS[name]
+    many = initialize(np.asarray(x) * np.linspace(0.1, 2.0, 6).reshape(3, 2, 1))
+    got = function(many)
+    for i in np.ndindex(3, 2):
+        wanted = function(many[i])
+        np.testing.assert_allclose(got.value[i], wanted.value, rtol=0, atol=4e-15)
+        np.testing.assert_allclose(got.derivatives[i], wanted.derivatives, rtol=0, atol=1e-14)
 
 
 class Hand(mbt.Frame):
@@ -227,6 +370,7 @@ COMPUTE: dict[str, Callable[[Any], Any]] = {
     "position": lambda a: make_pose([a[..., 0], 0, 0], rpy=a),
     "product": lambda a: make_pose(R=rpy_to_matrix(a) @ rotation_about_axis([0, 1, 0], a[..., 1])),
     "inverse": lambda a: inverse_pose(make_pose(a, rpy=a)),
+    "exponential": lambda a: make_pose(R=exp_so3(a)),
 }
 
 
@@ -246,6 +390,8 @@ def test_frames_written_in_python(name: str, scalar: str) -> None:
         Fraction(1),
         sin=lambda x: x,
         cos=lambda x: 1 - x * x / 2,
+        sqrt=lambda x: (1 + x) / 2,
+        select_lt=lambda a, b, x, y: x if a < b else y,
         from_float=Fraction,
         name="own",
     )

@@ -243,6 +243,12 @@ def test_what_is_no_function_is_refused(field: str) -> None:
         ScalarType(0.0, 1.0, **{field: 3})
 
 
+@pytest.mark.parametrize("digits", [0, 16.0, True, "16"])
+def test_digits_are_a_positive_number(digits: Any) -> None:
+    with pytest.raises(mbt.ArgumentTypeError, match="digits: expected a positive int or None"):
+        ScalarType(0.0, 1.0, digits=digits)
+
+
 @pytest.mark.parametrize("value", ["text", None, [[1.0, 2.0], [3.0]], {}, b"x"])
 def test_what_is_no_number_is_refused(value: object) -> None:
     twin = make_pendulum()[0].to_symbolic()

@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
+from mbt.math.lie_groups import (
+    exp_se3,
+    exp_so3,
+    left_jacobian_inverse_se3,
+    left_jacobian_inverse_so3,
+    left_jacobian_se3,
+    left_jacobian_so3,
+    log_se3,
+    log_so3,
+    right_jacobian_inverse_se3,
+    right_jacobian_inverse_so3,
+    right_jacobian_se3,
+    right_jacobian_so3,
+)
 from mbt.math.poses import (
     as_pose,
     as_rotation,
@@ -36,8 +50,16 @@ __all__ = [
     "as_unit_vector",
     "calc_inertial_parameters",
     "calc_pseudo_inertia",
+    "exp_se3",
+    "exp_so3",
     "inverse_pose",
     "is_physically_consistent",
+    "left_jacobian_inverse_se3",
+    "left_jacobian_inverse_so3",
+    "left_jacobian_se3",
+    "left_jacobian_so3",
+    "log_se3",
+    "log_so3",
     "make_pose",
     "make_spatial_inertia",
     "matrix_to_quaternion",
@@ -45,6 +67,10 @@ __all__ = [
     "nearest_physically_consistent_inertia",
     "normalize_axis",
     "quaternion_to_matrix",
+    "right_jacobian_inverse_se3",
+    "right_jacobian_inverse_so3",
+    "right_jacobian_se3",
+    "right_jacobian_so3",
     "rotation_about_axis",
     "rpy_to_matrix",
     "skew",

@@ -7,10 +7,13 @@ A pose ``X_AB`` is a homogeneous ``(4, 4)`` matrix, a rotation ``R_AB`` a ``(3, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError
+from mbt.math import rotation_formulas
+from mbt.math.angle_functions import FLOATS
 from mbt.math.arrays import FloatArray, as_finite_array, as_float, is_list_of_floats, shared_array
 from mbt.math.foreign import numbers_for
 
@@ -234,27 +237,7 @@ def matrix_to_quaternion(R: object) -> FloatArray:
     numbers = numbers_for((R, 2))
     if numbers is not None:
         return numbers.matrix_to_quaternion(numbers.as_rotation(R, "R"))  # type: ignore[no-any-return]
-    m = as_rotation(R, "R")
-    # 4 w^2, 4 x^2, 4 y^2, 4 z^2: divide by the largest, which is at least 1.
-    squares = 1.0 + np.array(
-        [
-            m[0, 0] + m[1, 1] + m[2, 2],
-            m[0, 0] - m[1, 1] - m[2, 2],
-            m[1, 1] - m[0, 0] - m[2, 2],
-            m[2, 2] - m[0, 0] - m[1, 1],
-        ]
-    )
-    wx, wy, wz = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
-    xy, yz, zx = m[0, 1] + m[1, 0], m[1, 2] + m[2, 1], m[2, 0] + m[0, 2]
-    rows = (
-        (squares[0], wx, wy, wz),
-        (wx, squares[1], xy, zx),
-        (wy, xy, squares[2], yz),
-        (wz, zx, yz, squares[3]),
-    )
-    wxyz = np.array(rows[int(np.argmax(squares))])
-    wxyz /= np.linalg.norm(wxyz)
-    return -wxyz if wxyz[0] < 0 else wxyz
+    return np.array(rotation_formulas.matrix_to_quaternion(FLOATS, *as_rotation(R, "R").ravel().tolist()))
 
 
 def matrix_to_rpy(R: object) -> FloatArray:
@@ -346,6 +329,15 @@ def find_suspects(matrices: FloatArray) -> list[tuple[int, ...]]:
     if matrices.shape[-1] == 4:
         is_good &= (matrices[..., 3, :] == (0.0, 0.0, 0.0, 1.0)).all(-1)
     return [tuple(int(k) for k in i) for i in np.argwhere(~is_good)]
+
+
+def check_each(matrices: FloatArray, name: str, check: Callable[[FloatArray, str], FloatArray]) -> None:
+    """Check poses or rotations with any leading axes, by `as_pose` or `as_rotation`."""
+    if matrices.ndim == 2:
+        check(matrices, name)
+        return
+    for i in find_suspects(matrices):
+        check(matrices[i], f"{name}[{', '.join(map(str, i))}]")
 
 
 def _criticize_rotation(

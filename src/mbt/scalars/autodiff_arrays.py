@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,17 @@ class AutoDiffArrays(ScalarArrays):
         if shape is not None and not arrays.has_shape(array.shape, shape):
             raise shape_error(name, shape, array.shape)
         return array
+
+    def stack(self, numbers: Sequence[Any]) -> Any:
+        """Return one array of several numbers, or of arrays that broadcast, along its last axis."""
+        if not any(map(np.ndim, numbers)):
+            return super().stack(numbers)
+        shape = np.broadcast_shapes(*map(np.shape, numbers))
+        return np.stack([np.broadcast_to(self.scalar(x), shape) for x in numbers], -1)
+
+    def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
+        """Return a function of whole arrays."""
+        return function(vectors)
 
     def values(self, array: Any) -> FloatArray:
         """Return the values."""

@@ -38,6 +38,7 @@ _DOUBLES = ScalarType(
     np.floor,
     _select_lt,
     name="batch of double",
+    digits=16,
 )
 
 
@@ -95,18 +96,17 @@ class BatchArrays(ScalarArrays):
 
     def as_pose(self, value: object, name: str) -> Any:
         """Return a copy of a pose, or of one for each sample."""
-        return self._as_matrices(value, name, (4, 4), poses.as_pose)
+        return self.as_matrices(value, name, (4, 4), poses.as_pose)
 
     def as_rotation(self, value: object, name: str) -> Any:
         """Return a copy of a rotation, or of one for each sample."""
-        return self._as_matrices(value, name, (3, 3), poses.as_rotation)
+        return self.as_matrices(value, name, (3, 3), poses.as_rotation)
 
-    def _as_matrices(self, value: object, name: str, shape: tuple[int, int], check: Any) -> Any:
+    def as_matrices(self, value: object, name: str, shape: tuple[int, int], check: Any) -> Any:
+        """Return a copy of poses or rotations with any leading axes, checked."""
         as_matrix = getattr(value, "as_matrix", None)
         matrices = self.as_float_array(as_matrix() if callable(as_matrix) else value, name, shape)
-        if matrices.ndim == 2:
-            return check(matrices, name)
-        _check_each(matrices, name, check)
+        poses.check_each(matrices, name, check)
         return matrices.copy()
 
     def make_inertia(self, mass: Any, com: Any, components: Any, massless: Any) -> BatchSpatialInertia:
@@ -138,7 +138,7 @@ class BatchArrays(ScalarArrays):
     def _as_rotations(self, R: Any) -> Any:
         """Return rotations (..., 3, 3), checked."""
         matrices = as_coordinates(R, "R", (3, 3))
-        _check_each(matrices, "R", poses.as_rotation)
+        poses.check_each(matrices, "R", poses.as_rotation)
         return matrices
 
     def _each(self, function: Callable[[Any], Any], vectors: Any, shape: tuple[int, ...]) -> Any:
@@ -303,9 +303,3 @@ class BatchArrays(ScalarArrays):
             engine.set_parameters(array.common, array.columns, array.rows)
         else:
             engine.set_parameters(array.common, None, None)
-
-
-def _check_each(matrices: FloatArray, name: str, check: Callable[[FloatArray, str], FloatArray]) -> None:
-    """Check poses or rotations with leading axes."""
-    for i in poses.find_suspects(matrices):
-        check(matrices[i], f"{name}[{', '.join(map(str, i))}]" if i else name)

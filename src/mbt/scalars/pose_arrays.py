@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from mbt.errors import ShapeError, SingularityError
+from mbt.math import rotation_formulas
 from mbt.math.arrays import is_foreign
-from mbt.math.leading_axes import entry_of, fold, join, transpose
+from mbt.math.leading_axes import entry_of, flatten, fold, join, transpose
 from mbt.math.numbers import Numbers
 from mbt.math.poses import normalize_axis
+from mbt.math.rotation_formulas import Formula
 from mbt.symbolic import ScalarType
 
 __all__ = ["PoseArrays"]
@@ -121,7 +123,7 @@ class PoseArrays(Numbers):
         w, x, y, z = (self.entry(q, i) for i in range(4))
         norm = w * w + x * x + y * y + z * z
         values = self.values(q)
-        if values is not None and not values.any():
+        if values is not None and not values.any(-1).all():
             raise SingularityError("quaternion: expected a nonzero quaternion (w, x, y, z), got zero")
         rows = [
             [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -132,29 +134,20 @@ class PoseArrays(Numbers):
 
     @abstractmethod
     def values(self, array: Any) -> Any:
-        """Return the values of one state as doubles; None where there are none, or those of many states."""
+        """Return the values as doubles; None where there are none, or those of a batch."""
 
     def matrix_to_quaternion(self, R: Any) -> Any:
         """Return the quaternion ``(w, x, y, z)`` of a rotation, with ``w >= 0``."""
-        t = self._functions
-        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = _rows(R)
-        wx, wy, wz = zy - yz, xz - zx, yx - xy
-        xy, yz, zx = xy + yx, yz + zy, zx + xz
-        # Row i is four times the product of entry i with all: the one of the largest entry is far from zero.
-        rows = [
-            [1 + xx + yy + zz, wx, wy, wz],
-            [wx, 1 + xx - yy - zz, xy, zx],
-            [wy, xy, 1 + yy - xx - zz, yz],
-            [wz, zx, yz, 1 + zz - xx - yy],
-        ]
-        largest, q = rows[0][0], rows[0]
-        for i, row in enumerate(rows[1:], 1):
-            q = [t.select_lt(largest, row[i], new, old) for new, old in zip(row, q, strict=True)]
-            largest = t.select_lt(largest, row[i], row[i], largest)
-        w, x, y, z = q
-        norm = t.sqrt(w * w + x * x + y * y + z * z)
-        scale = t.select_lt(w, 0.0, -1 / norm, 1 / norm)
-        return self.stack([entry * scale for entry in q])
+        return self.map_entries(rotation_formulas.matrix_to_quaternion, flatten(R, 2), (4,))
+
+    def map_entries(self, formula: Formula, vectors: Any, shape: tuple[int, ...]) -> Any:
+        """Return a formula of the entries of each of some vectors, (..., n): (..., *shape)."""
+
+        def of_entries(vector: Any) -> Any:
+            entries = (self.entry(vector, i) for i in range(vector.shape[-1]))
+            return fold(self.stack(formula(self._functions, *entries)), *shape)
+
+        return self._each(of_entries, vectors, shape)
 
     def matrix_to_rpy(self, R: Any) -> Any:
         """Return roll, pitch and yaw of a rotation."""

@@ -11,7 +11,7 @@ from mbt.errors import shape_error
 from mbt.math import arrays
 from mbt.math.arrays import Shape, check_apart
 from mbt.math.leading_axes import entry_of, join
-from mbt.math.poses import as_pose, as_rotation
+from mbt.math.poses import as_pose, as_rotation, check_each
 from mbt.scalars.inertia import ScalarSpatialInertia
 from mbt.scalars.pose_arrays import PoseArrays
 
@@ -187,10 +187,14 @@ class ScalarArrays(PoseArrays):
         """Return a copy of a rotation, (3, 3), checked where its values are known."""
         return self._checked_matrix(value, name, (3, 3), as_rotation)
 
+    def as_matrices(self, value: object, name: str, shape: tuple[int, int], check: Any) -> Any:
+        """Return a copy of poses or rotations with any leading axes, checked where values are known."""
+        return self._checked_matrix(value, name, (..., *shape), check)
+
     def _checked_matrix(self, value: object, name: str, shape: Shape, check: Any) -> Any:
         as_matrix = getattr(value, "as_matrix", None)
         matrix = self.as_float_array(as_matrix() if callable(as_matrix) else value, name, shape)
         values = self.values(matrix)
         if values is not None:
-            check(values, name)
+            check_each(values, name, check)
         return matrix.copy()

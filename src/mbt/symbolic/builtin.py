@@ -24,11 +24,16 @@ def _double() -> dict[str, Any]:
         "atan2": math.atan2,
         "floor": math.floor,
         "select_lt": _choose,
+        "digits": 16,
     }
 
 
 def _autodiff() -> dict[str, Any]:
     import numpy as np
+
+    def select_lt(a: Any, b: Any, x: Any, y: Any) -> Any:
+        is_less = np.less(a, b)
+        return np.where(is_less, x, y) if np.ndim(is_less) else _choose(a, b, x, y)
 
     return {
         "name": "autodiff",
@@ -40,7 +45,8 @@ def _autodiff() -> dict[str, Any]:
         "tanh": np.tanh,
         "atan2": np.arctan2,
         "floor": np.floor,
-        "select_lt": _choose,
+        "select_lt": select_lt,
+        "digits": 16,
     }
 
 
@@ -76,6 +82,7 @@ def _sympy() -> dict[str, Any]:
         "select_lt": select_lt,
         "from_float": from_float,
         "entries": entries,
+        "digits": None,
     }
 
 
@@ -107,6 +114,7 @@ def _casadi() -> dict[str, Any]:
         "select_lt": select_lt,
         "from_float": casadi.SX,
         "entries": entries,
+        "digits": 16,
     }
 
 
@@ -164,6 +172,7 @@ def _fraction() -> dict[str, Any]:
         "floor": lambda x: Fraction(math.floor(x)),
         "select_lt": _choose,
         "from_float": Fraction,
+        "digits": None,
     }
 
 
@@ -191,6 +200,7 @@ def _jax() -> dict[str, Any]:
         "select_lt": select_lt,
         "from_float": float,
         "entries": entries,
+        "digits": 16,
     }
 
 

@@ -332,6 +332,7 @@ def _make_type(scalar: ScalarType) -> DualType:
         floor=lambda x: make._constant(x).floor(),
         select_lt=make._select_lt,
         from_float=lambda number: make(scalar.lift(number)),
+        digits=scalar.digits,
     )
     object.__setattr__(made, "scalar", scalar)
     object.__setattr__(made, "make", make)

@@ -56,6 +56,9 @@ class ScalarType:
         not a matrix.
     name : str, optional
         Its name; that of the type of `one` unless given.
+    digits : int or None, optional
+        How many digits its numbers have, at most: a series is summed to as many. None for exact numbers and
+        formulas, where no series is cut off; they can be compared, ``x == 0``.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class ScalarType:
     from_float: Callable[[float], Any] | None = None
     entries: Callable[[Any], list[Any] | None] | None = None
     name: str = None  # type: ignore[assignment]
+    digits: int | None = 100
 
     def __post_init__(self) -> None:
         """Check what can be checked, and fill in what was not given."""
@@ -94,6 +98,10 @@ class ScalarType:
             raise ArgumentTypeError(f"ScalarType: name: expected text, got {quote(name)}")
         # The way to write a field of a frozen dataclass.
         object.__setattr__(self, "name", name)
+        if self.digits is not None and (type(self.digits) is not int or self.digits < 1):
+            raise ArgumentTypeError(
+                f"ScalarType {quote(name)}: digits: expected a positive int or None, got {quote(self.digits)}"
+            )
         for field in (*_FUNCTIONS, "from_float", "entries"):
             function = getattr(self, field)
             if function is None and field in _FUNCTIONS:
