@@ -38,7 +38,8 @@ def calls_of(xi: Any) -> dict[str, dict[str, Call]]:
     rotation = _import("scipy.spatial.transform", "Rotation")
     if rotation is not None:
         calls["exp_so3"]["scipy"] = lambda: rotation.from_rotvec(phi).as_matrix()
-        calls["log_so3"]["scipy"] = lambda: rotation.from_matrix(R).as_rotvec()
+        # It would orthonormalize; the keyword is that of SciPy 1.17.
+        calls["log_so3"]["scipy"] = lambda: rotation.from_matrix(R, assume_valid=True).as_rotvec()
     pin = _import("pinocchio")
     if pin is not None and xi.ndim == 1:
         linear_first, pose = np.concatenate([xi[3:], phi]), pin.SE3(X)
