@@ -127,7 +127,7 @@ USER_WRITTEN = ("drag", "well", "damped well")
 def make_everything(*, user_written: bool = True) -> mbt.MultibodyTree:
     """Return a tree of every joint type in both directions, damped, with every force element at once.
 
-    Two joints are coupled, and one body has shapes: data that no computation reads.
+    One body has shapes: data that no computation reads.
     """
     rng = np.random.default_rng(11)
     tree = mbt.MultibodyTree()
@@ -150,7 +150,6 @@ def make_everything(*, user_written: bool = True) -> mbt.MultibodyTree:
         tree.add_force_element(make(tree, bodies, joints))
     for i in (0, 2):
         tree.add_joint_actuator(f"motor{i}", joints[i], rotor_inertia=1e-3, gear_ratio=20.0)
-    tree.add_constraint(mbt.CouplerConstraint("coupler", joints[0], joints[2], -2.0, 0.25))
     bodies[1].add_visual(mbt.Shape("box", [1, 2, 3], color=[1, 0, 0, 0.5]))
     bodies[1].add_collision(mbt.Shape("mesh", mesh="a.stl", folder="/robots", name="hull"))
     tree.finalize()

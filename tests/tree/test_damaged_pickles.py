@@ -138,7 +138,9 @@ def _edits(data: bytes) -> Iterator[Edit]:
 
 
 def _pickle() -> bytes:
-    tree = make_everything(user_written=False)
+    tree = make_everything(user_written=False).edit()
+    tree.add_constraint(mbt.CouplerConstraint("coupler", tree.joints[0], tree.joints[2], -2.0, 0.25))
+    tree.finalize()
     context = some_state(tree)
     tree.bodies[1].set_mass(context, 3.0)
     tree.joints[2].lock(context)
