@@ -271,6 +271,24 @@ class TestElementsOfUsers:
         work.finalize()
         _assert_same_bits(tree, work)
 
+    def test_a_hook_may_copy_its_tree(self) -> None:
+        class Curious(mbt.ForceElement):
+            copies: list[mbt.MultibodyTree]
+
+            def do_declare_parameters(self) -> None:
+                self.copies = [self.parent_tree.edit()]
+
+            def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+                pass
+
+        tree = mbt.MultibodyTree()
+        curious = tree.add_force_element(Curious())
+        tree.finalize()
+        (work,) = curious.copies
+        work.add_body(mbt.RigidBody("late", BALL))
+        work.finalize()
+        assert work.num_velocities == 6
+
 
 class TestJointsOnFrames:
     """`add_joint` takes a frame where it takes a body."""

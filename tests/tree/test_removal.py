@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -138,7 +139,10 @@ class TestSubtrees:
             assert {b.name for b in work.bodies} | gone == {b.name for b in full.bodies}
             assert not {b.name for b in work.bodies} & gone
             assert [b.index for b in work.bodies] == list(range(work.num_bodies))
+            # What is unpickled is checked: no place, index or reference is left behind.
+            work = pickle.loads(pickle.dumps(work))
             work.finalize()
+            pickle.loads(pickle.dumps(work))
             context, rest = full.create_default_context(), work.create_default_context()
             X_WB = full.eval_position_kinematics(context).X_WB
             for body in work.bodies:

@@ -207,6 +207,8 @@ def copy_tree(
     twin = new_tree(format_, tree_type, classes)
     # What refers to the tree, or to an element of it, then refers to the copy.
     memo[id(tree)] = twin
+    for own, new in zip(_collections_of(tree).values(), _collections_of(twin).values(), strict=True):
+        memo.update(zip(map(id, own), new, strict=True))
     state = copy.deepcopy(state, memo)
     _set_element_states(twin, state)
     _set_structure(twin, state)
@@ -225,7 +227,7 @@ def copy_for_editing(tree: MultibodyTree) -> MultibodyTree:
     twin = copy_tree(tree, {}, above.MultibodyTree if scalar else type(tree))
     if twin.is_finalized:
         undo(twin._elements)
-        twin._plan = twin._family = twin._declarations = None
+        twin._plan = twin._family = twin._declarations = twin._declaring = None
     return twin
 
 
