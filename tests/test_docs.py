@@ -60,5 +60,6 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["autodiff.md"]) == 5
     assert len(PAGES["rotations.md"]) == 4
     assert len(PAGES["symbols.md"]) == 4
+    assert len(PAGES["sdf.md"]) == 2
     assert len(PAGES_WITH_ORACLES["symbols.md"]) == 6
     assert len(PAGES_WITH_ENGINES["batches.md"]) == 7

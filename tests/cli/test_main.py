@@ -76,7 +76,7 @@ def test_wrong_arguments(arguments, capsys):
     ("text", "message"),
     [
         ("<robot", "no well-formed XML"),
-        ("<sdf/>", "this is SDF, which is not read yet"),
+        ("<mujoco/>", "this is MJCF, which is not read yet"),
         (robot(link("a"), link("a")), 'bot.urdf:3: <link name="a">: there is a link of this name already'),
     ],
 )

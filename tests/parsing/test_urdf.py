@@ -538,7 +538,7 @@ def test_what_is_refused_with_its_line(parts, line, message):
 
 @pytest.mark.parametrize(
     ("tag", "what"),
-    [("sdf", "this is SDF, which is not read yet"), ("mujoco", "this is MJCF"), ("html", "not a robot")],
+    [("mujoco", "this is MJCF"), ("html", "not a robot")],
 )
 def test_other_formats(tag, what):
     with pytest.raises(ParseError, match=f"<{tag}>: .*{what}.*: expected URDF, whose root is <robot>"):

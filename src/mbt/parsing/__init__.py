@@ -1,6 +1,6 @@
 """Robot descriptions: files and texts that become a tree.
 
-URDF is read. `load_model` makes a tree of one robot; `add_model` adds a robot to a tree that may hold others.
+URDF and SDF are read. `load_model` makes a tree of one robot; `add_model` adds a robot to a tree that may hold others.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from mbt.parsing.formats import read_description
 from mbt.parsing.garbage import collection_paused
 from mbt.parsing.meshes import resolve_mesh
 from mbt.parsing.options import Actuators, Base, ReadOptions
+from mbt.parsing.packages import as_folders
 from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
 from mbt.parsing.sources import Source, read_source
 from mbt.parsing.xacro_files import expand_xacro
@@ -62,17 +63,19 @@ def load_model(
     Parameters
     ----------
     path_or_text_or_bytes : str, path or bytes
-        Path of a URDF file, or the text itself: a string that begins with ``<``, or bytes.
+        Path of a URDF or SDF file, or the text itself: a string that begins with ``<``, or bytes. The content
+        tells the format.
     model_name : str, optional
-        Name of the model instance; otherwise the robot's own, or that of the file.
+        Name of the model instance; otherwise the robot's own, or that of the file. A world of several models
+        is a model instance that holds them: ``"hall::robot"``.
     base : {"fixed", "floating"}, optional
-        Weld the root links to World, or leave them free. None is as the file says: URDF, which cannot say, is
-        fixed. A link named ``world`` is World; ``"floating"`` takes the joints out that fix links to it.
+        Weld the root links to World, or leave them free. None is as the file says: links of SDF that nothing
+        fixes are free; URDF, which cannot say, is fixed. A link named ``world`` is World; ``"floating"`` takes the joints out that fix links to it.
     base_pose : array_like, shape (4, 4), optional
         Pose in World at which the roots are welded, and where a floating base is by default; also that of a
         link named ``world``.
     gravity : array_like, shape (3,), or None, optional
-        Gravity in World [m/s^2]; None adds none.
+        Gravity in World [m/s^2], whatever the file says; None adds none.
     package_paths : sequence of paths, optional
         Where to look for a source ``package://name/...``: folders of packages, or folders that contain such
         folders. What ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list comes after them. Meshes are never
@@ -124,7 +127,8 @@ def load_model(
 
     g_W = None if gravity is None else as_finite_array(gravity, "gravity", (3,))
     tree = MultibodyTree()
-    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix)
+    folders = tuple(as_folders(package_paths))
+    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders, g_W)
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
     with collection_paused():
         _add_model(tree, source, options, base_pose, None, None)
@@ -200,7 +204,8 @@ def add_model(
     >>> tree.get_body_by_name("spare_camera").scoped_name
     'spare_tool::spare_camera'
     """
-    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix)
+    folders = tuple(as_folders(package_paths))
+    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders)
     data = read_source(source, package_paths)
     with collection_paused():
         return _add_model(tree, data, options, base_pose, parent, X_PF)

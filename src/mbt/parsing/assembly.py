@@ -20,6 +20,7 @@ from mbt.parsing.description import (
     NO_LIMITS,
     WORLD,
     JointDescription,
+    JointLimits,
     LinkDescription,
     ModelDescription,
     SpringDescription,
@@ -343,7 +344,10 @@ def _make_joint_of_kind(ends: tuple[str, Frame, Frame], joint: JointDescription)
     if joint.kind == "quaternion_ball":
         return QuaternionBallJoint(*ends, damping)
     if joint.kind == "universal":
-        return UniversalJoint(*ends, damping)
+        universal = UniversalJoint(*ends, damping)
+        _set_position_limits(universal, joint.limits, joint.second_limits)
+        _set_rate_limits(universal, joint.limits, joint.second_limits)
+        return universal
     return _make_one_dof_joint(ends, joint, damping)
 
 
@@ -357,12 +361,24 @@ def _make_one_dof_joint(ends: tuple[str, Frame, Frame], joint: JointDescription,
     else:
         kind = RevoluteJoint if joint.kind == "revolute" else PrismaticJoint
         made = kind(*ends, joint.axis, limits.lower, limits.upper, damping, effort_limit=effort)
-    if limits is NO_LIMITS:
-        return made
-    if joint.kind in ("curvilinear", "screw") and (limits.lower > -math.inf or limits.upper < math.inf):
-        made.set_position_limits([limits.lower], [limits.upper])
-    if limits.velocity < math.inf:
-        made.set_velocity_limits([-limits.velocity], [limits.velocity])
-    if limits.acceleration < math.inf:
-        made.set_acceleration_limits([-limits.acceleration], [limits.acceleration])
+    if joint.kind in ("curvilinear", "screw"):  # The constructors of the others took them.
+        _set_position_limits(made, limits)
+    _set_rate_limits(made, limits)
     return made
+
+
+def _set_position_limits(joint: Joint, *limits: JointLimits) -> None:
+    """Set what is limited of each degree of freedom."""
+    if any(limit.lower > -math.inf or limit.upper < math.inf for limit in limits):
+        joint.set_position_limits([limit.lower for limit in limits], [limit.upper for limit in limits])
+
+
+def _set_rate_limits(joint: Joint, *limits: JointLimits) -> None:
+    if all(limit is NO_LIMITS for limit in limits):
+        return
+    velocities = [limit.velocity for limit in limits]
+    if min(velocities) < math.inf:
+        joint.set_velocity_limits([-bound for bound in velocities], velocities)
+    accelerations = [limit.acceleration for limit in limits]
+    if min(accelerations) < math.inf:
+        joint.set_acceleration_limits([-bound for bound in accelerations], accelerations)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 from mbt.errors import quote
-from mbt.parsing.description import ModelDescription
+from mbt.parsing.description import WORLD, ModelDescription
+from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseRemark, ParseReport
 from mbt.parsing.structure import find_massless_joints
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["check_dynamics", "count_elements"]
+__all__ = ["check_dynamics", "count_elements", "warn_of_held_base"]
 
 
 def check_dynamics(root: Element, model: ModelDescription) -> None:
@@ -26,6 +27,14 @@ def check_dynamics(root: Element, model: ModelDescription) -> None:
     for massless in find_massless_joints(model):
         text = f"joint {quote(massless.name)} moves links without mass: forward dynamics will be singular"
         model.report.warn(text, massless.line)
+
+
+def warn_of_held_base(model: ModelDescription, options: ReadOptions) -> None:
+    """Warn where ``base="floating"`` frees nothing, since joints that move hold the model on World."""
+    on_world = [joint for joint in model.joints if WORLD in (joint.parent, joint.child)]
+    if options.base == "floating" and not model.roots and on_world:
+        why = f"joint {quote(on_world[0].name)} moves on World, and only fixed joints are left out"
+        model.report.warn(f'base="floating" has no effect: {why}', on_world[0].line)
 
 
 def count_elements(model: ModelDescription) -> None:

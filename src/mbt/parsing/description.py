@@ -76,7 +76,9 @@ class JointDescription:
     axis : list of float
         Axis of revolute, prismatic, screw and cylindrical joints, of any length but zero.
     limits : JointLimits
-        Of joints with one degree of freedom.
+        Of joints with one degree of freedom, and of the first angle of a universal joint.
+    second_limits : JointLimits
+        Of the second angle of a universal joint.
     damping : tuple of float
         One number for each that the joint takes.
     friction : float
@@ -109,6 +111,7 @@ class JointDescription:
         "path",
         "positions",
         "screw_pitch",
+        "second_limits",
     )
 
     def __init__(self, name: str, kind: str, parent: str, child: str, X_PF: FloatArray, line: int) -> None:
@@ -121,6 +124,7 @@ class JointDescription:
         self.X_BM: FloatArray | None = None
         self.axis = [1.0, 0.0, 0.0]
         self.limits = NO_LIMITS
+        self.second_limits = NO_LIMITS
         self.damping: tuple[float, ...] = (0.0,)
         self.friction = 0.0
         self.screw_pitch = 0.0

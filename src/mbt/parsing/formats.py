@@ -5,15 +5,15 @@ from __future__ import annotations
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
+from mbt.parsing.sdf import read_sdf
 from mbt.parsing.sources import Source
 from mbt.parsing.urdf import read_urdf
 from mbt.parsing.xml_tree import Document, parse_xml
 
 __all__ = ["read_description"]
 
-# Formats by the tag of the root element.
-_READERS = {"robot": read_urdf}
-_OTHER_FORMATS = {"sdf": "SDF", "mujoco": "MJCF", "mujocoinclude": "a part of MJCF"}
+# Formats that are not read, by the tag of the root element.
+_OTHER_FORMATS = {"mujoco": "MJCF", "mujocoinclude": "a part of MJCF"}
 
 
 def read_description(source: Source, options: ReadOptions) -> ModelDescription:
@@ -27,15 +27,15 @@ def read_description(source: Source, options: ReadOptions) -> ModelDescription:
     report = ParseReport(source.file)
     document = Document(source.file, bool(options.strict), report.warnings, source.folder)
     root = parse_xml(source.data, document, source.encoding)
-    reader = _READERS.get(root.tag)
-    if reader is None:
-        format_ = _OTHER_FORMATS.get(root.tag)
-        what = (
-            "this is not a robot description"
-            if format_ is None
-            else f"this is {format_}, which is not read yet"
-        )
-        raise root.error(f"{what}: expected URDF, whose root is <robot>")
-    written = (root.take("name") or "").strip()
-    report.model_name = options.model_name or written or source.stem
-    return reader(root, report, options)
+    if root.tag == "sdf":
+        report.model_name = options.model_name or source.stem
+        return read_sdf(root, report, options, source)
+    if root.tag == "robot":
+        written = (root.take("name") or "").strip()
+        report.model_name = options.model_name or written or source.stem
+        return read_urdf(root, report, options)
+    format_ = _OTHER_FORMATS.get(root.tag)
+    what = (
+        "this is not a robot description" if format_ is None else f"this is {format_}, which is not read yet"
+    )
+    raise root.error(f"{what}: expected URDF, whose root is <robot>, or SDF, whose root is <sdf>")

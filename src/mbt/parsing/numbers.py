@@ -17,7 +17,7 @@ from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY, calc_rows_of_rpy, make_pose
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
-__all__ = ["take_number", "take_numbers", "take_pose", "take_pose_rows"]
+__all__ = ["read_numbers", "take_number", "take_numbers", "take_pose", "take_pose_rows"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -64,6 +64,16 @@ def take_numbers(
         if default is None:
             raise element.missing(attribute)
         return default
+    return _convert(element, attribute, text, count)
+
+
+def read_numbers(element: Element, count: int) -> list[float]:
+    """Return the `count` numbers that the text of an element holds, separated by blanks."""
+    return _convert(element, None, element.text, count)
+
+
+def _convert(element: Element, attribute: str | None, text: str, count: int) -> list[float]:
+    """Return the numbers that a text holds; of the element itself, where it is not that of an attribute."""
     try:
         numbers = list(map(float, text.split()))
     except ValueError:
@@ -111,17 +121,18 @@ def _read_rows_with_quaternion(element: Element, p: list[float]) -> Sequence[lis
     return rows
 
 
-def _error(element: Element, attribute: str, text: str, count: int) -> ParseError:
+def _error(element: Element, attribute: str | None, text: str, count: int) -> ParseError:
     wanted = "a number" if count == 1 else f"{count} numbers"
     tokens = re.findall(r"[^ \t\r\n]+", text)
     strange = next((token for token in tokens if not _NUMBER.fullmatch(token)), None)
     if strange is not None:
-        hint = _hint(strange, attribute)
+        hint = _hint(strange, attribute or element.tag)
     elif len(tokens) != count:
         hint = f"{len(tokens) or 'nothing'} {'is' if len(tokens) < 2 else 'are'} given"
     else:
         hint = "the number is too large"
-    return element.error(f"{attribute}={quote(text)}: expected {wanted}", hint)
+    found = quote(text) if attribute is None else f"{attribute}={quote(text)}"
+    return element.error(f"{found}: expected {wanted}", hint)
 
 
 def _hint(token: str, attribute: str) -> str:

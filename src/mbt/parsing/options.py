@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.math.arrays import FloatArray
 from mbt.tree.element import as_name
 
 __all__ = ["Actuators", "Base", "ReadOptions"]
@@ -19,6 +21,8 @@ Actuators = Literal["declared", "all"]
 @dataclass(frozen=True)
 class ReadOptions:
     """The options of `load_model` that concern the description; see there.
+
+    The folders are those of `package_paths`. The gravity is None where none is added to the tree.
 
     Raises
     ------
@@ -32,6 +36,8 @@ class ReadOptions:
     joint_friction: bool = False
     actuators: Actuators = "declared"
     prefix: str = ""
+    package_folders: tuple[Path, ...] = ()
+    gravity: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Check each option."""

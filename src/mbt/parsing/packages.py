@@ -17,6 +17,7 @@ __all__ = [
     "as_path",
     "find_in_packages",
     "find_package",
+    "list_packages",
     "split_package_address",
 ]
 
@@ -130,10 +131,15 @@ def find_package(name: str, folders: Sequence[Path], near: str | None = None) ->
     raise _not_found(f"the package {quote(name)}", folders, near)
 
 
-def _find_packages(name: str, folders: Sequence[Path], near: str | None) -> Iterator[Path]:
-    """Yield the folders that may be a package: those that the caller names first, then the environment's."""
+def list_packages(name: str, folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the folders of packages of a name that are among some folders, or in one of them."""
     for folder in folders:
         yield from _find_at(folder, name)
+
+
+def _find_packages(name: str, folders: Sequence[Path], near: str | None) -> Iterator[Path]:
+    """Yield the folders that may be a package: those that the caller names first, then the environment's."""
+    yield from list_packages(name, folders)
     for folder in _read_environment("ROS_PACKAGE_PATH"):
         yield from _find_at(folder, name)
         # A workspace holds repositories, which hold packages.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mbt.errors import quote
-from mbt.parsing.checks import check_dynamics, count_elements
+from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
 from mbt.parsing.description import WORLD, FrameDescription, ModelDescription
 from mbt.parsing.numbers import take_pose
 from mbt.parsing.options import ReadOptions
@@ -137,9 +137,7 @@ def _report_roots(root: Element, model: ModelDescription, options: ReadOptions) 
             f"no joint connects {len(roots)} parts of the model, with the roots {shown}",
             f"each{' but World' if on_world else ''} is {fate}",
         )
-    if options.base == "floating" and not model.roots and on_world:
-        why = f"joint {quote(on_world[0].name)} moves on World, and only fixed joints are left out"
-        model.report.warn(f'base="floating" has no effect: {why}', on_world[0].line)
+    warn_of_held_base(model, options)
 
 
 def _report_ignored(root: Element, report: ParseReport) -> None:

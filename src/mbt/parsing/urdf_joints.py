@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from mbt.errors import quote
-from mbt.math.arrays import FloatArray
-from mbt.math.poses import normalize_axis, skew
+from mbt.math.poses import normalize_axis
 from mbt.parsing.description import NO_LIMITS, JointDescription, JointLimits, ModelDescription
+from mbt.parsing.directions import calc_rotation_from_z
 from mbt.parsing.numbers import take_number, take_numbers, take_pose
 from mbt.parsing.urdf_paths import read_path
 from mbt.parsing.xml_tree import Element
@@ -80,21 +80,9 @@ def _read_plane(joint: Element, description: JointDescription) -> None:
     """Turn z of F, and of M, to the normal of the plane: the axis."""
     description.damping = _read_damping(joint, joint.take_first("dynamics"), 3)
     X_FJ = np.eye(4)
-    X_FJ[:3, :3] = _calc_rotation_from_z(normalize_axis(_read_axis(joint), "axis"))
+    X_FJ[:3, :3] = calc_rotation_from_z(normalize_axis(_read_axis(joint), "axis"))
     description.X_PF = description.X_PF @ X_FJ
     description.X_BM = X_FJ
-
-
-def _calc_rotation_from_z(n: FloatArray) -> FloatArray:
-    """Return the smallest rotation that takes z to the unit vector n; about x where n is opposite to z."""
-    sine_squared = n[0] * n[0] + n[1] * n[1]
-    if sine_squared == 0.0:
-        return np.diag([1.0, n[2], n[2]])
-    # With w = z x n: R = 1 + [w] + [w] [w] / (1 + z.n), and the denominator without cancellation.
-    w = skew([-n[1], n[0], 0.0])
-    denominator = 1.0 + n[2] if n[2] > 0.0 else sine_squared / (1.0 - n[2])
-    R: FloatArray = np.eye(3) + w + w @ w / denominator
-    return R
 
 
 def _take_type(joint: Element) -> str:

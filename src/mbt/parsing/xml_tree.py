@@ -37,27 +37,35 @@ _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
 # By the root of the document: elements whose text matters, and elements in which nothing does. Of other
 # documents everything is kept.
 _TEXT_TAGS = {"robot": frozenset(("type",))}
-_OPAQUE_TAGS = {"robot": frozenset(("gazebo",))}
+_OPAQUE_TAGS = {
+    "robot": frozenset(("gazebo",)),
+    "sdf": frozenset(
+        ("actor", "gui", "light", "physics", "plugin", "population", "scene", "sensor", "state", "surface")
+    ),
+}
 
 
 @dataclass
 class Document:
     """What all elements of a document have in common: what messages call it, and how faults are met.
 
-    `folder` is that of the file, or None of what is not a file.
+    `folder` is that of the file, or None of what is not a file. Warnings
+    of one that another document includes tell its file.
     """
 
     file: str
     is_strict: bool = False
     warnings: list[ParseRemark] = field(default_factory=list)
     folder: str | None = None
+    is_included: bool = False
 
     def repair(self, fault: str, remedy: str, line: int | None, element: str | None = None) -> None:
         """Warn of a fault and of what is made of it; refuse it when strict."""
         if self.is_strict:
             hint = "strict=False goes on with a warning"
             raise ParseError(fault, file=self.file, line=line, element=element, hint=hint)
-        self.warnings.append(ParseRemark(": ".join(filter(None, (element, fault, remedy))), line))
+        file = f"{shorten(self.file, 200)}: " if self.is_included else ""
+        self.warnings.append(ParseRemark(file + ": ".join(filter(None, (element, fault, remedy))), line))
 
 
 class Element:

@@ -1,0 +1,206 @@
+"""SDF: XML documents to the description of a robot, or of a world of them."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from mbt.errors import quote
+from mbt.math.poses import IDENTITY
+from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
+from mbt.parsing.description import WORLD, FrameDescription, JointDescription, ModelDescription
+from mbt.parsing.numbers import read_numbers
+from mbt.parsing.options import ReadOptions
+from mbt.parsing.report import ParseReport
+from mbt.parsing.sdf_couplings import read_couplings
+from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between, make_world
+from mbt.parsing.sdf_joints import SdfJoint, read_joint
+from mbt.parsing.sdf_links import read_link
+from mbt.parsing.sdf_models import ModelWalker
+from mbt.parsing.sdf_values import read_flag, take_text
+from mbt.parsing.sdf_versions import take_version
+from mbt.parsing.sources import Source
+from mbt.parsing.structure import free_from_world, order_depth_first
+from mbt.parsing.xml_tree import Element
+
+__all__ = ["read_sdf"]
+
+# As far as this gravities are the same [m/s^2]: files round it to 9.8.
+_SAME_GRAVITY = 0.02
+
+
+def read_sdf(root: Element, report: ParseReport, options: ReadOptions, source: Source) -> ModelDescription:
+    """Read and check a whole SDF document, with the files that it includes.
+
+    Parameters
+    ----------
+    root : Element
+        The ``<sdf>``.
+    report : ParseReport
+        Where to tell what was ignored or repaired.
+    options : ReadOptions
+        What the caller asks for.
+    source : Source
+        The document.
+
+    Raises
+    ------
+    ParseError
+        When anything in it cannot be modelled.
+    """
+    return _SdfReader(root, report, options, source).read()
+
+
+class _SdfReader:
+    def __init__(self, root: Element, report: ParseReport, options: ReadOptions, source: Source) -> None:
+        self.root = root
+        self.report = report
+        self.options = options
+        self.source = source
+        self.model = ModelDescription(report.model_name, report)
+        self.walker = ModelWalker(self.model, options)
+        # What is connected, for there must be no loops: each link to another one, until World or a root.
+        self.connected: dict[str, str] = {}
+
+    def read(self) -> ModelDescription:
+        self._walk()
+        model, walker = self.model, self.walker
+        if not walker.links:
+            raise self.root.error("there is no model with a <link>")
+        for link in walker.links:
+            read_link(link.element, link, model)
+        self._read_weightless()
+        self._fix_static_links()
+        joints = self._read_joints()
+        for frame in walker.frames:
+            link = frame.find_link()
+            X_BF = calc_pose_between(link, frame)
+            model.frames.append(FrameDescription(frame.name, link.name, X_BF, frame.element.line))
+        read_couplings(joints, model)
+        if self.options.base == "floating":
+            free_from_world(model)
+        order_depth_first(model)
+        self._place_roots()
+        warn_of_held_base(model, self.options)
+        check_dynamics(self.root, model)
+        for document in (self.root, *walker.documents):
+            for path, _ in document.unread():
+                self.report.ignore(path)
+        count_elements(model)
+        return model
+
+    def _walk(self) -> None:
+        """Declare everything, and find out the name of the whole."""
+        version = take_version(self.root)
+        worlds, models = self.root.take_children("world"), self.root.take_children("model")
+        world = worlds[0] if worlds else self.root
+        for left_out in [*worlds[1:], *(models if worlds else ())]:
+            left_out.repair("it is beside the first world of the file", "left out")
+            left_out.dismiss()
+        scope = make_world(self.root, version, self.source)
+        if self.source.folder is not None:
+            scope.files = (os.path.realpath(self.source.file),)
+        alone = _find_alone(world)
+        name: str | None = None
+        if alone is None:
+            self.walker.walk_world(world, scope)
+            name = world.attributes.get("name") if worlds else None
+        else:
+            name = self.walker.walk_alone(alone, scope)
+        self.model.name = self.report.model_name = self.options.model_name or name or self.source.stem
+        self._compare_gravity(world)
+
+    def _compare_gravity(self, world: Element) -> None:
+        element = world.take_first("gravity")
+        if element is None or not element.text_parts:
+            return
+        g_W = read_numbers(element, 3)
+        given = self.options.gravity
+        if given is None or np.abs(np.array(g_W) - given).max() <= _SAME_GRAVITY:
+            self.report.ignore("world/gravity")
+        else:
+            text = f"the gravity of the world, {element.text}, is not that of the tree: pass gravity="
+            self.report.warn(text, element.line)
+
+    def _read_joints(self) -> list[SdfJoint]:
+        read = []
+        for element, frame, parent in self.walker.joints:
+            assert frame.scope is not None
+            is_gearbox = element.attributes.get("type") == "gearbox"
+            ends = frame.scope.find(parent, element, "parent").find_link(), frame.find_link()
+            if not is_gearbox and ends[0] is not ends[1] and not self._connect(ends[0].name, ends[1].name):
+                element.repair("it closes a loop of joints", "left out, so the loop is open")
+                element.dismiss()
+                continue
+            with_friction = self.options.joint_friction
+            read.append(read_joint(element, frame, parent, self.model, with_friction=with_friction))
+            element.forget_read()
+        return read
+
+    def _connect(self, a: str, b: str) -> bool:
+        """Note that two links are connected; return whether they were not."""
+        a, b = self._find_representative(a), self._find_representative(b)
+        self.connected[a] = b
+        return a != b
+
+    def _find_representative(self, name: str) -> str:
+        path = []
+        while (following := self.connected.get(name, name)) != name:
+            path.append(name)
+            name = following
+        for passed in path:
+            self.connected[passed] = name
+        return name
+
+    def _fix_static_links(self) -> None:
+        for link in self.walker.links:
+            scope = link.scope
+            assert scope is not None
+            if not scope.is_static:
+                continue
+            name = f"{link.name}_to_{WORLD}"
+            while name.rpartition("::")[2] in scope.names:
+                name += "_"
+            X_WB = link.calc_pose_in_world()
+            self.model.joints.append(
+                JointDescription(name, "weld", WORLD, link.name, X_WB, link.element.line)
+            )
+            self._connect(WORLD, link.name)
+
+    def _read_weightless(self) -> None:
+        """Find the models on which gravity does not act: on all of their links, or it is a fault."""
+        spared: dict[str, list[SdfFrame]] = {}
+        heavy: set[str] = set()
+        for link in self.walker.links:
+            assert link.scope is not None
+            text = take_text(link.element, "gravity")
+            if text is not None and read_flag(text) is False:
+                spared.setdefault(link.scope.prefix, []).append(link)
+            else:
+                heavy.add(link.scope.prefix)
+        for prefix, links in spared.items():
+            if prefix in heavy:
+                fault = "gravity does not act on it, but does on other links of its model"
+                links[0].element.repair(fault, "it acts on all of them")
+            else:
+                scope = prefix.removesuffix("::")
+                name = f"{self.model.name}::{scope}" if scope else self.model.name
+                self.report.weightless_instances.append(name)
+        if self.report.weightless_instances and self.options.gravity is None:
+            shown = ", ".join(quote(name, limit=30) for name in self.report.weightless_instances[:10])
+            self.report.warn(f"gravity does not act on {shown}: tell the element of gravity, set_enabled()")
+
+    def _place_roots(self) -> None:
+        frames = {link.name: link for link in self.walker.links}
+        for root in self.model.roots:
+            X_WB = frames[root].calc_pose_in_world()
+            if X_WB is not IDENTITY:
+                self.model.root_poses[root] = X_WB
+        self.model.free = set(self.model.roots)
+
+
+def _find_alone(world: Element) -> Element | None:
+    """Return the only model of a world, or the include of one, where it holds no frame or joint beside."""
+    found = [child for child in world.children if child.tag in ("model", "include", "frame", "joint")]
+    return found[0] if len(found) == 1 and found[0].tag in ("model", "include") else None

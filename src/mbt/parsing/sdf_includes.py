@@ -1,0 +1,144 @@
+"""Files that an SDF file includes: found in folders that are allowed, and within bounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mbt.errors import ParseError, quote, shorten
+from mbt.parsing.packages import PACKAGE_SCHEMES, list_packages, split_package_address
+from mbt.parsing.report import ParseRemark
+from mbt.parsing.sdf_versions import read_version
+from mbt.parsing.sources import Source, read_source
+from mbt.parsing.xml_tree import MAX_BYTES, Document, Element, parse_xml
+
+__all__ = ["Includes"]
+
+#: How many files a description may include, one of them as often as it likes, and how deep.
+MAX_FILES = 500
+MAX_DEPTH = 16
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+
+
+class Includes:
+    """Finds and reads what is included.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        The folders that the caller names. Beside them only the folder of a file is looked into, for what
+        this file includes.
+    warnings : list of ParseRemark
+        Where to tell what is repaired.
+    """
+
+    def __init__(self, folders: Sequence[Path], warnings: list[ParseRemark]) -> None:
+        self._folders = list(folders)
+        self._warnings = warnings
+        self._count = 0
+        self._num_bytes = 0
+
+    def read(self, include: Element, path: Path, files: tuple[str, ...]) -> tuple[Element, Source]:
+        """Return the root of an included document, and where it comes from.
+
+        Raises
+        ------
+        ParseError
+            When it includes itself, by way of `files`; when there are too many, or they are too deep.
+        """
+        self._count += 1
+        if self._count > MAX_FILES:
+            raise include.error(f"more than {MAX_FILES} files are included")
+        if str(path) in files:
+            raise include.error(f"{quote(str(path), limit=200)} includes itself")
+        if len(files) >= MAX_DEPTH:
+            raise include.error(f"files are included deeper than {MAX_DEPTH} levels")
+        source = read_source(path)
+        self._num_bytes += len(source.data)
+        if self._num_bytes > MAX_BYTES:
+            raise include.error(f"more than {MAX_BYTES} bytes are included")
+        return self._parse(source, include.document.is_strict), source
+
+    def find(self, include: Element, address: str, source: Source) -> Path | None:
+        """Return the path of what a document includes, with no links on it; None where there is no such file.
+
+        Raises
+        ------
+        ParseError
+            When the address is of another kind, or leads out of the folder in which it was found.
+        """
+        for folder, inside in self._list_places(include, address, _list_near(source)):
+            try:
+                path = self._choose_file(_confine(folder / inside, folder), folder)
+            except (OSError, ValueError, RuntimeError) as error:  # The last of links that form a loop.
+                if isinstance(error, ParseError):
+                    raise include.error(error.message, error.hint) from None
+                continue
+            if path is not None:
+                return path
+        return None
+
+    def criticize_missing(self, include: Element, address: str, source: Source) -> ParseError:
+        """Return the error of an include that is not found."""
+        folders = [shorten(str(folder), 200) for folder in [*self._folders[:5], *_list_near(source)]]
+        searched = ", ".join(folders) or "no folder"
+        hint = "name the folder that holds it in package_paths"
+        return include.error(f"{quote(address)} was not found (searched: {searched})", hint)
+
+    def _parse(self, source: Source, is_strict: bool) -> Element:
+        document = Document(source.file, is_strict, self._warnings, source.folder, is_included=True)
+        return parse_xml(source.data, document, source.encoding)
+
+    def _list_places(self, include: Element, address: str, near: list[Path]) -> Iterator[tuple[Path, str]]:
+        """Yield folders that must not be left, with a path inside that the address may mean."""
+        folders = [*self._folders, *near]
+        if address.startswith(PACKAGE_SCHEMES):
+            name, inside = split_package_address(address)
+            for package in list_packages(name, folders):
+                yield package, inside
+            return
+        scheme = _SCHEME.match(address)
+        if scheme is not None:
+            raise include.error(
+                f"{quote(address)}: nothing is read from {scheme.group(1)} addresses",
+                "include package://name/path, model://name or a path inside the folder of the file",
+            )
+        if Path(address).is_absolute():
+            raise include.error(f"{quote(address)} is an absolute path: expected one inside a folder")
+        for folder in [*near, *self._folders]:
+            yield folder, address
+
+    def _choose_file(self, path: Path, folder: Path) -> Path | None:
+        """Return a file; of a folder the one that its ``model.config`` names."""
+        if path.is_file():
+            return path
+        if not path.is_dir():
+            return None
+        config = _confine(path / "model.config", folder)
+        name = self._read_config(config) if config.is_file() else "model.sdf"
+        chosen = _confine(path / name, folder)
+        return chosen if chosen.is_file() else None
+
+    def _read_config(self, config: Path) -> str:
+        """Return the file that a ``model.config`` names; of several that with the highest version."""
+        root = self._parse(read_source(config), False)
+        found = [
+            (read_version(element.take("version")), element.text) for element in root.take_children("sdf")
+        ]
+        named = [(version or (0, 0), name) for version, name in found if name]
+        return max(named, key=lambda each: each[0])[1] if named else "model.sdf"
+
+
+def _list_near(source: Source) -> list[Path]:
+    return [] if source.folder is None else [Path(source.folder)]
+
+
+def _confine(path: Path, folder: Path) -> Path:
+    """Return a path without links, which must not lead out of a folder."""
+    resolved = path.resolve()
+    if not resolved.is_relative_to(folder.resolve()):
+        shown = f"{quote(str(path), limit=200)} leads out of {quote(str(folder), limit=200)}"
+        raise ParseError(shown)
+    return resolved

@@ -1,0 +1,204 @@
+"""SDF models and worlds: what they hold, with the names of everything and the files that they include."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mbt.errors import quote
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.options import ReadOptions
+from mbt.parsing.sdf_frames import Scope, SdfFrame
+from mbt.parsing.sdf_includes import Includes
+from mbt.parsing.sdf_joints import take_ends
+from mbt.parsing.sdf_values import NO_POSE, Pose, read_flag, read_pose, take_flag, take_pose, take_text
+from mbt.parsing.sdf_versions import take_version
+from mbt.parsing.xml_tree import MAX_NESTING, Element
+
+__all__ = ["ModelWalker", "PendingJoint"]
+
+
+class PendingJoint(NamedTuple):
+    """A joint that is declared, and still to be read."""
+
+    element: Element
+    frame: SdfFrame
+    parent: str
+
+
+class _Placement(NamedTuple):
+    """What an ``<include>`` says in place of the model that it includes; None where it says nothing."""
+
+    name: str | None = None
+    pose: Pose | None = None
+    placement_frame: str | None = None
+    is_static: bool | None = None
+    is_merged: bool = False
+
+
+_AS_WRITTEN = _Placement()
+
+
+class ModelWalker:
+    """Walks through models in models and declares what is in them.
+
+    Attributes
+    ----------
+    links, frames : list of SdfFrame
+        All links and named frames.
+    joints : list of PendingJoint
+        All joints but those of static models.
+    documents : list of Element
+        The roots of the included documents.
+    """
+
+    def __init__(self, model: ModelDescription, options: ReadOptions) -> None:
+        self.links: list[SdfFrame] = []
+        self.frames: list[SdfFrame] = []
+        self.joints: list[PendingJoint] = []
+        self.documents: list[Element] = []
+        self._model = model
+        self._frees_all = options.base == "floating"
+        self._includes = Includes(options.package_folders, model.report.warnings)
+
+    def walk_world(self, element: Element, world: Scope) -> None:
+        """Declare what is in a world, or in a document without one."""
+        self._declare_models(element, world)
+        self._declare_frames(element, world)
+        self._declare_joints(element, world)
+
+    def walk_alone(self, element: Element, world: Scope) -> str | None:
+        """Declare the only model, or the include of it, without a prefix; return its name if there is one."""
+        element.is_read = True
+        if element.tag == "include":
+            return self._include(element, world, is_alone=True)
+        return self._walk(element, world, _AS_WRITTEN, world, is_alone=True)
+
+    def _declare_models(self, element: Element, scope: Scope) -> None:
+        for model in element.take_children("model"):
+            self._walk(model, scope, _AS_WRITTEN, scope)
+        for include in element.take_children("include"):
+            self._include(include, scope)
+
+    def _include(self, include: Element, outer: Scope, *, is_alone: bool = False) -> str | None:
+        address = take_text(include, "uri")
+        if address is None:
+            raise include.error("the element <uri> is missing")
+        path = self._includes.find(include, address, outer.source)
+        if path is None:
+            error = self._includes.criticize_missing(include, address, outer.source)
+            if outer.frame.scope is not None:
+                raise error
+            # Most of what worlds include is a ground, or light.
+            include.repair(error.message, f"left out; {error.hint}")
+            include.dismiss()
+            return None
+        root, source = self._includes.read(include, path, outer.files)
+        if root.tag != "sdf":
+            raise include.error(f"{quote(address)} is <{root.tag}>: expected <sdf>")
+        document = Scope(outer.frame, "", take_version(root), source, files=(*outer.files, str(path)))
+        self.documents.append(root)
+        model = root.take_first("model")
+        if model is None:
+            self._model.report.ignore("include of a file without a model")
+            include.dismiss()
+            return None
+        return self._walk(model, outer, _read_placement(include), document, is_alone=is_alone)
+
+    def _walk(
+        self,
+        element: Element,
+        outer: Scope,
+        placement: _Placement,
+        document: Scope,
+        *,
+        is_alone: bool = False,
+    ) -> str:
+        """Declare a model, whose document has a version and files, in an outer scope. Return its name."""
+        name = placement.name or element.require_name()
+        if outer.depth >= MAX_NESTING:
+            raise element.error(f"models are nested deeper than {MAX_NESTING} levels")
+        frame = self._make_frame(element, outer, placement, outer.prefix + name)
+        inside = Scope(frame, f"{frame.name}::", document.version, document.source, files=document.files)
+        frame.inside = inside
+        inside.depth = outer.depth + 1
+        inside.is_static = outer.is_static or self._is_static(element, placement)
+        if is_alone:
+            inside.prefix = ""
+            outer.declare(frame, name)
+        elif placement.is_merged:
+            inside.prefix, inside.names = outer.prefix, outer.names
+            outer.declare(frame, f"_merged__{name}__model__")
+        else:
+            self._model.scopes.append(frame.name)
+            outer.declare(frame, name)
+        self._declare_links(element, inside)
+        self._declare_models(element, inside)
+        self._declare_frames(element, inside)
+        self._declare_joints(element, inside)
+        return name
+
+    def _make_frame(self, element: Element, outer: Scope, placement: _Placement, name: str) -> SdfFrame:
+        pose, written = take_pose(element), element.take("placement_frame")
+        canonical_link = element.take("canonical_link") or None
+        if placement.is_merged and canonical_link is None:
+            # Its names are among those of the model that it is merged into.
+            links = [child for child in element.children if child.tag == "link"]
+            canonical_link = links[0].attributes.get("name") if links else None
+        return SdfFrame(
+            "model",
+            name,
+            element,
+            outer,
+            pose if placement.pose is None else placement.pose,
+            fixed_to=canonical_link,
+            placed_by=placement.placement_frame or written or None,
+        )
+
+    def _is_static(self, element: Element, placement: _Placement) -> bool:
+        written = take_flag(element, "static")
+        is_static = written if placement.is_static is None else placement.is_static
+        if is_static and self._frees_all:
+            self._model.report.warn(f'{element} is static: base="floating" frees it', element.line)
+            return False
+        return is_static
+
+    def _declare_links(self, element: Element, scope: Scope) -> None:
+        for link in element.take_children("link"):
+            name = link.require_name()
+            frame = SdfFrame("link", scope.prefix + name, link, scope, take_pose(link))
+            scope.declare(frame, name)
+            self.links.append(frame)
+
+    def _declare_frames(self, element: Element, scope: Scope) -> None:
+        for child in element.take_children("frame"):
+            name, holder = child.require_name(), child.take("attached_to") or None
+            pose = take_pose(child)
+            frame = SdfFrame("frame", scope.prefix + name, child, scope, pose, base=holder, fixed_to=holder)
+            scope.declare(frame, name)
+            self.frames.append(frame)
+
+    def _declare_joints(self, element: Element, scope: Scope) -> None:
+        for joint in element.take_children("joint", "drake:joint"):
+            name = joint.require_name()
+            parent, child = take_ends(joint)
+            pose = NO_POSE if joint.tag == "drake:joint" else take_pose(joint)
+            frame = SdfFrame("joint", scope.prefix + name, joint, scope, pose, base=child, fixed_to=child)
+            scope.declare(frame, name)
+            if not scope.is_static:
+                self.joints.append(PendingJoint(joint, frame, parent))
+                continue
+            if joint.attributes.get("type") != "fixed":
+                self._model.report.ignore("joint of a static model")
+            joint.dismiss()
+
+
+def _read_placement(include: Element) -> _Placement:
+    pose = include.take_first("pose")
+    static = take_text(include, "static")
+    return _Placement(
+        take_text(include, "name"),
+        None if pose is None else read_pose(pose),
+        take_text(include, "placement_frame"),
+        None if static is None else bool(read_flag(static)),
+        bool(read_flag(include.take("merge") or "")),
+    )

@@ -1,0 +1,133 @@
+"""Shapes of SDF: what ``<visual>`` and ``<collision>`` hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbt.errors import MbtError, quote
+from mbt.math.arrays import FloatArray
+from mbt.math.poses import IDENTITY, normalize_axis
+from mbt.parsing.directions import calc_rotation_from_z
+from mbt.parsing.numbers import read_numbers
+from mbt.parsing.report import ParseReport
+from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
+from mbt.parsing.sdf_values import take_number, take_pose, take_text, take_vector
+from mbt.parsing.xml_tree import Element
+from mbt.tree.shape import Shape
+
+__all__ = ["calc_pose_on_link", "read_shapes"]
+
+# Kinds that SDF has, and a shape does not.
+_UNKNOWN = ("cone", "heightmap", "image", "polyline", "empty")
+
+
+def read_shapes(link: Element, tag: str, frame: SdfFrame, report: ParseReport) -> list[tuple[Element, Shape]]:
+    """Return the shapes of a link, each with its element.
+
+    What cannot be made a shape is left out: it has no effect on the dynamics.
+
+    Parameters
+    ----------
+    link : Element
+        The link.
+    tag : {"visual", "collision"}
+        Which of its shapes.
+    frame : SdfFrame
+        The frame of the link.
+    report : ParseReport
+        Where to tell what was left out.
+    """
+    shapes = []
+    for element in link.take_children(tag):
+        try:
+            shape = _read_shape(element, frame, report)
+        except MbtError as error:
+            element.repair(f"it makes no shape: {error.args[0]}", "left out")
+            element.dismiss()
+            continue
+        if shape is not None:
+            shapes.append((element, shape))
+    return shapes
+
+
+def calc_pose_on_link(element: Element, frame: SdfFrame) -> FloatArray:
+    """Return the pose on a link of an element inside it."""
+    pose = take_pose(element)
+    if pose.relative_to is None:
+        return pose.X
+    assert frame.scope is not None
+    base = frame.scope.find(pose.relative_to, element)
+    X_LB = calc_pose_between(frame, base)
+    return pose.X if X_LB is IDENTITY else X_LB @ pose.X
+
+
+def _read_shape(element: Element, frame: SdfFrame, report: ParseReport) -> Shape | None:
+    X_BG = calc_pose_on_link(element, frame)
+    geometry = element.take_first("geometry")
+    kinds = geometry.children if geometry is not None else ()
+    kind = kinds[0] if kinds else None
+    if kind is None or kind.tag in _UNKNOWN:
+        report.ignore(f"link/{element.tag} of {'nothing' if kind is None else kind.tag}")
+        element.dismiss()
+        return None
+    kind.is_read = True
+    name = element.attributes.get("name", "")
+    color = _read_color(element)
+    tag = kind.tag.removeprefix("drake:")
+    if tag == "mesh":
+        return _read_mesh(kind, X_BG, name, color)
+    size: list[float] = []
+    if tag == "box":
+        size = take_vector(kind, "size", [1.0, 1.0, 1.0])
+    elif tag == "ellipsoid":
+        size = _read_semi_axes(kind)
+    elif tag == "sphere":
+        size = [take_number(kind, "radius", 1.0)]
+    elif tag in ("cylinder", "capsule"):
+        size = [take_number(kind, "radius", 0.5), take_number(kind, "length", 1.0)]
+    elif tag == "plane":
+        X_BG = _turn_to_normal(kind, X_BG)
+    else:
+        raise kind.error("this kind is not known")
+    return Shape(tag, size, X_BG, name=name, color=color)
+
+
+def _read_semi_axes(kind: Element) -> list[float]:
+    """Return the semi-axes of an ellipsoid, which Drake writes one by one."""
+    letters = [take_number(kind, letter, 1.0) for letter in "abc"]
+    return take_vector(kind, "radii", letters)
+
+
+def _turn_to_normal(plane: Element, X_BG: FloatArray) -> FloatArray:
+    normal = take_vector(plane, "normal", [0.0, 0.0, 1.0])
+    X_GP = np.eye(4)
+    X_GP[:3, :3] = calc_rotation_from_z(normalize_axis(normal, "normal"))
+    return X_BG @ X_GP
+
+
+def _read_mesh(
+    kind: Element,
+    X_BG: FloatArray,
+    name: str,
+    color: tuple[float, ...] | None,
+) -> Shape:
+    address = take_text(kind, "uri")
+    if address is None:
+        raise kind.error("it has no <uri>")
+    scale = take_vector(kind, "scale", [1.0, 1.0, 1.0])
+    folder = kind.document.folder
+    return Shape("mesh", scale, X_BG, name=name, color=color, mesh=address, folder=folder)
+
+
+def _read_color(element: Element) -> tuple[float, ...] | None:
+    """Return the diffuse colour of a shape. Without alpha it is opaque."""
+    material = element.take_first("material")
+    diffuse = None if material is None else material.take_first("diffuse")
+    if diffuse is None or not diffuse.text_parts:
+        return None
+    count = len(diffuse.text.split())
+    numbers = read_numbers(diffuse, 3 if count == 3 else 4)
+    if not all(0.0 <= part <= 1.0 for part in numbers):
+        diffuse.repair(f"{quote(diffuse.text)}: the parts of a colour are from 0 to 1", "no colour is taken")
+        return None
+    return (*numbers, 1.0)[:4]

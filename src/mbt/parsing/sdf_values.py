@@ -1,0 +1,149 @@
+"""Numbers, flags and poses written as the text of an SDF element."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mbt.errors import quote
+from mbt.math.arrays import FloatArray
+from mbt.math.poses import IDENTITY, calc_rows_of_rpy, make_pose
+from mbt.parsing.numbers import read_numbers
+from mbt.parsing.xml_tree import Element
+
+__all__ = [
+    "NO_POSE",
+    "Pose",
+    "read_number",
+    "read_pose",
+    "take_flag",
+    "take_limit",
+    "take_number",
+    "take_pose",
+    "take_text",
+    "take_vector",
+]
+
+#: From this on a limit is none.
+_NO_LIMIT = 1e16
+#: No coordinate is larger [m]: so sums and products of them are finite.
+_MAX_LENGTH = 1e100
+
+
+class Pose(NamedTuple):
+    """A pose X, shape (4, 4), and the name of the frame to which it is relative, where it says so."""
+
+    X: FloatArray
+    relative_to: str | None = None
+
+
+NO_POSE = Pose(IDENTITY)
+
+
+def take_text(parent: Element, tag: str) -> str | None:
+    """Return the text of a child, or None where there is no such child, or no text."""
+    child = parent.take_first(tag)
+    return (child.text or None) if child is not None else None
+
+
+def take_number(parent: Element, tag: str, default: float) -> float:
+    """Return the number that a child holds; `default` without a child, or without a text."""
+    child = parent.take_first(tag)
+    return default if child is None else read_number(child, default)
+
+
+def read_number(element: Element, default: float) -> float:
+    """Return the number that an element holds, or `default` without a text."""
+    return read_numbers(element, 1)[0] if element.text_parts else default
+
+
+def take_limit(parent: Element, tag: str) -> float | None:
+    """Return the limit that a child holds; None where there is none, which a huge number says too."""
+    child = parent.take_first(tag)
+    if child is None or not child.text_parts or child.text.lower().lstrip("+-") in ("inf", "infinity"):
+        return None
+    (limit,) = read_numbers(child, 1)
+    return None if abs(limit) >= _NO_LIMIT else limit
+
+
+def take_vector(parent: Element, tag: str, default: list[float]) -> list[float]:
+    """Return as many numbers as `default` has, from a child; `default` without one."""
+    child = parent.take_first(tag)
+    return read_numbers(child, len(default)) if child is not None and child.text_parts else default
+
+
+def take_flag(parent: Element, tag: str) -> bool:
+    """Return what a child says: ``true``, ``1``, ``false`` or ``0``; False without one."""
+    text = take_text(parent, tag)
+    if text is None:
+        return False
+    flag = read_flag(text)
+    if flag is None:
+        parent.repair(f"its <{tag}> {quote(text)} is neither true nor false", "false is taken")
+    return bool(flag)
+
+
+def read_flag(text: str) -> bool | None:
+    """Return what a text says, or None where it says neither."""
+    return {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower())
+
+
+def take_pose(parent: Element) -> Pose:
+    """Return the pose of the child ``<pose>``; the identity without one."""
+    child = parent.take_first("pose")
+    return NO_POSE if child is None else read_pose(child)
+
+
+def read_pose(element: Element) -> Pose:
+    """Return the pose that an element holds: position, and angles [rad, or degrees] or a quaternion x y z w.
+
+    Raises
+    ------
+    ParseError
+        When the numbers are not such.
+    """
+    relative_to = None
+    rotation_format, in_degrees = "euler_rpy", False
+    if element.attributes:
+        # Until version 1.6 the attribute was called frame.
+        relative_to = element.take("relative_to") or element.take("frame") or None
+        rotation_format = element.take("rotation_format") or rotation_format
+        degrees = element.take("degrees") or "false"
+        flag = read_flag(degrees)
+        if flag is None:
+            raise element.error(f"degrees={quote(degrees)} is neither true nor false")
+        in_degrees = flag
+    if not element.text_parts:
+        return Pose(IDENTITY, relative_to)
+    if rotation_format == "quat_xyzw":
+        return Pose(_read_pose_with_quaternion(element), relative_to)
+    if rotation_format != "euler_rpy":
+        hint = "a rotation is given as euler_rpy or quat_xyzw"
+        raise element.error(f"unknown rotation_format {quote(rotation_format)}", hint)
+    x, y, z, roll, pitch, yaw = read_numbers(element, 6)
+    _check_position(element, x, y, z)
+    if in_degrees:
+        roll, pitch, yaw = math.radians(roll), math.radians(pitch), math.radians(yaw)
+    if roll == 0.0 and pitch == 0.0 and yaw == 0.0:
+        if x == 0.0 and y == 0.0 and z == 0.0:
+            return Pose(IDENTITY, relative_to)
+        rows = [1.0, 0.0, 0.0, x, 0.0, 1.0, 0.0, y, 0.0, 0.0, 1.0, z]
+    else:
+        a, b, c = calc_rows_of_rpy(roll, pitch, yaw)
+        rows = [*a, x, *b, y, *c, z]
+    return Pose(np.array([*rows, 0.0, 0.0, 0.0, 1.0]).reshape(4, 4), relative_to)
+
+
+def _read_pose_with_quaternion(element: Element) -> FloatArray:
+    *p, x, y, z, w = read_numbers(element, 7)
+    _check_position(element, *p)
+    if not (x or y or z or w):
+        raise element.error("the quaternion is zero: that is not a rotation")
+    return make_pose(p, quaternion=[w, x, y, z])
+
+
+def _check_position(element: Element, *p: float) -> None:
+    if max(map(abs, p)) > _MAX_LENGTH:
+        raise element.error(f"it is further away than {_MAX_LENGTH:g} m")
