@@ -1,6 +1,7 @@
 """Robot descriptions: files and texts that become a tree.
 
-URDF and SDF are read. `load_model` makes a tree of one robot; `add_model` adds a robot to a tree that may hold others.
+URDF and SDF are read. `load_model` makes a tree of one robot; `add_model` adds a robot to a tree that may
+hold others.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def load_model(
         is a model instance that holds them: ``"hall::robot"``.
     base : {"fixed", "floating"}, optional
         Weld the root links to World, or leave them free. None is as the file says: links of SDF that nothing
-        fixes are free; URDF, which cannot say, is fixed. A link named ``world`` is World; ``"floating"`` takes the joints out that fix links to it.
+        fixes are free; URDF, which cannot say, is fixed. A link named ``world`` is World; ``"floating"``
+        takes the joints out that fix links to it.
     base_pose : array_like, shape (4, 4), optional
         Pose in World at which the roots are welded, and where a floating base is by default; also that of a
         link named ``world``.
