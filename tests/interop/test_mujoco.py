@@ -155,6 +155,9 @@ def test_friction_on_request() -> None:
     (friction,) = (element for element in tree.force_elements if isinstance(element, mbt.JointFriction))
     assert friction.coulomb_friction == 0.4
     assert not tree.parse_reports[0].ignored
+    text = text.replace("<worldbody>", '<option><flag frictionloss="disable"/></option><worldbody>')
+    tree = mbt.interop.from_mujoco(compile_text(text), joint_friction=True)
+    assert not any(isinstance(element, mbt.JointFriction) for element in tree.force_elements)
 
 
 def test_keyframes_are_named_positions() -> None:

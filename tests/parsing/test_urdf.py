@@ -538,10 +538,10 @@ def test_what_is_refused_with_its_line(parts, line, message):
 
 @pytest.mark.parametrize(
     ("tag", "what"),
-    [("mujoco", "this is MJCF"), ("html", "not a robot")],
+    [("mujocoinclude", "this is a part of MJCF"), ("html", "not a robot")],
 )
 def test_other_formats(tag, what):
-    with pytest.raises(ParseError, match=f"<{tag}>: .*{what}.*: expected URDF, whose root is <robot>"):
+    with pytest.raises(ParseError, match=f"<{tag}>: .*{what}.*: expected <robot> .URDF., <sdf>"):
         describe(f"<{tag}/>")
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-__all__ = ["COUPLED", "KEYS", "LIMITS", "LOSSY", "MODELS", "SHAPES"]
+__all__ = ["COUPLED", "KEYS", "LIMITS", "LOSSY", "LUMP", "MODELS", "SHAPES"]
 
 BALL = '<geom type="sphere" size="0.1" density="800"/>'
 LUMP = '<inertial pos="0.1 0.02 -0.05" mass="1.3" fullinertia="0.02 0.03 0.025 0.001 -0.002 0.003"/>'
@@ -160,20 +160,20 @@ LOSSY = {
     ),
     "curved coupling": (
         _model(
-            f'<body name="a"><joint name="j"/><joint name="k"/>{LUMP}</body>',
+            f'<body name="a"><joint name="j"/><joint name="k" axis="1 0 0"/>{LUMP}</body>',
             '<equality><joint joint1="j" joint2="k" polycoef="0 1 2 0 0"/></equality>',
         ),
         "equality 0 is not linear",
     ),
 }
 
-LIMITS = """<mujoco><worldbody><body><joint name="a" range="-90 45"/><joint name="b"/>
-<joint name="c" actuatorfrcrange="-3 5"/><joint name="d" limited="false" range="-1 1"/><geom size=".1"/></body>
+LIMITS = """<mujoco><worldbody><body><joint name="a" range="-90 45"/><joint name="b" axis="1 0 0"/>
+<joint name="c" actuatorfrcrange="-3 5" axis="0 1 0"/><joint name="d" limited="false" range="-1 1" type="slide"/><geom size=".1"/></body>
 </worldbody><actuator><motor name="plain" joint="a"/><motor name="control" joint="a" ctrlrange="-2 1" gear="4"/>
 <motor name="force" joint="a" forcerange="-2 1" ctrlrange="-1 1" gear="-4"/><motor name="joint" joint="c" gear="9"/>
 <position name="servo" joint="b" kp="3" forcerange="-7 7" gear="2"/></actuator></mujoco>"""
 
-COUPLED = """<mujoco><worldbody><body><joint name="a" ref="10"/><joint name="b" ref="-20"/><geom size=".1"/></body>
+COUPLED = """<mujoco><worldbody><body><joint name="a" ref="10"/><joint name="b" ref="-20" axis="1 0 0"/><geom size=".1"/></body>
 </worldbody><equality><joint name="gears" joint1="a" joint2="b" polycoef="0.1 -2 0 0 0"/>
 <joint joint1="b" joint2="a" active="false"/></equality></mujoco>"""
 

@@ -9,9 +9,9 @@ import numpy as np
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.interop.joints import find_joint
 from mbt.math.arrays import FloatArray, as_float_array
-from mbt.math.poses import make_pose
 from mbt.parsing.mujoco_actuators import find_motors
 from mbt.parsing.mujoco_names import FREE, ModelNames
+from mbt.parsing.pose_stacks import calc_rotations
 from mbt.tree.multibody_tree import MultibodyTree
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class MujocoCoordinates:
         The model.
     model_instance : ModelInstanceIndex, optional
         That of the model in the tree; needed where other models have joints of the same names.
+    prefix : str, optional
+        What `load_model` or `add_model` put in front of names.
 
     Raises
     ------
@@ -60,7 +62,14 @@ class MujocoCoordinates:
         context.v = coordinates.v_from_mujoco(data.qpos, data.qvel)
     """
 
-    def __init__(self, tree: MultibodyTree, model: mujoco.MjModel, model_instance: int | None = None) -> None:
+    def __init__(
+        self,
+        tree: MultibodyTree,
+        model: mujoco.MjModel,
+        model_instance: int | None = None,
+        *,
+        prefix: str = "",
+    ) -> None:
         if not isinstance(tree, MultibodyTree):
             raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
         if type(model).__name__ != "MjModel":
@@ -79,7 +88,7 @@ class MujocoCoordinates:
             model.jnt_dofadr.tolist(),
             strict=True,
         ):
-            joint = find_joint(tree, name, model_instance)
+            joint = find_joint(tree, prefix + name, model_instance)
             if joint.type_name != _TYPES[kind]:
                 raise ArgumentValueError(
                     f"model: joint {quote(name)} is {_TYPES[kind]}, but in the tree {joint.type_name}"
@@ -97,8 +106,8 @@ class MujocoCoordinates:
         # Of each motor of the tree: its place in MuJoCo, its input, and its gear.
         self._motors: list[tuple[int, int, float]] = []
         for i in find_motors(model):
-            joint = find_joint(tree, names.joints[model.actuator_trnid[i, 0]], model_instance)
-            motor = tree.get_joint_actuator_by_name(names.actuators[i], joint.model_instance)
+            joint = find_joint(tree, prefix + names.joints[model.actuator_trnid[i, 0]], model_instance)
+            motor = tree.get_joint_actuator_by_name(prefix + names.actuators[i], joint.model_instance)
             self._motors.append((i, motor.input_start, float(model.actuator_gear[i, 0])))
 
     def q_from_mujoco(self, qpos: npt.ArrayLike) -> FloatArray:
@@ -165,6 +174,6 @@ class MujocoCoordinates:
     def _turn(self, qpos: FloatArray, qvel: FloatArray, product: str) -> FloatArray:
         turned = qvel.copy()
         for q, v in self._turning:
-            R = make_pose(quaternion=qpos[..., q : q + 4])[..., :3, :3]
+            R = calc_rotations(qpos[..., q : q + 4])
             turned[..., v : v + 3] = np.einsum(product, R, qvel[..., v : v + 3])
         return turned

@@ -1,7 +1,7 @@
 """Robot descriptions: files and texts that become a tree.
 
-URDF and SDF are read. `load_model` makes a tree of one robot; `add_model` adds a robot to a tree that may
-hold others.
+URDF and SDF are read, and MJCF with the package mujoco. `load_model` makes a tree of one robot; `add_model`
+adds a robot to a tree that may hold others.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ def load_model(
     Parameters
     ----------
     path_or_text_or_bytes : str, path or bytes
-        Path of a URDF or SDF file, or the text itself: a string that begins with ``<``, or bytes. The content
-        tells the format.
+        Path of a URDF, SDF or MJCF file, or the text itself: a string that begins with ``<``, or bytes. The
+        content tells the format. MJCF needs the package mujoco: ``pip install "mbt[mjcf]"``.
     model_name : str, optional
         Name of the model instance; otherwise the robot's own, or that of the file. A world of several models
         is a model instance that holds them: ``"hall::robot"``.
     base : {"fixed", "floating"}, optional
         Weld the root links to World, or leave them free. None is as the file says: links of SDF that nothing
-        fixes are free; URDF, which cannot say, is fixed. A link named ``world`` is World; ``"floating"``
-        takes the joints out that fix links to it.
+        fixes are free, as are free joints of MJCF; URDF, which cannot say, is fixed. A link named ``world``
+        is World; ``"floating"`` takes the joints out that fix links to it.
     base_pose : array_like, shape (4, 4), optional
         Pose in World at which the roots are welded, and where a floating base is by default; also that of a
         link named ``world``.

@@ -13,7 +13,7 @@ from mbt.parsing.xml_tree import Document, parse_xml
 __all__ = ["read_description"]
 
 # Formats that are not read, by the tag of the root element.
-_OTHER_FORMATS = {"mujoco": "MJCF", "mujocoinclude": "a part of MJCF"}
+_OTHER_FORMATS = {"mujocoinclude": "a part of MJCF"}
 
 
 def read_description(source: Source, options: ReadOptions) -> ModelDescription:
@@ -34,8 +34,14 @@ def read_description(source: Source, options: ReadOptions) -> ModelDescription:
         written = (root.take("name") or "").strip()
         report.model_name = options.model_name or written or source.stem
         return read_urdf(root, report, options)
+    if root.tag == "mujoco":
+        from mbt.parsing.mjcf import read_mjcf  # Most programs never need it.
+
+        written = (root.take("model") or "").strip()
+        report.model_name = options.model_name or written or source.stem
+        return read_mjcf(root, report, options, source)
     format_ = _OTHER_FORMATS.get(root.tag)
     what = (
         "this is not a robot description" if format_ is None else f"this is {format_}, which is not read yet"
     )
-    raise root.error(f"{what}: expected URDF, whose root is <robot>, or SDF, whose root is <sdf>")
+    raise root.error(f"{what}: expected <robot> (URDF), <sdf> (SDF) or <mujoco> (MJCF)")

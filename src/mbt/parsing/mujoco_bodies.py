@@ -14,7 +14,7 @@ import numpy as np
 
 from mbt.errors import quote
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import make_pose, rotation_about_axis
+from mbt.math.poses import rotation_about_axis
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.description import (
     NO_LIMITS,
@@ -28,6 +28,7 @@ from mbt.parsing.description import (
 )
 from mbt.parsing.mujoco_names import FREE, ModelNames, unused
 from mbt.parsing.mujoco_shapes import Shapes
+from mbt.parsing.pose_stacks import calc_rotations, stack_poses
 
 if TYPE_CHECKING:
     import mujoco
@@ -36,7 +37,7 @@ __all__ = ["WEIGHTLESS", "add_bodies"]
 
 BALL, SLIDE, HINGE = 1, 2, 3
 _KINDS = {BALL: "quaternion_ball", SLIDE: "prismatic", HINGE: "revolute"}
-_NO_SPRINGS, _NO_DAMPERS = 1 << 5, 1 << 6
+_NO_FRICTION, _NO_SPRINGS, _NO_DAMPERS = 1 << 2, 1 << 5, 1 << 6
 _MASSLESS = SpatialInertia.zero()
 
 #: The model inside that holds the bodies without weight.
@@ -108,11 +109,11 @@ def add_bodies(
 
 def _calc_default_poses(m: mujoco.MjModel) -> FloatArray:
     """Return the pose of each body on its parent where all its joints are at rest; of free ones in World."""
-    X_PB = make_pose(m.body_pos, quaternion=m.body_quat)
+    X_PB = stack_poses(m.body_pos, m.body_quat)
     is_free = m.jnt_type == FREE
     starts = m.jnt_qposadr[is_free][:, None]
     p, quaternion = m.qpos0[starts + range(3)], m.qpos0[starts + range(3, 7)]
-    X_PB[m.jnt_bodyid[is_free]] = make_pose(p, quaternion=quaternion)
+    X_PB[m.jnt_bodyid[is_free]] = stack_poses(p, quaternion)
     return X_PB
 
 
@@ -124,7 +125,7 @@ def _calc_inertias(
     m: mujoco.MjModel, names: ModelNames, model: ModelDescription
 ) -> list[tuple[float, float, SpatialInertia]]:
     """Return mass, a bound of the moments of inertia, and mass properties of each body."""
-    R_BI = make_pose(quaternion=m.body_iquat)[:, :3, :3]
+    R_BI = calc_rotations(m.body_iquat)
     p = m.body_ipos
     # I_SBo = R_BI diag R_BI^T + m (|p|^2 1 - p p^T)
     shift = np.einsum("ni,ni->n", p, p)[:, None, None] * np.eye(3) - p[:, :, None] * p[:, None, :]
@@ -142,7 +143,9 @@ def _calc_inertias(
 
 def _read_joints(m: mujoco.MjModel, names: ModelNames, *, with_friction: bool) -> list[_Joint]:
     q_starts, v_starts = m.jnt_qposadr, m.jnt_dofadr
-    has_dampers, has_springs = not m.opt.disableflags & _NO_DAMPERS, not m.opt.disableflags & _NO_SPRINGS
+    flags = m.opt.disableflags
+    has_dampers, has_springs = not flags & _NO_DAMPERS, not flags & _NO_SPRINGS
+    with_friction = with_friction and not flags & _NO_FRICTION
     zeros = np.zeros(m.njnt)
     columns = zip(
         names.joints,

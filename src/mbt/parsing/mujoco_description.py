@@ -9,6 +9,7 @@ from mbt.errors import quote
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.mujoco_actuators import add_actuators
 from mbt.parsing.mujoco_bodies import add_bodies
+from mbt.parsing.mujoco_checks import check_numbers
 from mbt.parsing.mujoco_names import ModelNames
 from mbt.parsing.mujoco_rest import (
     add_couplers,
@@ -48,8 +49,14 @@ def describe_mujoco_model(
         The folder of the description, from which paths of meshes count.
     meshes : mapping of int to MeshReference
         Meshes of geometries that the compiler never saw, by the index of the geometry.
+
+    Raises
+    ------
+    ArgumentValueError
+        When a number cannot be that of a tree.
     """
     names = ModelNames(m)
+    check_numbers(m, names)
     model = ModelDescription(report.model_name, report)
     shapes = Shapes(m, names, report, folder, meshes)
     links = add_bodies(m, names, shapes, model, with_friction=options.joint_friction)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt.errors import quote
-from mbt.math.poses import make_pose
 from mbt.parsing.description import CouplerDescription, FrameDescription, ModelDescription
 from mbt.parsing.mujoco_names import FREE, ModelNames, unused
+from mbt.parsing.pose_stacks import stack_poses
 from mbt.parsing.report import MimicJoint
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_frames(m: mujoco.MjModel, names: ModelNames, links: list[str], model: Mo
     """Add a frame for each site that has a name."""
     if not m.nsite:
         return
-    X_BF = make_pose(m.site_pos, quaternion=m.site_quat)
+    X_BF = stack_poses(m.site_pos, m.site_quat)
     for i, (name, body) in enumerate(zip(names.of(m.name_siteadr), m.site_bodyid.tolist(), strict=True)):
         if name:
             model.frames.append(FrameDescription(name, links[body], X_BF[i], 0))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import inverse_pose, make_pose
+from mbt.parsing.pose_stacks import stack_poses
 from mbt.parsing.report import ParseReport
 from mbt.tree.shape import Shape
 
@@ -60,7 +61,7 @@ class Shapes:
         self._collisions: dict[int, list[Shape]] = {}
         if not m.ngeom:
             return
-        X_BG = make_pose(m.geom_pos, quaternion=m.geom_quat)
+        X_BG = stack_poses(m.geom_pos, m.geom_quat)
         sizes, colors = m.geom_size.tolist(), _read_colors(m)
         touches = (m.geom_contype | m.geom_conaffinity).tolist()
         rows = zip(

@@ -1,0 +1,107 @@
+"""MJCF: MuJoCo compiles it, and the compiled model becomes a description.
+
+MuJoCo would open whatever file a text names. So the text is read by expat first, within its bounds; what it
+includes is found in folders that are allowed and handed over; and meshes that no inertia needs, textures and
+skins are taken out before MuJoCo looks for them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mbt.errors import ArgumentValueError, ParseError, shorten
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.mjcf_assets import Assets
+from mbt.parsing.mjcf_files import Files
+from mbt.parsing.mjcf_warnings import warnings_of_mujoco
+from mbt.parsing.mujoco_description import describe_mujoco_model
+from mbt.parsing.mujoco_rest import calc_gravity
+from mbt.parsing.options import ReadOptions
+from mbt.parsing.report import ParseReport
+from mbt.parsing.sources import Source
+from mbt.parsing.xml_tree import Element
+
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["read_mjcf"]
+
+_OF_MUJOCO = (0.0, 0.0, -9.81)
+_LINE = re.compile(r"\bline (\d+)")
+_ELEMENT = re.compile(r"Element (?:name )?'([^']*)'")
+
+
+def read_mjcf(root: Element, report: ParseReport, options: ReadOptions, source: Source) -> ModelDescription:
+    """Read and check a whole MJCF document.
+
+    Parameters
+    ----------
+    root : Element
+        The ``<mujoco>``.
+    report : ParseReport
+        Where to tell what has no counterpart.
+    options : ReadOptions
+        What the caller asks for.
+    source : Source
+        The text itself.
+
+    Raises
+    ------
+    ParseError
+        When MuJoCo is not installed, or does not compile the model; when a file is missing or leads out of
+        the folders that are allowed.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        hint = 'pip install "mbt[mjcf]"'
+        raise root.error("MJCF is read with the package mujoco, which is not installed", hint) from None
+    if report.warnings:
+        fault = report.warnings[0]
+        raise ParseError(f"{fault.text}: MuJoCo does not read it", file=report.file, line=fault.line)
+    files = Files(source, options.package_folders)
+    files.collect(root)
+    with warnings_of_mujoco(mujoco, report):
+        m, assets = _compile(mujoco, source, files)
+    _compare_gravity(calc_gravity(m), report, options)
+    try:
+        return describe_mujoco_model(m, report, options, folder=source.folder, meshes=assets.references(m))
+    except ArgumentValueError as error:
+        raise ParseError(str(error), file=report.file) from None
+
+
+def _compare_gravity(gravity: tuple[float, float, float], report: ParseReport, options: ReadOptions) -> None:
+    if options.gravity is None:
+        if gravity != _OF_MUJOCO:
+            report.ignore("option@gravity")
+    elif tuple(options.gravity.tolist()) != gravity:
+        numbers = " ".join(f"{part:g}" for part in gravity)
+        report.warn(f"its gravity, {numbers}, is not that of the tree: pass gravity=")
+
+
+def _compile(mujoco: Any, source: Source, files: Files) -> tuple[mujoco.MjModel, Assets]:
+    try:
+        spec = mujoco.MjSpec.from_string(files.text, include=files.included)
+        assets = Assets(mujoco, spec, files)
+        return spec.compile(), assets
+    except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        if isinstance(error, ParseError):
+            raise
+        raise _as_parse_error(error, source.file, bool(files.included)) from None
+
+
+def _as_parse_error(error: Exception, file: str, has_includes: bool) -> ParseError:
+    """Return what MuJoCo has to say, which is two lines: the fault, and its place."""
+    fault, _, place = str(error).strip().partition("\n")
+    fault = re.sub(r"^(XML )?Error: ", "", fault)
+    line, element = _LINE.search(place), _ELEMENT.search(place)
+    number = int(line.group(1)) if line else 0
+    hint = "the line may be one of a file that it includes" if has_includes and number else None
+    return ParseError(
+        f"MuJoCo refuses it: {shorten(fault, 500)}",
+        file=file,
+        line=number or None,
+        element=shorten(element.group(1)) if element and element.group(1) else None,
+        hint=hint,
+    )

@@ -1,0 +1,137 @@
+"""Assets of MJCF: what no inertia needs is taken out before MuJoCo opens files."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.math.poses import inverse_pose, make_pose
+from mbt.parsing.mjcf_files import Files
+from mbt.parsing.mujoco_shapes import MeshReference
+
+if TYPE_CHECKING:
+    import mujoco
+
+__all__ = ["Assets"]
+
+_NEVER, _ALWAYS = 0, 1
+
+
+class Assets:
+    """Meshes, height fields, textures and skins of a specification, which is changed.
+
+    Meshes that give a body its inertia stay, and must be there. The others are referenced alone: their
+    geometries are spheres for the compiler. Height fields, textures and skins are taken out.
+
+    Parameters
+    ----------
+    mujoco : module
+        The library.
+    spec : mujoco.MjSpec
+        What was parsed.
+    files : Files
+        Where files may be.
+
+    Raises
+    ------
+    ParseError
+        When a mesh that is needed is missing, or leads out of the folders that are allowed.
+    """
+
+    def __init__(self, mujoco: Any, spec: mujoco.MjSpec, files: Files) -> None:
+        self._geoms: list[tuple[Any, str]] = []
+        self._meshes: dict[str, MeshReference] = {}
+        meshes, fields = list(spec.meshes), list(spec.hfields)
+        if meshes:
+            self._meshes = {mesh.name: _refer_to(mesh) for mesh in meshes}
+            self._take_out_meshes(mujoco, spec, meshes, files)
+        if fields:
+            for geom in list(spec.geoms):
+                if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
+                    spec.delete(geom)
+        _take_out_textures(spec)
+        for asset in (*fields, *spec.skins):
+            spec.delete(asset)
+
+    def references(self, m: mujoco.MjModel) -> dict[int, MeshReference]:
+        """Return what meshes the geometries of the compiled model have, by index."""
+        found = {}
+        for geom, name in self._geoms:
+            reference = self._meshes[name]
+            i = geom.id
+            if m.geom_dataid[i] >= 0:
+                # The compiler has moved it to its mass centre and main axes.
+                j = m.geom_dataid[i]
+                X_FM = make_pose(m.mesh_pos[j], quaternion=m.mesh_quat[j])
+                reference = reference._replace(X_MF=inverse_pose(X_FM) @ reference.X_MF)
+            found[i] = reference
+        return found
+
+    def _take_out_meshes(self, mujoco: Any, spec: mujoco.MjSpec, meshes: list[Any], files: Files) -> None:
+        needed = set()
+        for body in spec.bodies:
+            gives_inertia = _has_inertia_of_geoms(body, spec)
+            for geom in body.geoms:
+                name = geom.meshname
+                if not name or name not in self._meshes:
+                    continue
+                self._geoms.append((geom, name))
+                if gives_inertia and _has_mass(geom, spec):
+                    needed.add(name)
+                    continue
+                geom.type = mujoco.mjtGeom.mjGEOM_SPHERE
+                geom.meshname = ""
+                geom.size = [1.0, 0.0, 0.0]
+            for site in body.sites:
+                if getattr(site, "meshname", ""):
+                    site.type = mujoco.mjtGeom.mjGEOM_SPHERE
+                    site.meshname = ""
+        for mesh in meshes:
+            if mesh.name not in needed:
+                spec.delete(mesh)
+            elif mesh.file:
+                mesh.file = str(files.find_asset(self._meshes[mesh.name].file, _describe(mesh)))
+
+
+def _has_inertia_of_geoms(body: Any, spec: Any) -> bool:
+    rule = int(spec.compiler.inertiafromgeom)
+    if rule == _NEVER or body.id == 0 or body.name == "world":
+        return False
+    return rule == _ALWAYS or not body.explicitinertial
+
+
+def _has_mass(geom: Any, spec: Any) -> bool:
+    first, last = spec.compiler.inertiagrouprange
+    if not first <= geom.group <= last:
+        return False
+    return bool(geom.density != 0.0 if math.isnan(geom.mass) else geom.mass != 0.0)
+
+
+def _refer_to(mesh: Any) -> MeshReference:
+    """Return where a mesh is: from the folder of the model, by that of meshes."""
+    file = os.path.join(mesh.compiler.meshdir, mesh.file) if mesh.file else mesh.name
+    # Of what is in the file p is taken away and R taken back, before it is scaled.
+    R = make_pose(quaternion=mesh.refquat)[:3, :3]
+    scale = np.array(mesh.scale)
+    X_MF = make_pose(-R.T @ (scale * mesh.refpos), R=R.T)
+    return MeshReference(file, scale.tolist(), X_MF)
+
+
+def _take_out_textures(spec: Any) -> None:
+    textures = list(spec.textures)
+    if not textures:
+        return
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
+    for light in spec.lights:
+        if getattr(light, "texture", ""):
+            light.texture = ""
+    for texture in textures:
+        spec.delete(texture)
+
+
+def _describe(mesh: Any) -> str:
+    return f"<mesh name={mesh.name!r}>"

@@ -1,0 +1,34 @@
+"""What MuJoCo warns of while it compiles: it would write a file, and print."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mbt.errors import shorten
+from mbt.parsing.report import ParseReport
+
+__all__ = ["warnings_of_mujoco"]
+
+# MuJoCo has one function for all threads.
+_LOCK = threading.Lock()
+
+
+@contextmanager
+def warnings_of_mujoco(mujoco: Any, report: ParseReport) -> Iterator[None]:
+    """Add what MuJoCo warns of meanwhile to the report, whatever becomes of its warnings otherwise."""
+    texts: dict[str, None] = {}
+    with _LOCK, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lambda text: texts.setdefault(text))
+        try:
+            yield
+        finally:
+            mujoco.set_mju_user_warning(before)
+            texts.update(dict.fromkeys(str(warning.message) for warning in caught))
+    for text in texts:
+        report.warn(f"MuJoCo says: {shorten(text.strip(), 300)}")

@@ -1,0 +1,72 @@
+"""Numbers of a model of MuJoCo that no tree can have. MuJoCo looks at few of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, quote
+from mbt.parsing.mujoco_names import ModelNames
+
+if TYPE_CHECKING:
+    import mujoco
+    import numpy.typing as npt
+
+__all__ = ["check_numbers"]
+
+_OF_BODIES = ("body_pos", "body_quat", "body_mass", "body_ipos", "body_iquat", "body_inertia")
+_OF_JOINTS = ("jnt_pos", "jnt_axis", "jnt_stiffness", "jnt_range", "jnt_actfrcrange")
+_OF_VELOCITIES = ("dof_damping", "dof_armature", "dof_frictionloss")
+_OF_ACTUATORS = ("actuator_gear", "actuator_ctrlrange", "actuator_forcerange", "actuator_gainprm")
+_OTHERS = ("qpos0", "qpos_spring", "geom_pos", "geom_quat", "geom_size", "geom_rgba", "mat_rgba")
+_MORE = ("site_pos", "site_quat", "eq_data", "key_qpos", "actuator_armature", "actuator_damping")
+_NOT_NEGATIVE = ("jnt_stiffness", *_OF_VELOCITIES, "geom_size", "actuator_armature", "actuator_damping")
+_MOVES = 2
+# Of what is computed from these numbers, no product of three is more than a float can hold.
+_LARGEST = 1e100
+
+
+def check_numbers(m: mujoco.MjModel, names: ModelNames) -> None:
+    """Check that the numbers that are read are finite and not absurd, and none negative that may not be.
+
+    Raises
+    ------
+    ArgumentValueError
+        Otherwise; the message names the body, joint or actuator.
+    """
+    joints_of_velocities = [names.joints[i] for i in m.dof_jntid]
+    owners: tuple[tuple[str, list[str], tuple[str, ...]], ...] = (
+        ("body", names.bodies, _OF_BODIES),
+        ("joint", names.joints, _OF_JOINTS),
+        ("joint", joints_of_velocities, _OF_VELOCITIES),
+        ("actuator", names.actuators, _OF_ACTUATORS),
+        ("", [], (*_OTHERS, *_MORE)),
+    )
+    for kind, known, attributes in owners:
+        for attribute in attributes:
+            values = getattr(m, attribute, None)  # Some are of newer versions.
+            if values is None or not values.size:
+                continue
+            sizes = np.abs(values.astype(float))
+            # Written so that it refuses what is not a number too.
+            if not sizes.max() <= _LARGEST:
+                is_bad = ~(sizes <= _LARGEST)
+                raise _error(kind, known, attribute, is_bad, f"is not finite, or beyond {_LARGEST:g}")
+            if attribute in _NOT_NEGATIVE and values.min() < 0.0:
+                raise _error(kind, known, attribute, values < 0.0, "is negative")
+    if m.njnt:
+        has_no_axis = (m.jnt_type >= _MOVES) & ~m.jnt_axis.any(axis=1)
+        if has_no_axis.any():
+            raise _error("joint", names.joints, "jnt_axis", has_no_axis, "is zero")
+    if not np.isfinite(m.opt.gravity).all():
+        raise ArgumentValueError("model: its gravity is not finite")
+
+
+def _error(
+    kind: str, known: list[str], attribute: str, is_bad: npt.NDArray[np.bool_], fault: str
+) -> ArgumentValueError:
+    i = int(np.argwhere(is_bad)[0][0])
+    what = attribute.partition("_")[2] if kind else f"{attribute}[{i}]"
+    owner = f"{kind} {quote(known[i])}: {what}" if kind else what
+    return ArgumentValueError(f"model: {owner} {fault}")

@@ -1,0 +1,320 @@
+"""MJCF, read through MuJoCo."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbt
+from support.mjcf_texts import LUMP, MODELS
+
+mujoco = pytest.importorskip("mujoco", reason="needs the `oracle` extra")
+from support.mujoco_peer import assert_same_dynamics, compile_text  # noqa: E402
+
+pytestmark = pytest.mark.oracle
+
+OTHER_GRAVITY = {"moon", "no_gravity"}
+BODY = f'<body name="a"><joint name="j"/>{LUMP}</body>'
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, far from the models: MuJoCo writes what it has to say into a file there."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    models = tmp_path / "models"
+    models.mkdir()
+    return models
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - OTHER_GRAVITY))
+def test_same_dynamics(name: str, folder: Path) -> None:
+    path = folder / "robot.xml"
+    path.write_text(MODELS[name])
+    tree = mbt.load_model(path)
+    assert_same_dynamics(tree, compile_text(MODELS[name]), num_states=1)
+    assert tree.model_instances[2].name == "robot"
+    assert tree.parse_reports[0].file == str(path)
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("moon", "0.1 0 -1.62"), ("no_gravity", "0 0 0")])
+def test_gravity_of_the_file_is_told(name: str, numbers: str) -> None:
+    with pytest.warns(mbt.ModelWarning, match=f"its gravity, {numbers}, is not that of the tree"):
+        mbt.load_model(MODELS[name])
+    assert mbt.load_model(MODELS[name], gravity=None).parse_reports[0].ignored["option@gravity"] == 1
+    tree = mbt.load_model(MODELS[name], gravity=np.array(numbers.split(), dtype=float))
+    assert_same_dynamics(tree, compile_text(MODELS[name]))
+
+
+def test_names_of_models(folder: Path) -> None:
+    path = folder / "arm.xml"
+    path.write_text(f"<mujoco><worldbody>{BODY}</worldbody></mujoco>")
+    for arguments, name in (({}, "arm"), ({"model_name": "mine"}, "mine")):
+        assert mbt.load_model(path, **arguments).model_instances[2].name == name
+
+
+# Files that a model includes.
+
+
+def write_including(folder: Path, file: str) -> Path:
+    path = folder / "main.xml"
+    path.write_text(f'<mujoco><include file="{file}"/><worldbody/></mujoco>')
+    return path
+
+
+def write_included(path: Path, more: str = "", body: str = BODY) -> None:
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(f"<mujocoinclude>{more}<worldbody>{body}</worldbody></mujocoinclude>")
+
+
+@pytest.mark.parametrize("file", ["arm.xml", "./arm.xml", "parts/arm.xml", "parts/../parts/arm.xml"])
+def test_includes(file: str, folder: Path) -> None:
+    main = write_including(folder, file)
+    (folder / "parts").mkdir()
+    other = BODY.replace('"a"', '"b"').replace('"j"', '"k"')
+    write_included(folder / file, '<include file="hand.xml"/>')
+    write_included((folder / file).parent / "hand.xml", body=other)
+    assert {joint.name for joint in mbt.load_model(main).joints} == {"j", "k"}
+
+
+def test_includes_in_named_folders(folder: Path) -> None:
+    main = write_including(folder, "common/arm.xml")
+    write_included(folder.parent / "library" / "common" / "arm.xml")
+    with pytest.raises(mbt.ParseError, match=r"main\.xml:1: <include>: there is no file 'common/arm\.xml'"):
+        mbt.load_model(main)
+    assert mbt.load_model(main, package_paths=[folder.parent / "library"]).num_positions == 1
+    text = main.read_text()
+    with pytest.raises(mbt.ParseError, match="there is no file"):
+        mbt.load_model(text)
+    assert mbt.load_model(text, package_paths=[folder.parent / "library"]).num_positions == 1
+
+
+@pytest.mark.parametrize("by", ["dots", "absolute", "link"])
+def test_nothing_outside_of_the_folder_is_included(by: str, folder: Path) -> None:
+    outside = folder.parent / "secret.xml"
+    write_included(outside)
+    (folder / "link.xml").symlink_to(outside)
+    file = {"dots": "../secret.xml", "absolute": str(outside), "link": "link.xml"}[by]
+    for text in (
+        f'<mujoco><include file="{file}"/></mujoco>',
+        f'<mujoco><asset><model name="m" file="{file}"/></asset></mujoco>',
+        f'<mujoco><worldbody><body><flexcomp type="mesh" file="{file}"/></body></worldbody></mujoco>',
+    ):
+        (folder / "main.xml").write_text(text)
+        with pytest.raises(mbt.ParseError, match="leads out of the folders that are allowed"):
+            mbt.load_model(folder / "main.xml")
+    main = write_including(folder, file)
+    assert mbt.load_model(main, package_paths=[folder.parent]).num_positions == 1
+
+
+def test_attached_models(folder: Path) -> None:
+    (folder / "hand.xml").write_text(f'<mujoco model="h"><worldbody>{BODY}</worldbody></mujoco>')
+    (folder / "main.xml").write_text(
+        '<mujoco><asset><model name="h" file="hand.xml"/></asset><worldbody>'
+        f'<body name="arm"><joint name="j"/>{LUMP}<attach model="h" body="a" prefix="left_"/></body>'
+        "</worldbody></mujoco>"
+    )
+    tree = mbt.load_model(folder / "main.xml")
+    assert [joint.name for joint in tree.joints] == ["j", "left_j"]
+
+
+def test_a_circle_of_includes(folder: Path) -> None:
+    main = write_including(folder, "arm.xml")
+    write_included(folder / "arm.xml", '<include file="arm.xml"/>')
+    with pytest.raises(mbt.ParseError, match="is included twice"):
+        mbt.load_model(main)
+
+
+# Meshes and textures.
+
+
+def meshed(inertial: str = "", geom: str = "", file: str = "thing.obj") -> str:
+    return (
+        f'<mujoco><compiler meshdir="meshes"/><asset><mesh name="thing" file="{file}" scale="2 2 2"/></asset>'
+        f'<worldbody><geom type="mesh" mesh="thing"/><body name="a"><joint name="j"/>{inertial}'
+        f'<geom type="mesh" mesh="thing" pos="1 2 3" euler="10 20 30" {geom}/></body></worldbody></mujoco>'
+    )
+
+
+def write_meshed(folder: Path, text: str) -> Path:
+    (folder / "meshes").mkdir()
+    (folder / "meshes" / "thing.obj").write_text(TETRAHEDRON)
+    (folder / "main.xml").write_text(text)
+    return folder / "main.xml"
+
+
+@pytest.mark.parametrize("inertial", [LUMP, ""])
+def test_meshes_are_references(inertial: str, folder: Path) -> None:
+    path = write_meshed(folder, meshed(inertial))
+    tree = mbt.load_model(path)
+    assert_same_dynamics(tree, mujoco.MjModel.from_xml_path(str(path)))
+    (shape,) = tree.get_body_by_name("a").visuals
+    assert (shape.kind, shape.mesh, shape.size, shape.folder) == (
+        "mesh",
+        "meshes/thing.obj",
+        (2.0, 2.0, 2.0),
+        str(folder),
+    )
+    assert mbt.parsing.resolve_mesh(shape) == folder / "meshes" / "thing.obj"
+    expected = mbt.math.make_pose(
+        [1, 2, 3],
+        quaternion=compile_text(
+            '<mujoco><worldbody><geom type="box" size="1 1 1" euler="10 20 30"/></worldbody></mujoco>'
+        ).geom_quat[0],
+    )
+    np.testing.assert_allclose(shape.X_BG, expected, atol=1e-12)
+
+
+def test_a_missing_mesh_that_no_inertia_needs() -> None:
+    tree = mbt.load_model(meshed(LUMP, file="nowhere.stl"))
+    assert [shape.mesh for shape in tree.get_body_by_name("a").collisions] == ["meshes/nowhere.stl"]
+    massless = meshed(geom='mass="0"/><geom type="sphere" size="0.2"', file="nowhere.stl")
+    assert mbt.load_model(massless).get_body_by_name("a").default_mass > 1.0
+
+
+def test_a_missing_mesh_that_gives_the_inertia(folder: Path) -> None:
+    with pytest.raises(mbt.ParseError, match=r"there is no file 'meshes/nowhere\.stl'"):
+        mbt.load_model(write_meshed(folder, meshed(file="nowhere.stl")))
+    with pytest.raises(mbt.ParseError, match="there is no file"):
+        mbt.load_model(meshed(file="thing.obj"))
+    assert mbt.load_model(meshed(file="thing.obj"), package_paths=[folder]).num_positions == 1
+
+
+def test_no_mesh_outside_of_the_folder_is_opened(folder: Path) -> None:
+    path = write_meshed(folder, meshed(file="../../thing.obj"))
+    (folder.parent / "thing.obj").write_text(TETRAHEDRON)
+    with pytest.raises(mbt.ParseError, match="leads out of the folders"):
+        mbt.load_model(path)
+    assert mbt.load_model(path, package_paths=[folder.parent]).num_positions == 1
+
+
+ASSETS = f"""<mujoco><asset><texture name="t" type="2d" file="a.png"/><texture type="cube" fileright="b.png"/>
+<material name="painted" texture="t" rgba="1 0 0 1"/><hfield name="hills" file="c.png" size="1 1 1 1"/>
+<skin name="skin" file="d.skn"/></asset><worldbody><geom type="hfield" hfield="hills"/>
+<body name="a"><joint/>{LUMP}<geom size="1" material="painted"/></body></worldbody></mujoco>"""
+
+
+def test_textures_height_fields_and_skins_are_not_looked_for() -> None:
+    tree = mbt.load_model(ASSETS)
+    assert not tree.world_body.visuals
+    (shape,) = tree.get_body_by_name("a").visuals
+    assert shape.color == (1, 0, 0, 1)
+
+
+# What MuJoCo says.
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '<mujoco>\n\n<worldbody><body><joint foo="1"/></body></worldbody></mujoco>',
+            "<text>:3: joint: MuJoCo refuses it: .*'foo'",
+        ),
+        (f'<mujoco>\n<worldbody>{BODY}<body name="a"/></worldbody></mujoco>', "repeated name 'a'"),
+        ("<mujoco><worldbody><body name='b'><joint/></body></worldbody></mujoco>", "mass and inertia"),
+        ("<mujoco><size memory='1X'/></mujoco>", "MuJoCo refuses it"),
+        (MODELS["springs"].replace('"30"', '"inf"'), "model: joint 's': stiffness is not finite"),
+        (MODELS["springs"].replace('"30"', '"-3"'), "model: joint 's': stiffness is negative"),
+        (MODELS["hinge"].replace('axis="1 2 3"', 'axis="1e308 0 0"'), "model: joint 'j': axis is zero"),
+        (
+            MODELS["rotors"].replace('"7"', '"1e200"'),
+            "'actuator_0': gear is not finite, or beyond",
+        ),
+        ("<mujocoinclude/>", "this is a part of MJCF"),
+        ("<!DOCTYPE mujoco [<!ENTITY a 'b'>]><mujoco/>", "document type"),
+        ("<mujoco><worldbody></mujoco>", "MuJoCo does not read it|mismatched"),
+    ],
+)
+def test_what_is_refused(text: str, words: str) -> None:
+    with pytest.raises(mbt.ParseError, match=words):
+        mbt.load_model(text)
+    assert not list(Path.cwd().iterdir())
+
+
+def test_what_mujoco_warns_of_is_in_the_report() -> None:
+    told: list[str] = []
+    mujoco.set_mju_user_warning(told.append)
+    try:
+        text = MODELS["hinge"].replace("<worldbody>", '<compiler settotalmass="3"/><worldbody>')
+        for broken, words in ((text, "settotalmass"), (_singular(), "singular")):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                tree = mbt.load_model(broken)
+            assert [warning.category for warning in caught] == [mbt.ModelWarning]
+            assert words in tree.parse_reports[0].warnings[0].text
+        assert not told
+        assert mujoco.get_mju_user_warning() is not None
+    finally:
+        mujoco.set_mju_user_warning(None)
+    assert not list(Path.cwd().iterdir())
+
+
+def _singular() -> str:
+    return MODELS["hinge"].replace("<joint", '<joint axis="1 2 3"/><joint', 1)
+
+
+# Where it stands.
+
+
+def test_free_bodies_are_free_or_welded() -> None:
+    assert mbt.load_model(MODELS["free"]).joints[0].name == "root"
+    welded = mbt.load_model(MODELS["free"], base="fixed")
+    assert welded.joints[0].type_name == "weld"
+    pose = welded.get_body_by_name("a").eval_pose_in_world(welded.create_default_context())
+    np.testing.assert_allclose(pose[:3, 3], [0, 0, 1])
+
+
+def test_a_model_on_another_one() -> None:
+    tree = mbt.MultibodyTree()
+    mbt.parsing.add_model(tree, mbt.models.model_path("mbt_arm"))
+    instance = mbt.parsing.add_model(
+        tree, MODELS["gravcomp"], parent=tree.bodies[-1], X_PF=mbt.math.make_pose([0, 0, 0.1])
+    )
+    names = tree.parse_reports[-1].weightless_instances
+    assert names == ["robot::weightless"]
+    tree.add_force_element(
+        mbt.UniformGravityFieldElement(
+            disabled_model_instances=[tree.get_model_instance_by_name(name) for name in names]
+        )
+    )
+    tree.finalize()
+    assert tree.get_joint_by_name("j").model_instance == instance
+    model = compile_text(MODELS["gravcomp"])
+    with pytest.raises(mbt.UnknownNameError, match="'loose'"):
+        # It is welded to the arm.
+        mbt.interop.MujocoCoordinates(tree, model, instance)
+
+
+def test_a_prefix() -> None:
+    tree = mbt.load_model(MODELS["rotors"], prefix="left_")
+    coordinates = mbt.interop.MujocoCoordinates(tree, compile_text(MODELS["rotors"]), prefix="left_")
+    np.testing.assert_array_equal(coordinates.q_from_mujoco([0.1, 0.2]), [0.1, 0.2])
+    np.testing.assert_array_equal(coordinates.actuation_from_mujoco([1.0, 2.0]), [7.0, 6.0])
+
+
+def test_random_texts_are_refused_or_read() -> None:
+    """Whatever comes, the answer is a tree or a ParseError."""
+    rng = np.random.default_rng(3)
+    texts = [MODELS[name] for name in ("several_joints", "geoms", "gravcomp", "rotors", "ref", "defaults")]
+    outcomes = set()
+    for _ in range(150):
+        text = bytearray(texts[rng.integers(len(texts))].encode())
+        for _ in range(rng.integers(1, 4)):
+            at = rng.integers(len(text))
+            text[at : at + rng.integers(0, 3)] = rng.choice(
+                list(b'0129.-"<>/ ae'), size=rng.integers(0, 3)
+            ).tobytes()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mbt.ModelWarning)
+            try:
+                mbt.load_model(bytes(text))
+                outcomes.add("tree")
+            except mbt.ParseError:
+                outcomes.add("error")
+    assert outcomes == {"tree", "error"}
