@@ -318,7 +318,7 @@ REFUSED: list[tuple[Callable[[mbt.MultibodyTree], Any], type[Exception], str]] =
     (
         lambda t: {"joint": [0.0] * 4},
         mbt.ArgumentValueError,
-        "'joint': expected a quaternion that is not zero",
+        "'joint': expected those of a finite pose, with a quaternion",
     ),
     (lambda t: ["hinge", t.joints[0]], mbt.ArgumentValueError, "joint 'hinge' is there twice"),
     (lambda t: t.edit().joints[:1], mbt.ForeignElementError, "does not belong to this tree"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from mbt._core.above import above
 from mbt.tree.element import MultibodyElement, as_name
 from mbt.tree.model_instance import ModelInstance
 
@@ -55,9 +56,17 @@ class Editing:
         >>> work.num_bodies - arm.num_bodies, work.num_positions - arm.num_positions
         (1, 0)
         """
-        from mbt.tree.pickling import copy_for_editing
+        from mbt.tree.finalization import undo
+        from mbt.tree.pickling import copy_tree
 
-        return cast("Self", copy_for_editing(cast("MultibodyTree", self)))
+        tree = cast("MultibodyTree", self)
+        # A clone in another scalar is of a class of its own.
+        is_clone = "_scalar_type" in vars(tree)
+        work = copy_tree(tree, {}, above.MultibodyTree if is_clone else type(tree))
+        if work.is_finalized:
+            undo(work._elements)
+        work._plan = work._family = work._declarations = work._declaring = None
+        return cast("Self", work)
 
     def remove(self, element: ElementT) -> ElementT:
         """Remove one element that no other one needs, before ``finalize()``; a body with its body frame.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Container, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ Positions = dict["Mobilizer", FloatArray]
 
 
 def lock_joints(
-    tree: MultibodyTree, joints: Mapping[str | Joint, object] | Iterable[str | Joint]
+    tree: MultibodyTree, joints: Mapping[Any, object] | Iterable[str | Joint | Mobilizer]
 ) -> MultibodyTree:
     """Return a model in which some joints of a tree are welds.
 
@@ -182,8 +182,8 @@ def _make_weld(
     X_FM = mobilizer._calc_declared_pose(q)
     if not np.isfinite(X_FM).all():
         raise ArgumentValueError(
-            f"lock_joints: position of {_label(mobilizer)}: expected a quaternion that is not zero, got "
-            f"{q.tolist()}"
+            f"lock_joints: position of {_label(mobilizer)}: expected those of a finite pose, with a "
+            f"quaternion that is not zero, got {q.tolist()}"
         )
     if mobilizer.joint is not None:
         joint = work.joints[mobilizer.joint.index]

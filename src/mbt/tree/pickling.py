@@ -22,7 +22,6 @@ from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
 from mbt.tree.constraints import Constraint
 from mbt.tree.element import MultibodyElement
-from mbt.tree.finalization import undo
 from mbt.tree.force_elements import ForceElement
 from mbt.tree.frame import Frame
 from mbt.tree.hooks import call_hook
@@ -41,7 +40,6 @@ __all__ = [
     "check_format",
     "clone_attributes",
     "collection_of",
-    "copy_for_editing",
     "copy_tree",
     "deepcopy_tree",
     "follow_copies",
@@ -218,16 +216,6 @@ def copy_tree(
     for element in own_way:
         variant = element_of(twin, collection_of(element), element._index)
         _become(variant, element, call_hook(element, "do_clone_to_scalar", twin))
-    return twin
-
-
-def copy_for_editing(tree: MultibodyTree) -> MultibodyTree:
-    """Return a copy of a tree that is not finalized, and computes in doubles once it is."""
-    scalar = "_scalar_type" in vars(tree)
-    twin = copy_tree(tree, {}, above.MultibodyTree if scalar else type(tree))
-    if twin.is_finalized:
-        undo(twin._elements)
-        twin._plan = twin._family = twin._declarations = twin._declaring = None
     return twin
 
 

@@ -16,7 +16,7 @@ from mbt.tree.element import MultibodyElement, as_model_instance
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
 from mbt.tree.hooks import overrides
-from mbt.tree.indices import ModelInstanceIndex, default_model_instance, world_model_instance
+from mbt.tree.indices import default_model_instance, world_model_instance
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
@@ -214,20 +214,6 @@ class ElementRegistry:
             element._tree = self._tree
         self.graph = self.make_graph()
 
-    def remove_model_instance(self, instance: ModelInstance) -> None:
-        """No longer own a model instance that holds nothing."""
-        removed = instance._index
-        self.model_instances.rebuild([other for other in self.model_instances if other is not instance])
-        instance._tree, instance._index = None, -1
-        for element in self.in_order():
-            element._model_instance = _without(removed, element._model_instance)
-        if self.gravity_field is not None:
-            disabled = self.gravity_field._disabled_model_instances
-            self.gravity_field._disabled_model_instances = {
-                _without(removed, i) for i in disabled if i != removed
-            }
-        self.rebuild([])
-
     # Checks.
 
     def check_user_elements(self) -> None:
@@ -373,11 +359,6 @@ class ElementRegistry:
                 inboard, outboard = element.inboard_body._index, element.outboard_body._index
                 graph.add_edge(label, inboard, outboard, is_reversible=False)
         return graph
-
-
-def _without(removed: int, model_instance: int) -> ModelInstanceIndex:
-    """Return the index of a model instance once another one is removed."""
-    return ModelInstanceIndex(model_instance - (model_instance > removed))
 
 
 _POSE_METHODS = (

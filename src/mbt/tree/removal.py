@@ -10,7 +10,7 @@ from mbt.topology import grow_forest
 from mbt.tree.body import RigidBody
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.frame import BodyFrame, Frame
-from mbt.tree.indices import default_model_instance
+from mbt.tree.indices import ModelInstanceIndex, default_model_instance
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
@@ -60,7 +60,7 @@ def remove(elements: ElementRegistry, element: MultibodyElement) -> None:
             f"remove: {element._label} is needed by {_list_some(others)}: remove that first{hint}"
         )
     if isinstance(element, ModelInstance):
-        elements.remove_model_instance(element)
+        _remove_model_instance(elements, element)
     else:
         elements.rebuild(parts)
 
@@ -80,6 +80,24 @@ def remove_subtree(elements: ElementRegistry, body: RigidBody) -> tuple[Multibod
     gone = tuple(element for element in elements.in_order() if id(element) in out)
     elements.rebuild(gone)
     return gone
+
+
+def _remove_model_instance(elements: ElementRegistry, instance: ModelInstance) -> None:
+    """Remove a model instance that holds nothing: those behind it take smaller indices."""
+    removed = instance._index
+
+    def closed_up(index: int) -> ModelInstanceIndex:
+        return ModelInstanceIndex(index - (index > removed))
+
+    elements.model_instances.rebuild([other for other in elements.model_instances if other is not instance])
+    instance._tree, instance._index = None, -1
+    for element in elements.in_order():
+        element._model_instance = closed_up(element._model_instance)
+    gravity = elements.gravity_field
+    if gravity is not None:
+        disabled = gravity._disabled_model_instances - {removed}
+        gravity._disabled_model_instances = set(map(closed_up, disabled))
+    elements.rebuild([])
 
 
 def _with_frames(elements: Collection[MultibodyElement]) -> list[MultibodyElement]:
