@@ -142,7 +142,7 @@ class UnitInertia:
         if r == 0.0:
             return cls.thin_rod(h, unit_vector)
         # Volumes of the cylinder and of the two half balls together, and their shares of the mass.
-        cylinder, ball = r * r * h, 4 * r**3 / 3
+        cylinder, ball = h, 4 * r / 3  # Divided by pi r^2, which may underflow.
         m_c, m_b = cylinder / (cylinder + ball), ball / (cylinder + ball)
         parallel = m_c * r * r / 2 + m_b * 2 * r * r / 5
         # A half ball's centre lies 3/8 r from its flat face, which lies h/2 from the centre:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from mbt.errors import MbtError, ParseError
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.sdf_values import take_number
@@ -31,11 +33,16 @@ def add_up_shapes(
         When no shape has a mass, or a number is too large.
     """
     try:
-        return _add_up(link, inertial, collisions)
+        with np.errstate(over="ignore", invalid="ignore"):
+            M_BBo_B = _add_up(link, inertial, collisions)
+            is_finite = np.isfinite(M_BBo_B.calc_rotational_inertia()).all()
     except ParseError:
         raise
-    except MbtError as error:
-        raise link.error(f"its shapes have no inertia: {error.args[0]}") from None
+    except (MbtError, ArithmeticError) as error:
+        raise link.error(f"the inertia of its shapes cannot be computed: {error.args[-1]}") from None
+    if not is_finite:
+        raise link.error("the inertia of its shapes goes beyond what a float can hold")
+    return M_BBo_B
 
 
 def _add_up(link: Element, inertial: Element, collisions: list[tuple[Element, Shape]]) -> SpatialInertia:

@@ -249,25 +249,22 @@ class SdfFrame:
             if frame in path:
                 raise _loop_error("it is attached to itself", path, frame)
             path[frame] = None
-            following = frame._find_holder()
-            if following is frame:
+            if frame.scope is None or frame.kind == "link":
                 frame._link = frame
             else:
-                frame = following
+                frame = frame._find_holder(frame.scope)
         for passed in path:
             passed._link = frame._link
         return frame._link
 
-    def _find_holder(self) -> SdfFrame:
-        """Return what holds this frame: itself, of links and World."""
-        if self.scope is None or self.kind == "link":
-            return self
+    def _find_holder(self, scope: Scope) -> SdfFrame:
+        """Return what holds a joint, frame or model."""
         inside = self.inside
         if inside is None:
             role = "child" if self.kind == "joint" else "frame"
             if self.fixed_to is None:
-                return self.scope.frame
-            return self.scope.find(self.fixed_to, self.element, role)
+                return scope.frame
+            return scope.find(self.fixed_to, self.element, role)
         if inside.is_static:
             return inside.find(WORLD, self.element)
         if self.fixed_to is not None:

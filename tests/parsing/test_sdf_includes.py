@@ -1,0 +1,149 @@
+"""Files that SDF includes: found in folders that are allowed, and nowhere else."""
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.errors import ParseError
+from support.sdf_texts import joint, link, model, pose, robot, sdf, world
+
+HAND = model("hand", pose("0 0 1 0 0 0"), link("palm"), link("finger", pose("1 0 0 0 0 0")),
+             joint("grip", "palm", "finger"))  # fmt: skip
+
+
+def include(address, inside="", attributes=""):
+    return f"<include {attributes}><uri>{address}</uri>{inside}</include>"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of packages, with one of them."""
+    package = tmp_path / "packages" / "hand"
+    package.mkdir(parents=True)
+    (package / "old.sdf").write_text(sdf(model("old", link("palm")), version="1.4"))
+    (package / "new.sdf").write_text(sdf(HAND))
+    (package / "model.config").write_text(
+        '<model><name>hand</name><sdf version="1.4">old.sdf</sdf><sdf version="1.9">new.sdf</sdf></model>'
+    )
+    return tmp_path / "packages"
+
+
+def load(text, *folders):
+    return mbt.load_model(text, package_paths=folders)
+
+
+@pytest.mark.parametrize(
+    "address", ["model://hand", "package://hand", "model://hand/new.sdf", "hand", "hand/new.sdf"]
+)
+def test_addresses(folder, address):
+    tree = load(robot(link("arm"), include(address), joint("j", "arm", "hand::palm")), folder)
+    assert tree.get_body_by_name("finger").scoped_name == "bot::hand::finger"
+    context = tree.create_default_context()
+    X_WB = tree.get_body_by_name("finger").eval_pose_in_world(context)
+    np.testing.assert_array_equal(X_WB[:3, 3], [1, 0, 1])
+
+
+def test_what_an_include_says(folder):
+    """Its name, pose and placement frame are in place of those of the model."""
+    said = "<name>left</name>" + pose("0 5 0 0 0 0") + "<placement_frame>finger</placement_frame>"
+    tree = load(robot(link("arm"), include("model://hand", said), joint("j", "arm", "left::palm")), folder)
+    X_WB = tree.get_body_by_name("finger").eval_pose_in_world(tree.create_default_context())
+    np.testing.assert_array_equal(X_WB[:3, 3], [0, 5, 0])
+    assert tree.has_model_instance_named("bot::left")
+
+
+def test_static(folder):
+    tree = load(world(model("m", link("a")), include("model://hand", "<static>true</static>")), folder)
+    assert tree.num_velocities == 6
+
+
+def test_merge(folder):
+    """The links become those of the outer model, and are placed as before."""
+    merged = include("model://hand", pose("0 2 0 0 0 0"), 'merge="true"')
+    text = robot(link("arm"), merged, joint("j", "arm", "palm"), '<frame name="f" attached_to="finger"/>')
+    tree = load(text, folder)
+    assert tree.get_body_by_name("finger").scoped_name == "bot::finger"
+    X_WB = tree.get_body_by_name("finger").eval_pose_in_world(tree.create_default_context())
+    np.testing.assert_array_equal(X_WB[:3, 3], [1, 2, 0])
+
+
+def test_only_an_include(folder):
+    """A world of one included model is that model."""
+    tree = load(world(include("model://hand")), folder)
+    assert tree.get_body_by_name("palm").scoped_name == "hand::palm"
+
+
+def test_the_folder_of_the_file(folder, tmp_path):
+    (tmp_path / "hand.sdf").write_text(sdf(HAND))
+    path = tmp_path / "robot.sdf"
+    path.write_text(robot(link("arm"), include("hand.sdf"), joint("j", "arm", "hand::palm")))
+    assert mbt.load_model(path).num_bodies == 4
+    with pytest.raises(ParseError, match=r"was not found \(searched: no folder"):
+        mbt.load_model(path.read_text())
+
+
+def test_messages_tell_the_included_file(folder):
+    (folder / "hand" / "new.sdf").write_text(
+        sdf(model("hand", '<link name="a"><inertial><mass>x</mass></inertial></link>'))
+    )
+    with pytest.raises(ParseError, match=r"new.sdf:3: <mass>: 'x': expected a number"):
+        load(robot(link("arm"), include("model://hand")), folder)
+    (folder / "hand" / "new.sdf").write_text(sdf(model("hand", link("a"), "<static>x</static>")))
+    with pytest.warns(mbt.ModelWarning, match=r"line 2: .*new.sdf: <model name=.hand.>"):
+        load(robot(link("arm"), include("model://hand")), folder)
+
+
+def test_nothing_outside_is_read(folder, tmp_path):
+    secret = tmp_path / "secret.sdf"
+    secret.write_text(sdf(HAND))
+    (folder / "hand" / "link.sdf").symlink_to(secret)
+    (folder / "hand" / "away").symlink_to(tmp_path)
+    path = folder / "robot.sdf"
+    for address in (
+        "../secret.sdf",
+        "hand/link.sdf",
+        "hand/away/secret.sdf",
+        "model://hand/link.sdf",
+        "model://hand/../../secret.sdf",
+    ):
+        path.write_text(robot(link("arm"), include(address)))
+        with pytest.raises(ParseError, match=r"robot.sdf:4: <include>: .* leads out of"):
+            load(path, folder)
+    (folder / "hand" / "model.config").write_text('<model><sdf version="1.9">../../secret.sdf</sdf></model>')
+    with pytest.raises(ParseError, match="leads out of"):
+        load(robot(link("arm"), include("model://hand")), folder)
+    for address, match in (
+        (str(secret), "is an absolute path"),
+        (f"file://{secret}", "nothing is read from file addresses"),
+        ("https://example.org/hand", "nothing is read from https addresses"),
+        ("model://..", "expected package://name/path"),
+    ):
+        with pytest.raises(ParseError, match=match):
+            load(robot(link("arm"), include(address)), folder)
+
+
+def test_files_that_include_themselves(tmp_path):
+    path = tmp_path / "a.sdf"
+    path.write_text(robot(link("arm"), include("b.sdf")))
+    (tmp_path / "b.sdf").write_text(sdf(model("b", link("b"), include("a.sdf"))))
+    with pytest.raises(ParseError, match=r"b\.sdf:4: <include>: .*a\.sdf' includes itself"):
+        mbt.load_model(path)
+
+
+def test_many_files(tmp_path):
+    """Ten files that include the next ten times would be ten thousand millions."""
+    for i in range(10):
+        parts = [include(f"m{i + 1}.sdf", f"<name>n{k}</name>") for k in range(10)]
+        (tmp_path / f"m{i}.sdf").write_text(sdf(model("m", link("a"), *parts)))
+    (tmp_path / "m10.sdf").write_text(sdf(model("m", link("a"))))
+    with pytest.raises(ParseError, match="more than 500 files are included"):
+        mbt.load_model(tmp_path / "m0.sdf")
+
+
+def test_other_documents(folder):
+    (folder / "hand" / "new.sdf").write_text('<robot name="hand"><link name="a"/></robot>')
+    with pytest.raises(ParseError, match="'model://hand' is <robot>: expected <sdf>"):
+        load(robot(link("arm"), include("model://hand")), folder)
+    (folder / "hand" / "new.sdf").write_text(sdf('<light name="sun" type="point"/>'))
+    tree = load(world(model("m", link("a")), include("model://hand")), folder)
+    assert tree.num_bodies == 2
