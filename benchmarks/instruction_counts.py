@@ -114,7 +114,7 @@ def count_all(control_library: str) -> None:
     """Count every call; print what ran, and the label of each call in the order of the dumps."""
     import numpy as np
 
-    from mbt._core import kernels
+    from mbt._core.quantities import kernels
 
     spec = importlib.util.spec_from_file_location("callgrind_control", control_library)
     assert spec is not None

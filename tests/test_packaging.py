@@ -20,9 +20,14 @@ import pytest
 
 import mbt
 
-MODULES = sorted(module.name for module in pkgutil.walk_packages(mbt.__path__, "mbt."))
+FOUND = sorted(pkgutil.walk_packages(mbt.__path__, "mbt."), key=lambda module: module.name)
+MODULES = [module.name for module in FOUND]
 NO_CYTHON = {"mbt._core.above", "mbt._core.cpu"}
-COMPILED = sorted(name for name in MODULES if name.startswith("mbt._core.") and name not in NO_CYTHON)
+COMPILED = [
+    module.name
+    for module in FOUND
+    if module.name.startswith("mbt._core.") and not module.ispkg and module.name not in NO_CYTHON
+]
 PACKAGES_OF_EXAMPLES = {"mbt.symbolic.casadi_function": "casadi"}  # of the extra `oracle`
 PUBLIC_MODULES = [mbt, mbt.functional, mbt.math, mbt.parsing, mbt.symbolic]
 PUBLIC_NAMES = [(module, name) for module in PUBLIC_MODULES for name in module.__all__]
@@ -49,7 +54,8 @@ def test_is_marked_as_typed() -> None:
 
 @pytest.mark.parametrize("name", [*COMPILED, "mbt._core.cpu"])
 def test_compiled_module_has_a_stub(name: str) -> None:
-    assert files("mbt").joinpath("_core", f"{name.rpartition('.')[2]}.pyi").is_file()
+    stub = name.removeprefix("mbt.").replace(".", "/") + ".pyi"
+    assert files("mbt").joinpath(stub).is_file()
 
 
 # Names and docstrings -------------------------------------------------------------------------------------
@@ -125,7 +131,7 @@ def test_examples_of_compiled_modules_are_found() -> None:
     tests = [test for module in modules for test in doctest.DocTestFinder().find(module)]
     names = {test.name for test in tests if test.examples}
     assert any(name.endswith("calc_inverse_dynamics") for name in names)
-    assert "mbt._core.stateless.inverse_dynamics" in names
+    assert "mbt._core.api.stateless.inverse_dynamics" in names
 
 
 # Import ---------------------------------------------------------------------------------------------------

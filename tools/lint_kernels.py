@@ -21,14 +21,14 @@ FILES = [
     *(
         CORE / f"{name}.pxd"
         for name in (
-            "algorithms",
-            "curvilinear",
-            "derivative_algorithms",
-            "force_elements",
-            "mobilizers",
-            "node_joints",
-            "rotations",
-            "spatial",
+            "algebra/rotations",
+            "algebra/spatial",
+            "forces/force_elements",
+            "joints/curvilinear",
+            "joints/mobilizers",
+            "joints/node_joints",
+            "quantities/algorithms",
+            "quantities/derivative_algorithms",
         )
     ),
 ]

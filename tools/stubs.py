@@ -26,7 +26,8 @@ Definition = ast.FunctionDef | ast.ClassDef
 def render(path: Path) -> str:
     """Return the text of a stub with the docstrings of its module."""
     text = path.read_text(encoding="utf-8")
-    module = importlib.import_module(f"mbt._core.{path.stem}")
+    name = ".".join(path.relative_to(STUBS).with_suffix("").parts)
+    module = importlib.import_module(f"mbt._core.{name}")
     lines = text.splitlines()
     # From the end, so that what is left to do keeps its place.
     for node in reversed(ast.parse(text).body):
@@ -101,10 +102,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 where one differs")
     check = parser.parse_args().check
     stale = []
-    for path in sorted(STUBS.glob("*.pyi")):
+    for path in sorted(STUBS.rglob("*.pyi")):
         text = render(path)
         if text != path.read_text(encoding="utf-8"):
-            stale.append(path.name)
+            stale.append(str(path.relative_to(STUBS)))
             if not check:
                 path.write_text(text, encoding="utf-8")
     if stale:

@@ -1,5 +1,7 @@
 """Make the C++ sources of the compiled modules: `transpile.py OUTPUT_DIRECTORY MODULE... [--checked]`.
 
+A module is named as `quantities/kernels`.
+
 Few processes for many modules, because Cython reads its own utility code once in each; and only modules
 whose sources, options or Cython have changed. A file whose text stays the same keeps its time, so that
 nothing compiles it again.
@@ -24,14 +26,20 @@ CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
 #: What `T` stands for in a module, where that is not `double`. Cython works on every fused function
 #: that a module can see, once for each type, whether it is called or not.
 SCALARS = {
-    "lane_engine": ["Lanes"],
-    "dual_engine": ["Dual"],
-    "object_engine": ["PyScalar"],
-    "scalar_probe": ["double", "Lanes", "Dual", "PyScalar"],
+    "engines/lane_engine": ["Lanes"],
+    "engines/dual_engine": ["Dual"],
+    "engines/object_engine": ["PyScalar"],
+    "scalars/probe": ["double", "Lanes", "Dual", "PyScalar"],
 }
 
 #: Cython takes about as long for these as for all others: they start first.
-LARGE = ["lane_engine", "dual_engine", "object_engine", "kernels", "derivatives"]
+LARGE = [
+    "engines/lane_engine",
+    "engines/dual_engine",
+    "engines/object_engine",
+    "quantities/kernels",
+    "quantities/derivatives",
+]
 
 
 class RefusedError(Exception):
@@ -55,7 +63,7 @@ def cython_arguments(checked: bool) -> list[str]:
 
 
 def write_fused_scalar(output: Path, module: str) -> Path:
-    """Write `fused_scalar.pxd`, from which `scalars.pxd` takes `T`; return its directory."""
+    """Write `fused_scalar.pxd`, from which `scalars/__init__.pxd` takes `T`; return its directory."""
     scalars = SCALARS.get(module, ["double"])
     directory = output / "fused" / "_".join(scalars)
     directory.mkdir(parents=True, exist_ok=True)
@@ -85,8 +93,9 @@ def transpile(module: str, output: Path, arguments: list[str]) -> str:
     wanted = digest(module, arguments)
     if target.is_file() and record.is_file() and record.read_text(encoding="utf-8") == wanted:
         return "up to date"
-    fresh = output / "fresh" / target.name
-    fresh.parent.mkdir(exist_ok=True)
+    fresh = output / "fresh" / f"{module}.cxx"
+    for path in (target, fresh):
+        path.parent.mkdir(parents=True, exist_ok=True)
     source = str(CORE / f"{module}.pyx")
     options, _ = parse_command_line([*arguments, "--output-file", str(fresh), source])
     if run_cython(source, options).num_errors:

@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from mbt import _core
-from mbt._core import lane_engine
+from mbt._core.engines import lane_engine
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 
 __all__ = ["get_num_threads", "set_num_threads", "show_config"]

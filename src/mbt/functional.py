@@ -5,16 +5,16 @@ scalar than double. Parameters are the defaults of the tree. Gravity, the other 
 damping act; actuation does not.
 """
 
-from mbt._core.configuration import difference_positions, integrate_positions
-from mbt._core.stateless import (
+from mbt._core.api.configuration import difference_positions, integrate_positions
+from mbt._core.api.stateless import (
     bias_term,
     forward_dynamics,
     gravity_generalized_forces,
     inverse_dynamics,
     mass_matrix,
 )
-from mbt._core.stateless_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
-from mbt._core.stateless_kinematics import (
+from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from mbt._core.api.stateless_kinematics import (
     body_poses,
     center_of_mass,
     frame_jacobian,

@@ -20,8 +20,8 @@ from core.kernel_calls import (
     quaternion_starts,
     random_inputs,
 )
-from mbt._core import lane_engine
-from mbt._core.quantity import Quantity
+from mbt._core.engines import lane_engine
+from mbt._core.quantities.table import Quantity
 from support.description import Array
 from support.engines import evaluate_lanes
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mbt._core.scalar_probe import apply_lanes, apply_real, lane_count
+from mbt._core.scalars.probe import apply_lanes, apply_real, lane_count
 
 W = lane_count()
 NUMBER = st.floats(allow_nan=True, allow_infinity=True, width=64)

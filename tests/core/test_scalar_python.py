@@ -11,7 +11,7 @@ import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 
-from mbt._core.scalar_probe import apply_python, apply_python_arrays, apply_real
+from mbt._core.scalars.probe import apply_python, apply_python_arrays, apply_real
 
 MATH = (
     math.sin,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mbt._core.scalar_probe import lane_count, sincos_lanes, sincos_real
+from mbt._core.scalars.probe import lane_count, sincos_lanes, sincos_real
 
 Array = NDArray[np.float64]
 Sincos = Callable[[Array], tuple[Array, Array]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mbt._core.scalar_probe import lane_count, load_states, store_states
+from mbt._core.scalars.probe import lane_count, load_states, store_states
 
 W = lane_count()
 SIZES = range(41)

@@ -16,7 +16,7 @@ import pytest
 
 import mbt
 from mbt import functional
-from mbt._core.lane_engine import lane_count
+from mbt._core.engines.lane_engine import lane_count
 from mbt.errors import quote
 from support.case import get_case
 from support.isas import usable_isas

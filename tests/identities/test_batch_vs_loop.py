@@ -15,7 +15,7 @@ import pytest
 
 import mbt
 from mbt import functional
-from mbt._core.lane_engine import lane_count
+from mbt._core.engines.lane_engine import lane_count
 from support.case import CATALOGUE, FEW, Case, get_case
 
 W = lane_count()

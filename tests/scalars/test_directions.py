@@ -11,7 +11,7 @@ import pytest
 
 import mbt
 from mbt import autodiff
-from mbt._core.lane_engine import lane_count
+from mbt._core.engines.lane_engine import lane_count
 from mbt.autodiff import AutoDiffArray
 from support.build import build_tree
 from support.description import Array

@@ -28,6 +28,8 @@ OF_THE_TREE = {
     "set_effort_limit",
     "is_enabled",
     "set_enabled",
+    "add_visual",
+    "add_collision",
 }
 
 

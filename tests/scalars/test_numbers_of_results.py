@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt._core import tree_mobilizers
-from mbt._core.context import Engine
-from mbt._core.engine import TreeCore
+from mbt._core.api import tree_mobilizers
+from mbt._core.api.tree_energy import TreeCore
+from mbt._core.engines.context import Engine
 from mbt.autodiff import AutoDiffArray
 from mbt.scalars import ScalarTree
 from mbt.tree import configuration

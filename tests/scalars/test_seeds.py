@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt._core.lane_engine import lane_count
+from mbt._core.engines.lane_engine import lane_count
 from mbt.autodiff import AutoDiffArray, initialize
 from scalars.scalar_trees import richardson
 from support.declaring_elements import Spring

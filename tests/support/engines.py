@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 import mbt
-from mbt._core import lane_engine
-from mbt._core.dual_engine import DualEngine
-from mbt._core.object_engine import ObjectEngine
-from mbt._core.quantity import Quantity
+from mbt._core.engines import lane_engine
+from mbt._core.engines.dual_engine import DualEngine
+from mbt._core.engines.object_engine import ObjectEngine
+from mbt._core.quantities.table import Quantity
 from support.description import Array
 
 Functions = tuple[Callable[..., Any], ...]

@@ -1,8 +1,9 @@
 """Compiled kernels. Private: import from `mbt`.
 
-Every module with kernels exists once per instruction set, in `_core/<isa>/`, under one name; the others
-exist once, here. The directory of the best set that is both built and supported by this processor goes first
-in `__path__`; `MBT_ISA` forces one. An ordinary build has one set: the best of the processor it was built on.
+Every module with kernels exists once per instruction set, in `_core/<isa>/<room>/`, under one name; the
+others exist once, in `_core/<room>/`. The directory of the best set that is both built and supported by this
+processor goes first in the path of a room; `MBT_ISA` forces one. An ordinary build has one set: the best of
+the processor it was built on.
 """
 
 import os
@@ -20,7 +21,8 @@ def _find_built() -> dict[str, str]:
     for isa in _ISAS:
         for root in __path__:
             directory = os.path.join(root, isa)
-            kernels = (os.path.join(directory, f"kernels{suffix}") for suffix in EXTENSION_SUFFIXES)
+            stem = os.path.join(directory, "quantities", "kernels")
+            kernels = (stem + suffix for suffix in EXTENSION_SUFFIXES)
             if any(os.path.isfile(path) for path in kernels):
                 found.setdefault(isa, directory)
     return found
@@ -45,4 +47,8 @@ _directories = _find_built()
 usable = [name for name in _directories if name in cpu.supported()]
 #: The instruction set in use.
 isa = _choose(list(_directories), usable)
-__path__.insert(0, _directories[isa])
+
+
+def add_kernels(package: str, path: list[str]) -> None:
+    """Let a room find its modules with kernels: put their directory into its path."""
+    path.insert(0, os.path.join(_directories[isa], package.rpartition(".")[2]))

@@ -1,6 +1,10 @@
 """What changes while a tree is used: state, inputs, parameters and caches, in a `Context`."""
 
-from mbt._core.context import AccelerationKinematicsCache, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.context import (
+    AccelerationKinematicsCache,
+    PositionKinematicsCache,
+    VelocityKinematicsCache,
+)
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces
 

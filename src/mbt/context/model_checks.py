@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mbt._core.force_elements import ForceElementType, count_parameters, is_on_joint
-from mbt._core.mobilizers import MobilizerType, count_positions, count_velocities, takes_constants
+from mbt._core.forces.force_elements import ForceElementType, count_parameters, is_on_joint
+from mbt._core.joints.mobilizers import MobilizerType, count_positions, count_velocities, takes_constants
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, shape_error
 from mbt.math.arrays import as_float_array
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.engine import TreeCore
+from mbt._core.api.tree_energy import TreeCore
 from mbt.symbolic import ScalarType, dual, get_scalar_type
 from mbt.tree.element import MultibodyElement
 from mbt.tree.parameters import CacheEntry

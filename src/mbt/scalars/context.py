@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.context import ContextCore
+from mbt._core.engines.context import ContextCore
 from mbt.context.context import Context
 from mbt.context.user_forces import differentiate_user_forces
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote, shape_error

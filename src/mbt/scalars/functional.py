@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.quantity import Quantity, shape_of
+from mbt._core.quantities.table import Quantity, shape_of
 from mbt.context.checks import check_three
 from mbt.errors import ShapeError, SingularityError
 from mbt.math.arrays import check_leading_axes

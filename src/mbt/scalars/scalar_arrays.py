@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from mbt._core.model import CompiledModel
+from mbt._core.door.compiled_model import CompiledModel
 from mbt.errors import shape_error
 from mbt.math import arrays
 from mbt.math.arrays import Shape, check_apart

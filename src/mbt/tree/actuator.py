@@ -18,7 +18,7 @@ from mbt.tree.joint_limits import as_effort_limit
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["JointActuator"]
 

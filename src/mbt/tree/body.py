@@ -36,7 +36,7 @@ from mbt.tree.shape import Shape
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.joint import Joint
     from mbt.tree.mobilizer import Mobilizer
 

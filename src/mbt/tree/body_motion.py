@@ -15,7 +15,7 @@ from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import BodyNodeIndex
 
 if TYPE_CHECKING:
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["BodyMotion"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbt._core import configuration
-from mbt._core.engine import TreeCore
+from mbt._core.api import configuration
+from mbt._core.api.tree_energy import TreeCore
 from mbt.math.arrays import FloatArray
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, NoReturn
 
-from mbt._core.context import ContextCore
+from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, ContextMismatchError, ForeignElementError
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import Numbers

@@ -15,7 +15,7 @@ from mbt.tree.element import MultibodyElement, check_arguments
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["CoordinateOwner"]
 

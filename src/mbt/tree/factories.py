@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast, overload
 
 from mbt._core.above import above
-from mbt._core.engine import TreeCore
+from mbt._core.api.tree_energy import TreeCore
 
 if TYPE_CHECKING:
     from mbt.context import Context

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast, overload
 import numpy as np
 
 from mbt._core.above import above
-from mbt._core.tree_kinematics import FrameBodyPoseCache
+from mbt._core.api.tree_kinematics import FrameBodyPoseCache
 from mbt.errors import ArgumentTypeError, ContextMismatchError, NotFinalizedError, quote
 from mbt.math.arrays import FloatArray
 from mbt.math.foreign import computing_in
@@ -31,7 +31,7 @@ from mbt.tree.references import elements_among
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import Parameters

@@ -8,7 +8,7 @@ from mbt.math.arrays import FloatArray
 from mbt.tree.frame_velocity import FrameVelocity
 
 if TYPE_CHECKING:
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.frame import Frame
 
 __all__ = ["FrameAcceleration"]

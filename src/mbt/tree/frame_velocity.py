@@ -8,7 +8,7 @@ from mbt.math.arrays import FloatArray
 from mbt.tree.element import MultibodyElement, check_element
 
 if TYPE_CHECKING:
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.body import RigidBody
     from mbt.tree.frame import Frame
 

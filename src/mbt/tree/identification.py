@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mbt._core.context import ContextCore
+from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 from mbt.math.pseudo_inertia import make_spatial_inertia

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from mbt._core.context import ContextCore
+from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, MbtError
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers

@@ -30,7 +30,7 @@ from mbt.tree.joint_limits import JointLimits, frozen
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.body import RigidBody
     from mbt.tree.mobilizer import Mobilizer
 

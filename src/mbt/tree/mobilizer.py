@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt._core import tree_mobilizers
-from mbt._core.mobilizers import MobilizerType
+from mbt._core.api import tree_mobilizers
+from mbt._core.joints.mobilizers import MobilizerType
 from mbt.errors import ArgumentTypeError, TopologyError, quote
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.body import RigidBody
     from mbt.tree.joint import Joint
     from mbt.tree.mobilizer_topology import MobilizerTopology

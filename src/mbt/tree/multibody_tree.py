@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
-from mbt._core.context import ContextCore
+from mbt._core.engines.context import ContextCore
 from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError, quote
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody

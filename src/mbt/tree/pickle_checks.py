@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.force_elements import count_parameters
+from mbt._core.forces.force_elements import count_parameters
 from mbt.errors import ArgumentValueError, MbtError, quote, shorten
 from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
 from mbt.math.spatial_inertia import SpatialInertia

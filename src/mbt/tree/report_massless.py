@@ -13,7 +13,7 @@ from mbt.math.poses import skew
 from mbt.tree.joints.weld import WeldMobilizer
 
 if TYPE_CHECKING:
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.topology import SpanningForest
     from mbt.tree.body import RigidBody
     from mbt.tree.mobilizer import Mobilizer

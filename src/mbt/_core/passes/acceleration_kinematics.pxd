@@ -5,13 +5,13 @@ classical acceleration instead of the spatial one.
 In NumPy: tests/support/textbook.py, axis_rates, accelerations.
 """
 
-from mbt._core.mobilizers cimport calc_across_Hdot, has_constant_H_FM
-from mbt._core.model cimport Model
-from mbt._core.passes.position_kinematics cimport calc_p_MoBo_W
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport (
+from mbt._core.algebra.spatial cimport (
     add_cross, add_scaled, add_to, cross, multiply_poses4, position_between4, rotate4, set_zero, shift_acceleration,
 )
+from mbt._core.joints.mobilizers cimport calc_across_Hdot, has_constant_H_FM
+from mbt._core.model.structs cimport Model
+from mbt._core.passes.position_kinematics cimport calc_p_MoBo_W
+from mbt._core.scalars cimport T
 
 
 cdef inline void calc_acceleration_kinematics(

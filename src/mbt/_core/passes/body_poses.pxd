@@ -4,15 +4,15 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 4.2.
 In NumPy: tests/support/textbook.py, body_poses.
 """
 
-from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
-from mbt._core.node_joints cimport calc_general_X_PN, calc_X_PN
-from mbt._core.model cimport Joint, Model
-from mbt._core.records cimport Mobod, Pose
+from mbt._core.algebra.records cimport Mobod, Pose
+from mbt._core.algebra.spatial cimport compose_pose4, compose_turned_pose4, set_pose4, shift_axes4
+from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
+from mbt._core.joints.node_joints cimport calc_general_X_PN, calc_X_PN
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.scalars cimport (
     PoseRows, T, load_constant_pose, load_pose_rows, make_pose_rows, multiply_rows, sincos_of_angles, store_pose_rows,
     store_shifted_rows, turn_rows,
 )
-from mbt._core.spatial cimport compose_pose4, compose_turned_pose4, set_pose4, shift_axes4
 
 
 cdef inline void calc_body_poses(

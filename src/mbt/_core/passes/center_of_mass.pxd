@@ -3,12 +3,12 @@
 In NumPy: tests/support/textbook.py, center_of_mass.
 """
 
-from mbt._core.mobilizers cimport GENERAL
-from mbt._core.model cimport Joint, Model
-from mbt._core.node_joints cimport calc_general_X_PN, calc_X_PN
-from mbt._core.records cimport Mobod, Pose, Weight
+from mbt._core.algebra.records cimport Mobod, Pose, Weight
+from mbt._core.algebra.spatial cimport rotate
+from mbt._core.joints.mobilizers cimport GENERAL
+from mbt._core.joints.node_joints cimport calc_general_X_PN, calc_X_PN
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport rotate
 
 
 cdef inline void calc_center_of_mass(

@@ -1,7 +1,7 @@
 """Steps between configurations: positions as points of a manifold, velocities as steps on it."""
 
-from mbt._core.mobilizers cimport difference_position, integrate_position, normalize_position
-from mbt._core.model cimport Model
+from mbt._core.joints.mobilizers cimport difference_position, integrate_position, normalize_position
+from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
 
 

@@ -12,14 +12,14 @@ Rigid-Body Systems", J. Comput. Nonlinear Dynam. 16 (2021).
 In NumPy: tests/support/textbook.py, body_coriolis_matrices, coriolis_matrix.
 """
 
-from mbt._core.mobilizers cimport calc_across_Hdot
-from mbt._core.model cimport Model
-from mbt._core.passes.position_kinematics cimport calc_inertia_in_world, calc_p_MoBo_W, set_spatial_inertia
-from mbt._core.records cimport Composite6
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport (
+from mbt._core.algebra.records cimport Composite6
+from mbt._core.algebra.spatial cimport (
     add_cross, add_to, cross, dot6, multiply_poses4, rotate, rotate4, set_zero, position_between4,
 )
+from mbt._core.joints.mobilizers cimport calc_across_Hdot
+from mbt._core.model.structs cimport Model
+from mbt._core.passes.position_kinematics cimport calc_inertia_in_world, calc_p_MoBo_W, set_spatial_inertia
+from mbt._core.scalars cimport T
 
 
 cdef inline void calc_coriolis_matrix(

@@ -1,16 +1,16 @@
 """What joint damping and the force elements add to the partial derivatives of inverse dynamics along each dof."""
 
-from mbt._core.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
-from mbt._core.force_elements cimport (
+from mbt._core.algebra.derivative_columns cimport DerivativeColumns, P_of, S_of, get_column
+from mbt._core.algebra.records cimport Ends, Mobod, Moving
+from mbt._core.algebra.spatial cimport add_cross, copy, cross, dot6, set_zero
+from mbt._core.forces.force_elements cimport (
     acts_on_joint, calc_force_change, calc_joint_force_by_position, calc_joint_force_by_velocity,
 )
-from mbt._core.mobilizers cimport GENERAL
-from mbt._core.model cimport ForceElement, Joint, Model
+from mbt._core.joints.mobilizers cimport GENERAL
+from mbt._core.model.structs cimport ForceElement, Joint, Model
 from mbt._core.passes.element_forces cimport set_ends
 from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, calc_axis_changes, cross_motion
-from mbt._core.records cimport Ends, Mobod, Moving
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, copy, cross, dot6, set_zero
 
 
 cdef inline void add_joint_force_derivatives(

@@ -3,17 +3,17 @@
 `weightless` tells which bodies gravity spares, (num_bodies,); NULL when it spares none.
 """
 
-from mbt._core.force_elements cimport (
+from mbt._core.algebra.records cimport Ends
+from mbt._core.algebra.spatial cimport (
+    add_cross, add_shifted_force, multiply_poses4, position_between4, rotate4, set_zero, shift_velocity,
+)
+from mbt._core.forces.force_elements cimport (
     acts_on_joint, calc_conservative_power_between, calc_forces_on_ends, calc_joint_conservative_force,
     calc_joint_dissipative_force, calc_joint_potential_energy, calc_non_conservative_power_between,
     calc_potential_energy_between,
 )
-from mbt._core.model cimport ForceElement, Model
-from mbt._core.records cimport Ends
+from mbt._core.model.structs cimport ForceElement, Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport (
-    add_cross, add_shifted_force, multiply_poses4, position_between4, rotate4, set_zero, shift_velocity,
-)
 
 
 cdef inline int acts_on_bodies(const Model* model, const int* weightless) noexcept nogil:

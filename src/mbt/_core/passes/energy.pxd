@@ -1,8 +1,8 @@
 """Kinetic energy."""
 
-from mbt._core.model cimport Model
+from mbt._core.algebra.spatial cimport dot3, rotate_inverse4
+from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport dot3, rotate_inverse4
 
 
 cdef inline void calc_kinetic_energy(

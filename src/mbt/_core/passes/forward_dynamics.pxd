@@ -4,16 +4,16 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 7.1.
 In NumPy: tests/support/textbook.py, forward_dynamics.
 """
 
-from mbt._core.node_joints cimport (
+from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
+from mbt._core.algebra.spatial cimport (
+    add_cross, copy, cross, dot6, rotate, rotate_inverse, rotate_symmetric, set_zero, symmetric_multiply,
+)
+from mbt._core.joints.node_joints cimport (
     add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN,
     leaves_nothing_about_axis, set_size,
 )
-from mbt._core.model cimport Joint, Model
-from mbt._core.records cimport Articulated, ArticulatedDof, Mobod
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.scalars cimport T, add_articulation_rows, set_articulation_rows, sincos_of_angles
-from mbt._core.spatial cimport (
-    add_cross, copy, cross, dot6, rotate, rotate_inverse, rotate_symmetric, set_zero, symmetric_multiply,
-)
 
 
 cdef inline void calc_forward_dynamics(

@@ -8,15 +8,15 @@ J. Carpentier, N. Mansard, "Analytical Derivatives of Rigid Body Dynamics Algori
 In NumPy: tests/support/textbook.py, forward_dynamics_derivatives.
 """
 
-from mbt._core.derivative_columns cimport (
+from mbt._core.algebra.derivative_columns cimport (
     ARTICULATED, ARTICULATED_ROW, DerivativeColumns, F_of, I_of, I_S_of, S_of, add_unit_accelerations, dot_in_halves,
     get_column, mirror_upper, motion_of, multiply_articulated, put_column, take_articulated_dof, take_unit_forces,
     width_of,
 )
-from mbt._core.model cimport Joint, Model
-from mbt._core.records cimport Moving
+from mbt._core.algebra.records cimport Moving
+from mbt._core.algebra.spatial cimport add_cross, add_scaled, copy, dot3, dot6, set_zero, symmetric_multiply
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, add_scaled, copy, dot3, dot6, set_zero, symmetric_multiply
 
 
 cdef inline void start_articulated_bodies(

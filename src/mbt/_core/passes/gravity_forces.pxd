@@ -5,11 +5,11 @@ at rest.
 In NumPy: tests/support/textbook.py, gravity_forces.
 """
 
-from mbt._core.node_joints cimport calc_X_PN, project_force
-from mbt._core.model cimport Joint, Model
-from mbt._core.records cimport Mobod, Weight
+from mbt._core.algebra.records cimport Mobod, Weight
+from mbt._core.algebra.spatial cimport copy, cross, rotate, rotate_inverse
+from mbt._core.joints.node_joints cimport calc_X_PN, project_force
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport copy, cross, rotate, rotate_inverse
 
 
 cdef inline void calc_gravity_generalized_forces(

@@ -6,13 +6,13 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 5.1.
 In NumPy: tests/support/textbook.py, inverse_dynamics.
 """
 
-from mbt._core.node_joints cimport (
+from mbt._core.algebra.records cimport Mobod, MotionForce
+from mbt._core.algebra.spatial cimport copy, rotate, rotate_inverse, set_zero
+from mbt._core.joints.node_joints cimport (
     add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_X_PN, project_force,
 )
-from mbt._core.model cimport Joint, Model
-from mbt._core.records cimport Mobod, MotionForce
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport copy, rotate, rotate_inverse, set_zero
 
 
 cdef inline void calc_inverse_dynamics(

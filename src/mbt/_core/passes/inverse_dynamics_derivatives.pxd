@@ -21,19 +21,21 @@ Algebra", IEEE RA-L 7 (2022).
 In NumPy: tests/support/textbook.py, inverse_dynamics_derivatives, for joints of one dof.
 """
 
-from mbt._core.derivative_columns cimport (
+from mbt._core.algebra.derivative_columns cimport (
     COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, F_of, G_of, I_of, P_of, Q_of, S_of, W_of, add_column,
     calc_axis_momenta, calc_body_columns, calc_dof_rates, calc_force_rates_of, calc_inboard_entries,
     calc_outboard_entries, clear_axes, clear_external_forces, copy_column, get_column, put_column, width_of,
 )
-from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM
-from mbt._core.model cimport Joint, Model
-from mbt._core.node_joints cimport calc_X_PN
-from mbt._core.records cimport Mobod, Moving, Parameters, Pose
-from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport (
+from mbt._core.algebra.records cimport Mobod, Moving, Parameters, Pose
+from mbt._core.algebra.spatial cimport (
     add_cross, add_scaled, copy, cross, dot3, dot6, multiply_rotations, rotate, rotate_symmetric, set_zero,
 )
+from mbt._core.joints.mobilizers cimport (
+    GENERAL, REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM,
+)
+from mbt._core.joints.node_joints cimport calc_X_PN
+from mbt._core.model.structs cimport Joint, Model
+from mbt._core.scalars cimport T, sincos_of_angles
 
 
 # Base to tip ----------------------------------------------------------------------------------------------------

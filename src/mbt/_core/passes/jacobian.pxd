@@ -5,12 +5,12 @@ Control 94 (1972): columns [z; z × p].
 In NumPy: tests/support/textbook.py, jacobian.
 """
 
-from mbt._core.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
-from mbt._core.model cimport Joint, Model
+from mbt._core.algebra.records cimport Mobod, Pose
+from mbt._core.algebra.spatial cimport add_cross, add_rotated4, cross, rotate, rotate4, set_zero
+from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.passes.paths cimport calc_poses_on_path, find_path
-from mbt._core.records cimport Mobod, Pose
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, add_rotated4, cross, rotate, rotate4, set_zero
 
 
 cdef inline void calc_frame_jacobian(

@@ -3,11 +3,11 @@
 In NumPy: tests/support/textbook.py, jacobian_rate.
 """
 
-from mbt._core.mobilizers cimport calc_across_H, calc_across_Hdot, has_constant_H_FM
-from mbt._core.model cimport Model
+from mbt._core.algebra.spatial cimport add_cross, add_to, cross, multiply_poses4, rotate4
+from mbt._core.joints.mobilizers cimport calc_across_H, calc_across_Hdot, has_constant_H_FM
+from mbt._core.model.structs cimport Model
 from mbt._core.passes.position_kinematics cimport calc_p_MoBo_W
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, add_to, cross, multiply_poses4, rotate4
 
 
 cdef inline void add_jacobian_rate(

@@ -6,12 +6,12 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 6.2.
 In NumPy: tests/support/textbook.py, mass_matrix.
 """
 
-from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
-from mbt._core.node_joints cimport calc_rigid_momentum, calc_X_PN
-from mbt._core.model cimport Joint, Model
-from mbt._core.records cimport Composite, Mobod, carry_columns, project_columns
+from mbt._core.algebra.records cimport Composite, Mobod, carry_columns, project_columns
+from mbt._core.algebra.spatial cimport add_shifted_inertia, rotate, rotate_symmetric, set_zero
+from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
+from mbt._core.joints.node_joints cimport calc_rigid_momentum, calc_X_PN
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport add_shifted_inertia, rotate, rotate_symmetric, set_zero
 
 
 cdef inline void calc_mass_matrix(

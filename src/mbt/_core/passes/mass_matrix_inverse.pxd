@@ -4,13 +4,13 @@ J. Carpentier, "Analytical Inverse of the Joint Space Inertia Matrix", technical
 In NumPy: tests/support/textbook.py, mass_matrix_inverse.
 """
 
-from mbt._core.mobilizers cimport GENERAL, REVOLUTE_Z
-from mbt._core.model cimport Joint, Model
-from mbt._core.records cimport (
+from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, add_to_columns, carry_columns, carry_motion_columns, project_columns,
 )
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport set_zero
 
 
 cdef inline void calc_mass_matrix_inverse(

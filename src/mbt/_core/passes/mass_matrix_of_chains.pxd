@@ -9,18 +9,18 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 6.2, i
 In NumPy: tests/support/textbook.py, mass_matrix: also with all axes about one point.
 """
 
-from mbt._core.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H
-from mbt._core.model cimport Joint, Model
-from mbt._core.passes.body_poses cimport calc_node_pose_in_rows
-from mbt._core.passes.jacobian cimport turn_to_world
-from mbt._core.records cimport (
+from mbt._core.algebra.records cimport (
     CompositeInWorld, CompositeRows, Mobod, add_composite, add_to_composite, load_composite, multiply_inertia,
     rotate_inertia_rows, shift_composite,
 )
+from mbt._core.algebra.spatial cimport add_cross, cross, position_between4, rotate4, set_zero
+from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H
+from mbt._core.model.structs cimport Joint, Model
+from mbt._core.passes.body_poses cimport calc_node_pose_in_rows
+from mbt._core.passes.jacobian cimport turn_to_world
 from mbt._core.scalars cimport (
     PoseRows, load_pose_rows, mirror_lower, project_row, rotation_rows, sincos_of_angles, store_pose_rows,
 )
-from mbt._core.spatial cimport add_cross, cross, position_between4, rotate4, set_zero
 
 
 cdef inline Py_ssize_t stride_of_axes(const Model* model) noexcept nogil:

@@ -1,11 +1,11 @@
 """Mass, centre of mass and momentum of all bodies but World; with masses set to zero, of a part of them."""
 
-from mbt._core.model cimport Model
-from mbt._core.passes.position_kinematics cimport calc_inertia_in_world
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport (
+from mbt._core.algebra.spatial cimport (
     add_cross, add_shifted_inertia, cross, multiply_poses4, rotate, rotate4, set_zero,
 )
+from mbt._core.model.structs cimport Model
+from mbt._core.passes.position_kinematics cimport calc_inertia_in_world
+from mbt._core.scalars cimport T
 
 
 cdef inline void calc_mass_moment(

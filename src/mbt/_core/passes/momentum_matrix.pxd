@@ -4,12 +4,12 @@ D. E. Orin, A. Goswami, "Centroidal Momentum Matrix of a Humanoid Robot: Structu
 In NumPy: tests/support/textbook.py, momentum_matrix.
 """
 
-from mbt._core.model cimport Model
-from mbt._core.passes.mass_properties cimport add_posed_inertia
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport (
+from mbt._core.algebra.spatial cimport (
     add_cross, add_shifted_inertia, copy, cross, position_between4, rotate4, set_zero, symmetric_multiply,
 )
+from mbt._core.model.structs cimport Model
+from mbt._core.passes.mass_properties cimport add_posed_inertia
+from mbt._core.scalars cimport T
 
 
 cdef inline void calc_momentum_matrix(

@@ -1,13 +1,13 @@
 """From the parameters of a Context to what the kernels read: frame poses, and node frames with their inertia."""
 
-from mbt._core.model cimport Model
-from mbt._core.mobilizers cimport WELD, calc_X_FM
-from mbt._core.records cimport Mobod, Pose
-from mbt._core.scalars cimport T
-from mbt._core.spatial cimport (
+from mbt._core.algebra.records cimport Mobod, Pose
+from mbt._core.algebra.spatial cimport (
     add_shifted_inertia, copy, get_pose4, invert_pose4, multiply_poses4, multiply_rotations, rotate, rotate_symmetric,
     set_pose4, set_zero,
 )
+from mbt._core.joints.mobilizers cimport WELD, calc_X_FM
+from mbt._core.model.structs cimport Model
+from mbt._core.scalars cimport T
 
 
 cdef inline void calc_X_BF(

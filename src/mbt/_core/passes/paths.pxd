@@ -1,11 +1,11 @@
 """What is inboard of one frame: its pose, and those of the mobods on the way to it."""
 
-from mbt._core.mobilizers cimport REVOLUTE_Z
-from mbt._core.model cimport Joint, Model
+from mbt._core.algebra.records cimport Mobod, Pose
+from mbt._core.algebra.spatial cimport multiply_poses4
+from mbt._core.joints.mobilizers cimport REVOLUTE_Z
+from mbt._core.model.structs cimport Joint, Model
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose, calc_node_pose_in_rows
-from mbt._core.records cimport Mobod, Pose
 from mbt._core.scalars cimport MBT_W, PoseRows, T, sincos_of_angles, store_pose_rows
-from mbt._core.spatial cimport multiply_poses4
 
 
 cdef inline void calc_frame_pose(

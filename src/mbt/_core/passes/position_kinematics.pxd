@@ -4,13 +4,13 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 4.2.
 In NumPy: tests/support/textbook.py, body_poses, motion_axes.
 """
 
-from mbt._core.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, has_axis
-from mbt._core.model cimport Model
-from mbt._core.rotations cimport set_rotation_about_axis
-from mbt._core.scalars cimport T, sincos_of_angles
-from mbt._core.spatial cimport (
+from mbt._core.algebra.rotations cimport set_rotation_about_axis
+from mbt._core.algebra.spatial cimport (
     add_cross, invert_pose4, multiply_poses4, rotate4, set_identity4, set_pose4, set_zero,
 )
+from mbt._core.joints.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, has_axis
+from mbt._core.model.structs cimport Model
+from mbt._core.scalars cimport T, sincos_of_angles
 
 
 cdef inline void calc_position_kinematics(

@@ -1,7 +1,7 @@
 """Between generalized velocities and the time derivatives of generalized positions."""
 
-from mbt._core.mobilizers cimport calc_qdot, calc_v
-from mbt._core.model cimport Model
+from mbt._core.joints.mobilizers cimport calc_qdot, calc_v
+from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
 
 

@@ -1,9 +1,9 @@
 """N(q) and N+(q) as dense matrices, block diagonal with one block a mobilizer; and the maps of accelerations."""
 
-from mbt._core.mobilizers cimport apply_Ndot, apply_Nplusdot, calc_qdot, calc_v
-from mbt._core.model cimport Model
+from mbt._core.algebra.spatial cimport add_to, set_zero
+from mbt._core.joints.mobilizers cimport apply_Ndot, apply_Nplusdot, calc_qdot, calc_v
+from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_to, set_zero
 
 
 cdef inline void calc_N(

@@ -8,9 +8,11 @@ Robotics Res. 5 (1986).
 In NumPy: tests/support/textbook.py, inverse_dynamics_regressor.
 """
 
-from mbt._core.model cimport Model
+from mbt._core.algebra.spatial cimport (
+    add_cross, cross, dot3, position_between4, rotate4, rotate_inverse4, set_zero,
+)
+from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_cross, cross, dot3, position_between4, rotate4, rotate_inverse4, set_zero
 
 
 cdef inline void calc_inverse_dynamics_regressor(

@@ -1,7 +1,7 @@
 """Motion of a point fixed to one body, in World and as seen from another body that moves too."""
 
+from mbt._core.algebra.spatial cimport cross, rotate_inverse4, shift_acceleration, shift_velocity
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport cross, rotate_inverse4, shift_acceleration, shift_velocity
 
 
 cdef inline void calc_velocity_of_point(

@@ -4,9 +4,11 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 5.3, f
 In NumPy: tests/support/textbook.py, velocities.
 """
 
-from mbt._core.model cimport Model
+from mbt._core.algebra.spatial cimport (
+    add_scaled, add_to, position_between4, rotate_inverse4, set_zero, shift_velocity,
+)
+from mbt._core.model.structs cimport Model
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_scaled, add_to, position_between4, rotate_inverse4, set_zero, shift_velocity
 
 
 cdef inline void calc_velocity_kinematics(

@@ -1,7 +1,8 @@
 """Kinematics of all bodies, forces on them, energy and power, and regressors: from the kinematics in World."""
 
-from mbt._core cimport algorithms
-from mbt._core.model cimport Model, Switches
+from mbt._core.algebra.records cimport Kinematics, Parameters
+from mbt._core.algebra.spatial cimport add_shifted_force, copy, rotate_inverse4, set_zero
+from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces, calc_reaction_forces
 from mbt._core.passes.element_forces cimport (
@@ -13,17 +14,16 @@ from mbt._core.passes.regressor cimport (
     calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_momentum_regressor,
     calc_potential_energy_regressor,
 )
+from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.frames cimport calc_X_WF, calc_p_WoFo
-from mbt._core.quantity cimport (
+from mbt._core.quantities.table cimport (
     ACCELERATION_KINEMATICS, CONSERVATIVE_POWER, CORIOLIS_MATRIX, ELEMENT_CONSERVATIVE_POWER, ELEMENT_FORCE,
     ELEMENT_FORCES, ELEMENT_NON_CONSERVATIVE_POWER, ELEMENT_POTENTIAL_ENERGY, FRAME_POSES, GENERALIZED_FORCES,
     GRAVITY_FORCES, GRAVITY_POTENTIAL_ENERGY, GRAVITY_POWER, INVERSE_DYNAMICS_REGRESSOR, JOINT_REACTIONS,
     KINETIC_ENERGY, KINETIC_ENERGY_REGRESSOR, MOMENTUM_REGRESSOR, NON_CONSERVATIVE_POWER, POSITION_KINEMATICS,
     POTENTIAL_ENERGY, REACTION_FORCES, SPATIAL_INERTIAS, VELOCITY_KINEMATICS,
 )
-from mbt._core.records cimport Kinematics, Parameters
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_shifted_force, copy, rotate_inverse4, set_zero
 
 
 cdef inline void calc_body_quantity(

@@ -1,7 +1,8 @@
 """Every quantity by its number, over the fused scalar."""
 
-from mbt._core cimport algorithms, derivative_algorithms
-from mbt._core.model cimport Model, Switches
+from mbt._core.algebra.records cimport Kinematics, Parameters, Pivots
+from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities cimport algorithms, derivative_algorithms
 from mbt._core.quantities.bodies cimport calc_body_quantity, calc_element_force, calc_energy, calc_regressor
 from mbt._core.quantities.dynamics cimport (
     calc_cold_quantity, calc_hot_quantity, count_operational_space_work, is_hot, no_pivots,
@@ -9,13 +10,12 @@ from mbt._core.quantities.dynamics cimport (
 from mbt._core.quantities.frames cimport calc_frame_quantity, count_frame_work
 from mbt._core.quantities.maps cimport calc_map, calc_mobilizer_quantity
 from mbt._core.quantities.mass cimport calc_mass_quantity, count_mass_work
-from mbt._core.quantity cimport (
+from mbt._core.quantities.table cimport (
     ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES, INERTIAL_PARAMETERS,
     KINETIC_ENERGY, MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM, MOTION_FORCES_DERIVATIVES,
     NORMALIZED_POSITIONS, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, QDOT,
     RELATIVE_TRANSFORM, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe, element_of,
 )
-from mbt._core.records cimport Kinematics, Parameters, Pivots
 from mbt._core.scalars cimport T
 
 

@@ -1,18 +1,18 @@
 """Dynamics, and what else goes straight from q into node frames."""
 
-from mbt._core cimport algorithms, derivative_algorithms
-from mbt._core.model cimport Model, Switches
+from mbt._core.algebra.records cimport ArticulatedDof, Parameters, Pivots
+from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes.element_forces cimport acts_on_bodies
 from mbt._core.passes.jacobian cimport multiply_by_Nplus
-from mbt._core.quantity cimport (
+from mbt._core.quantities cimport algorithms, derivative_algorithms
+from mbt._core.quantities.table cimport (
     BODY_POSES, CENTER_OF_MASS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD,
     GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
     MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
     OPERATIONAL_SPACE_INVERSE_INERTIA,
 )
-from mbt._core.records cimport ArticulatedDof, Parameters, Pivots
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport set_zero
 
 
 cdef inline Pivots[T] no_pivots(const T* memory) noexcept nogil:

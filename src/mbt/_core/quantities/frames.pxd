@@ -1,6 +1,8 @@
 """Frames and points fixed to them: where they are, how they move, and how that depends on velocities."""
 
-from mbt._core.model cimport Model
+from mbt._core.algebra.records cimport Kinematics, Parameters
+from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, multiply_poses4, set_zero
+from mbt._core.model.structs cimport Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.jacobian cimport (
     add_angular_velocity_jacobian, add_spatial_velocity_jacobian, add_translational_velocity_jacobian,
@@ -13,14 +15,12 @@ from mbt._core.passes.relative_motion cimport (
     express_spatial,
 )
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.quantity cimport (
+from mbt._core.quantities.table cimport (
     ANGULAR_BIAS, ANGULAR_JACOBIAN, FRAME_ACCELERATION, FRAME_VELOCITY, POINT_POSITIONS, RELATIVE_ROTATION,
     RELATIVE_TRANSFORM, SPATIAL_BIAS, SPATIAL_JACOBIAN, SPATIAL_JACOBIAN_RATE, TRANSLATIONAL_BIAS,
     TRANSLATIONAL_JACOBIAN,
 )
-from mbt._core.records cimport Kinematics, Parameters
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport copy, cross, invert_pose4, multiply_poses4, set_zero
 
 
 cdef inline Py_ssize_t count_frame_work(const int* integers, const Model* model) noexcept nogil:

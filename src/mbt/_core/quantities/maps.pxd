@@ -1,20 +1,22 @@
 """Between velocities and the time derivatives of positions, of all mobilizers; and one mobilizer for itself."""
 
-from mbt._core.mobilizers cimport (
+from mbt._core.algebra.spatial cimport add_to, dot6, set_pose4, set_zero
+from mbt._core.joints.mobilizers cimport (
     apply_Ndot, apply_Nplusdot, calc_across_H, calc_across_Hdot, calc_across_pose, calc_qdot, calc_v,
 )
-from mbt._core.model cimport Model
+from mbt._core.model.structs cimport Model
 from mbt._core.passes.configuration cimport difference_positions, integrate_positions, normalize_positions
 from mbt._core.passes.qdot cimport map_qdot_to_velocity, map_velocity_to_qdot
-from mbt._core.passes.qdot_maps cimport calc_N, calc_Nplus, map_acceleration_to_qddot, map_qddot_to_acceleration
-from mbt._core.quantity cimport (
+from mbt._core.passes.qdot_maps cimport (
+    calc_N, calc_Nplus, map_acceleration_to_qddot, map_qddot_to_acceleration,
+)
+from mbt._core.quantities.table cimport (
     ACCELERATION, INTEGRATED_POSITIONS, MOBILIZER_ACCELERATION, MOBILIZER_H, MOBILIZER_N, MOBILIZER_NDOT,
     MOBILIZER_NPLUS, MOBILIZER_NPLUSDOT, MOBILIZER_PROJECTION, MOBILIZER_QDDOT, MOBILIZER_QDOT,
     MOBILIZER_SPATIAL_ACCELERATION, MOBILIZER_SPATIAL_VELOCITY, MOBILIZER_TRANSFORM, MOBILIZER_VELOCITY,
     NORMALIZED_POSITIONS, NPLUS_MATRIX, N_MATRIX, POSITION_DIFFERENCE, QDDOT, QDOT, VELOCITY,
 )
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport add_to, dot6, set_pose4, set_zero
 
 
 cdef inline void calc_map(

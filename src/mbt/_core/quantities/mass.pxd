@@ -1,6 +1,8 @@
 """Mass and momentum, of all bodies or of those whose mask is 1, and what is linear in inertial parameters."""
 
-from mbt._core.model cimport Model
+from mbt._core.algebra.records cimport Kinematics, Parameters
+from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, set_zero
+from mbt._core.model.structs cimport Model
 from mbt._core.passes.jacobian cimport add_translational_velocity_jacobian
 from mbt._core.passes.mass_properties cimport (
     calc_composite_inertia, calc_mass_acceleration, calc_mass_moment, calc_momentum_about_world_origin,
@@ -9,13 +11,11 @@ from mbt._core.passes.momentum_matrix cimport calc_linear_momentum_matrix, calc_
 from mbt._core.quantities.frames cimport (
     bias_velocities, calc_X_WF, calc_acceleration_in, calc_bias_motion, finish_jacobian,
 )
-from mbt._core.quantity cimport (
+from mbt._core.quantities.table cimport (
     CENTER_OF_MASS_ACCELERATION, CENTER_OF_MASS_JACOBIAN, CENTER_OF_MASS_POSITION, CENTER_OF_MASS_VELOCITY,
     CENTROIDAL_MOMENTUM_MATRIX, COMPOSITE_INERTIA, GIVEN, INERTIAL_PARAMETERS, MOMENTUM, TOTAL_MASS, integer_of,
 )
-from mbt._core.records cimport Kinematics, Parameters
 from mbt._core.scalars cimport T
-from mbt._core.spatial cimport copy, cross, invert_pose4, set_zero
 
 
 cdef inline Py_ssize_t count_mass_work(const Model* model) noexcept nogil:

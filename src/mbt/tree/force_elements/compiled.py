@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
-    from mbt._core.force_elements import ForceElementType
+    from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.forces.force_elements import ForceElementType
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["CompiledForceElement"]

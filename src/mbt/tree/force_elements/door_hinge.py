@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from operator import add, mul
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbt._core.force_elements import ForceElementType
+from mbt._core.forces.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.math.arrays import FloatArray, is_foreign
 from mbt.math.numbers import DOUBLES, Numbers
@@ -18,7 +18,7 @@ from mbt.tree.joints import RevoluteJoint
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["DoorHinge", "DoorHingeConfig"]
 

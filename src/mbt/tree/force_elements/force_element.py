@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from mbt._core.above import above
-from mbt._core.force_elements import ForceElementType
+from mbt._core.forces.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, StaleCacheError, quote
 from mbt.math.foreign import computing_in
 from mbt.tree.context_access import check_context
@@ -18,7 +18,7 @@ from mbt.tree.references import elements_among
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import Parameters
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbt._core.force_elements import ForceElementType
+from mbt._core.forces.force_elements import ForceElementType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
@@ -15,7 +15,7 @@ from mbt.tree.joint import Joint
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["JointFriction"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mbt._core.force_elements import ForceElementType
+from mbt._core.forces.force_elements import ForceElementType
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.math.arrays import FloatArray, as_nonnegative_array
 from mbt.math.leading_axes import cut, join, rotate, transpose
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["LinearBushingRollPitchYaw"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt._core.force_elements import ForceElementType
+from mbt._core.forces.force_elements import ForceElementType
 from mbt.errors import ArgumentValueError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_nonnegative, as_positive
 from mbt.tree.body import RigidBody
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["LinearSpringDamper"]

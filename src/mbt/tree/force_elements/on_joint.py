@@ -15,7 +15,7 @@ from mbt.tree.joint import Joint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["JointForceElement"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt._core.force_elements import ForceElementType
+from mbt._core.forces.force_elements import ForceElementType
 from mbt.math.arrays import as_finite, as_nonnegative
 from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
@@ -15,7 +15,7 @@ from mbt.tree.joints import RevoluteJoint
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["RevoluteSpring"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.mobilizers import MobilizerType
+from mbt._core.joints.mobilizers import MobilizerType
 from mbt.errors import ArgumentTypeError
 from mbt.math import PiecewiseConstantCurvatureTrajectory
 from mbt.math.arrays import FloatArray
@@ -17,7 +17,7 @@ from mbt.tree.mobilizer import Mobilizer
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["CurvilinearJoint", "CurvilinearMobilizer"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.mobilizers import MobilizerType
+from mbt._core.joints.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray, as_float
 from mbt.tree.context_access import numbers_of
 from mbt.tree.coordinates import CoordinateOwner
@@ -15,7 +15,7 @@ from mbt.tree.mobilizer import Mobilizer
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["CylindricalJoint", "CylindricalMobilizer"]
 

@@ -16,7 +16,7 @@ from mbt.tree.joint import Joint
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = [
     "AngularVelocity",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt._core.mobilizers import MobilizerType
+from mbt._core.joints.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.joints.one_axis import AxisMobilizer, OneAxisJoint
@@ -13,7 +13,7 @@ from mbt.tree.mobilizer import Mobilizer
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["PrismaticJoint", "PrismaticMobilizer"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mbt._core.mobilizers import MobilizerType
+from mbt._core.joints.mobilizers import MobilizerType
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import FloatArray, as_float
 from mbt.math.numbers import DOUBLES, Numbers
@@ -21,7 +21,7 @@ from mbt.tree.mobilizer import Mobilizer
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.context import ContextCore
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["ScrewJoint", "ScrewMobilizer"]
 

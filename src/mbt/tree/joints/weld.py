@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mbt._core.mobilizers import MobilizerType
+from mbt._core.joints.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY, as_pose, inverse_pose
 from mbt.tree.frame import Frame

@@ -1,0 +1,64 @@
+"""Cython view of derivative_columns.hpp, which says what each field means."""
+
+from mbt._core.algebra.records cimport Mobod, Moving
+
+
+cdef extern from "algebra/derivative_columns.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass DerivativeColumns[S]:
+        pass
+
+    cdef enum:
+        COMPOSITE
+        COMPOSITE_WITH_EXTERNAL
+
+    int width_of[S](const DerivativeColumns[S]* columns)
+    S* behind_columns[S](DerivativeColumns[S]* columns, int nv)
+    S* aligned[S](S* p)
+
+    # Component 0 of a field of column k; components are `width_of` apart.
+    S* motion_of[S](DerivativeColumns[S]* columns, int k)
+    S* I_of[S](DerivativeColumns[S]* columns, int k)
+    S* F_of[S](DerivativeColumns[S]* columns, int k)
+    S* G_of[S](DerivativeColumns[S]* columns, int k)
+    S* S_of[S](DerivativeColumns[S]* columns, int k)
+    S* P_of[S](DerivativeColumns[S]* columns, int k)
+    S* W_of[S](DerivativeColumns[S]* columns, int k)
+    S* Q_of[S](DerivativeColumns[S]* columns, int k)
+    S* I_S_of[S](DerivativeColumns[S]* columns, int k)
+    void put_column[S](const S* x, int n, S* field)
+    void get_column[S](const S* field, int n, S* x)
+    void add_column[S](const S* x, int n, S* y)
+    void copy_column[S](const S* x, int n, S* y)
+
+    # All columns that share a register with those of `columns[0]`.
+    void clear_axes[S](DerivativeColumns[S]* columns)
+    void clear_external_forces[S](DerivativeColumns[S]* columns)
+    void calc_body_columns[S](
+        const int* mobod, const Mobod[S]* mobods, const Moving[S]* moving, DerivativeColumns[S]* columns)
+    void calc_dof_rates[S](DerivativeColumns[S]* columns)
+    void calc_axis_momenta[S](DerivativeColumns[S]* columns)
+    void calc_force_rates_of[S](DerivativeColumns[S]* columns, bint with_external)
+
+    void calc_outboard_entries[S](
+        const DerivativeColumns[S]* columns, bint with_M, int k, int begin, int end, S* M, S* dq, S* dv,
+        Py_ssize_t room)
+    void calc_inboard_entries[S](
+        const DerivativeColumns[S]* columns, bint with_M, bint with_external, int k, int begin, int end, S* M, S* dq,
+        S* dv, Py_ssize_t room)
+
+
+cdef extern from "algebra/dense_rows.hpp" namespace "MBT_NS" nogil:
+    cdef enum:
+        ARTICULATED
+        ARTICULATED_ROW
+    void multiply_articulated[S](const S* I_A, const S* axis, S* U)
+    void take_articulated_dof[S](const S* U, const S* D_inverse, S* I_A, S* parent)
+    S dot_in_halves[S](const S* x, const S* y)
+
+    # Rows of `stride`, a multiple of MBT_W where S is double.
+    void multiply_negative[S](const S* A, const S* X, Py_ssize_t stride, int n, S* C)
+    void take_unit_forces[S](
+        const S* axis, const S* U, const S* D_inverse, int l, int end, Py_ssize_t stride, S* F, S* y)
+    void add_unit_accelerations[S](
+        const S* axis, const S* U, const S* D_inverse, int l, int n, Py_ssize_t stride, const S* A_P, S* A, S* y)
+    void mirror_upper[S](int n, Py_ssize_t stride, S* A)

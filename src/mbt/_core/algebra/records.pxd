@@ -1,0 +1,149 @@
+"""Cython view of records.hpp, which says what each field means."""
+
+cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass Pose[S]:
+        S R[9]
+        S p[3]
+
+    cdef cppclass Mobod[S]:
+        Pose[S] X_PF
+        S mass
+        S h[3]
+        S inertia[6]
+
+    cdef cppclass Parameters[S]:
+        const Mobod[S]* mobods
+        const Pose[S]* X_NB
+        const S* X_BF
+        const S* mass
+        const S* p_BoBcm_B
+        const S* I_BBo_B
+        const S* gravity
+        const S* damping
+        const S* reflected_inertia
+        const S* force_elements
+
+    cdef cppclass MotionForce[S]:
+        Pose[S] X_PN
+        S w[3]
+        S alpha[3]
+        S a[3]
+        S B[9]
+        S t[3]
+        S f[3]
+
+    cdef cppclass Composite[S]:
+        Pose[S] X_PN
+        S mass
+        S h[3]
+        S inertia[6]
+
+    cdef cppclass Weight[S]:
+        Pose[S] X_PN
+        S mass
+        S h[3]
+        S g[3]
+
+    cdef cppclass Articulated[S]:
+        Pose[S] X_PN
+        S w[3]
+        S bias[6]
+        S A[12]
+        S B[12]
+        S C[12]
+        S Z[6]
+        S acc[6]
+        S size[2]
+
+    cdef cppclass ArticulatedDof[S]:
+        S U[6]
+        S D
+        S D_inverse
+        S scale
+        S u
+
+    cdef cppclass Pivots[S]:
+        const S* D
+        const S* scale
+        Py_ssize_t stride
+        const int* locked
+        Py_ssize_t further
+
+    const double PIVOT_TOLERANCE "MBT_NS::kPivotTolerance"
+
+    cdef cppclass Moving[S]:
+        S R[9]
+        S p[3]
+        S p_WO[3]
+        S V[6]
+        S A[6]
+        S dA[6]
+        S dF[6]
+
+    cdef cppclass Composite6[S]:
+        S M[36]
+        S B[36]
+
+    cdef cppclass Kinematics[S]:
+        S* X_FM
+        S* X_PB
+        S* X_WB
+        S* H_FM
+        S* H_PB_W
+        S* V_PB_W
+        S* V_PB
+        S* V_WB
+        S* F_Bo_W
+        S* rest
+
+    cdef cppclass Ends[S]:
+        S X_WA[16]
+        S V_WA[6]
+        S X_WC[16]
+        S V_WC[6]
+        S F_A[6]
+        S F_C[6]
+
+    cdef cppclass Stretch[S]:
+        S p_AoP[3]
+        S p_CoQ[3]
+        S p_PQ[3]
+        S length
+        S rate
+
+    cdef cppclass Bushing[S]:
+        S p[3]
+        S w[3]
+        S v[3]
+        S rpy[3]
+        S rpydot[3]
+        S N[9]
+        S cos_pitch
+        S R_AB[9]
+        S r[3]
+        S rdot[3]
+        S drift[3]
+
+
+cdef extern from "algebra/composite_rows.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass CompositeInWorld:
+        double inertia[12]
+        double h[3]
+        double mass
+    cdef cppclass CompositeRows:
+        double h[3]
+        double mass
+        CompositeRows()
+    void rotate_inertia_rows(const double* X, const double* S, double* A)
+    void load_composite(const CompositeInWorld* x, CompositeRows* y)
+    void add_composite(const CompositeInWorld* x, CompositeRows* y)
+    void add_to_composite(const CompositeRows* x, CompositeInWorld* y)
+    void shift_composite(const double* p, CompositeRows* x)
+    void multiply_inertia(const CompositeRows* x, const double* w, double* y)
+
+
+cdef extern from "algebra/columns.hpp" namespace "MBT_NS" nogil:
+    void add_to_columns[S](const S* h, int n, Py_ssize_t stride, const S* y, S* F)
+    void carry_motion_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, const S* A_P, S* A_N)
+    void carry_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, S* F)
+    void project_columns[S](const S* h, int n, Py_ssize_t stride, const S* F, S* y)

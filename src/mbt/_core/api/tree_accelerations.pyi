@@ -1,0 +1,90 @@
+from typing_extensions import disjoint_base
+
+from mbt._core.api.tree_jacobians import TreeJacobians
+from mbt._core.engines.context import AccelerationKinematicsCache, ContextCore
+from mbt.math.arrays import FloatArray
+from mbt.tree import Frame, RigidBody
+
+@disjoint_base
+class ForwardAccelerations:
+    """Accelerations by forward dynamics, and all that they were computed from."""
+
+class TreeAccelerations(TreeJacobians):
+    """How the bodies of a tree accelerate under all forces, and what its joints carry."""
+
+    def eval_acceleration_kinematics(self, context: ContextCore) -> AccelerationKinematicsCache:
+        """Return the accelerations that forward dynamics gives, cached.
+
+        They are those of `calc_forward_dynamics` without arguments: force elements, joint damping,
+        ``context.actuation`` and ``context.applied_forces`` act. They are computed again when any of that, q, v, the
+        time, a parameter or a lock of the Context has changed, and in each call when the tree has force elements that
+        users wrote: nobody but these knows what they read.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+
+        Returns
+        -------
+        AccelerationKinematicsCache
+            With `A_WB` and `vdot`, read-only.
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+        """
+
+    def _find_massless_dofs(self, context: ContextCore) -> list[int]: ...
+    def eval_body_spatial_acceleration_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray:
+        """Return the spatial acceleration A_WB of a body by forward dynamics, (6,) [rad/s^2, m/s^2].
+
+        Cached and read-only; see `eval_acceleration_kinematics`.
+        """
+
+    def _calc_frame_acceleration(
+        self,
+        context: ContextCore,
+        frame_F: Frame | RigidBody,
+        frame_M: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        name_M: str,
+        name_E: str,
+    ) -> FloatArray: ...
+    def calc_reaction_forces(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+        """Return the force that each joint transmits to its child body, under the accelerations of forward dynamics.
+
+        It is the total force, with its components along the joint's axes: what damping, actuation, and springs on the
+        joint do passes through it. All force elements, ``context.actuation`` and ``context.applied_forces`` act; see
+        `eval_acceleration_kinematics`.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_joints, 6), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_joints, 6)
+            In JointIndex order: ``[torque; force]`` on the child body as declared, at the origin of the joint frame on
+            it, Jc, and expressed in Jc [N m, N].
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> string = tree.add_joint(mbt.WeldJoint, "string", tree.world_body, None, ball, None)
+        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10]))
+        >>> tree.finalize()
+        >>> tree.calc_reaction_forces(tree.create_default_context()).round(12)
+        array([[ 0.,  0.,  0.,  0.,  0., 20.]])
+        """

@@ -1,0 +1,180 @@
+"""What every computation on a Context begins with: is it ours, and are the caches fresh?"""
+
+from mbt._core.door.compiled_model cimport CompiledModel, check_index
+from mbt._core.engines.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+
+from mbt._core.above import above
+
+
+# Known from the first use on: `mbt.tree` is built on this module.
+cdef object frame_class = None
+
+
+cdef class TreeCaches:
+    """The compiled model of a tree, its Contexts and their caches."""
+
+    def _compile(self, tuple user_force_elements, **arrays):
+        """Become a finalized tree; see `CompiledModel` for the arrays."""
+        cdef CompiledModel compiled = CompiledModel(**arrays)
+        self._user_force_elements = user_force_elements or None
+        # Last: other threads look for it.
+        self._compiled = compiled
+
+    def _share_compiled(self, TreeCaches other not None, tuple user_force_elements):
+        """Become a finalized tree with the compiled model of another one."""
+        cdef CompiledModel compiled = other.ready()
+        self._user_force_elements = user_force_elements or None
+        self._compiled = compiled
+
+    cdef CompiledModel ready(self):
+        if self._compiled is None:
+            above.compile_copy(self)
+        return self._compiled
+
+    cdef ContextCore own(self, object context):
+        """The Context, if it is one of this tree."""
+        if not isinstance(context, ContextCore) or (<ContextCore>context).tree is not self:
+            self.ready()
+            above.raise_context_mismatch(self, context)
+        (<ContextCore>context).check_user()
+        return <ContextCore>context
+
+    cdef PositionKinematicsCache position_of(self, ContextCore c, object pc):
+        """The cache given, if it belongs to the present state; that of the Context by default."""
+        cdef PositionKinematicsCache cache = None
+        if pc is None:
+            return c.position()
+        if isinstance(pc, PositionKinematicsCache):
+            cache = pc
+            if (
+                cache.compiled is c.compiled and cache.q_serial == c.q_serial
+                and cache.parameter_serial == c.parameter_serial
+            ):
+                cache.complete()
+                return cache
+        is_foreign = cache is not None and cache.compiled is not c.compiled
+        above.raise_stale_cache("pc", pc, "PositionKinematicsCache", is_foreign)
+
+    cdef VelocityKinematicsCache velocity_of(self, ContextCore c, object vc):
+        cdef VelocityKinematicsCache cache = None
+        if vc is None:
+            return c.velocity()
+        if isinstance(vc, VelocityKinematicsCache):
+            cache = vc
+            if (
+                cache.compiled is c.compiled and cache.q_serial == c.q_serial and cache.v_serial == c.v_serial
+                and cache.parameter_serial == c.parameter_serial
+            ):
+                return cache
+        is_foreign = cache is not None and cache.compiled is not c.compiled
+        above.raise_stale_cache("vc", vc, "VelocityKinematicsCache", is_foreign)
+
+    cdef int check_caches(self, ContextCore c, object pc, object vc) except -1:
+        """Refuse caches that are not of the present state. Those of the Context serve, which are the same."""
+        if pc is not None:
+            self._position_of(c, pc)
+        if vc is not None:
+            self._velocity_of(c, vc)
+        return 0
+
+    def _position_of(self, context, pc=None):
+        """The cache given, if it belongs to the present state; that of the Context by default."""
+        cdef ContextCore c = self.own(context)
+        return self.position_of(c, pc) if c._engine is None else c._position_of(pc)
+
+    def _velocity_of(self, context, vc=None):
+        cdef ContextCore c = self.own(context)
+        return self.velocity_of(c, vc) if c._engine is None else c._velocity_of(vc)
+
+    cdef int frame(self, object frame, str name) except -1:
+        """FrameIndex of a frame of this tree."""
+        global frame_class
+        if frame_class is None:
+            frame_class = above.Frame
+        cdef Py_ssize_t index
+        if isinstance(frame, frame_class) and frame._tree is self:
+            index = frame._index
+            check_index(index, self._compiled.model.num_frames, "frame")
+            return index
+        return above.frame_index(self, frame, name)
+
+    def set_default_context(self, context):
+        """Reset time, state, inputs and parameters of a Context to their defaults."""
+        self.own(context)._reset()
+
+    def calc_position_kinematics_cache(self, context, pc=None):
+        """Return the kinematics that depend on positions only, computed now.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        pc : PositionKinematicsCache, optional
+            Filled and returned instead of a new one. It must be of this tree.
+
+        Returns
+        -------
+        PositionKinematicsCache
+            It is stale, and refused, once q or a parameter of the Context has changed.
+        """
+        cdef ContextCore c = self.own(context)
+        if c._engine is not None:
+            return c._calc_position_kinematics(pc)
+        cdef PositionKinematicsCache cache
+        if pc is None:
+            cache = PositionKinematicsCache(c.compiled)
+        elif type(pc) is PositionKinematicsCache and (<PositionKinematicsCache>pc).compiled is c.compiled:
+            cache = pc
+        else:
+            above.raise_foreign_cache("pc", pc, "PositionKinematicsCache")
+        cache.compute(c)
+        return cache
+
+    def calc_velocity_kinematics_cache(self, context, pc=None, vc=None):
+        """Return the kinematics that depend on positions and velocities, computed now.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        pc : PositionKinematicsCache, optional
+            Position kinematics of the same state; those of the Context by default.
+        vc : VelocityKinematicsCache, optional
+            Filled and returned instead of a new one. It must be of this tree.
+
+        Raises
+        ------
+        StaleCacheError
+            When `pc` is not of the present state.
+        """
+        cdef ContextCore c = self.own(context)
+        if c._engine is not None:
+            return c._calc_velocity_kinematics(pc, vc)
+        cdef PositionKinematicsCache position = self.position_of(c, pc)
+        cdef VelocityKinematicsCache cache
+        if vc is None:
+            cache = VelocityKinematicsCache(c.compiled)
+        elif type(vc) is VelocityKinematicsCache and (<VelocityKinematicsCache>vc).compiled is c.compiled:
+            cache = vc
+        else:
+            above.raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
+        cache.compute(c, position)
+        return cache
+
+    def eval_position_kinematics(self, context):
+        """Return the position kinematics of a Context, cached; see `calc_position_kinematics_cache`."""
+        cdef ContextCore c = self.own(context)
+        return c.poses() if c._engine is None else c._position_of()
+
+    def eval_velocity_kinematics(self, context):
+        """Return the velocity kinematics of a Context, cached; see `calc_velocity_kinematics_cache`."""
+        cdef ContextCore c = self.own(context)
+        return c.velocity() if c._engine is None else c._velocity_of()
+
+    def eval_body_pose_in_world(self, context, body):
+        """Return the pose X_WB of a body, (4, 4), cached and read-only."""
+        return self.eval_position_kinematics(context).X_WB[..., above.body_node_index(self, body), :, :]
+
+    def eval_body_spatial_velocity_in_world(self, context, body):
+        """Return the spatial velocity V_WB of a body, (6,) [rad/s, m/s], cached and read-only."""
+        return self.eval_velocity_kinematics(context).V_WB[..., above.body_node_index(self, body), :]

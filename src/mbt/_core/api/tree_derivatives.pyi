@@ -1,0 +1,131 @@
+from collections.abc import Sequence
+
+import numpy.typing as npt
+
+from mbt._core.api.tree_identification import TreeIdentification
+from mbt._core.engines.context import ContextCore
+from mbt.context import MultibodyForces
+from mbt.math.arrays import FloatArray
+from mbt.tree.force_elements import ForceElement
+
+class TreeDerivatives(TreeIdentification):
+    """Derivatives with respect to positions are along qdot = N(q) v: one column per velocity."""
+
+    def calc_inverse_dynamics_derivatives(
+        self,
+        context: ContextCore,
+        known_vdot: npt.ArrayLike,
+        external_forces: MultibodyForces | None = None,
+        *,
+        include_force_elements: bool = False,
+        out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the derivatives of what `calc_inverse_dynamics` with the same arguments computes.
+
+        Of ``tau = M(q) vdot + C(q, v) v - tau_ext - sum of J_WB' F_ext``, and with `include_force_elements` less
+        ``tau_force_elements(q, v)``; analytically, in O(n depth). The external forces are constant in World, at Bo,
+        which moves. Gravity, joint damping and the force elements vary with q and v. Those written by users in Python
+        compute once in `mbt.autodiff.AutoDiffArray`; one that cannot, or whose derivatives are not finite there, is
+        differentiated by central differences.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        known_vdot : array_like, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World; generalized ones have no derivative.
+        include_force_elements : bool
+            Whether gravity, the other force elements and joint damping act too.
+        out : tuple of three (ndarray or None), optional
+            Arrays of shape (num_velocities, num_velocities), float64, C-contiguous, written in place and returned.
+            Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        dtau_dq : ndarray, shape (num_velocities, num_velocities)
+            Column j is the rate of tau along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components
+            of v and vdot held fixed [N m or N per rad or m].
+        dtau_dv : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to v.
+        M : ndarray, shape (num_velocities, num_velocities)
+            Mass matrix: the partial derivatives with respect to vdot.
+
+        Raises
+        ------
+        ShapeError, ArgumentTypeError
+            When an array is not of the right shape or type.
+        ContextMismatchError
+            When the Context, or the forces, belong to another tree.
+        SingularityError
+            When the force of an element is undefined.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+        >>> pin = tree.add_joint(
+        ...     mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0], damping=0.1
+        ... )
+        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10.0]))
+        >>> tree.finalize()
+        >>> tree.calc_inverse_dynamics_derivatives(
+        ...     tree.create_default_context(), [0.0], include_force_elements=True
+        ... )
+        (array([[10.]]), array([[0.1]]), array([[0.6]]))
+        """
+
+    def calc_forward_dynamics_derivatives(
+        self,
+        context: ContextCore,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the derivatives of forward dynamics.
+
+        Of the accelerations that `calc_forward_dynamics` gives for the same arguments, analytically:
+        ``dvdot = -M^-1 dtau``, with dtau the derivatives of inverse dynamics at these accelerations.
+        ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
+        written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. What is locked does not
+        move: its rows are zero, also those and the columns of `M_inverse`.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        tau_applied : array_like, shape (num_velocities,), optional
+            Generalized forces [N m or N].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World, and generalized.
+        out : tuple of three (ndarray or None), optional
+            Arrays of shape (num_velocities, num_velocities), float64, C-contiguous, written in place and returned.
+            Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        dvdot_dq : ndarray, shape (num_velocities, num_velocities)
+            Column j is the rate of vdot along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components
+            of v and the applied forces held fixed.
+        dvdot_dv : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to v.
+        M_inverse : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to `tau_applied`: the inverse of the mass matrix where nothing is locked.
+
+        Raises
+        ------
+        ShapeError, ArgumentTypeError
+            When an array is not of the right shape or type.
+        ContextMismatchError
+            When the Context, or the forces, belong to another tree.
+        SingularityError
+            When no mass resists a degree of freedom, or the force of an element is undefined.
+        """
+
+    def _calc_user_generalized_forces(
+        self, context: ContextCore, elements: Sequence[ForceElement] | None = None
+    ) -> FloatArray: ...

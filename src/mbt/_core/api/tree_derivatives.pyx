@@ -1,0 +1,281 @@
+"""Partial derivatives of the dynamics of a Context along each degree of freedom."""
+
+cimport numpy as cnp
+from libc.string cimport memcpy, memset
+
+from mbt._core.api.tree_dynamics cimport flat, sum_of
+from mbt._core.api.tree_identification cimport TreeIdentification
+from mbt._core.door.compiled_model cimport Derived
+from mbt._core.door.exact_arrays cimport adopt, data, flag, is_array2, is_writeable, new2, overlap, size
+from mbt._core.engines.context cimport ContextCore
+from mbt._core.model.structs cimport Model
+from mbt._core.quantities cimport derivatives, kernels
+from mbt._core.quantities.table cimport (
+    FORWARD_DYNAMICS_DERIVATIVES, GENERALIZED_FORCES, INVERSE_DYNAMICS_DERIVATIVES, MOTION_FORCES_DERIVATIVES,
+    no_integers,
+)
+
+from mbt._core.above import above
+from mbt.math.read_only import ReadOnlyArray
+
+cnp.import_array()
+adopt(ReadOnlyArray)
+
+
+cdef class TreeDerivatives(TreeIdentification):
+    """Derivatives with respect to positions are along qdot = N(q) v: one column per velocity."""
+
+    def calc_inverse_dynamics_derivatives(
+        self, context, known_vdot, external_forces=None, *, include_force_elements=False, out=None
+    ):
+        """Return the derivatives of what `calc_inverse_dynamics` with the same arguments computes.
+
+        Of ``tau = M(q) vdot + C(q, v) v - tau_ext - sum of J_WB' F_ext``, and with `include_force_elements` less
+        ``tau_force_elements(q, v)``; analytically, in O(n depth). The external forces are constant in World, at Bo,
+        which moves. Gravity, joint damping and the force elements vary with q and v. Those written by users in Python
+        compute once in `mbt.autodiff.AutoDiffArray`; one that cannot, or whose derivatives are not finite there, is
+        differentiated by central differences.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        known_vdot : array_like, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World; generalized ones have no derivative.
+        include_force_elements : bool
+            Whether gravity, the other force elements and joint damping act too.
+        out : tuple of three (ndarray or None), optional
+            Arrays of shape (num_velocities, num_velocities), float64, C-contiguous, written in place and returned.
+            Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        dtau_dq : ndarray, shape (num_velocities, num_velocities)
+            Column j is the rate of tau along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components
+            of v and vdot held fixed [N m or N per rad or m].
+        dtau_dv : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to v.
+        M : ndarray, shape (num_velocities, num_velocities)
+            Mass matrix: the partial derivatives with respect to vdot.
+
+        Raises
+        ------
+        ShapeError, ArgumentTypeError
+            When an array is not of the right shape or type.
+        ContextMismatchError
+            When the Context, or the forces, belong to another tree.
+        SingularityError
+            When the force of an element is undefined.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+        >>> pin = tree.add_joint(
+        ...     mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0], damping=0.1
+        ... )
+        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10.0]))
+        >>> tree.finalize()
+        >>> tree.calc_inverse_dynamics_derivatives(
+        ...     tree.create_default_context(), [0.0], include_force_elements=True
+        ... )
+        (array([[10.]]), array([[0.1]]), array([[0.6]]))
+        """
+        cdef ContextCore c = self.own(context)
+        cdef bint with_elements = flag(include_force_elements, "include_force_elements")
+        cdef const Model* m = &c.compiled.model
+        cdef Py_ssize_t nv = m.num_velocities
+        cdef const double* F = NULL
+        vdot = c.take(known_vdot, "known_vdot", nv)
+        if c._engine is not None:
+            return self.inverse_derivatives_of(c, vdot, external_forces, with_elements, out)
+        if external_forces is not None:
+            body_forces, _ = self.arrays_of(m, external_forces, "external_forces")
+            F = data(body_forces)
+        dtau_dq, dtau_dv, M = outputs_of(out, nv)
+        cdef Derived derived = c.derived()
+        if with_elements and m.num_elements_between:
+            self.check_elements(m, derived, c.position())
+        user = None
+        if with_elements and self._user_force_elements is not None:
+            user = above.differentiate_user_forces(self, c)
+        cdef double* memory = kernels.get_work(m, derivatives.inverse_work_size(m))
+        derivatives.inverse_dynamics_derivatives(
+            m, &derived.parameters, c.switches.weightless, with_elements, c.q_data, c.v_data, data(vdot), F, memory,
+            data(dtau_dq), data(dtau_dv), data(M)
+        )
+        if user is not None:
+            dtau_dq -= user[0]
+            dtau_dv -= user[1]
+        return dtau_dq, dtau_dv, M
+
+    def calc_forward_dynamics_derivatives(self, context, tau_applied=None, external_forces=None, *, out=None):
+        """Return the derivatives of forward dynamics.
+
+        Of the accelerations that `calc_forward_dynamics` gives for the same arguments, analytically:
+        ``dvdot = -M^-1 dtau``, with dtau the derivatives of inverse dynamics at these accelerations.
+        ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
+        written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. What is locked does not
+        move: its rows are zero, also those and the columns of `M_inverse`.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        tau_applied : array_like, shape (num_velocities,), optional
+            Generalized forces [N m or N].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World, and generalized.
+        out : tuple of three (ndarray or None), optional
+            Arrays of shape (num_velocities, num_velocities), float64, C-contiguous, written in place and returned.
+            Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        dvdot_dq : ndarray, shape (num_velocities, num_velocities)
+            Column j is the rate of vdot along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components
+            of v and the applied forces held fixed.
+        dvdot_dv : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to v.
+        M_inverse : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to `tau_applied`: the inverse of the mass matrix where nothing is locked.
+
+        Raises
+        ------
+        ShapeError, ArgumentTypeError
+            When an array is not of the right shape or type.
+        ContextMismatchError
+            When the Context, or the forces, belong to another tree.
+        SingularityError
+            When no mass resists a degree of freedom, or the force of an element is undefined.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef const Model* m = &c.compiled.model
+        cdef Py_ssize_t i, nb = m.num_bodies, nv = m.num_velocities
+        cdef int singular
+        cdef double* matrices
+        if tau_applied is not None:
+            tau_applied = c.take(tau_applied, "tau_applied", nv)
+        if c._engine is not None:
+            return self.forward_derivatives_of(c, tau_applied, external_forces, out)
+        dvdot_dq, dvdot_dv, M_inverse = outputs_of(out, nv)
+        inputs = ()
+        if external_forces is not None or c._applied_forces is not None:
+            inputs = self.body_force_inputs(c, external_forces, "external_forces")
+        cdef Derived derived = c.derived()
+        if m.num_elements_between:
+            self.check_elements(m, derived, c.position())
+        user = tau_user = None
+        if self._user_force_elements is not None:
+            user = above.differentiate_user_forces(self, c)
+            tau_user = self._calc_user_generalized_forces(c)
+
+        cdef Py_ssize_t work_size = derivatives.forward_work_size(m)
+        cdef double* memory = kernels.get_work(m, work_size + 6*nb + nv)
+        cdef double* tau = memory + work_size
+        cdef double* F = tau + nv
+        memset(tau, 0, (nv + 6*nb)*sizeof(double))
+        if tau_applied is not None:
+            memcpy(tau, data(tau_applied), nv*sizeof(double))
+        for i in range(m.num_actuators):
+            tau[m.actuator_dof[i]] += c._actuation.data[i]
+        for F_input, tau_input in inputs:
+            add_array(F_input, F)
+            add_array(tau_input, tau)
+        if tau_user is not None:
+            add_array(tau_user, tau)
+        singular = derivatives.forward_dynamics_rates(
+            m, &derived.parameters, &c.switches, c.q_data, c.v_data, tau, F if inputs else NULL, memory, &matrices
+        )
+        if singular >= 0:
+            above.raise_massless_dof(self, singular)
+        if user is not None:
+            derivatives.subtract_from_rates(m, data(user[0]), data(user[1]), matrices)
+        derivatives.forward_dynamics_derivatives(m, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse))
+        return dvdot_dq, dvdot_dv, M_inverse
+
+    cdef list body_force_inputs(self, ContextCore c, external_forces, str name):
+        """Applied forces of the arguments and of the Context."""
+        cdef list inputs = []
+        if external_forces is not None:
+            inputs.append(self.external_pair(c, external_forces, name))
+        inputs += self.applied_pairs(c)
+        return inputs
+
+    # In numbers of other Contexts -------------------------------------------------------------------------------
+
+    cdef tuple inverse_derivatives_of(self, ContextCore c, vdot, external_forces, bint with_elements, out):
+        F_Bo_W = None
+        if external_forces is not None:
+            F_Bo_W, _ = self.external_pair(c, external_forces, "external_forces")
+        if not with_elements:
+            return self.evaluate_parts(c, MOTION_FORCES_DERIVATIVES, vdot, F_Bo_W, out)
+        if self._user_force_elements is None:
+            return self.evaluate_parts(c, INVERSE_DYNAMICS_DERIVATIVES, vdot, F_Bo_W, out)
+        by_q, by_v = c._differentiate_user_forces()
+        dtau_dq, dtau_dv, M = self.evaluate_parts(c, INVERSE_DYNAMICS_DERIVATIVES, vdot, F_Bo_W, None)
+        return write_three(c, out, (dtau_dq - by_q, dtau_dv - by_v, M))
+
+    cdef tuple forward_derivatives_of(self, ContextCore c, tau_applied, external_forces, out):
+        F_Bo_W, tau_forces = sum_of(self.body_force_inputs(c, external_forces, "external_forces"))
+        tau = self.applied_torques(c, tau_applied)
+        if F_Bo_W is not None:
+            tau = tau + tau_forces
+        if self._user_force_elements is None:
+            return self.evaluate_parts(c, FORWARD_DYNAMICS_DERIVATIVES, tau, F_Bo_W, out)
+        # They act as forces on dofs that change with q and v: dvdot += M^-1 dtau.
+        by_q, by_v = c._differentiate_user_forces()
+        tau = tau + self._calc_user_generalized_forces(c)
+        dvdot_dq, dvdot_dv, M_inverse = self.evaluate_parts(c, FORWARD_DYNAMICS_DERIVATIVES, tau, F_Bo_W, None)
+        return write_three(c, out, (dvdot_dq + M_inverse @ by_q, dvdot_dv + M_inverse @ by_v, M_inverse))
+
+    cdef tuple evaluate_parts(self, ContextCore c, int quantity, x, F_Bo_W, out):
+        """Three matrices of one quantity, written into those of `out` that are not None."""
+        if F_Bo_W is not None:
+            x = c.concatenate((x, flat(c, F_Bo_W)))
+        c._push()
+        return c._engine.evaluate_parts(c, quantity, (F_Bo_W is not None,), x, three_of(out))
+
+    def _calc_user_generalized_forces(self, context, elements=None):
+        """Return J' F + tau of the force elements written by users, all or some, (num_velocities,)."""
+        cdef ContextCore c = self.own(context)
+        F_Bo_W, tau = self.user_pair(c, self._user_force_elements if elements is None else elements)
+        return c.evaluate(GENERALIZED_FORCES, no_integers, flat(c, F_Bo_W)) + tau
+
+
+cdef tuple three_of(out):
+    """What three results are written into."""
+    if out is None:
+        return None, None, None
+    return above.check_three(out)
+
+
+cdef tuple write_three(ContextCore c, out, tuple results):
+    return c._numbers.write_all(
+        *[(into, result, f"out[{i}]") for i, (into, result) in enumerate(zip(three_of(out), results))]
+    )
+
+
+cdef tuple outputs_of(object out, object nv):
+    """The three (nv, nv) arrays of `out`, those that are None made new."""
+    if out is None:
+        return new2(nv, nv), new2(nv, nv), new2(nv, nv)
+    if type(out) is tuple and len(<tuple>out) == 3:
+        a, b, c = <tuple>out
+        if (
+            is_array2(a, nv, nv) and is_array2(b, nv, nv) and is_array2(c, nv, nv)
+            and is_writeable(a) and is_writeable(b) and is_writeable(c)
+            and not (overlap(a, b) or overlap(a, c) or overlap(b, c))
+        ):
+            return out
+    return above.check_outputs(out, ((nv, nv),)*3)
+
+
+cdef void add_array(object array, double* total) noexcept:
+    cdef Py_ssize_t i
+    for i in range(size(array)):
+        total[i] += data(array)[i]

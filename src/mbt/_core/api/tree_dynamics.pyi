@@ -1,0 +1,217 @@
+import numpy.typing as npt
+
+from mbt._core.api.tree_kinematics import TreeKinematics
+from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt.context import MultibodyForces
+from mbt.math.arrays import FloatArray
+
+class TreeDynamics(TreeKinematics):
+    """What moves the bodies of a tree."""
+
+    def calc_inverse_dynamics(
+        self,
+        context: ContextCore,
+        known_vdot: npt.ArrayLike,
+        external_forces: MultibodyForces | None = None,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        include_force_elements: bool = False,
+        A_WB_array: FloatArray | None = None,
+        F_BMo_W_array: FloatArray | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the generalized forces that give the accelerations `known_vdot`, in O(n).
+
+        ``tau = M(q) vdot + C(q, v) v - tau_app - sum of J_WB' F_app``. Force elements (gravity, joint damping) enter
+        only through `external_forces` or with `include_force_elements`.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        known_vdot : array_like, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World, and generalized.
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
+            Kinematics of the same state; those of the Context by default.
+        include_force_elements : bool
+            Whether the force elements and joint damping act too.
+        A_WB_array : ndarray, shape (num_bodies, 6), optional
+            Filled with the spatial acceleration of each body in World [rad/s^2, m/s^2].
+        F_BMo_W_array : ndarray, shape (num_bodies, 6), optional
+            Filled with the force through each body's mobilizer, on the body at Mo, in World [N m, N]; row 0 is what
+            holds World. It may be ``external_forces.body_forces``.
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected. It may be
+            ``external_forces.generalized_forces``.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities,)
+            Generalized forces [N m or N].
+
+        Raises
+        ------
+        ShapeError, ArgumentTypeError
+            When an array is not of the right shape or type.
+        ArgumentValueError
+            When two arrays to write into share memory.
+        ContextMismatchError
+            When the Context, or the forces, belong to another tree.
+        StaleCacheError
+            When `pc` or `vc` is not of the present state.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia(2.0, [0, 0, -0.5], np.diag([0.3, 0.3, 0.05]))))
+        >>> pin = tree.add_joint(mbt.RevoluteJoint, "pin", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> tree.finalize()
+        >>> tree.calc_inverse_dynamics(tree.create_default_context(), [1.0])
+        array([0.6])
+        """
+
+    def calc_bias_term(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+        """Return the bias term ``C(q, v) v``: inverse dynamics at vdot = 0, without any applied force.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities,)
+            Generalized forces [N m or N].
+        """
+
+    def calc_gravity_generalized_forces(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the generalized forces of gravity, on the right-hand side: ``tau_g = -dPE/dq`` along v.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities,)
+            Generalized forces [N m or N]; zero without a gravity field.
+        """
+
+    def calc_mass_matrix(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+        """Return the mass matrix M(q), symmetric, reflected inertia of the rotors included.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities, num_velocities)
+            Mass matrix [kg m^2, kg m, kg], by composite rigid bodies.
+        """
+
+    def calc_mass_matrix_via_inverse_dynamics(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the mass matrix, each column by inverse dynamics at v = 0 with one unit acceleration.
+
+        Slower than `calc_mass_matrix`, and independent of it: O(n^2).
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+        """
+
+    def calc_coriolis_matrix(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+        """Return C(q, v), with ``C v`` the bias term and ``Mdot - 2 C`` skew-symmetric.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+        """
+
+    def calc_forward_dynamics(
+        self,
+        context: ContextCore,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the generalized accelerations, by articulated bodies in O(n).
+
+        Solves ``M vdot + C v = tau`` where tau holds gravity, the other force elements, joint damping,
+        ``context.actuation``, ``context.applied_forces`` and the arguments.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        tau_applied : array_like, shape (num_velocities,), optional
+            Generalized forces [N m or N].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World, and generalized.
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+        """
+
+    def calc_force_elements_contribution(
+        self,
+        context: ContextCore,
+        forces: MultibodyForces,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> MultibodyForces:
+        """Overwrite `forces` with those of all force elements and of joint damping, without actuation.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        forces : MultibodyForces
+            For this tree, without batch axes. Whatever it held is lost.
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
+            Kinematics of the same state; those of the Context by default.
+
+        Returns
+        -------
+        MultibodyForces
+            `forces`.
+
+        Raises
+        ------
+        StaleCacheError
+            When `pc` or `vc` is not of the present state.
+        """

@@ -1,0 +1,87 @@
+from typing import Any, overload
+
+from mbt._core.api.tree_derivatives import TreeDerivatives
+from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt.context.energy_report import EnergyReport
+from mbt.context.multibody_forces import MultibodyForces
+from mbt.math.arrays import FloatArray
+from mbt.scalars import BatchContext, ScalarContext
+
+class TreeCore(TreeDerivatives):
+    """Base class of `MultibodyTree`: kinematics, dynamics, mass, derivatives, and here the energy of the whole."""
+
+    @overload
+    def calc_potential_energy(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
+        """Return the potential energy [J] of all force elements, gravity included.
+
+        Gravity has none with every centre of mass at the World origin; each element says where its own is zero.
+        """
+
+    @overload
+    def calc_potential_energy(self, context: ScalarContext) -> Any: ...
+    @overload
+    def calc_potential_energy(self, context: ContextCore) -> float: ...
+    @overload
+    def calc_kinetic_energy(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
+        """Return the kinetic energy [J], that of the rotors included."""
+
+    @overload
+    def calc_kinetic_energy(self, context: ScalarContext) -> Any: ...
+    @overload
+    def calc_kinetic_energy(self, context: ContextCore) -> float: ...
+    @overload
+    def calc_conservative_power(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
+        """Return the power [W] of conservative forces: minus the rate of the potential energy."""
+
+    @overload
+    def calc_conservative_power(self, context: ScalarContext) -> Any: ...
+    @overload
+    def calc_conservative_power(self, context: ContextCore) -> float: ...
+    @overload
+    def calc_non_conservative_power(self, context: BatchContext) -> FloatArray:  # type: ignore[overload-overlap]
+        """Return the power [W] of all other forces: joint damping, and what force elements generate or dissipate."""
+
+    @overload
+    def calc_non_conservative_power(self, context: ScalarContext) -> Any: ...
+    @overload
+    def calc_non_conservative_power(self, context: ContextCore) -> float: ...
+    def calc_energy_report(self, context: ContextCore) -> EnergyReport:
+        """Return which element holds, moves, generates or dissipates how much energy, and whether it balances.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+
+        Returns
+        -------
+        EnergyReport
+            Print it for a table; `entries` are the numbers.
+        """
+
+    def _calc_force_element(
+        self,
+        context: ContextCore,
+        index: int,
+        what: str,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> float: ...
+    def _add_force_element(
+        self,
+        context: ContextCore,
+        index: int,
+        pc: PositionKinematicsCache | None,
+        vc: VelocityKinematicsCache | None,
+        forces: MultibodyForces,
+    ) -> None: ...
+    def _add_gravity(
+        self, context: ContextCore, pc: PositionKinematicsCache | None, forces: MultibodyForces
+    ) -> None: ...
+    def _calc_gravity(
+        self,
+        context: ContextCore,
+        what: str,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+    ) -> float: ...

@@ -1,0 +1,305 @@
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import disjoint_base
+
+from mbt._core.api.tree_caches import TreeCaches
+from mbt._core.engines.context import (
+    AccelerationKinematicsCache,
+    ContextCore,
+    PositionKinematicsCache,
+    VelocityKinematicsCache,
+)
+from mbt._core.door.compiled_model import CompiledModel, Derived
+from mbt.math.arrays import FloatArray
+from mbt.tree import Frame, RigidBody
+
+@disjoint_base
+class FrameBodyPoseCache:
+    """Poses of all frames in their bodies, in FrameIndex order, with the parameters of one Context.
+
+    Read-only, and never changes: after a parameter has changed, ``tree.eval_frame_body_poses(context)`` returns
+    another one. Frames pick their own pose out of it: ``frame.get_X_BF(frame_body_poses)``.
+    """
+
+    def __init__(self, compiled: CompiledModel, derived: Derived) -> None: ...
+    def is_of(self, tree: TreeCaches) -> bool:
+        """Return whether these are poses of the frames of a tree."""
+
+    @property
+    def X_BF(self) -> FloatArray: ...
+    @property
+    def X_FB(self) -> FloatArray:
+        """Pose of each frame's body in the frame, (num_frames, 4, 4)."""
+
+    @property
+    def is_X_BF_identity(self) -> npt.NDArray[np.bool_]:
+        """Whether each frame is exactly that of its body, (num_frames,)."""
+
+class TreeKinematics(TreeCaches):
+    """How the bodies and frames of a tree move."""
+
+    def calc_relative_transform(
+        self,
+        context: ContextCore,
+        frame_A: Frame | RigidBody,
+        frame_B: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the pose X_AB of frame B in frame A.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_A, frame_B : Frame
+            Frames of this tree; a body stands for its body frame.
+        out : ndarray, shape (4, 4), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+        """
+
+    def calc_relative_rotation_matrix(
+        self,
+        context: ContextCore,
+        frame_A: Frame | RigidBody,
+        frame_B: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the rotation R_AB of frame B in frame A.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_A, frame_B : Frame
+            Frames of this tree; a body stands for its body frame.
+        out : ndarray, shape (3, 3), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+        """
+
+    def calc_points_positions(
+        self,
+        context: ContextCore,
+        frame_B: Frame | RigidBody,
+        p_BQi: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the positions in frame A of points given in frame B: ``p_AQi = X_AB p_BQi``.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_B : Frame
+            Where the points are given.
+        p_BQi : array_like, shape (3, n) or (3,)
+            One point a column, or one point [m].
+        frame_A : Frame
+            Where they are wanted.
+        out : ndarray of the shape of `p_BQi`, float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (3, n) or (3,)
+            Positions [m].
+        """
+
+    def _calc_frame_velocity(
+        self,
+        context: ContextCore,
+        frame_F: Frame | RigidBody,
+        frame_M: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        name_M: str,
+        name_E: str,
+    ) -> FloatArray: ...
+    def eval_frame_body_poses(self, context: ContextCore) -> FrameBodyPoseCache:
+        """Return the poses of all frames in their bodies, cached until a parameter of the Context changes.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+
+        Returns
+        -------
+        FrameBodyPoseCache
+        """
+
+    def map_velocity_to_qdot(
+        self, context: ContextCore, v: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``qdot = N(q) v``.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        v : array_like, shape (num_velocities,)
+            Generalized velocities [rad/s, m/s].
+        out : ndarray, shape (num_positions,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock, |cos(pitch)| < 1e-3 of a joint with roll-pitch-yaw angles, where N is undefined.
+        """
+
+    def map_qdot_to_velocity(
+        self, context: ContextCore, qdot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``v = N+(q) qdot``, exact when qdot = N(q) v for some v.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        qdot : array_like, shape (num_positions,)
+            Time derivatives of the positions.
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+        """
+
+    @property
+    def is_velocity_equal_to_qdot(self) -> bool:
+        """Whether qdot = v for every mobilizer of the tree: N(q) is the identity."""
+
+    def map_acceleration_to_qddot(
+        self, context: ContextCore, vdot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``qddot = N(q) vdot + Ndot(q, v) v``, with the q and v of the Context.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        vdot : array_like, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        out : ndarray, shape (num_positions,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock.
+        """
+
+    def map_qddot_to_acceleration(
+        self, context: ContextCore, qddot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ``vdot = N+(q) qddot + N+dot(q, v) qdot``, with the q and v of the Context and ``qdot = N(q) v``.
+
+        Exact when ``qddot = N vdot + Ndot v`` for some vdot.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        qddot : array_like, shape (num_positions,)
+            Second time derivatives of the positions.
+        out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock.
+        """
+
+    def make_velocity_to_qdot_map(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+        """Return N(q), with ``qdot = N(q) v``.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_positions, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_positions, num_velocities)
+            Block diagonal, one block a mobilizer.
+
+        Raises
+        ------
+        SingularityError
+            At gimbal lock.
+        """
+
+    def make_qdot_to_velocity_map(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+        """Return N+(q), with ``v = N+(q) qdot`` and ``N+ N = 1``.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_velocities, num_positions), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities, num_positions)
+            Block diagonal, one block a mobilizer.
+        """
+
+    def calc_acceleration_kinematics_cache(
+        self,
+        context: ContextCore,
+        known_vdot: npt.ArrayLike,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        ac: AccelerationKinematicsCache | None = None,
+    ) -> AccelerationKinematicsCache:
+        """Return the body accelerations that go with `known_vdot`.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        known_vdot : array_like, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
+            Kinematics of the same state; those of the Context by default.
+        ac : AccelerationKinematicsCache, optional
+            Filled and returned instead of a new one. Not one that `eval_acceleration_kinematics` returned.
+
+        Returns
+        -------
+        AccelerationKinematicsCache
+            With `A_WB` and `vdot`.
+        """
+
+    def calc_spatial_accelerations_from_vdot(
+        self,
+        context: ContextCore,
+        known_vdot: npt.ArrayLike,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the spatial acceleration A_WB of each body in World.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        known_vdot : array_like, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        pc, vc : PositionKinematicsCache, VelocityKinematicsCache, optional
+            Kinematics of the same state; those of the Context by default.
+        out : ndarray, shape (num_bodies, 6), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_bodies, 6)
+            ``[alpha; a]`` in BodyNodeIndex order, `a` the classical acceleration of Bo [rad/s^2, m/s^2].
+        """

@@ -1,0 +1,413 @@
+"""Mass, centre of mass and momentum of a Context, of all bodies or of some model instances."""
+
+cimport numpy as cnp
+
+from mbt._core.api.tree_accelerations cimport TreeAccelerations
+from mbt._core.api.tree_dynamics cimport flat
+from mbt._core.api.tree_jacobians cimport wants_qdot
+from mbt._core.door.exact_arrays cimport adopt, data
+from mbt._core.engines.context cimport ContextCore
+from mbt._core.model.structs cimport Model
+from mbt._core.quantities.frames cimport common_ancestor
+from mbt._core.quantities.table cimport (
+    CENTER_OF_MASS_ACCELERATION, CENTER_OF_MASS_BIAS, CENTER_OF_MASS_JACOBIAN, CENTER_OF_MASS_POSITION,
+    CENTER_OF_MASS_VELOCITY, CENTROIDAL_MOMENTUM_MATRIX, COMPOSITE_INERTIA, MASS_MATRIX_INVERSE, MOMENTUM,
+    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, TOTAL_MASS, no_integers,
+)
+
+from mbt._core.above import above
+from mbt.math.read_only import ReadOnlyArray
+
+cnp.import_array()
+adopt(ReadOnlyArray)
+
+
+cdef class TreeMass(TreeAccelerations):
+    """Mass and momentum of a tree, or of a part of it. World has no mass."""
+
+    def calc_total_mass(self, context, model_instances=None):
+        """Return the mass [kg] of all bodies but World, those welded to World included.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        model_instances : ModelInstanceIndex or sequence of them, optional
+            Whose bodies count; by default all but World. A body counts once.
+
+        Returns
+        -------
+        float
+            Zero when there is no body.
+        """
+        cdef ContextCore c = self.own(context)
+        mask = self.mask_of(c, model_instances)
+        cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
+        return c.evaluate(TOTAL_MASS, integers, mask)
+
+    def calc_center_of_mass_position_in_world(self, context, model_instances=None, *, out=None):
+        """Return the centre of mass of all bodies but World.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        model_instances : ModelInstanceIndex or sequence of them, optional
+            Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (3,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (3,)
+            p_WoScm_W [m].
+
+        Raises
+        ------
+        SingularityError
+            When there is no mass.
+        """
+        cdef ContextCore c = self.own(context)
+        mask = self.mask_with_mass(c, model_instances)
+        cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
+        return c.evaluate(CENTER_OF_MASS_POSITION, integers, mask, out)
+
+    def calc_center_of_mass_translational_velocity_in_world(self, context, model_instances=None, *, out=None):
+        """Return the velocity of the centre of mass of all bodies but World.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        model_instances : ModelInstanceIndex or sequence of them, optional
+            Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (3,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (3,)
+            v_WScm_W [m/s].
+
+        Raises
+        ------
+        SingularityError
+            When there is no mass.
+        """
+        cdef ContextCore c = self.own(context)
+        mask = self.mask_with_mass(c, model_instances)
+        cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
+        return c.evaluate(CENTER_OF_MASS_VELOCITY, integers, mask, out)
+
+    def calc_center_of_mass_translational_acceleration_in_world(self, context, model_instances=None, *, out=None):
+        """Return the acceleration of the centre of mass of all bodies but World, by forward dynamics.
+
+        All forces act that `eval_acceleration_kinematics` tells of.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        model_instances : ModelInstanceIndex or sequence of them, optional
+            Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (3,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (3,)
+            a_WScm_W [m/s^2].
+
+        Raises
+        ------
+        SingularityError
+            When there is no mass, or when no mass resists a degree of freedom.
+        """
+        cdef ContextCore c = self.own(context)
+        mask = self.mask_with_mass(c, model_instances)
+        cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
+        x = flat(c, self.accelerations(c, self.user_pairs(c)).A_WB)
+        return c.evaluate(CENTER_OF_MASS_ACCELERATION, integers, x if mask is None else c.concatenate((x, mask)), out)
+
+    def calc_jacobian_center_of_mass_translational_velocity(
+        self, context, with_respect_to, frame_A, frame_E, model_instances=None, *, out=None
+    ):
+        """Return the Jacobian of the velocity of the centre of mass Scm in frame A, expressed in frame E.
+
+        ``v_AScm_E = J s``, with s = v or s = qdot.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        with_respect_to : {"v", "qdot"}
+            What the columns are for.
+        frame_A : Frame
+            The frame in which the velocity is measured.
+        frame_E : Frame
+            The frame in which it is expressed.
+        model_instances : ModelInstanceIndex or sequence of them, optional
+            Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (3, num_velocities) or (3, num_positions), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (3, num_velocities) or (3, num_positions)
+
+        Raises
+        ------
+        SingularityError
+            When there is no mass.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef bint by_qdot = wants_qdot(with_respect_to)
+        cdef int[5] integers = [self.frame(frame_A, "frame_A"), self.frame(frame_E, "frame_E"), by_qdot, 0, 0]
+        mask = self.mask_with_mass(c, model_instances)
+        integers[3] = mask is not None
+        return c.evaluate(CENTER_OF_MASS_JACOBIAN, integers, mask, out)
+
+    def calc_bias_center_of_mass_translational_acceleration(
+        self, context, with_respect_to, frame_A, frame_E, model_instances=None, *, out=None
+    ):
+        """Return the part of the acceleration of the centre of mass Scm in frame A that `J sdot` does not explain.
+
+        ``a_AScm_E = J sdot + bias``, with J of `calc_jacobian_center_of_mass_translational_velocity` and s = v or
+        s = qdot. Centripetal and Coriolis terms of a moving frame A are in it.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        with_respect_to : {"v", "qdot"}
+            What s is.
+        frame_A : Frame
+            The frame in which the acceleration is measured.
+        frame_E : Frame
+            The frame in which it is expressed.
+        model_instances : ModelInstanceIndex or sequence of them, optional
+            Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (3,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (3,)
+            [m/s^2].
+
+        Raises
+        ------
+        SingularityError
+            When there is no mass.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef bint by_qdot = wants_qdot(with_respect_to)
+        cdef int[5] integers = [self.frame(frame_A, "frame_A"), self.frame(frame_E, "frame_E"), 0, by_qdot, 0]
+        mask = self.mask_with_mass(c, model_instances)
+        integers[2] = self.carrier_of(c, model_instances, integers[0])
+        integers[4] = mask is not None
+        return c.evaluate(CENTER_OF_MASS_BIAS, integers, mask, out)
+
+    def calc_spatial_momentum_in_world_about_point(self, context, p_WoP_W, model_instances=None, *, out=None):
+        """Return the momentum of all bodies about a point P, in World. Rotors have none.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        p_WoP_W : array_like, shape (3,)
+            The point [m].
+        model_instances : ModelInstanceIndex or sequence of them, optional
+            Whose bodies count; by default all but World. A body counts once.
+        out : ndarray, shape (6,), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6,)
+            ``[angular; linear]`` momentum [kg m^2/s, kg m/s].
+        """
+        cdef ContextCore c = self.own(context)
+        p_WoP = c.take(p_WoP_W, "p_WoP_W", 3)
+        mask = self.mask_of(c, model_instances)
+        cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
+        return c.evaluate(MOMENTUM, integers, p_WoP if mask is None else c.concatenate((p_WoP, mask)), out)
+
+    def calc_centroidal_momentum_matrix(self, context, *, out=None):
+        """Return A_G, with ``A_G v`` the momentum of all bodies about their centre of mass, in World.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (6, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, num_velocities)
+            Angular rows first [kg m^2, kg m, kg], by composite bodies in O(n).
+
+        Raises
+        ------
+        SingularityError
+            When the tree has no mass.
+        """
+        cdef ContextCore c = self.own(context)
+        self.mask_with_mass(c, None)
+        return c.evaluate(CENTROIDAL_MOMENTUM_MATRIX, no_integers, None, out)
+
+    def calc_spatial_inertia(self, context, frame_F, body_indexes):
+        """Return the mass properties M_SFo_F of a set of bodies S, as they are posed, about Fo, expressed in F.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_F : Frame
+            The frame F.
+        body_indexes : sequence of BodyIndex or RigidBody
+            The bodies, each once. World may be among them: it has no mass.
+
+        Returns
+        -------
+        SpatialInertia
+            That of one rigid body; zero when there is no body.
+
+        Raises
+        ------
+        ElementIndexError
+            When there is no body of an index.
+        ArgumentValueError
+            When a body is named twice.
+        ForeignElementError
+            When a body belongs to another tree.
+        """
+        cdef ContextCore c = self.own(context)
+        cdef int[5] integers = [self.frame(frame_F, "frame_F"), 1, 0, 0, 0]
+        composite = c.evaluate(COMPOSITE_INERTIA, integers, c.numbers_of(above.mask_of_bodies(self, body_indexes)))
+        return c._numbers.inertia_of_composite(composite)
+
+    def calc_mass_matrix_inverse(self, context, *, out=None):
+        """Return the inverse of the mass matrix, by articulated bodies: the mass matrix is not formed.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        out : ndarray, shape (num_velocities, num_velocities), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (num_velocities, num_velocities)
+            Symmetric. Locks have no part in it.
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+        """
+        return self.own(context).evaluate(MASS_MATRIX_INVERSE, no_integers, None, out)
+
+    def calc_operational_space_inverse_inertia(self, context, frame_F, *, expressed_in=None, out=None):
+        """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives a tree at rest.
+
+        J is the Jacobian of its spatial velocity in World, as `mbt.functional.frame_jacobian` has it (Khatib 1987).
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_F : Frame
+            The frame; a body stands for its body frame.
+        expressed_in : Frame, optional
+            The frame E whose axes accelerations and forces are expressed in; World unless given.
+        out : ndarray, shape (6, 6), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, 6)
+            Symmetric, of ``[alpha; a]`` per ``[torque; force]`` at the origin of F [1/(kg m^2), 1/(kg m), 1/kg].
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+        """
+        return self.operational_space(context, OPERATIONAL_SPACE_INVERSE_INERTIA, frame_F, expressed_in, out)
+
+    def calc_operational_space_inertia(self, context, frame_F, *, expressed_in=None, out=None):
+        """Return ``(J M^-1 J')^-1`` of a frame: the force on it that gives it an acceleration, the tree being at rest.
+
+        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987).
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        frame_F : Frame
+            The frame; a body stands for its body frame.
+        expressed_in : Frame, optional
+            The frame E whose axes accelerations and forces are expressed in; World unless given.
+        out : ndarray, shape (6, 6), float64, C-contiguous, optional
+            Written in place and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        ndarray, shape (6, 6)
+            Symmetric, of ``[torque; force]`` at the origin of F per ``[alpha; a]`` [kg m^2, kg m, kg].
+
+        Raises
+        ------
+        SingularityError
+            When the frame cannot move with six independent velocities, or no mass resists a degree of freedom.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.5)))
+        >>> tree.finalize()  # The ball floats.
+        >>> tree.calc_operational_space_inertia(tree.create_default_context(), ball.body_frame).diagonal()
+        array([0.2, 0.2, 0.2, 2. , 2. , 2. ])
+        """
+        return self.operational_space(context, OPERATIONAL_SPACE_INERTIA, frame_F, expressed_in, out)
+
+    cdef object operational_space(self, context, int quantity, frame_F, expressed_in, out):
+        cdef ContextCore c = self.own(context)
+        cdef int[5] integers = [self.frame(frame_F, "frame_F"), 0, 0, 0, 0]
+        if expressed_in is not None:
+            integers[1] = self.frame(expressed_in, "expressed_in")
+        return c.evaluate(quantity, integers, None, out)
+
+    # The bodies that count: a mask, (num_bodies,), or None for all but World.
+
+    cdef object mask_of(self, ContextCore c, model_instances):
+        if model_instances is None:
+            return None
+        return c.numbers_of(above.mask_of_instances(self, model_instances))
+
+    cdef object mask_with_mass(self, ContextCore c, model_instances):
+        """The mask; an error where there is no mass. In a batch, samples without mass have no result."""
+        mask = self.mask_of(c, model_instances)
+        cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
+        if not c.batch_shape:
+            mass = c.evaluate(TOTAL_MASS, integers, mask)
+            if mass == 0.0 if c._engine is None else c._numbers.is_zero(mass):
+                above.raise_no_mass(self, model_instances)
+        return mask
+
+    cdef int carrier_of(self, ContextCore c, model_instances, int frame) except -1:
+        """The outermost body inboard of all that count and of a frame, or one of them."""
+        cdef const Model* m = &c.compiled.model
+        cdef int first = m.frame_node[frame], last = first, b
+        mask = None
+        if model_instances is not None:
+            mask = above.mask_of_instances(self, model_instances)
+        for b in range(1, m.num_bodies):
+            if mask is None or data(mask)[b] != 0.0:
+                first = min(first, b)
+                last = max(last, b)
+        return common_ancestor(m, first, last)

@@ -1,0 +1,36 @@
+"""The owners of what kernels read."""
+
+from mbt._core.algebra.records cimport Parameters
+from mbt._core.model.structs cimport Model, ParameterLayout
+
+
+# Everything that kernels read, from numbers. Both arrays must live as long as `p`.
+cdef void derive_numbers(
+    const Model* model, const ParameterLayout* layout, const double* parameters, double* derived,
+    Parameters[double]* p
+) noexcept nogil
+
+
+cdef class CompiledModel:
+    cdef Model model
+    cdef ParameterLayout layout
+    cdef dict _arrays                        # keeps the NumPy arrays behind `model` alive
+    cdef readonly object default_parameters  # (layout.size,) float64, read-only
+    cdef readonly object default_q           # (num_positions,) float64, read-only
+    cdef readonly Derived defaults           # of the default parameters
+    cdef object lane_defaults                # the same for batches, made when the first one comes
+    cdef set_constants(self, mobilizer_reversed, declared)
+    cdef set_mobods(self)
+    cdef set_force_elements(self, force_type, force_places)
+    cdef set_parameters(self, sections)
+
+
+cdef class Derived:
+    """What kernels read, made from one parameter vector."""
+    cdef Parameters[double] parameters
+    cdef object _source                      # the parameter vector
+    cdef int num_frames
+    cdef void* _memory
+
+
+cdef int check_index(Py_ssize_t index, Py_ssize_t count, str kind) except -1

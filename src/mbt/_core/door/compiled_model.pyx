@@ -1,0 +1,324 @@
+"""The compiled model: what `MultibodyTree.finalize` makes of its elements, in flat arrays."""
+
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.math cimport fabs, sqrt
+
+from mbt._core.algebra.spatial cimport dot3
+from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
+from mbt._core.door.exact_arrays cimport adopt, data, in1
+from mbt._core.forces.force_elements cimport acts_on_joint, num_parameters_of
+from mbt._core.joints.mobilizers cimport (
+    GENERAL, REVOLUTE_Z, WELD, has_singular_map, has_singular_positions, kind_of, needs_reversal,
+    set_effective_constants,
+)
+from mbt._core.model.structs cimport ForceElement, Joint, Model, ParameterLayout
+
+import numpy as np
+
+from mbt._core.above import above
+from mbt.math.read_only import ReadOnlyArray
+
+cnp.import_array()
+adopt(ReadOnlyArray)
+
+PARAMETER_SECTIONS = (
+    "gravity", "mass", "com", "unit_inertia", "massless_inertia", "frame_pose", "damping", "rotor_inertia",
+    "gear_ratio", "force_element",
+)
+
+
+# So many dofs outboard of a mobod, on average, make branches long: from there on `mass_matrix_of_chains` is the faster
+# one (benchmarks/compare.py, mass matrix).
+cdef int LONG_BRANCH = 12
+
+
+cdef class CompiledModel:
+    """Topology and default parameters, immutable.
+
+    Arrays are in BodyNodeIndex order; a parent has a smaller index than its child.
+    """
+
+    def __cinit__(self, **arrays):
+        # Not in __init__: a model that exists is one that kernels can read, and stays as it is.
+        cdef Model* m = &self.model
+        cdef dict a = above.check_model_arrays(arrays)
+        m.num_bodies = len(a["parent_node"])
+        m.num_frames = len(a["frame_parent"])
+        m.num_positions = a["q_start"][m.num_bodies]
+        m.num_velocities = a["v_start"][m.num_bodies]
+        m.num_actuators = len(a["actuator_dof"])
+        self._arrays = {}
+        m.parent = _keep_ints(self._arrays, "parent", a["parent_node"])
+        m.type = _keep_ints(self._arrays, "type", a["mobilizer_type"])
+        m.q_start = _keep_ints(self._arrays, "q_start", a["q_start"])
+        m.v_start = _keep_ints(self._arrays, "v_start", a["v_start"])
+        m.inboard_frame = _keep_ints(self._arrays, "inboard_frame", a["inboard_frame"])
+        m.outboard_frame = _keep_ints(self._arrays, "outboard_frame", a["outboard_frame"])
+        m.frame_parent = _keep_ints(self._arrays, "frame_parent", a["frame_parent"])
+        m.frame_node = _keep_ints(self._arrays, "frame_node", a["frame_node"])
+        m.actuator_dof = _keep_ints(self._arrays, "actuator_dof", a["actuator_dof"])
+        m.num_joints = len(a["joint_frame"])
+        m.joint_frame = _keep_ints(self._arrays, "joint_frame", a["joint_frame"])
+        m.joint_node = _keep_ints(self._arrays, "joint_node", a["joint_node"])
+        self.set_constants(a["mobilizer_reversed"], a["mobilizer_constants"])
+        self.set_mobods()
+        self.set_force_elements(a["force_type"], a["force_places"])
+        m.switches.locked = NULL
+        m.switches.weightless = NULL
+        if any(a["weightless"]):
+            m.switches.weightless = _keep_ints(self._arrays, "weightless", a["weightless"])
+        self.set_parameters((
+            a["gravity"], a["mass"], a["p_BoBcm_B"], a["G_BBo_B"], a["J_BBo_B"], a["frame_X_PF"], a["damping"],
+            a["rotor_inertia"], a["gear_ratio"], np.concatenate([np.zeros(0), *a["force_parameters"]])
+        ))
+        self.default_q = _frozen(np.array(a["default_q"]))
+        self.defaults = Derived(self, self.default_parameters)
+
+    cdef set_constants(self, mobilizer_reversed, declared):
+        cdef Model* m = &self.model
+        effective = np.empty(sum(values.size for values in declared))
+        pointers = np.empty(m.num_bodies, dtype=np.uintp)
+        cdef double* target = <double*>cnp.PyArray_DATA(effective)
+        cdef const double** constants = <const double**>cnp.PyArray_DATA(pointers)
+        cdef int b
+        cdef Py_ssize_t count
+        for b, values in enumerate(declared):
+            count = values.size
+            set_effective_constants(
+                m.type[b], mobilizer_reversed[b], count, <const double*>cnp.PyArray_DATA(values), target
+            )
+            constants[b] = target
+            target += count
+        self._arrays["constants"] = (effective, pointers)
+        m.constants = constants
+        m.reversed = _keep_ints(
+            self._arrays, "reversed", [needs_reversal(m.type[b], mobilizer_reversed[b]) for b in range(m.num_bodies)]
+        )
+        checked = [b for b in range(m.num_bodies) if has_singular_positions(m.type[b])]
+        m.num_checked = len(checked)
+        m.checked = _keep_ints(self._arrays, "checked", checked)
+        map_checked = [b for b in range(m.num_bodies) if has_singular_map(m.type[b])]
+        m.num_map_checked = len(map_checked)
+        m.map_checked = _keep_ints(self._arrays, "map_checked", map_checked)
+
+    cdef set_mobods(self):
+        """One mobod per mobilizer with dofs, and one for World; welded bodies ride on their parent's."""
+        cdef Model* m = &self.model
+        cdef int b, j, k
+        cdef list nodes = [0]
+        cdef list mobod = [0]*m.num_bodies
+        for b in range(1, m.num_bodies):
+            if m.type[b] == WELD:
+                mobod[b] = mobod[m.parent[b]]
+            else:
+                mobod[b] = len(nodes)
+                nodes.append(b)
+        m.mobod = _keep_ints(self._arrays, "mobod", mobod)
+        m.num_mobods = len(nodes)
+        cdef list angles = []
+        R_MN = np.zeros((m.num_mobods, 3, 3))
+        cdef double* R = <double*>cnp.PyArray_DATA(R_MN)
+        joints = np.zeros(m.num_mobods*sizeof(Joint), dtype=np.uint8)
+        self._arrays["joints"] = joints
+        cdef Joint* joint = <Joint*>cnp.PyArray_DATA(joints)
+        for j, b in enumerate(nodes):
+            joint[j].node = b
+            joint[j].parent = mobod[m.parent[b]] if b else 0
+            joint[j].kind = GENERAL if b == 0 else kind_of(m.type[b])
+            joint[j].type = m.type[b]
+            joint[j].reversed = m.reversed[b]
+            joint[j].q = m.q_start[b]
+            joint[j].v = m.v_start[b]
+            joint[j].nv = m.v_start[b + 1] - m.v_start[b]
+            joint[j].angle = len(angles)
+            if joint[j].kind == REVOLUTE_Z:
+                angles.append(joint[j].q)
+            if joint[j].kind == GENERAL:
+                set_identity3(R + 9*j)
+            else:
+                set_rotation_of_z_to(m.constants[b], R + 9*j)
+        cdef list mobod_of_dof = [j for j in range(m.num_mobods) for _ in range(joint[j].nv)]
+        for k in range(m.num_actuators):
+            joint[mobod_of_dof[m.actuator_dof[k]]].driven = 1
+        for j in range(m.num_mobods):
+            joint[j].v_end = joint[j].v + joint[j].nv
+            b = joint[j].parent
+            joint[j].run = joint[b].run if b and joint[b].v + joint[b].nv == joint[j].v else j
+        for j in range(m.num_mobods - 1, 0, -1):
+            joint[joint[j].parent].v_end = max(joint[joint[j].parent].v_end, joint[j].v_end)
+        for j in range(m.num_mobods):
+            b = joint[j].parent
+            joint[j].ending = joint[b].ending if b and joint[b].v_end == joint[j].v_end else j
+        outboard = sum([joint[j].v_end - joint[j].v for j in range(1, m.num_mobods) if joint[j].parent])
+        m.has_long_branches = outboard >= LONG_BRANCH*m.num_mobods
+        m.joints = joint
+        dof_mobod = [j for j in range(m.num_mobods) for _ in range(joint[j].nv)]
+        padding = (m.num_velocities + 7)//8*8 - m.num_velocities
+        m.dof_mobod = _keep_ints(self._arrays, "dof_mobod", dof_mobod + [m.num_mobods - 1]*padding)
+        m.num_angles = len(angles)
+        m.angle_stride = (m.num_angles + 7)//8*8
+        m.angles = _keep_ints(self._arrays, "angles", angles + angles[:1]*(m.angle_stride - m.num_angles))
+        m.R_MN = _keep_doubles(self._arrays, "R_MN", R_MN)
+        m.axis_shift = _keep_ints(self._arrays, "axis_shift", [
+            axis_shift(R + 9*<int>mobod[b]) if m.type[b] != WELD and m.frame_parent[m.outboard_frame[b]] < 0 else -1
+            for b in range(m.num_bodies)
+        ])
+
+    cdef set_force_elements(self, force_type, force_places):
+        cdef Model* m = &self.model
+        cdef int i, start = 0
+        elements = np.zeros(len(force_type)*sizeof(ForceElement), dtype=np.uint8)
+        self._arrays["force_elements"] = elements
+        cdef ForceElement* element = <ForceElement*>cnp.PyArray_DATA(elements)
+        m.num_force_elements = len(force_type)
+        m.num_elements_between = 0
+        for i in range(m.num_force_elements):
+            element[i].type = force_type[i]
+            element[i].a, element[i].b = force_places[i]
+            element[i].start = start
+            start += num_parameters_of(element[i].type)
+            m.num_elements_between += not acts_on_joint(element[i].type)
+        m.force_elements = element
+
+    cdef set_parameters(self, sections):
+        cdef Py_ssize_t[10] starts
+        cdef Py_ssize_t size = 0
+        flat = [np.asarray(section, dtype=np.float64).ravel() for section in sections]
+        for i, section in enumerate(flat):
+            starts[i] = size
+            size += section.size
+        self.layout = ParameterLayout(
+            starts[0], starts[1], starts[2], starts[3], starts[4], starts[5], starts[6], starts[7], starts[8],
+            starts[9], size
+        )
+        self.default_parameters = _frozen(np.concatenate(flat))
+
+    @property
+    def has_long_branches(self):
+        """Whether the mass matrix of one state of doubles is that of `passes/mass_matrix_of_chains.pxd`."""
+        return bool(self.model.has_long_branches)
+
+    def parameter_slice(self, str section, int index):
+        """Slice of a parameter vector that holds one element of a section; behind the last one begins nothing."""
+        cdef const Model* m = &self.model
+        cdef ParameterLayout* layout = &self.layout
+        cdef Py_ssize_t start, width, count
+        if section == "force_element":
+            check_index(index, m.num_force_elements, "force element")
+            start = layout.force_element + m.force_elements[index].start
+            return slice(start, start + num_parameters_of(m.force_elements[index].type))
+        if section == "gravity":
+            start, width, count = layout.gravity, 3, 1
+        elif section == "mass":
+            start, width, count = layout.mass, 1, m.num_bodies
+        elif section == "com":
+            start, width, count = layout.com, 3, m.num_bodies
+        elif section == "unit_inertia":
+            start, width, count = layout.unit_inertia, 6, m.num_bodies
+        elif section == "massless_inertia":
+            start, width, count = layout.massless_inertia, 6, m.num_bodies
+        elif section == "frame_pose":
+            start, width, count = layout.frame_pose, 16, m.num_frames
+        elif section == "damping":
+            start, width, count = layout.damping, 1, m.num_velocities
+        elif section == "rotor_inertia":
+            start, width, count = layout.rotor_inertia, 1, m.num_actuators
+        elif section == "gear_ratio":
+            start, width, count = layout.gear_ratio, 1, m.num_actuators
+        else:
+            raise KeyError(f"section: expected one of {PARAMETER_SECTIONS}, got {section!r}")
+        check_index(index, count + 1, section)
+        return slice(start + width*index, start + width*(index + 1))
+
+
+cdef void derive_numbers(
+    const Model* model, const ParameterLayout* layout, const double* parameters, double* derived,
+    Parameters[double]* p
+) noexcept nogil:
+    derive_parameters[double](model, layout, EVERYTHING, parameters, derived, p)
+
+
+cdef int check_index(Py_ssize_t index, Py_ssize_t count, str kind) except -1:
+    """Refuse what would be read from beyond an array; no index of an element of this tree is."""
+    if not 0 <= index < count:
+        from mbt.math.arrays import as_index
+        as_index(index, "index", count, kind)
+    return 0
+
+
+cdef class Derived:
+    """Node frames, inertias in them, and the other arrays that kernels read."""
+
+    def __cinit__(self, CompiledModel compiled not None, parameters not None):
+        cdef const Model* m = &compiled.model
+        self._source = in1(parameters, "parameters", compiled.layout.size)
+        self.num_frames = m.num_frames
+        cdef const double* x = data(self._source)
+        self._memory = PyMem_Malloc(count_derived(m)*sizeof(double))
+        if self._memory == NULL:
+            raise MemoryError
+        derive_numbers(m, &compiled.layout, x, <double*>self._memory, &self.parameters)
+
+    def __dealloc__(self):
+        PyMem_Free(self._memory)
+
+
+cdef const int* _keep_ints(dict arrays, str name, values) except? NULL:
+    array = np.array(values, dtype=np.intc)
+    arrays[name] = array
+    return <const int*>cnp.PyArray_DATA(array)
+
+
+cdef const double* _keep_doubles(dict arrays, str name, values) except? NULL:
+    array = np.array(values, dtype=np.float64)
+    arrays[name] = array
+    return <const double*>cnp.PyArray_DATA(array)
+
+
+def _frozen(array):
+    array.flags.writeable = False
+    return array
+
+
+cdef void set_identity3(double* R) noexcept:
+    cdef int i
+    for i in range(9):
+        R[i] = 1.0 if i % 4 == 0 else 0.0
+
+
+cdef void set_rotation_of_z_to(const double* axis, double* R) noexcept:
+    """A rotation whose third column is the unit vector `axis`, exact and sparse for coordinate axes."""
+    cdef double[3] x
+    cdef double size
+    cdef int i, largest = 0
+    for i in range(1, 3):
+        if fabs(axis[i]) > fabs(axis[largest]):
+            largest = i
+    # The coordinate axes in cyclic order keep a permutation matrix for +x, +y, +z.
+    cdef int first = (largest + 1) % 3
+    for i in range(3):
+        x[i] = (1.0 if i == first else 0.0) - axis[i]*axis[first]
+    size = sqrt(dot3[double](x, x))
+    for i in range(3):
+        x[i] /= size
+    for i in range(3):
+        R[3*i] = x[i]
+        R[3*i + 1] = axis[(i + 1) % 3]*x[(i + 2) % 3] - axis[(i + 2) % 3]*x[(i + 1) % 3]
+        R[3*i + 2] = axis[i]
+
+
+cdef int axis_shift(const double* R_MN) noexcept:
+    """k where axis i of M is axis i + k (mod 3) of N, or -1."""
+    cdef int i, j, k
+    for k in range(3):
+        for i in range(3):
+            for j in range(3):
+                if R_MN[3*i + j] != (1.0 if j == (i + k) % 3 else 0.0):
+                    break
+            else:
+                continue
+            break
+        else:
+            return k
+    return -1

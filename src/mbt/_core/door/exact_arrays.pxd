@@ -1,0 +1,81 @@
+"""Arguments at the door: an array a kernel can read passes at once, anything else goes to `mbt.math.arrays`.
+
+`in*` functions return the argument, or a conversion of it; `out*` functions the argument, or a fresh array.
+Every check happens before anything is computed or written. A module that uses this adopts `ReadOnlyArray` at import.
+"""
+
+cimport numpy as cnp
+
+
+cdef enum:
+    # As many axes as an array has in any version of NumPy; of some it has fewer.
+    MAX_AXES = 64
+
+
+cdef extern from "door/exact_arrays.hpp":
+    void adopt "mbt_adopt"(object type)
+    bint is_array1 "mbt_is_array1"(object o, cnp.npy_intp n)
+    bint is_array2 "mbt_is_array2"(object o, cnp.npy_intp n0, cnp.npy_intp n1)
+    cnp.npy_intp count_columns "mbt_columns"(object o, cnp.npy_intp n0)
+    bint is_array3 "mbt_is_array3"(object o, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
+    bint is_points "mbt_is_points"(object o)
+    bint is_writeable "mbt_is_writeable"(object o)
+    double* data "mbt_data"(object o)
+    cnp.npy_intp size "mbt_size"(object o)
+    bint overlap "mbt_overlap"(object a, object b)
+    object new1 "mbt_new1"(cnp.npy_intp n)
+    object new2 "mbt_new2"(cnp.npy_intp n0, cnp.npy_intp n1)
+    object new_read_only "mbt_new_read_only"(int ndim, cnp.npy_intp* shape, double* memory)
+    object new3 "mbt_new3"(cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
+    object ask "mbt_ask"(
+        const char* function, object value, str name, int ndim, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
+
+
+cdef inline object in1(object value, str name, cnp.npy_intp n):
+    if is_array1(value, n):
+        return value
+    return ask("as_float_array", value, name, 1, n, 0, 0)
+
+
+cdef inline object out1(object out, str name, cnp.npy_intp n):
+    if out is None:
+        return new1(n)
+    if is_array1(out, n) and is_writeable(out):
+        return out
+    return ask("check_out", out, name, 1, n, 0, 0)
+
+
+cdef inline object out2(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1):
+    if out is None:
+        return new2(n0, n1)
+    if is_array2(out, n0, n1) and is_writeable(out):
+        return out
+    return ask("check_out", out, name, 2, n0, n1, 0)
+
+
+cdef inline object out3(object out, str name, cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2):
+    if out is None:
+        return new3(n0, n1, n2)
+    if is_array3(out, n0, n1, n2) and is_writeable(out):
+        return out
+    return ask("check_out", out, name, 3, n0, n1, n2)
+
+
+cdef inline bint flag(object value, str name) except -1:
+    """True or False: an option that is anything else, the text "no" for one, is a mistake."""
+    if value is True:
+        return True
+    if value is False:
+        return False
+    from mbt.math.arrays import as_bool
+    return as_bool(value, name)
+
+
+cdef inline object apart(object value, object out):
+    """`value`, or a copy of it when writing `out` would change it."""
+    return value.copy() if overlap(value, out) else value
+
+
+cdef inline bint meet(object a, object b):
+    """Whether two arrays to write into, of which there may be none, share memory."""
+    return a is not None and b is not None and overlap(a, b)

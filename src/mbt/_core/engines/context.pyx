@@ -1,0 +1,933 @@
+"""State, parameters and caches of one Context."""
+
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.ref cimport PyObject
+from libc.string cimport memcpy
+
+from mbt._core.algebra.records cimport Kinematics, Parameters
+from mbt._core.door.compiled_model cimport CompiledModel, Derived
+from mbt._core.door.exact_arrays cimport (
+    MAX_AXES, adopt, apart, data, in1, is_array1, is_array3, is_points, new1, new_read_only, out1, out2, out3,
+    size as size_of,
+)
+from mbt._core.engines cimport double_engine
+from mbt._core.engines.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.joints.mobilizers cimport map_is_singular, position_is_singular
+from mbt._core.model.structs cimport Model
+from mbt._core.quantities cimport kernels
+from mbt._core.quantities.table cimport (
+    MAX_INTEGERS, MOBILIZER, POSES, POSITIONS, VELOCITIES, Description, Sizes, describe, element_of, integer_of,
+    needs_element_forces, needs_maps, sizes_of, take_integers,
+)
+
+import math
+
+import numpy as np
+
+from mbt._core.above import above
+from mbt.math.read_only import ReadOnlyArray
+
+cnp.import_array()
+adopt(ReadOnlyArray)
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject* o) nogil
+
+cdef extern from "engines/process.hpp" namespace "MBT_NS" nogil:
+    long process_id()
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() nogil
+
+cdef extern from "engines/serial.hpp" namespace "MBT_NS" nogil:
+    unsigned long long next_serial()
+
+
+cdef class Memory:
+
+    def __cinit__(self, Py_ssize_t size):
+        if size < 0:
+            raise ValueError(f"size: expected a number >= 0, got {size}")
+        self.size = size
+        self.data = <double*>PyMem_Calloc(size, sizeof(double))
+        if self.data == NULL:
+            raise MemoryError(f"Unable to allocate {sizeof(double)*size} bytes for {size} numbers")
+
+    def __dealloc__(self):
+        PyMem_Free(self.data)
+
+
+# An array handed out keeps the memory it shows alive, and counts as a reference to it. Memory is written only while
+# nobody else holds it, and a Context computes into its cache only while nobody else holds that: what was handed out
+# never changes.
+
+# Caches ---------------------------------------------------------------------------------------------------------
+
+cdef class PositionKinematicsCache:
+    """Kinematics that depend on positions only. Arrays are read-only.
+
+    Rows are in BodyNodeIndex order (World first), in FrameIndex order for `X_BF`, in velocity order for the motion
+    axes. F and M are the inboard and outboard frames of a body's mobilizer, P is its parent body.
+    """
+
+    def __cinit__(self, CompiledModel compiled not None):
+        self.compiled = compiled
+        self.take_memory()
+
+    def __reduce_ex__(self, protocol):
+        _refuse_copy(self)
+
+    def __repr__(self):
+        cdef const Model* m = &self.compiled.model
+        return (
+            f"<PositionKinematicsCache: {m.num_bodies} bodies, {m.num_frames} frames, {m.num_velocities} velocities>"
+        )
+
+    cdef take_memory(self):
+        cdef const Model* m = &self.compiled.model
+        cdef Py_ssize_t nb = m.num_bodies
+        cdef Py_ssize_t nv = m.num_velocities
+        self.memory = Memory(48*nb + 12*nv + m.num_positions)
+        self._X_WB = None
+        self.X_WB_data = self.memory.data
+        self.X_FM_data = self.X_WB_data + 16*nb
+        self.X_PB_data = self.X_FM_data + 16*nb
+        self.H_FM_data = self.X_PB_data + 16*nb
+        self.H_PB_W_data = self.H_FM_data + 6*nv
+        self.q_data = self.H_PB_W_data + 6*nv
+
+    cdef bint is_held(self):
+        """Whether somebody else has an array of this memory."""
+        if self._X_WB is None:
+            return Py_REFCNT(<PyObject*>self.memory) > 1
+        return Py_REFCNT(<PyObject*>self._X_WB) > 1 or Py_REFCNT(<PyObject*>self.memory) > 2
+
+    cdef compute(self, ContextCore context):
+        """Poses in World, of the present positions: all that most callers want."""
+        cdef const Model* m = &self.compiled.model
+        if self.is_held():
+            self.take_memory()
+        self.derived = context.derived()
+        memcpy(self.q_data, context.q_data, m.num_positions*sizeof(double))
+        kernels.body_poses(m, &self.derived.parameters, self.q_data, kernels.get_work(m, 0), self.X_WB_data)
+        self.is_complete = False
+        self.q_serial = context.q_serial
+        self.parameter_serial = context.parameter_serial
+
+    cdef complete(self):
+        """The rest, of the positions that the poses are of."""
+        cdef const Model* m = &self.compiled.model
+        if self.is_complete or self.derived is None:
+            return
+        kernels.complete_position_kinematics(
+            m, &self.derived.parameters, self.q_data, self.X_WB_data, kernels.get_work(m, 0),
+            self.X_FM_data, self.X_PB_data, self.H_FM_data, self.H_PB_W_data
+        )
+        self.is_complete = True
+
+    @property
+    def X_WB(self):
+        """Pose of each body in World, (num_bodies, 4, 4)."""
+        cdef cnp.npy_intp num_bodies = self.compiled.model.num_bodies
+        # Whoever had the array may have reshaped it.
+        if not (self._X_WB is not None and is_array3(self._X_WB, num_bodies, 4, 4)):
+            self._X_WB = _poses(self.memory, num_bodies, self.X_WB_data)
+        return self._X_WB
+
+    @property
+    def X_PB(self):
+        """Pose of each body in its parent body, (num_bodies, 4, 4)."""
+        self.complete()
+        return _poses(self.memory, self.compiled.model.num_bodies, self.X_PB_data)
+
+    @property
+    def X_FM(self):
+        """Pose of each body's outboard frame in its inboard frame, (num_bodies, 4, 4)."""
+        self.complete()
+        return _poses(self.memory, self.compiled.model.num_bodies, self.X_FM_data)
+
+    @property
+    def X_BF(self):
+        """Pose of each frame in its body, (num_frames, 4, 4)."""
+        self._computed()
+        return _poses(self.derived, self.compiled.model.num_frames, <double*>self.derived.parameters.X_BF)
+
+    @property
+    def H_FM(self):
+        """Motion axes: velocity of M in F, in F, per unit of each velocity; (num_velocities, 6)."""
+        self.complete()
+        return _rows6(self.memory, self.compiled.model.num_velocities, self.H_FM_data)
+
+    @property
+    def H_PB_W(self):
+        """Motion axes: velocity of Bo in P, in World, per unit of each velocity; (num_velocities, 6)."""
+        self.complete()
+        return _rows6(self.memory, self.compiled.model.num_velocities, self.H_PB_W_data)
+
+    @property
+    def com_W(self):
+        """Position of each body's centre of mass from its origin, in World, (num_bodies, 3) [m]."""
+        return self._inertias()[0]
+
+    @property
+    def M_Bo_W(self):
+        """Spatial inertia of each body about its origin, in World, (num_bodies, 6, 6)."""
+        return self._inertias()[1]
+
+    def _computed(self):
+        if self.derived is None:
+            from mbt.errors import StaleCacheError
+            raise StaleCacheError("this PositionKinematicsCache was never computed")
+        return self
+
+    def _inertias(self):
+        cdef Py_ssize_t nb = self.compiled.model.num_bodies
+        self._computed()
+        com = np.empty((nb, 3))
+        M = np.empty((nb, 6, 6))
+        kernels.spatial_inertias(
+            &self.compiled.model, &self.derived.parameters, self.X_WB_data, data(com), data(M)
+        )
+        return _frozen(com), _frozen(M)
+
+
+cdef class VelocityKinematicsCache:
+    """Kinematics that depend on positions and velocities. Arrays are read-only, rows in BodyNodeIndex order."""
+
+    def __cinit__(self, CompiledModel compiled not None):
+        self.compiled = compiled
+        self.take_memory()
+
+    def __reduce_ex__(self, protocol):
+        _refuse_copy(self)
+
+    def __repr__(self):
+        return f"<VelocityKinematicsCache: {self.compiled.model.num_bodies} bodies>"
+
+    cdef take_memory(self):
+        cdef Py_ssize_t nb = self.compiled.model.num_bodies
+        self.memory = Memory(18*nb)
+        self.V_PB_W_data = self.memory.data
+        self.V_PB_data = self.V_PB_W_data + 6*nb
+        self.V_WB_data = self.V_PB_data + 6*nb
+
+    cdef compute(self, ContextCore context, PositionKinematicsCache pc):
+        if Py_REFCNT(<PyObject*>self.memory) > 1:
+            self.take_memory()
+        kernels.velocity_kinematics(
+            &self.compiled.model, pc.X_WB_data, pc.H_PB_W_data, context.v_data,
+            self.V_PB_W_data, self.V_PB_data, self.V_WB_data
+        )
+        self.q_serial = context.q_serial
+        self.v_serial = context.v_serial
+        self.parameter_serial = context.parameter_serial
+
+    @property
+    def V_WB(self):
+        """Spatial velocity of each body in World, (num_bodies, 6) [rad/s, m/s]."""
+        return _rows6(self.memory, self.compiled.model.num_bodies, self.V_WB_data)
+
+    @property
+    def V_PB(self):
+        """Spatial velocity of each body in its parent body, expressed in the parent, (num_bodies, 6)."""
+        return _rows6(self.memory, self.compiled.model.num_bodies, self.V_PB_data)
+
+    @property
+    def V_PB_W(self):
+        """Spatial velocity of each body in its parent body, expressed in World, (num_bodies, 6)."""
+        return _rows6(self.memory, self.compiled.model.num_bodies, self.V_PB_W_data)
+
+
+cdef class AccelerationKinematicsCache:
+    """Kinematics that depend on positions, velocities and accelerations. Arrays are read-only.
+
+    Attributes
+    ----------
+    A_WB : ndarray, shape (num_bodies, 6)
+        Spatial acceleration of each body in World [rad/s^2, m/s^2].
+    vdot : ndarray, shape (num_velocities,)
+        What it was computed from.
+    """
+
+    def __init__(self, CompiledModel compiled, A_WB, vdot):
+        self.compiled = compiled
+        self.set(A_WB, vdot)
+
+    cdef set(self, A_WB, vdot):
+        """Take fresh arrays; those handed out before are left to their holders."""
+        self.A_WB = _frozen(A_WB)
+        self.vdot = _frozen(vdot)
+
+    def __reduce_ex__(self, protocol):
+        _refuse_copy(self)
+
+    def __repr__(self):
+        return f"<AccelerationKinematicsCache: {len(self.A_WB)} bodies, {len(self.vdot)} velocities>"
+
+
+cdef _refuse_copy(cache):
+    above.raise_not_copyable(cache)
+
+
+cdef _view(object owner, int ndim, cnp.npy_intp* shape, double* memory):
+    array = new_read_only(ndim, shape, memory)
+    cnp.set_array_base(array, owner)
+    return array
+
+
+cdef _frozen(array):
+    array.flags.writeable = False
+    return array.view(ReadOnlyArray)
+
+
+cdef _vector(Memory memory):
+    cdef cnp.npy_intp[1] shape = [memory.size]
+    return _view(memory, 1, shape, memory.data)
+
+
+cdef _poses(object owner, cnp.npy_intp count, double* memory):
+    cdef cnp.npy_intp[3] shape = [count, 4, 4]
+    return _view(owner, 3, shape, memory)
+
+
+cdef _rows6(object owner, cnp.npy_intp count, double* memory):
+    cdef cnp.npy_intp[2] shape = [count, 6]
+    return _view(owner, 2, shape, memory)
+
+
+cdef class SampleVectors:
+    """A vector for each sample of a batch, in memory that is used again when nobody holds an array of it."""
+
+    def __cinit__(self, tuple shape not None):
+        cdef int i
+        if len(shape) > MAX_AXES or any([extent < 0 for extent in shape]):
+            raise ValueError(f"shape: expected at most {MAX_AXES} extents, none of them negative, got {shape}")
+        self.ndim = len(shape)
+        for i in range(self.ndim):
+            self.shape[i] = shape[i]
+        self.memory = Memory(math.prod(shape))
+
+    @property
+    def array(self):
+        """All vectors, read-only, of the shape given."""
+        return _view(self.memory, self.ndim, self.shape, self.memory.data)
+
+    def set(self, values):
+        """Set all vectors, or each to the same one."""
+        if Py_REFCNT(<PyObject*>self.memory) > 1:
+            self.memory = Memory(self.memory.size)
+        np.copyto(cnp.PyArray_SimpleNewFromData(self.ndim, self.shape, cnp.NPY_DOUBLE, self.memory.data), values)
+
+
+# Context --------------------------------------------------------------------------------------------------------
+
+# Imported at the first use, and kept: looking it up takes longer than reading an angle.
+cdef object doubles = None
+
+
+cdef class Exclusive:
+
+    def __cinit__(self, ContextCore context not None):
+        self.context = context
+
+    def __enter__(self):
+        self.context.check_user()
+        self.context.user = PyThread_get_thread_ident()
+        self.context.process = process_id()
+        self.context.num_uses += 1
+
+    def __exit__(self, *error):
+        self.context.num_uses -= 1
+        if self.context.num_uses == 0:
+            self.context.user = 0
+
+
+cdef refuse_deletion(str name):
+    # For a deleter of each. One __delattr__ for all makes every assignment slower: 3 % of a small gradient
+    # (benchmarks/instruction_counts.py).
+    raise AttributeError(f"{name} of a Context cannot be deleted")
+
+
+cdef class Engine:
+
+    cdef bint accepts(self, value, Py_ssize_t n) except -1:
+        """Whether this is an input, (n,), as it is."""
+        raise TypeError(f"{type(self).__name__} is not an engine")
+
+    cdef int check_input(self, x, Py_ssize_t n) except -1:
+        """Refuse what is not an input of n numbers."""
+        return 0
+
+    cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
+        """Return a `Quantity` of a Context, written into `out` if there is one. Integers and input are checked."""
+        raise TypeError(f"{type(self).__name__} is not an engine")
+
+    def evaluate(self, ContextCore context not None, int quantity, tuple integers not None, x=None, out=None):
+        """Return a `Quantity` in its shape, of what this engine was given, written into `out` if there is one.
+
+        The values of `context` serve the checks, and tell what is locked, and what gravity spares.
+        """
+        cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &context.compiled.model, numbers)
+        self.check_input(x, sizes_of(quantity, numbers, &context.compiled.model).input)
+        return self.evaluate_quantity(context, quantity, numbers, x, out)
+
+
+cdef class ContextCore:
+    """Time, positions, velocities, inputs and parameters of one tree, and what was computed from them."""
+
+    def __cinit__(self, tree):
+        # Not in __init__: an object that exists must have its arrays.
+        self.compiled = _compiled_of(tree)
+        self.tree = tree
+        self._reset()
+
+    def _exclusive(self):
+        """A context manager: within it, another thread that uses this Context gets a ConcurrentUseError.
+
+        A call that holds the GIL throughout has no need of it. Those that release it do, and those that run Python
+        code, as elements that users write.
+        """
+        return Exclusive(self)
+
+    cdef int check_user(self) except -1:
+        if self.user == 0 or self.user == PyThread_get_thread_ident():
+            return 0
+        if self.process != process_id():
+            # A child after `fork`: the thread is not here.
+            self.user = self.num_uses = 0
+        else:
+            above.raise_concurrent_use()
+        return 0
+
+    # What is computed ---------------------------------------------------------------------------------------------
+
+    cdef object evaluate(self, int quantity, const int* integers, object x=None, object out=None):
+        """Return a `Quantity` at the present values, written into `out` if there is one.
+
+        `x` is the input in numbers of this Context, its last axis being that of the quantity. The caller has checked
+        the integers.
+        """
+        if self._engine is None:
+            return self.evaluate_state(quantity, integers, x, out)
+        if self._stale:
+            self._push()
+        return self._engine.evaluate_quantity(self, quantity, integers, x, out)
+
+    def _evaluate(self, int quantity, tuple integers=(), x=None, out=None):
+        """Return a `Quantity` at the present values; see `mbt._core.quantities.table`."""
+        cdef int[<int>MAX_INTEGERS] numbers
+        take_integers(quantity, integers, &self.compiled.model, numbers)
+        cdef Py_ssize_t n = sizes_of(quantity, numbers, &self.compiled.model).input
+        if self._engine is not None:
+            self._engine.check_input(x, n)
+        elif n:
+            x = in1(x, "x", n)
+        return self.evaluate(quantity, numbers, x, out)
+
+    cdef object evaluate_state(self, int quantity, const int* integers, object x, object out):
+        """Of one state of doubles, from the caches."""
+        cdef const Model* m = &self.compiled.model
+        cdef const Description* description = describe(quantity)
+        cdef PositionKinematicsCache pc = None
+        cdef VelocityKinematicsCache vc
+        cdef Derived derived
+        cdef Kinematics[double] k
+        cdef Sizes sizes = sizes_of(quantity, integers, m)
+        cdef double number = 0.0
+        cdef double* target = &number
+        if sizes.num_axes == 1:
+            out = out1(out, "out", sizes.shape[0])
+        elif sizes.num_axes == 2:
+            out = out2(out, "out", sizes.shape[0], sizes.shape[1])
+        elif sizes.num_axes == 3:
+            out = out3(out, "out", sizes.shape[0], sizes.shape[1], sizes.shape[2])
+        if sizes.num_axes:
+            target = data(out)
+            if x is not None:
+                x = apart(x, out)
+        derived = self.derived()
+        if m.num_map_checked and needs_maps(quantity, integers):
+            check_maps(self.tree, self.compiled, self.q_data, integer_of(quantity, integers, MOBILIZER))
+        if description.reads >= POSES or m.num_elements_between and needs_element_forces(quantity, integers):
+            pc = self.poses()
+            if m.num_elements_between and needs_element_forces(quantity, integers):
+                check_elements_at(
+                    self.tree, m, &derived.parameters, pc.X_WB_data, element_of(quantity, integers)
+                )
+            if description.reads >= POSITIONS:
+                pc = self.position()
+            if description.reads == VELOCITIES:
+                vc = self.velocity()
+                k.V_PB_W, k.V_PB, k.V_WB = vc.V_PB_W_data, vc.V_PB_data, vc.V_WB_data
+            k.X_FM, k.X_PB, k.X_WB = pc.X_FM_data, pc.X_PB_data, pc.X_WB_data
+            k.H_FM, k.H_PB_W = pc.H_FM_data, pc.H_PB_W_data
+        cdef int singular = double_engine.evaluate(
+            quantity, integers, m, &self.switches, &derived.parameters, self.q_data, self.v_data,
+            <const double*>NULL if x is None else <const double*>data(x), &k, target
+        )
+        if singular >= 0:
+            above.raise_singular_pivot(self.tree, singular)
+        return out if sizes.num_axes else number
+
+    cdef object take(self, object value, str name, Py_ssize_t n):
+        """An argument, (n,) of each state, as an array of the numbers of this Context."""
+        if self._engine is None:
+            return in1(value, name, n)
+        if self._engine.accepts(value, n):
+            return value
+        return self._numbers.as_float_array(value, name, (n,))
+
+    cdef object take_points(self, object value, str name, int* count):
+        """Points as columns, (3, n), or one point, (3,), as numbers in one axis; `count` is n, or -1."""
+        count[0] = -1
+        if is_array1(value, 3) and (self._engine is None or self._engine.accepts(value, 3)):
+            return value
+        points = value
+        if self._engine is not None:
+            points = above.as_points(value, name, self._numbers, self.batch_shape)
+        elif not is_points(value):
+            points = above.as_points(value, name)
+        if points.ndim > 1 and self._engine is None:
+            # Doubles are read as they lie in memory.
+            count[0] = points.shape[1]
+        elif points.ndim > 1:
+            lead = points.ndim - 2
+            count[0] = points.shape[lead + 1]
+            points = points.reshape(points.shape[:lead] + (3*count[0],))
+        return points
+
+    cdef object zeros(self, Py_ssize_t n):
+        """Zeros, (n,), as an input."""
+        return np.zeros(n) if self._engine is None or self._takes_doubles else self._numbers.zeros((n,))
+
+    cdef object numbers_of(self, object array):
+        """An array of doubles in the numbers of this Context."""
+        return array if self._engine is None or self._takes_doubles else self._numbers.take_numbers(array)
+
+    cdef object concatenate(self, tuple parts):
+        """Arrays of the numbers of this Context, one behind the other along their last axis."""
+        cdef Py_ssize_t total = 0
+        cdef double* target
+        if self._engine is not None:
+            return self._numbers.concatenate(parts)
+        for part in parts:
+            total += size_of(part)
+        joined = new1(total)
+        target = data(joined)
+        for part in parts:
+            memcpy(target, data(part), size_of(part)*sizeof(double))
+            target += size_of(part)
+        return joined
+
+    cdef _reset(self):
+        """Everything to its default."""
+        cdef const Model* m = &self.compiled.model
+        # Fresh memory is zero, and leaves what was handed out to its holders.
+        self._q = Memory(m.num_positions)
+        self._v = Memory(m.num_velocities)
+        self._actuation = Memory(m.num_actuators)
+        self.v_data = self._v.data
+        self.v_serial = next_serial()
+        self._store_q(data(self.compiled.default_q))
+        self._time = 0.0
+        self.time_serial = self.input_serial = self.switch_serial = next_serial()
+        self._locked = self._weightless = None
+        self.switches = self.compiled.model.switches
+        self._parameters = self.compiled.default_parameters
+        self._derived = self.compiled.defaults
+        self.parameter_serial = 0
+        if self._applied_forces is not None:
+            self._applied_forces.set_zero()
+
+    @property
+    def q(self):
+        """Generalized positions, (num_positions,); read-only, write with ``context.q = ...``."""
+        return _vector(self._q)
+
+    @q.setter
+    def q(self, value):
+        self.check_user()
+        value = in1(value, "q", self.compiled.model.num_positions)
+        check_positions(self.tree, self.compiled, data(value))
+        self._store_q(data(value))
+
+    @q.deleter
+    def q(self):
+        refuse_deletion("q")
+
+    @property
+    def v(self):
+        """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
+        return _vector(self._v)
+
+    @v.setter
+    def v(self, value):
+        self.check_user()
+        value = in1(value, "v", self.compiled.model.num_velocities)
+        if self._locked is not None and (value[self._locked != 0] != 0.0).any():
+            above.raise_locked(self, value)
+        self._store_v(data(value))
+
+    @v.deleter
+    def v(self):
+        refuse_deletion("v")
+
+    @property
+    def time(self):
+        """Time [s], a finite number."""
+        return self._time
+
+    @time.setter
+    def time(self, value):
+        self.check_user()
+        from mbt.math.arrays import as_finite
+        self._time = as_finite(value, "time")
+        self.time_serial = next_serial()
+
+    @time.deleter
+    def time(self):
+        refuse_deletion("time")
+
+    @property
+    def actuation(self):
+        """Force or torque of each actuator, (num_actuators,); read-only, write with ``context.actuation = ...``."""
+        return _vector(self._actuation)
+
+    @actuation.setter
+    def actuation(self, value):
+        self.check_user()
+        value = in1(value, "actuation", self.compiled.model.num_actuators)
+        self._store_actuation(data(value))
+
+    @actuation.deleter
+    def actuation(self):
+        refuse_deletion("actuation")
+
+    @property
+    def applied_forces(self):
+        """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
+        if self._applied_forces is None:
+            self.check_user()
+            self._applied_forces = above.MultibodyForces(self.tree)
+        return self._applied_forces
+
+    @applied_forces.setter
+    def applied_forces(self, value):
+        self.check_user()
+        above.forces_of(self.tree, value, "applied_forces")
+        if value is not self._applied_forces:
+            self.applied_forces.set_zero().add_in_forces(value)
+        self.input_serial = next_serial()
+
+    @applied_forces.deleter
+    def applied_forces(self):
+        refuse_deletion("applied_forces")
+
+    @property
+    def _has_applied_forces(self):
+        """Whether anybody has asked for the applied forces. Until then they are zero, and cost nothing."""
+        return self._applied_forces is not None
+
+    cdef _store_q(self, const double* values):
+        if Py_REFCNT(<PyObject*>self._q) > 1:
+            self._q = Memory(self._q.size)
+        self.q_data = self._q.data
+        memcpy(self.q_data, values, self._q.size*sizeof(double))
+        self.q_serial = next_serial()
+
+    cdef _store_v(self, const double* values):
+        if Py_REFCNT(<PyObject*>self._v) > 1:
+            self._v = Memory(self._v.size)
+        self.v_data = self._v.data
+        memcpy(self.v_data, values, self._v.size*sizeof(double))
+        self.v_serial = next_serial()
+
+    cdef _store_actuation(self, const double* values):
+        if Py_REFCNT(<PyObject*>self._actuation) > 1:
+            self._actuation = Memory(self._actuation.size)
+        memcpy(self._actuation.data, values, self._actuation.size*sizeof(double))
+        self.input_serial = next_serial()
+
+    # Locks, and bodies that gravity spares ----------------------------------------------------------------------
+
+    def _set_locked(self, int start, int count, bint locked):
+        """Lock or unlock dofs; a locked dof is at rest."""
+        self.check_user()
+        if self._locked is None:
+            flags = np.zeros(self.compiled.model.num_velocities, dtype=np.intc)
+        else:
+            flags = self._locked.copy()
+        flags[start:start + count] = locked
+        if locked and count:
+            v = np.array(_vector(self._v))
+            v[start:start + count] = 0.0
+            self._store_v(data(v))
+        self._take_switches(flags if flags.any() else None, self._weightless)
+
+    def _is_locked(self, int start, int count):
+        """Whether there are dofs, and all of them are locked."""
+        return count > 0 and self._locked is not None and bool(self._locked[start:start + count].all())
+
+    def _locked_dofs(self):
+        """Which dofs are locked, (num_velocities,) of bool."""
+        if self._locked is None:
+            return np.zeros(self.compiled.model.num_velocities, dtype=bool)
+        return self._locked != 0
+
+    def _find_singular_joints(self):
+        """BodyNodeIndex of each mobilizer without a pose, a zero quaternion, and of each at gimbal lock."""
+        cdef const Model* m = &self.compiled.model
+        cdef int i
+        positions = [
+            m.checked[i] for i in range(m.num_checked)
+            if position_is_singular(m.type[m.checked[i]], self.q_data + m.q_start[m.checked[i]])
+        ]
+        maps = [
+            m.map_checked[i] for i in range(m.num_map_checked)
+            if map_is_singular(m.type[m.map_checked[i]], self.q_data + m.q_start[m.map_checked[i]])
+        ]
+        return positions, maps
+
+    def _set_weightless(self, nodes, bint weightless):
+        """Let gravity spare bodies, or not, given by BodyNodeIndex."""
+        self.check_user()
+        flags = self._weightless_flags()
+        flags[nodes] = weightless
+        self._take_switches(self._locked, flags)
+
+    def _is_weightless(self, int node):
+        return bool(self._weightless_flags()[node])
+
+    def _weightless_flags(self):
+        """A copy of the flags, by BodyNodeIndex."""
+        cdef int b
+        if self._weightless is not None:
+            return self._weightless.copy()
+        flags = np.zeros(self.compiled.model.num_bodies, dtype=np.intc)
+        if self.compiled.model.switches.weightless != NULL:
+            for b in range(self.compiled.model.num_bodies):
+                flags[b] = self.compiled.model.switches.weightless[b]
+        return flags
+
+    cdef _take_switches(self, locked, weightless):
+        """Take arrays of flags that nobody writes any more; None stands for the default."""
+        self._locked = locked
+        self._weightless = weightless
+        self.switches.locked = flags_of(locked)
+        if weightless is None:
+            self.switches.weightless = self.compiled.model.switches.weightless
+        else:
+            self.switches.weightless = flags_of(weightless)
+        self.switch_serial = next_serial()
+
+    @property
+    def _numbers(self):
+        """What checks and converts the numbers that elements write into this Context, see `mbt.math.numbers`."""
+        global doubles
+        if doubles is None:
+            from mbt.math.numbers import DOUBLES
+            doubles = DOUBLES
+        return doubles
+
+    # Parameters -------------------------------------------------------------------------------------------------
+
+    @property
+    def _serials(self):
+        """What changed: (time, q, v, parameters, inputs, switches); a number grows with each write."""
+        return (
+            self.time_serial, self.q_serial, self.v_serial, self.parameter_serial, self.input_serial,
+            self.switch_serial,
+        )
+
+    def _note_change(self, str what):
+        """Make stale what depends on the "parameters", or on the "inputs"."""
+        self.check_user()
+        if what == "parameters":
+            self.parameter_serial = next_serial()
+        else:
+            self.input_serial = next_serial()
+
+    def _get_parameter(self, str section, int index):
+        """Copy of the numbers that one element has in a section of the parameters."""
+        return self._parameters[self.compiled.parameter_slice(section, index)].copy()
+
+    def _set_parameter(self, str section, int index, values):
+        """Write the numbers of one element; the caller has checked them."""
+        self._set_parameters(index, {section: values})
+
+    def _set_parameters(self, int index, dict sections):
+        """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
+        self.check_user()
+        parameters = self._parameters.copy()
+        for section, values in sections.items():
+            start = self.compiled.parameter_slice(section, index).start
+            parameters[start:start + np.size(values)] = np.ravel(values)
+        parameters.flags.writeable = False
+        self._parameters = parameters
+        self._derived = None
+        self.parameter_serial = next_serial()
+
+    # What a copy has: `_get_state` and `_set_state` are the places for whatever else a Context may come to hold.
+
+    def _get_state(self):
+        """All that a copy of this Context has, by name."""
+        self.check_user()
+        forces = self._applied_forces
+        is_default = self._parameters is self.compiled.default_parameters
+        return {
+            "time": self._time,
+            "q": _vector(self._q),
+            "v": _vector(self._v),
+            "actuation": _vector(self._actuation),
+            "parameters": None if is_default else self._parameters,
+            "locked": self._locked,
+            "weightless": self._weightless,
+            "applied_forces": None if forces is None else (forces.body_forces, forces.generalized_forces),
+        }
+
+    def _set_state(self, state):
+        """Take over what `_get_state` of a Context of this tree, or of a copy of it, returned."""
+        self.check_user()
+        cdef const Model* m = &self.compiled.model
+        q = in1(state["q"], "q", m.num_positions)
+        v = in1(state["v"], "v", m.num_velocities)
+        actuation = in1(state["actuation"], "actuation", m.num_actuators)
+        parameters = state["parameters"]
+        if parameters is not None:
+            parameters = _frozen_copy(in1(parameters, "parameters", self.compiled.layout.size))
+        locked = _frozen_flags(state["locked"], "locked", m.num_velocities)
+        weightless = _frozen_flags(state["weightless"], "weightless", m.num_bodies)
+        forces = None
+        if state["applied_forces"] is not None:
+            forces = above.MultibodyForces(self.tree)
+            forces.body_forces, forces.generalized_forces = state["applied_forces"]
+        self.time = state["time"]
+        self._store_q(data(q))
+        self._store_v(data(v))
+        self._store_actuation(data(actuation))
+        if parameters is None:
+            self._parameters, self._derived = self.compiled.default_parameters, self.compiled.defaults
+            self.parameter_serial = 0
+        else:
+            self._parameters, self._derived = parameters, None
+            self.parameter_serial = next_serial()
+        self._applied_forces = forces
+        self._take_switches(locked, weightless)
+
+    def _copy_from(self, ContextCore other not None):
+        """Take over state, inputs and parameters of another Context of this tree."""
+        self._set_state(other._get_state())
+        # The values are the same, so what was computed from them is.
+        self._parameters = other._parameters
+        self._derived = other._derived
+        self.q_serial = other.q_serial
+        self.v_serial = other.v_serial
+        self.parameter_serial = other.parameter_serial
+        self.time_serial = other.time_serial
+
+    def _move_to(self, tree):
+        """Become a Context of a copy of its tree."""
+        state = self._get_state()
+        self.compiled = _compiled_of(tree)
+        self.tree = tree
+        self._pc = None
+        self._vc = None
+        self._set_state(state)
+
+    cdef Derived derived(self):
+        if self._derived is None:
+            self._derived = Derived(self.compiled, self._parameters)
+        return self._derived
+
+    cdef PositionKinematicsCache poses(self):
+        """Position kinematics of which only X_WB is known to be computed; computed if stale."""
+        cdef PositionKinematicsCache pc
+        if (
+            self._pc is not None and self._pc.q_serial == self.q_serial
+            and self._pc.parameter_serial == self.parameter_serial
+        ):
+            return self._pc
+        if self._pc is None or Py_REFCNT(<PyObject*>self._pc) > 1:
+            self._pc = PositionKinematicsCache(self.compiled)
+        pc = self._pc
+        pc.compute(self)
+        return pc
+
+    cdef PositionKinematicsCache position(self):
+        """Position kinematics, computed if stale."""
+        cdef PositionKinematicsCache pc = self.poses()
+        if not pc.is_complete:
+            pc.complete()
+        return pc
+
+    cdef VelocityKinematicsCache velocity(self):
+        """Velocity kinematics, computed if stale."""
+        cdef VelocityKinematicsCache vc
+        if (
+            self._vc is not None and self._vc.q_serial == self.q_serial and self._vc.v_serial == self.v_serial
+            and self._vc.parameter_serial == self.parameter_serial
+        ):
+            return self._vc
+        if self._vc is None or Py_REFCNT(<PyObject*>self._vc) > 1:
+            self._vc = VelocityKinematicsCache(self.compiled)
+        vc = self._vc
+        vc.compute(self, self.position())
+        return vc
+
+
+cdef const int* flags_of(array):
+    """Memory of an array of flags; NULL where none is set."""
+    if array is None or not array.any():
+        return NULL
+    return <const int*>cnp.PyArray_DATA(array)
+
+
+cdef CompiledModel _compiled_of(tree):
+    """The compiled model of a finalized tree."""
+    compiled = getattr(tree, "_compiled", None)
+    if compiled is None:
+        above.compile_copy(tree)
+        compiled = tree._compiled
+    return compiled
+
+
+def _frozen_copy(array):
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
+
+
+def _frozen_flags(flags, name, size):
+    if flags is None:
+        return None
+    from mbt.math.arrays import as_float_array
+    return _frozen_copy((as_float_array(flags, name, (size,)) != 0.0).astype(np.intc))
+
+
+cdef check_positions(tree, CompiledModel compiled, const double* q):
+    """Refuse positions in which a mobilizer has no pose: a zero quaternion."""
+    cdef const Model* m = &compiled.model
+    cdef int i, b
+    for i in range(m.num_checked):
+        b = m.checked[i]
+        if position_is_singular(m.type[b], q + m.q_start[b]):
+            above.raise_singular_position(tree, b)
+
+
+cdef check_maps(tree, CompiledModel compiled, const double* q, int node):
+    """Refuse positions in which qdot = N(q) v is undefined: gimbal lock of one mobilizer, or of any: -1."""
+    cdef const Model* m = &compiled.model
+    cdef int i, b
+    for i in range(m.num_map_checked):
+        b = m.map_checked[i]
+        if (node < 0 or b == node) and map_is_singular(m.type[b], q + m.q_start[b]):
+            above.raise_singular_map(tree, b)
+
+
+cdef check_elements_at(tree, const Model* m, const Parameters[double]* p, const double* X_WB, int element):
+    """Refuse poses in which the force of an element is undefined: of one, or of any: -1."""
+    cdef int singular = kernels.find_singular_element(m, p, X_WB, element)
+    if singular >= 0:
+        above.raise_singular_element(tree, singular)

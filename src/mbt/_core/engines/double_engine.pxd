@@ -1,0 +1,14 @@
+"""Every quantity of one state of doubles."""
+
+from mbt._core.algebra.records cimport Kinematics, Parameters
+from mbt._core.model.structs cimport Model, Switches
+
+
+cdef int evaluate(
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
+    const double* q, const double* v, const double* x, Kinematics[double]* k, double* out
+) except -2 nogil
+cdef int evaluate_state(
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p,
+    const double* q, const double* v, const double* x, double* out
+) except -2 nogil

@@ -1,0 +1,1 @@
+"""Force element types: forces, energies and powers."""

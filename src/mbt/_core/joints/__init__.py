@@ -1,0 +1,1 @@
+"""Joint types: pose, motion axes and their rates."""

@@ -1,0 +1,465 @@
+"""The mobilizers, and the only place that knows one type from another.
+
+A type is its pose X_FM, its motion axes H_FM with their rate, and the map between v and qdot. A new one needs a number
+in `MobilizerType`, its case in the functions from `num_velocities_of` to `normalize_position`, and one Python file.
+
+`c` are the constants of the mobilizer, as many as its type has. H has one row per dof: [angular; linear], velocity of
+M in F, in F.
+"""
+
+from libc.math cimport cos, fabs, isfinite
+
+from mbt._core.algebra.rotations cimport (
+    apply_rpy_Ndot, apply_rpy_Nplusdot, calc_quaternion_angular_velocity, calc_quaternion_of_rotation_vector,
+    calc_quaternion_rate, calc_rotation_vector_between, calc_rpy_angular_velocity, calc_rpy_rate, multiply_quaternions,
+    quaternion_to_rotation, rotation_to_nearest_rpy, rpy_to_quaternion, rpy_to_rotation, set_identity,
+    set_rotation_about_axis,
+)
+from mbt._core.algebra.spatial cimport add_cross, copy, cross, rotate, rotate_inverse, set_zero, transpose3
+from mbt._core.joints.curvilinear cimport calc_path_H, calc_path_Hdot, calc_path_pose
+from mbt._core.scalars cimport T, sincos_, sqrt_
+
+
+cpdef enum MobilizerType:
+    WELD = 0
+    REVOLUTE = 1
+    PRISMATIC = 2
+    QUATERNION_FLOATING = 3
+    SCREW = 4                # c: axis (3), metres per radian
+    UNIVERSAL = 5
+    RPY_BALL = 6
+    PLANAR = 7
+    RPY_FLOATING = 8
+    CYLINDRICAL = 9          # c: axis (3)
+    QUATERNION_BALL = 10
+    CURVILINEAR = 11         # c: see curvilinear.pxd
+
+
+cdef enum Orientation:
+    # The first coordinates of some types: v = w_FM_F then, and qdot = N v. All others have qdot = v.
+    PLAIN = 0
+    QUATERNION = 1           # 4 positions
+    RPY = 2                  # 3 positions
+
+
+# What a type is ------------------------------------------------------------------------------------------------
+
+cdef inline int num_velocities_of(int type) noexcept nogil:
+    if type == WELD:
+        return 0
+    elif type == QUATERNION_FLOATING or type == RPY_FLOATING:
+        return 6
+    elif type == RPY_BALL or type == QUATERNION_BALL or type == PLANAR:
+        return 3
+    elif type == UNIVERSAL or type == CYLINDRICAL:
+        return 2
+    return 1
+
+
+cdef inline int num_positions_of(int type) noexcept nogil:
+    return num_velocities_of(type) + (1 if type == QUATERNION_FLOATING or type == QUATERNION_BALL else 0)
+
+
+cdef inline Orientation orientation_of(int type) noexcept nogil:
+    if type == QUATERNION_FLOATING or type == QUATERNION_BALL:
+        return QUATERNION
+    elif type == RPY_FLOATING or type == RPY_BALL:
+        return RPY
+    return PLAIN
+
+
+cdef inline void calc_X_FM(int type, const double* c, const T* q, T* R, T* p) noexcept nogil:
+    cdef int i, j
+    cdef T s, cos_q, s1, c1
+    if type == REVOLUTE or type == SCREW or type == CYLINDRICAL:
+        sincos_(q[0], &s, &cos_q)
+        set_rotation_about_axis(c, s, cos_q, R)
+        set_zero(p, 3)
+        for i in range(3):
+            if type == SCREW:
+                p[i] = q[0]*(c[3]*c[i])
+            elif type == CYLINDRICAL:
+                p[i] = q[1]*c[i]
+    elif type == PRISMATIC:
+        set_identity(R)
+        for i in range(3):
+            p[i] = q[0]*c[i]
+    elif type == QUATERNION_FLOATING or type == QUATERNION_BALL:
+        quaternion_to_rotation(q, R)
+        if type == QUATERNION_FLOATING:
+            copy(q + 4, 3, p)
+        else:
+            set_zero(p, 3)
+    elif type == RPY_FLOATING or type == RPY_BALL:
+        rpy_to_rotation(q, R)
+        if type == RPY_FLOATING:
+            copy(q + 3, 3, p)
+        else:
+            set_zero(p, 3)
+    elif type == UNIVERSAL:
+        # Rx(q0) Ry(q1)
+        sincos_(q[0], &s, &cos_q)
+        sincos_(q[1], &s1, &c1)
+        R[0] = c1
+        R[1] = <T>0.0
+        R[2] = s1
+        R[3] = s*s1
+        R[4] = cos_q
+        R[5] = -(s*c1)
+        R[6] = -(cos_q*s1)
+        R[7] = s
+        R[8] = cos_q*c1
+        set_zero(p, 3)
+    elif type == PLANAR:
+        sincos_(q[2], &s, &cos_q)
+        set_identity(R)
+        R[0] = cos_q
+        R[1] = -s
+        R[3] = s
+        R[4] = cos_q
+        copy(q, 2, p)
+        p[2] = <T>0.0
+    elif type == CURVILINEAR:
+        calc_path_pose(c, q[0], &s, R, p)
+    else:
+        for i in range(3):
+            for j in range(3):
+                R[3*i + j] = <T>c[4*i + j]
+            p[i] = <T>c[4*i + 3]
+
+
+cdef inline void calc_H_FM(int type, const double* c, const T* q, T* H) noexcept nogil:
+    cdef int i
+    cdef int nv = num_velocities_of(type)
+    cdef T s, cos_q
+    if has_axis(type):
+        # Six zeros are two stores, a number that is not known takes a loop of the processor, slow to start.
+        set_zero(H, 6)
+        for i in range(3):
+            H[(0 if type == REVOLUTE else 3) + i] = <T>c[i]
+        return
+    set_zero(H, 6*nv)
+    if type == SCREW or type == CYLINDRICAL:
+        for i in range(3):
+            H[i] = <T>c[i]
+            H[(3 if type == SCREW else 9) + i] = <T>(c[3]*c[i] if type == SCREW else c[i])
+    elif orientation_of(type) != PLAIN:
+        for i in range(nv):
+            H[7*i] = <T>1.0
+    elif type == UNIVERSAL:
+        sincos_(q[0], &s, &cos_q)
+        H[0] = <T>1.0
+        H[7] = cos_q
+        H[8] = s
+    elif type == PLANAR:
+        H[3] = <T>1.0
+        H[10] = <T>1.0
+        H[14] = <T>1.0
+    elif type == CURVILINEAR:
+        calc_path_H(c, q[0], H)
+
+
+cdef inline int has_constant_H_FM(int type) noexcept nogil:
+    """1 if H_FM does not depend on q, so that its rate is zero."""
+    return 0 if type == UNIVERSAL or type == CURVILINEAR else 1
+
+
+cdef inline void calc_Hdot_FM(int type, const double* c, const T* q, const T* v, T* Hdot) noexcept nogil:
+    cdef T s, cos_q
+    set_zero(Hdot, 6*num_velocities_of(type))
+    if type == UNIVERSAL:
+        sincos_(q[0], &s, &cos_q)
+        Hdot[7] = -(s*v[0])
+        Hdot[8] = cos_q*v[0]
+    elif type == CURVILINEAR:
+        calc_path_Hdot(c, q[0], v[0], Hdot)
+
+
+cdef inline void add_second_rate_FM(int type, const double* c, const T* q, const T* v, int j, T* y) noexcept nogil:
+    """y += the change along dof j of Hdot v, v held fixed. Zero where H is constant."""
+    cdef T R[9]
+    cdef T p[3]
+    cdef T s, cos_q, rate
+    cdef int i
+    if type == UNIVERSAL:
+        if j == 0:
+            sincos_(q[0], &s, &cos_q)
+            rate = v[0]*v[1]
+            y[1] = y[1] - cos_q*rate
+            y[2] = y[2] - s*rate
+    elif type == CURVILINEAR:
+        # d/ds (curvature y) = -curvature^2 x
+        calc_path_pose(c, q[0], &s, R, p)
+        rate = s*s*v[0]*v[0]
+        for i in range(3):
+            y[3 + i] = y[3 + i] - rate*R[3*i]
+
+
+cdef inline void calc_qdot(int type, const double* c, const T* q, const T* v, T* qdot) noexcept nogil:
+    """qdot = N(q) v."""
+    cdef Orientation orientation = orientation_of(type)
+    cdef int nv = num_velocities_of(type)
+    if orientation == QUATERNION:
+        calc_quaternion_rate(q, v, qdot)
+        copy(v + 3, nv - 3, qdot + 4)
+    elif orientation == RPY:
+        calc_rpy_rate(q, v, qdot)
+        copy(v + 3, nv - 3, qdot + 3)
+    else:
+        copy(v, nv, qdot)
+
+
+cdef inline void calc_v(int type, const double* c, const T* q, const T* qdot, T* v) noexcept nogil:
+    """v = N+(q) qdot, exact for every qdot = N(q) v."""
+    cdef Orientation orientation = orientation_of(type)
+    cdef int nv = num_velocities_of(type)
+    if orientation == QUATERNION:
+        calc_quaternion_angular_velocity(q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3], q, qdot, v)
+        copy(qdot + 4, nv - 3, v + 3)
+    elif orientation == RPY:
+        calc_rpy_angular_velocity(q, qdot, v)
+        copy(qdot + 3, nv - 3, v + 3)
+    else:
+        copy(qdot, nv, v)
+
+
+cdef inline void apply_Ndot(int type, const double* c, const T* q, const T* v, const T* x, T* y) noexcept nogil:
+    """y = Ndot(q, v) x, x like v."""
+    cdef Orientation orientation = orientation_of(type)
+    cdef int nv = num_velocities_of(type)
+    cdef T rate[4]
+    if orientation == QUATERNION:
+        # N is linear in q.
+        calc_quaternion_rate(q, v, rate)
+        calc_quaternion_rate(rate, x, y)
+        set_zero(y + 4, nv - 3)
+    elif orientation == RPY:
+        calc_rpy_rate(q, v, rate)
+        apply_rpy_Ndot(q, rate, x, y)
+        set_zero(y + 3, nv - 3)
+    else:
+        set_zero(y, nv)
+
+
+cdef inline void apply_Nplusdot(int type, const double* c, const T* q, const T* v, const T* x, T* y) noexcept nogil:
+    """y = N+dot(q, v) x, x like qdot."""
+    cdef Orientation orientation = orientation_of(type)
+    cdef int nv = num_velocities_of(type)
+    cdef T rate[4]
+    if orientation == QUATERNION:
+        # N+ is linear in q but for |q|, which does not change.
+        calc_quaternion_rate(q, v, rate)
+        calc_quaternion_angular_velocity(q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3], rate, x, y)
+        set_zero(y + 3, nv - 3)
+    elif orientation == RPY:
+        calc_rpy_rate(q, v, rate)
+        apply_rpy_Nplusdot(q, rate, x, y)
+        set_zero(y + 3, nv - 3)
+    else:
+        set_zero(y, nv)
+
+
+cdef inline int has_singular_positions(int type) noexcept nogil:
+    return 1 if orientation_of(type) == QUATERNION else 0
+
+
+cdef inline int position_is_singular(int type, const double* q) noexcept nogil:
+    """1 where X_FM(q) is undefined, or out of the range of doubles. NaN and infinity are not: they propagate."""
+    cdef double norm_squared
+    if orientation_of(type) == QUATERNION:
+        norm_squared = q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3]
+        if norm_squared > 1e280:
+            return 1 if isfinite(q[0]) and isfinite(q[1]) and isfinite(q[2]) and isfinite(q[3]) else 0
+        return 1 if norm_squared < 1e-280 else 0
+    return 0
+
+
+cdef inline int has_singular_map(int type) noexcept nogil:
+    return 1 if orientation_of(type) == RPY else 0
+
+
+cdef inline int map_is_singular(int type, const double* q) noexcept nogil:
+    """1 where N(q) is undefined: near gimbal lock. The pose, N+ and dynamics are well defined there."""
+    return 1 if orientation_of(type) == RPY and fabs(cos(q[1])) < 1e-3 else 0
+
+
+cdef inline void integrate_position(int type, const T* q0, const T* v, T dt, T* q1) noexcept nogil:
+    """q1 is where motion from q0 at the constant v leads within dt: R1 = exp([w dt]x) R0."""
+    cdef Orientation orientation = orientation_of(type)
+    cdef int nv = num_velocities_of(type)
+    cdef int rotational = 0 if orientation == PLAIN else 3
+    cdef int shift = 1 if orientation == QUATERNION else 0
+    cdef T r[3]
+    cdef T step[4]
+    cdef T before[4]
+    cdef T after[4]
+    cdef T R[9]
+    cdef int i
+    if orientation != PLAIN:
+        for i in range(3):
+            r[i] = v[i]*dt
+        calc_quaternion_of_rotation_vector(r, step)
+    if orientation == QUATERNION:
+        multiply_quaternions(step, q0, q1)
+    elif orientation == RPY:
+        rpy_to_quaternion(q0, before)
+        multiply_quaternions(step, before, after)
+        quaternion_to_rotation(after, R)
+        rotation_to_nearest_rpy(R, q0, q1)
+    for i in range(rotational, nv):
+        q1[shift + i] = q0[shift + i] + v[i]*dt
+
+
+cdef inline void difference_position(int type, const T* q0, const T* q1, T* v) noexcept nogil:
+    """v leads from q0 to q1 within one second; the shortest rotation."""
+    cdef Orientation orientation = orientation_of(type)
+    cdef int nv = num_velocities_of(type)
+    cdef int rotational = 0 if orientation == PLAIN else 3
+    cdef int shift = 1 if orientation == QUATERNION else 0
+    cdef T before[4]
+    cdef T after[4]
+    cdef int i
+    if orientation == QUATERNION:
+        calc_rotation_vector_between(q0, q1, v)
+    elif orientation == RPY:
+        rpy_to_quaternion(q0, before)
+        rpy_to_quaternion(q1, after)
+        calc_rotation_vector_between(before, after, v)
+    for i in range(rotational, nv):
+        v[i] = q1[shift + i] - q0[shift + i]
+
+
+cdef inline void normalize_position(int type, const T* q, T* y) noexcept nogil:
+    """y = q with a quaternion of unit length."""
+    cdef T scale
+    cdef int i
+    copy(q, num_velocities_of(type), y)
+    if orientation_of(type) == QUATERNION:
+        scale = <T>1.0/sqrt_(q[0]*q[0] + q[1]*q[1] + q[2]*q[2] + q[3]*q[3])
+        for i in range(4):
+            y[i] = q[i]*scale
+        copy(q + 4, num_velocities_of(type) - 3, y + 4)
+
+
+# Across the mobilizer, from its inboard to its outboard frame --------------------------------------------------
+# When the mobilizer is reversed, F is the outboard frame: X_MF = X_FM^-1, and V_MF follows.
+
+cdef inline void calc_across_pose(
+    int type, int reversed, const double* c, const T* q, T* R, T* p
+) noexcept nogil:
+    cdef T R_FM[9]
+    cdef T p_FM[3]
+    cdef int i
+    if not reversed:
+        calc_X_FM(type, c, q, R, p)
+    else:
+        calc_X_FM(type, c, q, R_FM, p_FM)
+        transpose3(R_FM, R)
+        rotate(R, p_FM, p)
+        for i in range(3):
+            p[i] = -p[i]
+
+
+cdef inline int has_axis(int type) noexcept nogil:
+    """1 for one dof about or along an axis, the same in F and in M, that the effective constants hold."""
+    return 1 if type == REVOLUTE or type == PRISMATIC else 0
+
+
+cdef inline int moves_about_axis(int type) noexcept nogil:
+    """1 if the mobilizer moves about and along an axis, which its constants begin with."""
+    return 1 if type == REVOLUTE or type == PRISMATIC or type == SCREW or type == CYLINDRICAL else 0
+
+
+cdef inline void calc_across_H(int type, int reversed, const double* c, const T* q, T* H) noexcept nogil:
+    cdef T H_FM[36]
+    cdef T R_FM[9]
+    cdef T p_FM[3]
+    cdef T y[3]
+    cdef int i, k
+    if not reversed:
+        calc_H_FM(type, c, q, H)
+    else:
+        # w_MF_M = -R' w, v_MFo_M = R' (w × p - v)
+        calc_X_FM(type, c, q, R_FM, p_FM)
+        calc_H_FM(type, c, q, H_FM)
+        for k in range(num_velocities_of(type)):
+            cross(H_FM + 6*k, p_FM, y)
+            for i in range(3):
+                y[i] = y[i] - H_FM[6*k + 3 + i]
+            rotate_inverse(R_FM, H_FM + 6*k, H + 6*k)
+            rotate_inverse(R_FM, y, H + 6*k + 3)
+            for i in range(3):
+                H[6*k + i] = -H[6*k + i]
+
+
+cdef inline void calc_across_Hdot(
+    int type, int reversed, const double* c, const T* q, const T* v, T* Hdot
+) noexcept nogil:
+    cdef T H_FM[36]
+    cdef T Hdot_FM[36]
+    cdef T R_FM[9]
+    cdef T p_FM[3]
+    cdef T V[6]
+    cdef T e[3]
+    cdef T y[3]
+    cdef T ydot[3]
+    cdef int i, k
+    if not reversed:
+        calc_Hdot_FM(type, c, q, v, Hdot)
+    else:
+        calc_X_FM(type, c, q, R_FM, p_FM)
+        calc_H_FM(type, c, q, H_FM)
+        calc_Hdot_FM(type, c, q, v, Hdot_FM)
+        set_zero(V, 6)
+        for k in range(num_velocities_of(type)):
+            for i in range(6):
+                V[i] = V[i] + H_FM[6*k + i]*v[k]
+        for k in range(num_velocities_of(type)):
+            # d/dt (-R' e) = R' (w × e - edot)
+            cross(V, H_FM + 6*k, e)
+            for i in range(3):
+                e[i] = e[i] - Hdot_FM[6*k + i]
+            rotate_inverse(R_FM, e, Hdot + 6*k)
+            # d/dt (R' y) = R' (ydot - w × y), y = e × p - u, ydot = edot × p + e × pdot - udot
+            cross(H_FM + 6*k, p_FM, y)
+            cross(Hdot_FM + 6*k, p_FM, ydot)
+            add_cross(H_FM + 6*k, V + 3, ydot)
+            for i in range(3):
+                y[i] = y[i] - H_FM[6*k + 3 + i]
+                ydot[i] = ydot[i] - Hdot_FM[6*k + 3 + i]
+            add_cross(y, V, ydot)
+            rotate_inverse(R_FM, ydot, Hdot + 6*k + 3)
+
+
+cdef inline void set_effective_constants(
+    int type, int reversed, Py_ssize_t count, const double* declared, double* c
+) noexcept nogil:
+    """Constants as kernels use them: a reversed mobilizer with an axis is a forward one with the opposite axis."""
+    cdef int i, j
+    for i in range(count):
+        c[i] = declared[i]
+    if reversed and moves_about_axis(type):
+        for i in range(3):
+            c[i] = -declared[i]
+    elif reversed and type == WELD:
+        for i in range(3):
+            for j in range(3):
+                c[4*i + j] = declared[4*j + i]
+            c[4*i + 3] = -(declared[i]*declared[3] + declared[4 + i]*declared[7] + declared[8 + i]*declared[11])
+
+
+cdef inline int needs_reversal(int type, int reversed) noexcept nogil:
+    """1 if the effective constants do not already express the reversal."""
+    return 1 if reversed and type != WELD and not moves_about_axis(type) else 0
+
+
+# How the hot kernels treat it, see node_joints.pxd --------------------------------------------------------------
+
+cdef enum:
+    GENERAL = 0
+    REVOLUTE_Z = 1
+    PRISMATIC_Z = 2
+
+
+cdef inline int kind_of(int type) noexcept nogil:
+    return REVOLUTE_Z if type == REVOLUTE else PRISMATIC_Z if type == PRISMATIC else GENERAL

@@ -1,0 +1,264 @@
+"""Joints as the hot kernels treat them, in node frames (records.hpp).
+
+One dof about or along the z axis of F and N has straight code. Any other mobilizer works through H_N, its motion axes
+in N about No, one row per dof.
+"""
+
+from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Pose
+from mbt._core.algebra.spatial cimport (
+    add_cross, cross, dot3, dot6, multiply_rotations, rotate, rotate_inverse, set_zero, symmetric_multiply,
+)
+from mbt._core.joints.mobilizers cimport (
+    GENERAL, PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_across_Hdot, calc_across_pose, has_constant_H_FM,
+)
+from mbt._core.model.structs cimport Joint
+from mbt._core.scalars cimport T
+
+
+cdef inline void calc_X_PN(
+    # Topology:
+    const Joint* joint,
+    # Parameters:
+    const double* c,       # (num_constants,) of the mobilizer
+    const Pose[T]* X_PF,
+    # In:
+    const T* q,            # (nq,) of the tree
+    const T* sin_q,        # (num_angles,) of the tree
+    const T* cos_q,        # (num_angles,)
+    # Out:
+    Pose[T]* X_PN,
+    T* H_N,                # (nv, 6) of the tree; rows of this joint, only where it is general
+) noexcept nogil:
+    cdef T s, c_q, x, y
+    cdef T R_FM[9]
+    cdef T H[36]
+    cdef int i, k
+    if joint.kind == REVOLUTE_Z:
+        s = sin_q[joint.angle]
+        c_q = cos_q[joint.angle]
+        for i in range(3):
+            x = X_PF.R[3*i]
+            y = X_PF.R[3*i + 1]
+            X_PN.R[3*i] = c_q*x + s*y
+            X_PN.R[3*i + 1] = c_q*y - s*x
+            X_PN.R[3*i + 2] = X_PF.R[3*i + 2]
+            X_PN.p[i] = X_PF.p[i]
+    elif joint.kind == PRISMATIC_Z:
+        for i in range(9):
+            X_PN.R[i] = X_PF.R[i]
+        for i in range(3):
+            X_PN.p[i] = X_PF.p[i] + X_PF.R[3*i + 2]*q[joint.q]
+    else:
+        calc_general_X_PN(joint, c, X_PF, q, R_FM, X_PN)
+        calc_across_H(joint.type, joint.reversed, c, q + joint.q, H)
+        for k in range(joint.nv):
+            rotate_inverse(R_FM, H + 6*k, H_N + 6*(joint.v + k))
+            rotate_inverse(R_FM, H + 6*k + 3, H_N + 6*(joint.v + k) + 3)
+
+
+cdef inline void calc_general_X_PN(
+    const Joint* joint, const double* c, const Pose[T]* X_PF, const T* q, T* R_FM, Pose[T]* X_PN
+) noexcept nogil:
+    """The pose alone, of a general mobilizer."""
+    cdef T p_FM[3]
+    cdef int i
+    calc_across_pose(joint.type, joint.reversed, c, q + joint.q, R_FM, p_FM)
+    multiply_rotations(X_PF.R, R_FM, X_PN.R)
+    rotate(X_PF.R, p_FM, X_PN.p)
+    for i in range(3):
+        X_PN.p[i] = X_PN.p[i] + X_PF.p[i]
+
+
+cdef inline void calc_general_bias(
+    const Joint* joint, const double* c, const T* q, const T* v, T* bias_N
+) noexcept nogil:
+    """bias_N = Hdot_N v, in N about No, of a general mobilizer."""
+    cdef T R_FM[9]
+    cdef T p_FM[3]
+    cdef T Hdot[36]
+    cdef T A[6]
+    cdef int i, k
+    if has_constant_H_FM(joint.type) and not joint.reversed:
+        set_zero(bias_N, 6)
+    else:
+        calc_across_pose(joint.type, joint.reversed, c, q + joint.q, R_FM, p_FM)
+        calc_across_Hdot(joint.type, joint.reversed, c, q + joint.q, v + joint.v, Hdot)
+        set_zero(A, 6)
+        for k in range(joint.nv):
+            for i in range(6):
+                A[i] = A[i] + Hdot[6*k + i]*v[joint.v + k]
+        rotate_inverse(R_FM, A, bias_N)
+        rotate_inverse(R_FM, A + 3, bias_N + 3)
+
+
+cdef inline void add_joint_angular_velocity(
+    const Joint* joint, const T* H_N, const T* v, T* w
+) noexcept nogil:
+    """w += angular part of H_N v."""
+    cdef int i, k
+    if joint.kind == REVOLUTE_Z:
+        w[2] = w[2] + v[joint.v]
+    elif joint.kind == GENERAL:
+        for k in range(joint.v, joint.v + joint.nv):
+            for i in range(3):
+                w[i] = w[i] + H_N[6*k + i]*v[k]
+
+
+cdef inline void add_velocity_bias(
+    const Joint* joint, const double* c, const T* H_N, const T* q, const T* v, const T* w, T* alpha, T* a
+) noexcept nogil:
+    """alpha += w × w_PN + Hdot v, a += 2 w × v_PN + Hdot v: what the joint's rate adds to the acceleration.
+
+    `w` is the angular velocity of P (not of N) in World, expressed in N.
+    """
+    cdef T V[6]
+    cdef T bias[6]
+    cdef T rate
+    cdef int i, k
+    if joint.kind == REVOLUTE_Z:
+        rate = v[joint.v]
+        alpha[0] = alpha[0] + w[1]*rate
+        alpha[1] = alpha[1] - w[0]*rate
+    elif joint.kind == PRISMATIC_Z:
+        rate = v[joint.v]*2.0
+        a[0] = a[0] + w[1]*rate
+        a[1] = a[1] - w[0]*rate
+    else:
+        set_zero(V, 6)
+        for k in range(joint.v, joint.v + joint.nv):
+            for i in range(6):
+                V[i] = V[i] + H_N[6*k + i]*v[k]
+        calc_general_bias(joint, c, q, v, bias)
+        for i in range(3):
+            V[3 + i] = V[3 + i]*2.0
+            alpha[i] = alpha[i] + bias[i]
+            a[i] = a[i] + bias[3 + i]
+        add_cross(w, V, alpha)
+        add_cross(w, V + 3, a)
+
+
+cdef inline void add_joint_acceleration(
+    const Joint* joint, const T* H_N, const T* vdot, T* alpha, T* a
+) noexcept nogil:
+    """[alpha; a] += H_N vdot."""
+    cdef int i, k
+    if joint.kind == REVOLUTE_Z:
+        alpha[2] = alpha[2] + vdot[joint.v]
+    elif joint.kind == PRISMATIC_Z:
+        a[2] = a[2] + vdot[joint.v]
+    else:
+        for k in range(joint.v, joint.v + joint.nv):
+            for i in range(3):
+                alpha[i] = alpha[i] + H_N[6*k + i]*vdot[k]
+                a[i] = a[i] + H_N[6*k + 3 + i]*vdot[k]
+
+
+cdef inline void project_force(
+    const Joint* joint, const T* H_N, const T* t, const T* f, T* tau
+) noexcept nogil:
+    """tau = H_N' [t; f], for the dofs of the joint; `tau` is the array of the tree."""
+    cdef int k
+    if joint.kind == REVOLUTE_Z:
+        tau[joint.v] = t[2]
+    elif joint.kind == PRISMATIC_Z:
+        tau[joint.v] = f[2]
+    else:
+        for k in range(joint.v, joint.v + joint.nv):
+            tau[k] = (
+                H_N[6*k]*t[0] + H_N[6*k + 1]*t[1] + H_N[6*k + 2]*t[2]
+                + H_N[6*k + 3]*f[0] + H_N[6*k + 4]*f[1] + H_N[6*k + 5]*f[2]
+            )
+
+
+cdef inline void calc_rigid_momentum(
+    const Joint* joint, int k, const T* H_N, T mass, const T* h, const T* inertia, T* t, T* f
+) noexcept nogil:
+    """[t; f] = M H_N for dof k: momentum about No of a rigid inertia moving along the motion axis."""
+    if joint.kind == REVOLUTE_Z:
+        t[0] = inertia[2]
+        t[1] = inertia[4]
+        t[2] = inertia[5]
+        f[0] = -h[1]
+        f[1] = h[0]
+        f[2] = <T>0.0
+    elif joint.kind == PRISMATIC_Z:
+        t[0] = h[1]
+        t[1] = -h[0]
+        t[2] = <T>0.0
+        f[0] = <T>0.0
+        f[1] = <T>0.0
+        f[2] = mass
+    else:
+        symmetric_multiply(inertia, H_N + 6*k, t)
+        add_cross(h, H_N + 6*k + 3, t)
+        cross(H_N + 6*k, h, f)
+        f[0] = f[0] + H_N[6*k + 3]*mass
+        f[1] = f[1] + H_N[6*k + 4]*mass
+        f[2] = f[2] + H_N[6*k + 5]*mass
+
+
+cdef inline void set_size(const Joint* joint, Articulated[T]* x) noexcept nogil:
+    """Remember how large I_A is, before the first dof of a general joint is eliminated."""
+    if joint.kind == GENERAL:
+        x.size[0] = x.A[0] + x.A[5] + x.A[10]
+        x.size[1] = x.C[0] + x.C[5] + x.C[10]
+
+
+cdef inline int leaves_nothing_about_axis(const Joint* joint, const int* locked) noexcept nogil:
+    """Is I_A - U U' / D without any inertia about the axis? That of a free hinge is, which no rotor turns with."""
+    return joint.kind == REVOLUTE_Z and not joint.driven and (locked == NULL or not locked[joint.v])
+
+
+cdef inline void calc_articulated_dof(
+    const Joint* joint, int k, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia, ArticulatedDof[T]* dof
+) noexcept nogil:
+    """U = I_A H_N, D = H_N' U + reflected inertia, u = tau - H_N' Z, for dof k; I_A = [A, B; B', C]."""
+    cdef const T* e
+    cdef int i
+    if joint.kind == REVOLUTE_Z:
+        dof.U[0] = x.A[2]
+        dof.U[1] = x.A[6]
+        dof.U[2] = x.A[10]
+        dof.U[3] = x.B[8]
+        dof.U[4] = x.B[9]
+        dof.U[5] = x.B[10]
+        dof.D = x.A[10] + reflected_inertia
+        dof.scale = x.A[0] + x.A[5] + x.A[10]
+        dof.u = tau - x.Z[2]
+    elif joint.kind == PRISMATIC_Z:
+        dof.U[0] = x.B[2]
+        dof.U[1] = x.B[6]
+        dof.U[2] = x.B[10]
+        dof.U[3] = x.C[2]
+        dof.U[4] = x.C[6]
+        dof.U[5] = x.C[10]
+        dof.D = x.C[10] + reflected_inertia
+        dof.scale = x.C[0] + x.C[5] + x.C[10]
+        dof.u = tau - x.Z[5]
+    else:
+        e = H_N + 6*k
+        for i in range(3):
+            dof.U[i] = x.B[4*i]*e[3] + x.B[4*i + 1]*e[4] + x.B[4*i + 2]*e[5]
+            dof.U[3 + i] = x.B[i]*e[0] + x.B[4 + i]*e[1] + x.B[8 + i]*e[2]
+        dof.U[0] = dof.U[0] + x.A[0]*e[0] + x.A[1]*e[1] + x.A[2]*e[2]
+        dof.U[1] = dof.U[1] + x.A[1]*e[0] + x.A[5]*e[1] + x.A[6]*e[2]
+        dof.U[2] = dof.U[2] + x.A[2]*e[0] + x.A[6]*e[1] + x.A[10]*e[2]
+        dof.U[3] = dof.U[3] + x.C[0]*e[3] + x.C[1]*e[4] + x.C[2]*e[5]
+        dof.U[4] = dof.U[4] + x.C[1]*e[3] + x.C[5]*e[4] + x.C[6]*e[5]
+        dof.U[5] = dof.U[5] + x.C[2]*e[3] + x.C[6]*e[4] + x.C[10]*e[5]
+        dof.D = dot6(e, dof.U) + reflected_inertia
+        dof.scale = x.size[0]*dot3(e, e) + x.size[1]*dot3(e + 3, e + 3)
+        dof.u = tau - dot6(e, x.Z)
+    dof.D_inverse = <T>1.0 / dof.D
+
+
+cdef inline void add_dof_acceleration(const Joint* joint, int k, const T* H_N, T vdot, T* acc) noexcept nogil:
+    """acc += H_N vdot, for dof k."""
+    cdef int i
+    if joint.kind == REVOLUTE_Z:
+        acc[2] = acc[2] + vdot
+    elif joint.kind == PRISMATIC_Z:
+        acc[5] = acc[5] + vdot
+    else:
+        for i in range(6):
+            acc[i] = acc[i] + H_N[6*k + i]*vdot

@@ -1,0 +1,98 @@
+"""What kernels read of a tree: integers and constants."""
+
+
+cdef struct Joint:
+    # One mobilized body. Joint 0 stands for World and has no dofs.
+    int node        # BodyNodeIndex whose inboard mobilizer this is
+    int parent      # mobod that carries the inboard frame
+    int kind        # how the hot kernels treat it: see mobilizers.pxd
+    int type        # MobilizerType
+    int reversed    # 1: q and v describe the inboard frame in the outboard one
+    int q           # first position
+    int v           # first velocity
+    int nv
+    int v_end       # behind the last velocity outboard: mobods are in depth-first order
+    int run         # first mobod of those, up to this one, that follow each other outwards with their dofs in a row
+    int ending      # first mobod of those, up to this one, of which each is the last child of the one before
+    int angle       # of kind REVOLUTE_Z: which of the angles
+    int driven      # 1: an actuator acts on a dof, and may add reflected inertia to it
+
+
+cdef struct ForceElement:
+    # One force element of the compiled core, see force_elements.pxd.
+    int type        # ForceElementType
+    int a           # on one dof: its position; between two frames: frame A
+    int b           # on one dof: its velocity; between two frames: frame C
+    int start       # first of its numbers among those of all elements
+
+
+# What a Context turns on and off. Kernels may branch on it, unlike on parameters.
+cdef struct Switches:
+    const int* locked            # (num_velocities,) 1 where a dof cannot move; NULL where all can
+    const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
+
+
+cdef struct Model:
+    int num_bodies
+    int num_frames
+    int num_positions
+    int num_velocities
+    int num_actuators
+    int num_mobods
+    # By BodyNodeIndex, (num_bodies,)
+    const int* parent
+    const int* type
+    const int* reversed
+    const int* q_start           # (num_bodies + 1,)
+    const int* v_start           # (num_bodies + 1,)
+    const int* inboard_frame
+    const int* outboard_frame
+    const int* mobod             # mobod a body rides on
+    # k where axis i of a body is axis i + k (mod 3) of its node frame, whatever the parameters; -1 elsewhere
+    const int* axis_shift
+    const double* const* constants  # (num_bodies,) of the mobilizer, as many as its type has
+    # By FrameIndex, (num_frames,)
+    const int* frame_parent
+    const int* frame_node
+    # By actuator, (num_actuators,)
+    const int* actuator_dof
+    # By joint, (num_joints,)
+    int num_joints
+    const int* joint_frame       # on its child
+    const int* joint_node        # what its mobilizer moves
+    # By force element, (num_force_elements,)
+    int num_force_elements
+    int num_elements_between     # of them, those between two frames
+    const ForceElement* force_elements
+    Switches switches            # the defaults
+    # Nodes whose mobilizer has singular positions, (num_checked,)
+    int num_checked
+    const int* checked
+    # Nodes whose mobilizer has positions where N is undefined, (num_map_checked,)
+    int num_map_checked
+    const int* map_checked
+    # By mobod, (num_mobods,)
+    const Joint* joints
+    bint has_long_branches
+    # By velocity, (num_velocities,): its mobod. Padded to a multiple of every MBT_W, with the last one
+    const int* dof_mobod
+    # Positions of the joints of kind REVOLUTE_Z, (num_angles,); padded to angle_stride, a multiple of every MBT_W
+    int num_angles
+    int angle_stride
+    const int* angles
+    const double* R_MN           # (num_mobods, 9), turns the axis of a one-dof mobilizer into z
+
+
+# Where each parameter starts in the flat parameter vector of a Context.
+cdef struct ParameterLayout:
+    Py_ssize_t gravity           # (3,)
+    Py_ssize_t mass              # (num_bodies,)
+    Py_ssize_t com               # (num_bodies, 3) p_BoBcm_B
+    Py_ssize_t unit_inertia      # (num_bodies, 6) G_BBo_B: xx yy zz xy xz yz
+    Py_ssize_t massless_inertia  # (num_bodies, 6) J_BBo_B: what the rotational inertia has beyond m G_BBo_B
+    Py_ssize_t frame_pose        # (num_frames, 4, 4) in the parent frame
+    Py_ssize_t damping           # (num_velocities,)
+    Py_ssize_t rotor_inertia     # (num_actuators,)
+    Py_ssize_t gear_ratio        # (num_actuators,)
+    Py_ssize_t force_element     # (the numbers of one force element after the other)
+    Py_ssize_t size

@@ -1,0 +1,375 @@
+"""Every computation of a tree, over the fused scalar: passes put together on one block of working memory.
+
+`memory` holds at least `count_work(model)` scalars. Gravity, where it is an argument, may differ from the model's:
+zero for the bias term.
+"""
+
+from mbt._core.algebra.records cimport (
+    Articulated, ArticulatedDof, Composite, Composite6, Ends, Kinematics, MotionForce, Parameters, Weight,
+)
+from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
+from mbt._core.model.structs cimport ForceElement, Model, Switches
+from mbt._core.passes cimport element_forces
+from mbt._core.passes.body_forces cimport calc_generalized_forces
+from mbt._core.passes.body_poses cimport calc_body_poses
+from mbt._core.passes.center_of_mass cimport calc_center_of_mass
+from mbt._core.passes.coriolis cimport calc_coriolis_matrix
+from mbt._core.passes.element_forces cimport (
+    acts_on_bodies, add_forces_between, add_forces_on_ends, add_gravity_forces, calc_damping_power,
+    calc_element_conservative_power, calc_element_non_conservative_power, calc_element_potential_energy,
+    calc_gravity_potential_energy, calc_gravity_power, calc_joint_force, set_ends,
+)
+from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics, carry_first_dofs_to_parents
+from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
+from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
+from mbt._core.passes.jacobian cimport calc_frame_jacobian, express_jacobian
+from mbt._core.passes.mass_matrix cimport calc_mass_matrix
+from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
+from mbt._core.passes.paths cimport calc_frame_pose
+from mbt._core.passes.position_kinematics cimport calc_position_kinematics
+from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
+from mbt._core.scalars cimport T
+
+
+cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
+    """Scalars of working memory that any of the algorithms needs: O(n)."""
+    return 160*<Py_ssize_t>model.num_bodies + 40*<Py_ssize_t>model.num_velocities + 2*model.angle_stride
+
+
+cdef inline void run_positions(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, Kinematics[T]* x
+) noexcept nogil:
+    """Position kinematics in `memory`, straight from q; the rest of `x` gets its place there."""
+    x.X_FM = memory
+    x.X_PB = x.X_FM + 16*model.num_bodies
+    x.X_WB = x.X_PB + 16*model.num_bodies
+    x.H_FM = x.X_WB + 16*model.num_bodies
+    x.H_PB_W = x.H_FM + 6*model.num_velocities
+    x.V_PB_W = x.H_PB_W + 6*model.num_velocities
+    x.V_PB = x.V_PB_W + 6*model.num_bodies
+    x.V_WB = x.V_PB + 6*model.num_bodies
+    x.F_Bo_W = x.V_WB + 6*model.num_bodies
+    x.rest = x.F_Bo_W + 6*model.num_bodies
+    calc_position_kinematics(
+        model, p.X_BF, q, x.rest, x.rest + model.angle_stride, x.X_FM, x.X_PB, x.X_WB, x.H_FM, x.H_PB_W
+    )
+
+
+cdef inline void run_velocities(const Model* model, const T* v, Kinematics[T]* x) noexcept nogil:
+    """Velocity kinematics, after `run_positions`."""
+    calc_velocity_kinematics(model, x.X_WB, x.H_PB_W, v, x.V_PB_W, x.V_PB, x.V_WB)
+
+
+cdef inline void run_inverse_dynamics(
+    const Model* model, const Parameters[T]* p, const T* gravity,
+    const T* q, const T* v, const T* vdot, T* memory, T* tau
+) noexcept nogil:
+    """tau = M vdot + C v - tau_g."""
+    cdef MotionForce[T]* work = <MotionForce[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_inverse_dynamics(
+        model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, work, H_N, sin_q, cos_q, tau
+    )
+
+
+cdef inline void run_gravity_generalized_forces(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* tau_g
+) noexcept nogil:
+    cdef Weight[T]* work = <Weight[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_gravity_generalized_forces(model, p.mobods, p.gravity, q, work, H_N, sin_q, cos_q, tau_g)
+
+
+cdef inline ArticulatedDof[T]* run_forward_dynamics(
+    const Model* model, const Parameters[T]* p, const T* gravity, const int* locked,
+    const T* q, const T* v, const T* tau, T* memory, T* vdot
+) noexcept nogil:
+    """vdot = M^-1 (tau + tau_g - C v). Returns the pivots, in `memory`."""
+    cdef Articulated[T]* work = <Articulated[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
+    calc_forward_dynamics(
+        model, p.mobods, p.reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
+    )
+    return dofs
+
+
+cdef inline void add_joint_forces(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v, int subtract, T* tau
+) noexcept nogil:
+    """tau += joint damping and the elements on one dof; or `subtract` them."""
+    element_forces.add_joint_forces(model, p.damping, p.force_elements, q, v, subtract, tau)
+
+
+cdef inline void add_body_forces(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* X_WB, const T* V_WB, T* F_Bo_W
+) noexcept nogil:
+    """F_Bo_W += elements between two frames; and gravity, where it is not an acceleration of World."""
+    add_forces_between(model, p.force_elements, p.X_BF, X_WB, V_WB, F_Bo_W)
+    if weightless != NULL:
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, F_Bo_W)
+
+
+cdef inline const T* gravity_acceleration(const Parameters[T]* p, const int* weightless, T* zero) noexcept nogil:
+    """Gravity on all bodies is an acceleration of World; one that spares some is a force on the others.
+
+    Not a copy: a vector read right after three writes waits for them, 5 ns a call (benchmarks/compare.py,
+    inverse dynamics of chain2). `zero` has room for three.
+    """
+    if weightless == NULL:
+        return p.gravity
+    set_zero(zero, 3)
+    return zero
+
+
+cdef inline void run_body_forces(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, T* memory, T* tau
+) noexcept nogil:
+    """tau = J' F of `add_body_forces`, straight from q and v."""
+    cdef Kinematics[T] x
+    run_positions(model, p, q, memory, &x)
+    run_velocities(model, v, &x)
+    set_zero(x.F_Bo_W, 6*model.num_bodies)
+    add_body_forces(model, p, weightless, x.X_WB, x.V_WB, x.F_Bo_W)
+    calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau)
+
+
+cdef inline void subtract_body_forces(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, T* memory, T* tau
+) noexcept nogil:
+    """tau -= J' F of `add_body_forces`. Needs nv more scalars of memory."""
+    cdef T* tau_of_bodies = memory + count_work(model)
+    cdef int k
+    run_body_forces(model, p, weightless, q, v, memory, tau_of_bodies)
+    for k in range(model.num_velocities):
+        tau[k] = tau[k] - tau_of_bodies[k]
+
+
+cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
+    const Model* model, const Parameters[T]* p, const Switches* switches,
+    const T* q, const T* v, const T* tau, T* memory, T* vdot
+) noexcept nogil:
+    """The accelerations that tau gives, besides gravity, joint damping and force elements.
+
+    Needs 2 nv more scalars of memory. Returns the pivots, in `memory`.
+    """
+    cdef T zero[3]
+    cdef T* total = memory + count_work(model)
+    cdef T* tau_of_bodies = total + model.num_velocities
+    cdef int k
+    copy(tau, model.num_velocities, total)
+    add_joint_forces(model, p, q, v, 0, total)
+    if acts_on_bodies(model, switches.weightless):
+        run_body_forces(model, p, switches.weightless, q, v, memory, tau_of_bodies)
+        for k in range(model.num_velocities):
+            total[k] = total[k] + tau_of_bodies[k]
+    return run_forward_dynamics(
+        model, p, gravity_acceleration(p, switches.weightless, zero), switches.locked, q, v, total, memory, vdot
+    )
+
+
+cdef inline void run_gravity_forces(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, T* memory, T* tau_g
+) noexcept nogil:
+    """Generalized forces of gravity."""
+    cdef Kinematics[T] x
+    if weightless == NULL:
+        run_gravity_generalized_forces(model, p, q, memory, tau_g)
+    else:
+        run_positions(model, p, q, memory, &x)
+        set_zero(x.F_Bo_W, 6*model.num_bodies)
+        add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, x.X_WB, x.F_Bo_W)
+        calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau_g)
+
+
+cdef inline T run_potential_energy(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* X_WB
+) noexcept nogil:
+    """Gravity and force elements."""
+    cdef int i
+    cdef T total = calc_gravity_potential_energy(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB)
+    for i in range(model.num_force_elements):
+        total = total + run_element_potential_energy(model, p, i, q, X_WB)
+    return total
+
+
+cdef inline T run_conservative_power(
+    const Model* model, const Parameters[T]* p, const int* weightless, const T* q, const T* v, const T* X_WB,
+    const T* V_WB
+) noexcept nogil:
+    """Minus the rate of the potential energy."""
+    cdef int i
+    cdef T total = calc_gravity_power(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, X_WB, V_WB)
+    for i in range(model.num_force_elements):
+        total = total + run_element_power(model, p, i, 1, q, v, X_WB, V_WB)
+    return total
+
+
+cdef inline T run_non_conservative_power(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* X_WB, const T* V_WB
+) noexcept nogil:
+    """Joint damping and the rest of the power of force elements."""
+    cdef int i
+    cdef T total = calc_damping_power(model, p.damping, v)
+    for i in range(model.num_force_elements):
+        total = total + run_element_power(model, p, i, 0, q, v, X_WB, V_WB)
+    return total
+
+
+cdef inline T run_element_potential_energy(
+    const Model* model, const Parameters[T]* p, int element, const T* q, const T* X_WB
+) noexcept nogil:
+    cdef const ForceElement* e = &model.force_elements[element]
+    cdef Ends[T] ends
+    if not acts_on_joint(e.type):
+        set_ends(model, e, p.X_BF, X_WB, <const T*>NULL, &ends)
+    return calc_element_potential_energy(e, p.force_elements, q, &ends)
+
+
+cdef inline T run_element_power(
+    const Model* model, const Parameters[T]* p, int element, int conservative, const T* q, const T* v, const T* X_WB,
+    const T* V_WB
+) noexcept nogil:
+    """The conservative, or the other power of one force element."""
+    cdef const ForceElement* e = &model.force_elements[element]
+    cdef Ends[T] ends
+    if not acts_on_joint(e.type):
+        set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
+    if conservative:
+        return calc_element_conservative_power(e, p.force_elements, q, v, &ends)
+    return calc_element_non_conservative_power(e, p.force_elements, v, &ends)
+
+
+cdef inline void run_element_force(
+    const Model* model, const Parameters[T]* p, int element, const T* q, const T* v, const T* X_WB, const T* V_WB,
+    T* F_Bo_W, T* tau
+) noexcept nogil:
+    """Add the force of one element."""
+    cdef const ForceElement* e = &model.force_elements[element]
+    cdef Ends[T] ends
+    cdef T force
+    if acts_on_joint(e.type):
+        force = calc_joint_force(e, p.force_elements, q, v)
+        tau[e.b] = tau[e.b] + force
+    else:
+        set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
+        calc_forces_on_ends(e.type, p.force_elements + e.start, &ends)
+        add_forces_on_ends(model, e, X_WB, &ends, F_Bo_W)
+
+
+cdef inline void run_mass_matrix(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* M
+) noexcept nogil:
+    cdef Composite[T]* work = <Composite[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef T* momenta = cos_q + model.angle_stride
+    cdef T* row = momenta + 6*model.num_velocities
+    calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, momenta, row, M)
+
+
+cdef inline void run_body_poses(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* X_WB
+) noexcept nogil:
+    cdef T* sin_q = memory + 16*model.num_mobods
+    calc_body_poses(model, p.mobods, p.X_NB, q, sin_q, sin_q + model.angle_stride, memory, X_WB)
+
+
+cdef inline void run_frame_pose(
+    const Model* model, const Parameters[T]* p, int frame, const T* q, T* memory, int* path, T* X_WF
+) noexcept nogil:
+    """`path` has room for num_bodies."""
+    cdef T* sin_q = memory + 16*model.num_mobods
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_frame_pose(model, frame, p.mobods, p.X_NB, p.X_BF, q, path, sin_q, cos_q, memory, X_WF)
+
+
+cdef inline void run_frame_jacobian(
+    const Model* model, const Parameters[T]* p, int frame, int frame_E, const T* q, const T* p_FoP_F, T* memory,
+    int* path, T* J
+) noexcept nogil:
+    """(6, nv) Jacobian of the spatial velocity in World of a frame or a point P of it, with respect to v, in E.
+
+    `path` has room for num_bodies.
+    """
+    cdef T* sin_q = memory + 16*model.num_mobods
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef T X_WE[16]
+    calc_frame_jacobian(model, frame, p.mobods, p.X_NB, p.X_BF, q, p_FoP_F, path, sin_q, cos_q, memory, J)
+    if frame_E != 0:
+        run_frame_pose(model, p, frame_E, q, memory, path, X_WE)
+        express_jacobian(6, model.num_velocities, X_WE, J)
+
+
+cdef inline void run_center_of_mass(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* total_mass, T* p_WCcm
+) noexcept nogil:
+    cdef T* sin_q = memory
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_center_of_mass(
+        model, p.mobods, q, sin_q, cos_q, <Weight[T]*>(cos_q + model.angle_stride), total_mass, p_WCcm
+    )
+
+
+cdef inline void run_generalized_forces(
+    const Model* model, const T* X_WB, const T* H_PB_W, const T* F_Bo_W, T* memory, T* tau
+) noexcept nogil:
+    """tau = sum of J_WB' F_Bo_W; F_Bo_W is left as it is."""
+    copy(F_Bo_W, 6*model.num_bodies, memory)
+    calc_generalized_forces(model, X_WB, H_PB_W, memory, tau)
+
+
+cdef inline void run_stateless_generalized_forces(
+    const Model* model, const Parameters[T]* p, const T* q, const T* F_Bo_W, T* memory, T* tau
+) noexcept nogil:
+    """tau = sum of J_WB' F_Bo_W, straight from q."""
+    cdef Kinematics[T] x
+    run_positions(model, p, q, memory, &x)
+    copy(F_Bo_W, 6*model.num_bodies, x.F_Bo_W)
+    calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau)
+
+
+cdef inline void run_coriolis_matrix(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v,
+    const T* X_WB, const T* H_FM, const T* V_WB, T* memory, int* base, T* C
+) noexcept nogil:
+    cdef Composite6[T]* work = <Composite6[T]*>memory
+    cdef T* h = <T*>(work + model.num_bodies)
+    cdef T* hdot = h + 6*model.num_velocities
+    calc_coriolis_matrix(
+        model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.X_BF, q, v, X_WB, H_FM, V_WB, base, work, h, hdot, C
+    )
+
+
+cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* more, T* M_inverse
+) noexcept nogil:
+    """M^-1, (nv, nv). `more` holds 6 nv (num_mobods + 1) + 3 nv scalars. Returns the pivots, in `memory`."""
+    cdef Articulated[T]* work = <Articulated[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
+    cdef T* zeros = more
+    cdef T* row = zeros + model.num_velocities
+    cdef T* vdot = row + model.num_velocities
+    cdef T* F = vdot + model.num_velocities
+    cdef T no_gravity[3]
+    set_zero(no_gravity, 3)
+    set_zero(zeros, model.num_velocities)
+    calc_forward_dynamics(
+        model, p.mobods, p.reflected_inertia, no_gravity, NULL, q, zeros, zeros, work, H_N, sin_q, cos_q, dofs,
+        vdot
+    )
+    if T is not double:
+        carry_first_dofs_to_parents(model, work, dofs)
+    calc_mass_matrix_inverse(model, work, H_N, dofs, F, F + 6*model.num_velocities, row, M_inverse)
+    return dofs

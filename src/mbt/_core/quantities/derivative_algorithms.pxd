@@ -1,0 +1,178 @@
+"""Derivatives of inverse and forward dynamics, over the fused scalar: passes put together on working memory."""
+
+from mbt._core.algebra.derivative_columns cimport (
+    ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, aligned,
+    behind_columns, multiply_negative,
+)
+from mbt._core.algebra.records cimport Moving, Parameters
+from mbt._core.algebra.spatial cimport copy, set_zero
+from mbt._core.model.structs cimport Model, Switches
+from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
+from mbt._core.passes.forward_dynamics_derivatives cimport (
+    add_accelerations, calc_articulated_dofs, calc_mass_matrix_inverse_in_world,
+    start_articulated_bodies,
+)
+from mbt._core.passes.inverse_dynamics_derivatives cimport (
+    add_external_forces, calc_bodies, calc_inverse_dynamics_derivatives, calc_momenta, calc_motions, calc_rates,
+    calc_rows, sum_composites,
+)
+from mbt._core.passes.position_kinematics cimport calc_position_kinematics
+from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
+from mbt._core.quantities.algorithms cimport add_joint_forces, count_work, run_body_forces
+from mbt._core.scalars cimport T
+
+
+cdef inline Py_ssize_t row_stride(const Model* model) noexcept nogil:
+    """Columns of the matrices in working memory."""
+    return (model.num_velocities + 7)//8*8
+
+
+cdef inline Py_ssize_t count_derivative_work(const Model* model) noexcept nogil:
+    """Scalars of working memory for the derivatives of inverse dynamics."""
+    cdef Py_ssize_t nv = model.num_velocities
+    return 100*(nv + 8) + 39*model.num_mobods + 7*nv + 2*model.angle_stride + 24 + count_work(model)
+
+
+cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcept nogil:
+    """And for those of forward dynamics."""
+    cdef Py_ssize_t nv = model.num_velocities
+    return (
+        count_derivative_work(model) + 3*nv*row_stride(model) + 19*nv + row_stride(model) + 8
+        + 6*(model.num_mobods + 1)*row_stride(model) + ARTICULATED*model.num_mobods
+    )
+
+
+cdef inline void run_inverse_dynamics_derivatives(
+    const Model* model, const Parameters[T]* p, const int* weightless, bint with_elements, const T* q, const T* v,
+    const T* vdot, const T* F_Bo_W, T* memory, T* dtau_dq, T* dtau_dv, T* M
+) noexcept nogil:
+    """Of M vdot + C v - (gravity, joint damping, force elements) - J' F_Bo_W."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(memory)
+    cdef Moving[T]* moving = <Moving[T]*>behind_columns(columns, model.num_velocities)
+    cdef T* H_N = <T*>(moving + model.num_mobods)
+    cdef T* sin_q = H_N + 6*nv
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef T* rest = cos_q + model.angle_stride
+    cdef T gravity[3]
+    if weightless == NULL and with_elements:
+        copy(p.gravity, 3, gravity)
+    else:
+        set_zero(gravity, 3)
+    calc_inverse_dynamics_derivatives(
+        model, p, gravity, weightless if with_elements else NULL, q, v, vdot, F_Bo_W, H_N, sin_q, cos_q, moving,
+        columns, dtau_dq, dtau_dv, M
+    )
+    if with_elements:
+        add_element_derivatives(model, p, q, v, moving, columns, nv, rest, dtau_dq, dtau_dv)
+
+
+cdef inline void add_element_derivatives(
+    const Model* model, const Parameters[T]* p, const T* q, const T* v, const Moving[T]* moving,
+    DerivativeColumns[T]* columns, Py_ssize_t stride, T* memory, T* dtau_dq, T* dtau_dv
+) noexcept nogil:
+    """Joint damping and all force elements but gravity."""
+    cdef T* X_FM = memory
+    cdef T* X_PB = X_FM + 16*model.num_bodies
+    cdef T* X_WB = X_PB + 16*model.num_bodies
+    cdef T* V_PB_W = X_WB + 16*model.num_bodies
+    cdef T* V_PB = V_PB_W + 6*model.num_bodies
+    cdef T* V_WB = V_PB + 6*model.num_bodies
+    cdef T* H_FM = V_WB + 6*model.num_bodies
+    cdef T* H_PB_W = H_FM + 6*model.num_velocities
+    cdef T* sin_q = H_PB_W + 6*model.num_velocities
+    add_joint_force_derivatives(model, p.damping, p.force_elements, q, v, stride, dtau_dq, dtau_dv)
+    if model.num_elements_between:
+        calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+        calc_velocity_kinematics(model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
+        add_derivatives_between(
+            model, p.force_elements, p.X_BF, p.mobods, q, X_WB, V_WB, moving, stride, columns, dtau_dq, dtau_dv
+        )
+
+
+cdef inline T* run_mass_matrix_inverse_with_rates(
+    const Model* model, const Parameters[T]* p, const Switches* switches, const T* q, const T* v, const T* tau,
+    const T* F_Bo_W, T* memory
+) noexcept nogil:
+    """Everything about forward dynamics that M_inverse, dvdot_dq and dvdot_dv are a product of: see below.
+
+    Returns the matrices (nv, stride) dtau_dq, dtau_dv, M_inverse, then pivots and their scales, in `memory`.
+    """
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t stride = row_stride(model)
+    cdef DerivativeColumns[T]* columns = <DerivativeColumns[T]*>aligned(memory)
+    cdef T* dtau_dq = behind_columns(columns, model.num_velocities)
+    cdef T* dtau_dv = dtau_dq + nv*stride
+    cdef T* M_inverse = dtau_dv + nv*stride
+    cdef T* D = M_inverse + nv*stride
+    cdef T* scale = D + nv
+    cdef T* D_inverse = scale + nv
+    cdef T* vdot = D_inverse + nv
+    cdef T* total = vdot + stride
+    cdef T* work = total + nv
+    cdef T* axes = work + nv
+    cdef T* U = axes + 6*nv
+    cdef T* I_A = U + ARTICULATED_ROW*nv
+    cdef T* unit_F = aligned(I_A + ARTICULATED*model.num_mobods)
+    cdef T* unit_A = unit_F + 6*stride
+    cdef Moving[T]* moving = <Moving[T]*>(unit_A + 6*stride*model.num_mobods)
+    cdef T* H_N = <T*>(moving + model.num_mobods)
+    cdef T* sin_q = H_N + 6*nv
+    cdef T* cos_q = sin_q + model.angle_stride
+    cdef T* rest = cos_q + model.angle_stride
+    cdef bint with_external = F_Bo_W != NULL or switches.weightless != NULL
+    cdef T gravity[3]
+    cdef int k
+    if switches.weightless == NULL:
+        copy(p.gravity, 3, gravity)
+    else:
+        set_zero(gravity, 3)
+
+    # All forces on dofs.
+    copy(tau, nv, total)
+    add_joint_forces(model, p, q, v, 0, total)
+    if model.num_elements_between:
+        run_body_forces(model, p, NULL, q, v, rest, work)
+        for k in range(nv):
+            total[k] = total[k] + work[k]
+
+    # With vdot = 0 until it is known.
+    set_zero(vdot, nv)
+    calc_motions(model, p.mobods, gravity, q, v, vdot, H_N, sin_q, cos_q, moving, columns)
+    calc_bodies(model, p.mobods, moving, columns)
+    if with_external:
+        add_external_forces(model, p, switches.weightless, F_Bo_W, moving, columns)
+    start_articulated_bodies(model, columns, I_A)
+    sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)
+    calc_momenta(model, columns)
+    calc_articulated_dofs(
+        model, p.reflected_inertia, switches.locked, total, columns, moving, I_A, axes, U, D, D_inverse, scale, vdot
+    )
+    calc_mass_matrix_inverse_in_world(
+        model, axes, U, D_inverse, stride, unit_F, unit_A, M_inverse, moving, vdot
+    )
+    add_accelerations(model, vdot, moving, columns)
+
+    calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
+    calc_rows(model, p.mobods, q, with_external, moving, stride, columns, dtau_dq, dtau_dv, <T*>NULL)
+    add_element_derivatives(model, p, q, v, moving, columns, stride, rest, dtau_dq, dtau_dv)
+    return dtau_dq
+
+
+cdef inline void multiply_by_mass_matrix_inverse(
+    const Model* model, const T* matrices, T* dvdot_dq, T* dvdot_dv, T* M_inverse
+) noexcept nogil:
+    """dvdot = -M^-1 dtau, of the matrices above; and a copy of M^-1."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t stride = row_stride(model)
+    cdef const T* inverse = matrices + 2*nv*stride
+    cdef int k
+    multiply_negative(inverse, matrices, stride, nv, dvdot_dq)
+    multiply_negative(inverse, matrices + nv*stride, stride, nv, dvdot_dv)
+    for k in range(nv):
+        copy(inverse + stride*k, nv, M_inverse + nv*k)
+
+
+cdef inline const T* pivots_of(const Model* model, const T* matrices) noexcept nogil:
+    """(nv,) pivots, behind them their scales."""
+    return matrices + 3*model.num_velocities*row_stride(model)

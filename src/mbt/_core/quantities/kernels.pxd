@@ -1,0 +1,82 @@
+"""The algorithms for one state of doubles, each compiled once, and the working memory of the calling thread."""
+
+from mbt._core.algebra.records cimport Parameters
+from mbt._core.model.structs cimport Model, Switches
+
+cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil
+cdef Py_ssize_t work_size(const Model* model) noexcept nogil
+
+cdef void inverse_dynamics(
+    const Model* model, const Parameters[double]* p, const double* gravity,
+    const double* q, const double* v, const double* vdot, double* memory, double* tau) noexcept nogil
+cdef void gravity_generalized_forces(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, double* memory,
+    double* tau) noexcept nogil
+cdef void add_joint_forces(
+    const Model* model, const Parameters[double]* p, const double* q, const double* v, int subtract, double* tau
+) noexcept nogil
+cdef void subtract_body_forces(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
+    double* memory, double* tau
+) noexcept nogil
+cdef inline void inverse_dynamics_with_elements(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
+    const double* vdot, double* memory, double* tau
+) noexcept nogil:
+    """In three calls: in one, the rare third makes the others 10 % slower (benchmarks/instruction_counts.py)."""
+    cdef double[3] zero = [0.0, 0.0, 0.0]
+    inverse_dynamics(model, p, p.gravity if weightless == NULL else zero, q, v, vdot, memory, tau)
+    add_joint_forces(model, p, q, v, 1, tau)
+    if model.num_elements_between or weightless != NULL:
+        subtract_body_forces(model, p, weightless, q, v, memory, tau)
+
+cdef void add_body_forces(
+    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB,
+    double* F_Bo_W) noexcept nogil
+cdef int find_singular_element_at(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, int element) noexcept nogil
+cdef int find_singular_element(
+    const Model* model, const Parameters[double]* p, const double* X_WB, int element) noexcept nogil
+cdef int forward_dynamics(
+    const Model* model, const Parameters[double]* p, const Switches* switches,
+    const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
+cdef int forward_dynamics_with_elements(
+    const Model* model, const Parameters[double]* p, const Switches* switches,
+    const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
+cdef void mass_matrix(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M) noexcept nogil
+cdef void body_poses(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* X_WB) noexcept nogil
+cdef void frame_pose(
+    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path,
+    double* X_WF) noexcept nogil
+cdef void frame_jacobian(
+    const Model* model, const Parameters[double]* p, int frame, int frame_E, const double* q, const double* p_FoP_F,
+    double* memory, int* path, double* J) noexcept nogil
+cdef void center_of_mass(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* total_mass,
+    double* p_WCcm) noexcept nogil
+cdef void multiply_by_Nplus(
+    const Model* model, const double* q, int num_rows, const double* J_v, double* J_qdot) noexcept nogil
+cdef void complete_position_kinematics(
+    const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* memory,
+    double* X_FM, double* X_PB, double* H_FM, double* H_PB_W) noexcept nogil
+cdef void spatial_inertias(
+    const Model* model, const Parameters[double]* p, const double* X_WB, double* p_BoBcm_W, double* M_Bo_W
+) noexcept nogil
+cdef void velocity_kinematics(
+    const Model* model, const double* X_WB, const double* H_PB_W, const double* v, double* V_PB_W, double* V_PB,
+    double* V_WB
+) noexcept nogil
+cdef void generalized_forces(
+    const Model* model, const double* X_WB, const double* H_PB_W, const double* F_Bo_W, double* memory, double* tau
+) noexcept nogil
+cdef void stateless_generalized_forces(
+    const Model* model, const Parameters[double]* p, const double* q, const double* F_Bo_W, double* memory,
+    double* tau) noexcept nogil
+
+cdef int mass_matrix_inverse(
+    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse
+) noexcept nogil
+cdef void velocities_of_mobilizer(
+    int type, const double* constants, const double* q, const double* qdot, double* v) noexcept nogil

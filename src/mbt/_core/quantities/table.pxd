@@ -1,0 +1,207 @@
+"""Everything that a tree computes, by number: what it is, what it reads, and the shape of the result.
+
+A quantity is one entry of `Quantity`, one row of `describe_quantities`, and one function over the fused scalar in
+`quantities/`. All else - memory, checks, conversion of arguments, batches, derivatives, objects - follows from the row.
+"""
+
+from mbt._core.model.structs cimport Model
+
+
+cdef extern from "quantities/sizes.hpp" namespace "mbt" nogil:
+    enum:
+        kOne, kBodies, kMovingBodies, kFrames, kJoints, kPositions, kVelocities, kMobilizerPositions
+        kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities
+    struct Term:
+        short factor, dimension
+    cdef cppclass Size:
+        int num_terms
+        Term* terms
+        Size operator+(Size)
+        bint counts_points()
+    Size operator*(int, Size)
+    Size size_of(int dimension)
+
+
+cpdef enum Quantity:
+    # Dynamics, in node frames, straight from q.
+    MOTION_FORCES
+    INVERSE_DYNAMICS
+    FORWARD_DYNAMICS
+    MASS_MATRIX
+    MASS_MATRIX_INVERSE
+    MASS_MATRIX_BY_INVERSE_DYNAMICS
+    GRAVITY_GENERALIZED_FORCES
+    BODY_POSES
+    FRAME_POSE_IN_WORLD
+    FRAME_JACOBIAN
+    CENTER_OF_MASS
+    OPERATIONAL_SPACE_INVERSE_INERTIA
+    OPERATIONAL_SPACE_INERTIA
+    # Along each dof, with respect to v, and to the input.
+    MOTION_FORCES_DERIVATIVES
+    INVERSE_DYNAMICS_DERIVATIVES
+    FORWARD_DYNAMICS_DERIVATIVES
+    # Maps between v and qdot, and steps between positions.
+    QDOT
+    VELOCITY
+    QDDOT
+    ACCELERATION
+    N_MATRIX
+    NPLUS_MATRIX
+    INTEGRATED_POSITIONS
+    POSITION_DIFFERENCE
+    NORMALIZED_POSITIONS
+    # Of one mobilizer.
+    MOBILIZER_TRANSFORM
+    MOBILIZER_H
+    MOBILIZER_SPATIAL_VELOCITY
+    MOBILIZER_SPATIAL_ACCELERATION
+    MOBILIZER_PROJECTION
+    MOBILIZER_QDOT
+    MOBILIZER_VELOCITY
+    MOBILIZER_QDDOT
+    MOBILIZER_ACCELERATION
+    MOBILIZER_N
+    MOBILIZER_NPLUS
+    MOBILIZER_NDOT
+    MOBILIZER_NPLUSDOT
+    # Kinematics of bodies, frames and points.
+    FRAME_POSES
+    POSITION_KINEMATICS
+    SPATIAL_INERTIAS
+    VELOCITY_KINEMATICS
+    ACCELERATION_KINEMATICS
+    RELATIVE_TRANSFORM
+    RELATIVE_ROTATION
+    POINT_POSITIONS
+    FRAME_VELOCITY
+    FRAME_ACCELERATION
+    # Jacobians, and the part of accelerations that they do not explain.
+    SPATIAL_JACOBIAN
+    ANGULAR_JACOBIAN
+    TRANSLATIONAL_JACOBIAN
+    SPATIAL_JACOBIAN_RATE
+    SPATIAL_BIAS
+    ANGULAR_BIAS
+    TRANSLATIONAL_BIAS
+    # Forces on bodies, and what they do.
+    GENERALIZED_FORCES
+    REACTION_FORCES
+    JOINT_REACTIONS
+    CORIOLIS_MATRIX
+    ELEMENT_FORCES
+    GRAVITY_FORCES
+    ELEMENT_FORCE
+    # Energy and power.
+    KINETIC_ENERGY
+    POTENTIAL_ENERGY
+    CONSERVATIVE_POWER
+    NON_CONSERVATIVE_POWER
+    GRAVITY_POTENTIAL_ENERGY
+    GRAVITY_POWER
+    ELEMENT_POTENTIAL_ENERGY
+    ELEMENT_CONSERVATIVE_POWER
+    ELEMENT_NON_CONSERVATIVE_POWER
+    # Mass and momentum, of all bodies or of those whose mask is 1.
+    TOTAL_MASS
+    CENTER_OF_MASS_POSITION
+    CENTER_OF_MASS_VELOCITY
+    CENTER_OF_MASS_ACCELERATION
+    CENTER_OF_MASS_JACOBIAN
+    CENTER_OF_MASS_BIAS
+    MOMENTUM
+    CENTROIDAL_MOMENTUM_MATRIX
+    COMPOSITE_INERTIA
+    # What is linear in the inertial parameters of all bodies, ten each.
+    INERTIAL_PARAMETERS
+    INVERSE_DYNAMICS_REGRESSOR
+    KINETIC_ENERGY_REGRESSOR
+    POTENTIAL_ENERGY_REGRESSOR
+    MOMENTUM_REGRESSOR
+
+
+# What an integer of a quantity is.
+cdef enum Kind:
+    NO_INTEGER
+    FRAME
+    BODY           # BodyNodeIndex
+    MOBILIZER      # BodyNodeIndex of what it moves
+    ELEMENT
+    BY_QDOT        # 1 where a Jacobian or a bias is one with respect to qdot, not v
+    POINTS         # how many points the input has as columns; -1: one, in an array without that axis
+    WITH_ELEMENTS  # 1 where gravity and the force elements act
+    GIVEN          # 1 where the part of the input is there that may be left out
+
+
+# What a quantity is computed from besides parameters and the input; each includes those before.
+cdef enum Reads:
+    NOTHING
+    FROM_Q             # in its own way, straight from q
+    FROM_Q_AND_V
+    POSES              # X_WB
+    POSITIONS          # and the motion axes
+    VELOCITIES
+
+
+# Where a quantity is undefined: bits.
+cdef enum Undefined:
+    AT_ELEMENTS = 1    # where the force of an element between two frames is, of one or of any
+    AT_MAPS = 2        # where qdot = N(q) v is, at gimbal lock, of one mobilizer or of any
+    AT_MAPS_BY_QDOT = 4   # there too, but only with respect to qdot
+
+
+cdef enum:
+    NUM_QUANTITIES = <int>MOMENTUM_REGRESSOR + 1
+    MAX_INTEGERS = 5
+    MAX_RESULT_AXES = 3
+
+
+cdef struct Description:
+    int num_integers
+    int[5] kinds
+    int num_axes
+    Size[3] axes
+    Size input
+    int reads
+    int undefined
+
+
+# How many numbers a quantity of one state reads and makes.
+cdef struct Sizes:
+    Py_ssize_t input
+    Py_ssize_t result
+    int num_axes
+    Py_ssize_t[3] shape
+
+
+# Of a quantity that has none, or whose flags are all 0.
+cdef const int* no_integers
+
+cdef const Description* describe(int quantity) noexcept nogil
+cdef int check_quantity(int quantity, const int* integers, const Model* model) except -1
+cdef int take_integers(int quantity, object values, const Model* model, int* integers) except -1
+cdef Sizes sizes_of(int quantity, const int* integers, const Model* model) noexcept nogil
+cdef tuple shape_tuple(const Sizes* sizes)
+cdef int integer_of(int quantity, const int* integers, int kind) noexcept nogil
+
+
+cdef inline int element_of(int quantity, const int* integers) noexcept nogil:
+    """The force element that a quantity is of, or -1: none, or all."""
+    return integer_of(quantity, integers, ELEMENT)
+
+
+cdef inline bint needs_element_forces(int quantity, const int* integers) noexcept nogil:
+    return describe(quantity).undefined & AT_ELEMENTS and integer_of(quantity, integers, WITH_ELEMENTS) != 0
+
+
+cdef inline bint needs_maps(int quantity, const int* integers) noexcept nogil:
+    cdef int undefined = describe(quantity).undefined
+    if undefined & AT_MAPS:
+        return True
+    return undefined & AT_MAPS_BY_QDOT and integer_of(quantity, integers, BY_QDOT) == 1
+
+
+cdef inline bint needs_velocities(int quantity) noexcept nogil:
+    """Whether a quantity depends on v."""
+    cdef int reads = describe(quantity).reads
+    return reads == FROM_Q_AND_V or reads == VELOCITIES

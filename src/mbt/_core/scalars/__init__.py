@@ -1,0 +1,5 @@
+"""What a number is."""
+
+from mbt._core import add_kernels
+
+add_kernels(__name__, __path__)

@@ -1,7 +1,0 @@
-"""Inertial parameters of a tree, and what is linear in them."""
-
-from mbt._core.tree_mass cimport TreeMass
-
-
-cdef class TreeIdentification(TreeMass):
-    pass
