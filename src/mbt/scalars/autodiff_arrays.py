@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbt._core.engines.dual_engine import DualEngine
 from mbt._core.door.compiled_model import CompiledModel
+from mbt._core.engines.dual_engine import DualEngine
 from mbt.autodiff.array import AutoDiffArray, wrap
 from mbt.errors import ArgumentTypeError, ArgumentValueError, shape_error
 from mbt.math import arrays

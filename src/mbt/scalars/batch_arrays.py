@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbt._core.engines.lane_engine import LaneEngine
 from mbt._core.door.compiled_model import CompiledModel
+from mbt._core.engines.lane_engine import LaneEngine
 from mbt.errors import ArgumentValueError, ShapeError, SingularityError, shape_error
 from mbt.math import arrays, poses
 from mbt.math.arrays import FloatArray, Shape

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mbt._core.engines.object_engine import ObjectEngine
 from mbt._core.door.compiled_model import CompiledModel
+from mbt._core.engines.object_engine import ObjectEngine
 from mbt.autodiff.array import AutoDiffArray
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, shape_error
 from mbt.math import arrays

@@ -2,8 +2,8 @@ from typing import Any
 
 from typing_extensions import Self, disjoint_base
 
-from mbt._core.engines.context import ContextCore, Engine
 from mbt._core.door.compiled_model import CompiledModel
+from mbt._core.engines.context import ContextCore, Engine
 from mbt.autodiff import AutoDiffArray
 from mbt.math.arrays import FloatArray
 

@@ -1,8 +1,8 @@
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
-from mbt._core.engines.context import ContextCore, Engine
 from mbt._core.door.compiled_model import CompiledModel
+from mbt._core.engines.context import ContextCore, Engine
 from mbt.math.arrays import FloatArray
 
 @disjoint_base

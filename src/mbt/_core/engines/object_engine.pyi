@@ -5,8 +5,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
-from mbt._core.engines.context import ContextCore, Engine
 from mbt._core.door.compiled_model import CompiledModel
+from mbt._core.engines.context import ContextCore, Engine
 
 @disjoint_base
 class ObjectEngine(Engine):

@@ -20,7 +20,10 @@ from mbt._core.passes.element_forces cimport (
     calc_element_conservative_power, calc_element_non_conservative_power, calc_element_potential_energy,
     calc_gravity_potential_energy, calc_gravity_power, calc_joint_force, set_ends,
 )
-from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics, carry_first_dofs_to_parents
+from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
+from mbt._core.passes.forward_dynamics_in_parents cimport (
+    calc_forward_dynamics_in_parents, carry_first_dofs_to_parents,
+)
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.jacobian cimport calc_frame_jacobian, express_jacobian
@@ -95,9 +98,14 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics(
     cdef T* sin_q = H_N + 6*model.num_velocities
     cdef T* cos_q = sin_q + model.angle_stride
     cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
-    calc_forward_dynamics(
-        model, p.mobods, p.reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
-    )
+    if T is double:
+        calc_forward_dynamics_in_parents(
+            model, p.mobods, p.reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
+        )
+    else:
+        calc_forward_dynamics(
+            model, p.mobods, p.reflected_inertia, gravity, locked, q, v, tau, work, H_N, sin_q, cos_q, dofs, vdot
+        )
     return dofs
 
 
@@ -355,9 +363,7 @@ cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
     """M^-1, (nv, nv). `more` holds 6 nv (num_mobods + 1) + 3 nv scalars. Returns the pivots, in `memory`."""
     cdef Articulated[T]* work = <Articulated[T]*>memory
     cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef T* sin_q = H_N + 6*model.num_velocities
-    cdef T* cos_q = sin_q + model.angle_stride
-    cdef ArticulatedDof[T]* dofs = <ArticulatedDof[T]*>(cos_q + model.angle_stride)
+    cdef ArticulatedDof[T]* dofs
     cdef T* zeros = more
     cdef T* row = zeros + model.num_velocities
     cdef T* vdot = row + model.num_velocities
@@ -365,10 +371,7 @@ cdef inline ArticulatedDof[T]* run_mass_matrix_inverse(
     cdef T no_gravity[3]
     set_zero(no_gravity, 3)
     set_zero(zeros, model.num_velocities)
-    calc_forward_dynamics(
-        model, p.mobods, p.reflected_inertia, no_gravity, NULL, q, zeros, zeros, work, H_N, sin_q, cos_q, dofs,
-        vdot
-    )
+    dofs = run_forward_dynamics(model, p, no_gravity, NULL, q, zeros, zeros, memory, vdot)
     if T is not double:
         carry_first_dofs_to_parents(model, work, dofs)
     calc_mass_matrix_inverse(model, work, H_N, dofs, F, F + 6*model.num_velocities, row, M_inverse)

@@ -1,0 +1,91 @@
+"""Forward dynamics of doubles: the first dof of each joint is taken out in the frame P of the parent.
+
+Its 1 / D is needed only there, so the way of the articulated inertia into P, in rows of four, does not wait for it: the
+chain of operations from tip to base is shorter, and it is what a processor waits for with one state.
+(benchmarks/compare.py, forward dynamics.)
+
+R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 7.1.
+In NumPy: tests/support/textbook.py, forward_dynamics.
+"""
+
+from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
+from mbt._core.algebra.spatial cimport dot6
+from mbt._core.joints.node_joints cimport add_dof_acceleration
+from mbt._core.model.structs cimport Joint, Model
+from mbt._core.passes.articulated_bodies cimport (
+    add_force_to_parent, add_further_accelerations, calc_I_A_times, calc_motions_and_articulations, carry_acceleration,
+    carry_dof_to_parent, eliminate_further_dofs,
+)
+from mbt._core.scalars cimport T, add_articulation_rows
+
+
+cdef inline void calc_forward_dynamics_in_parents(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const Mobod[T]* mobods,        # (num_mobods,)
+    const T* reflected_inertia,    # (nv,)            [kg m^2, kg]
+    const T* gravity,              # (3,)             [m/s^2]  in World
+    const int* locked,             # (nv,)            1 where a dof cannot move; NULL where all can
+    # In:
+    const T* q,                    # (nq,)            [rad, m]
+    const T* v,                    # (nv,)            [rad/s, m/s]
+    const T* tau,                  # (nv,)            [N m, N]
+    # Work:
+    Articulated[T]* work,          # (num_mobods,)
+    T* H_N,                        # (nv, 6)          [1, m]
+    T* sin_q,                      # (angle_stride,)  [1]
+    T* cos_q,                      # (angle_stride,)  [1]
+    # Out:
+    ArticulatedDof[T]* dofs,       # (nv,)            pivots D: zero where no mass resists a dof; first ones in P
+    T* vdot,                       # (nv,)            [rad/s^2, m/s^2]
+) noexcept nogil:
+    """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
+    cdef int i, k
+    cdef const Joint* joint
+    cdef Articulated[T]* x
+    calc_motions_and_articulations(model, mobods, gravity, q, v, sin_q, cos_q, work, H_N)
+
+    # Tip to base: take out one dof after the other, the first on the way to the parent.
+    for i in range(model.num_mobods - 1, 0, -1):
+        joint = &model.joints[i]
+        x = &work[i]
+        eliminate_further_dofs(joint, reflected_inertia, locked, H_N, tau, x, dofs)
+        carry_dof_to_parent(x, &dofs[joint.v])
+        if joint.parent != 0:
+            add_articulation_rows_to_parent(x, &dofs[joint.v], &work[joint.parent])
+
+    # Base to tip: accelerations.
+    for i in range(1, model.num_mobods):
+        joint = &model.joints[i]
+        x = &work[i]
+        k = joint.v
+        vdot[k] = dofs[k].u - dot6(dofs[k].U, work[joint.parent].acc)*dofs[k].D_inverse
+        carry_acceleration(&work[joint.parent], x)
+        add_dof_acceleration(joint, k, H_N, vdot[k], x.acc)
+        add_further_accelerations(joint, H_N, dofs, x, vdot)
+
+
+cdef inline void carry_first_dofs_to_parents(
+    const Model* model, const Articulated[T]* work, ArticulatedDof[T]* dofs
+) noexcept nogil:
+    """Bring the first dof of each joint to Po in P, where the other form has left it in N."""
+    cdef int i
+    for i in range(1, model.num_mobods):
+        carry_dof_to_parent(&work[i], &dofs[model.joints[i].v])
+
+
+cdef inline void add_articulation_rows_to_parent(
+    const Articulated[T]* x, const ArticulatedDof[T]* dof, Articulated[T]* parent
+) noexcept nogil:
+    """Add I_A and Z + I_A bias to the parent's, rotated into P and shifted to its origin; less U U' / D, plus U u."""
+    cdef T Z[6]
+    cdef int i
+    calc_I_A_times(x, x.bias, Z)
+    add_force_to_parent(x, Z, parent)
+    for i in range(6):
+        parent.Z[i] = parent.Z[i] + dof.U[i]*dof.u
+    if T is double:  # no other comes here: rows are of doubles
+        add_articulation_rows(
+            x.X_PN.R, x.X_PN.p, x.A, x.B, x.C, dof.U, dof.D_inverse, parent.A, parent.B, parent.C
+        )
