@@ -26,7 +26,7 @@ FILES = [
             "forces/force_elements",
             "joints/curvilinear",
             "joints/mobilizers",
-            "joints/node_joints",
+            "joints/mobod_joints",
             "quantities/algorithms",
             "quantities/derivative_algorithms",
         )

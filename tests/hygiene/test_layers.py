@@ -16,6 +16,8 @@ from mbt._core.above import above
 
 SOURCES = Path(__file__).parents[2] / "src"
 LARGEST_CIRCLE = 3
+# Rooms of the compiled core, from the inside out.
+ROOMS = ["scalars", "algebra", "model", "joints", "forces", "passes", "door", "quantities", "engines", "api"]
 
 Graph = dict[str, set[str]]
 
@@ -92,6 +94,31 @@ def test_circles_of_modules_are_small() -> None:
     too_large = [circle for circle in _circles(_of_mbt()) if len(circle) > LARGEST_CIRCLE]
     lines = (f"{len(circle)} modules import one another: {', '.join(circle)}" for circle in too_large)
     assert not too_large, "\n".join(lines)
+
+
+def _room_of(module: str) -> int | None:
+    parts = module.split(".")
+    return (
+        ROOMS.index(parts[2]) if parts[:2] == ["mbt", "_core"] and parts[2:] and parts[2] in ROOMS else None
+    )
+
+
+def test_rooms_of_the_core_import_what_is_further_inside() -> None:
+    graph = _of_mbt()
+    assert {module.split(".")[2] for module in graph if module.startswith("mbt._core.")} == {*ROOMS, "above"}
+    outwards = [
+        f"{module} imports {other}"
+        for module, imported in graph.items()
+        for other in imported
+        if None not in (here := _room_of(module), there := _room_of(other)) and there > here
+    ]
+    assert not outwards, "\n".join(outwards)
+
+
+def test_rooms_are_documented_in_their_order() -> None:
+    page = (SOURCES.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("Rooms of `_core`")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)/` \|", table, re.MULTILINE) == ROOMS
 
 
 def test_imports_of_every_kind_are_seen() -> None:

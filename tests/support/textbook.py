@@ -2,7 +2,7 @@
 
 All spatial vectors are in World and about its origin O. There the velocity of a body is a plain sum,
 V = V_P + S v, and so is the force on all that a joint carries: nothing is moved from frame to frame. The
-kernels do move it, from node frame to node frame or between body origins, which keeps digits that are lost
+kernels do move it, from Mobod frame to Mobod frame or between body origins, which keeps digits that are lost
 here far from O; the algorithms are these.
 
 `support.mechanism.Mechanism` is what a tree and a Context say of joints and bodies, `InWorld` the same as

@@ -1,10 +1,10 @@
 // Records of the dynamics kernels, one per mobilized body. Templates on the scalar, so that one kernel source serves all.
 //
 // Frames of a mobilized body ("mobod"):
-//   P  node frame of the parent mobod
+//   P  mobod frame of the parent mobod
 //   F  inboard frame of the mobilizer, turned so that a one-dof axis is its z axis
-//   N  node frame: outboard frame of the mobilizer, turned the same way; F and N coincide at q = 0
-//   B  frame of a body that rides on the mobod; bodies welded to it share its node frame
+//   N  mobod frame: outboard frame of the mobilizer, turned the same way; F and N coincide at q = 0
+//   B  frame of a body that rides on the mobod; bodies welded to it share its mobod frame
 //
 // SI units and radians. Of six numbers the first three are those of rotation: velocities [rad/s, m/s], accelerations
 // [rad/s^2, m/s^2], forces [N m, N], motion axes [1, m]. X, R: poses and rotations [1, m].

@@ -58,6 +58,6 @@ class CompiledModel:
 
 @disjoint_base
 class Derived:
-    """Node frames, inertias in them, and the other arrays that kernels read."""
+    """Mobod frames, inertias in them, and the other arrays that kernels read."""
 
     def __new__(cls, compiled: CompiledModel, parameters: FloatArray) -> Derived: ...

@@ -12,7 +12,7 @@ from mbt._core.joints.mobilizers cimport (
     GENERAL, REVOLUTE_Z, WELD, has_singular_map, has_singular_positions, kind_of, needs_reversal,
     set_effective_constants,
 )
-from mbt._core.model.structs cimport ForceElement, Joint, Model, ParameterLayout
+from mbt._core.model.structs cimport ForceElement, MobodJoint, Model, ParameterLayout
 
 import numpy as np
 
@@ -119,21 +119,21 @@ cdef class CompiledModel:
         cdef list angles = []
         R_MN = np.zeros((m.num_mobods, 3, 3))
         cdef double* R = <double*>cnp.PyArray_DATA(R_MN)
-        joints = np.zeros(m.num_mobods*sizeof(Joint), dtype=np.uint8)
+        joints = np.zeros(m.num_mobods*sizeof(MobodJoint), dtype=np.uint8)
         self._arrays["joints"] = joints
-        cdef Joint* joint = <Joint*>cnp.PyArray_DATA(joints)
+        cdef MobodJoint* joint = <MobodJoint*>cnp.PyArray_DATA(joints)
         for j, b in enumerate(nodes):
             joint[j].node = b
             joint[j].parent = mobod[m.parent[b]] if b else 0
             joint[j].kind = GENERAL if b == 0 else kind_of(m.type[b])
             joint[j].type = m.type[b]
             joint[j].reversed = m.reversed[b]
-            joint[j].q = m.q_start[b]
-            joint[j].v = m.v_start[b]
+            joint[j].q_start = m.q_start[b]
+            joint[j].v_start = m.v_start[b]
             joint[j].nv = m.v_start[b + 1] - m.v_start[b]
             joint[j].angle = len(angles)
             if joint[j].kind == REVOLUTE_Z:
-                angles.append(joint[j].q)
+                angles.append(joint[j].q_start)
             if joint[j].kind == GENERAL:
                 set_identity3(R + 9*j)
             else:
@@ -142,15 +142,15 @@ cdef class CompiledModel:
         for k in range(m.num_actuators):
             joint[mobod_of_dof[m.actuator_dof[k]]].driven = 1
         for j in range(m.num_mobods):
-            joint[j].v_end = joint[j].v + joint[j].nv
+            joint[j].v_end = joint[j].v_start + joint[j].nv
             b = joint[j].parent
-            joint[j].run = joint[b].run if b and joint[b].v + joint[b].nv == joint[j].v else j
+            joint[j].run = joint[b].run if b and joint[b].v_start + joint[b].nv == joint[j].v_start else j
         for j in range(m.num_mobods - 1, 0, -1):
             joint[joint[j].parent].v_end = max(joint[joint[j].parent].v_end, joint[j].v_end)
         for j in range(m.num_mobods):
             b = joint[j].parent
             joint[j].ending = joint[b].ending if b and joint[b].v_end == joint[j].v_end else j
-        outboard = sum([joint[j].v_end - joint[j].v for j in range(1, m.num_mobods) if joint[j].parent])
+        outboard = sum([joint[j].v_end - joint[j].v_start for j in range(1, m.num_mobods) if joint[j].parent])
         m.has_long_branches = outboard >= LONG_BRANCH*m.num_mobods
         m.joints = joint
         dof_mobod = [j for j in range(m.num_mobods) for _ in range(joint[j].nv)]
@@ -248,7 +248,7 @@ cdef int check_index(Py_ssize_t index, Py_ssize_t count, str kind) except -1:
 
 
 cdef class Derived:
-    """Node frames, inertias in them, and the other arrays that kernels read."""
+    """Mobod frames, inertias in them, and the other arrays that kernels read."""
 
     def __cinit__(self, CompiledModel compiled not None, parameters not None):
         cdef const Model* m = &compiled.model

@@ -2,8 +2,8 @@
 
 from mbt._core.algebra.records cimport Mobod, Parameters, Pose
 from mbt._core.model.structs cimport Model, ParameterLayout
-from mbt._core.passes.node_parameters cimport (
-    calc_node_frames, calc_node_inertias, calc_reflected_inertia, calc_rotational_inertias, calc_X_BF,
+from mbt._core.passes.mobod_parameters cimport (
+    calc_mobod_frames, calc_mobod_inertias, calc_reflected_inertia, calc_rotational_inertias, calc_X_BF,
 )
 from mbt._core.scalars cimport T
 
@@ -64,13 +64,13 @@ cdef inline void derive_parameters(
     p.force_elements = parameters + layout.force_element
     if changed & FRAMES:
         calc_X_BF(model, parameters + layout.frame_pose, X_BF)
-        calc_node_frames(model, X_BF, mobods, X_NB)
+        calc_mobod_frames(model, X_BF, mobods, X_NB)
     if changed & INERTIAS:
         calc_rotational_inertias(
             model, p.mass, parameters + layout.unit_inertia, parameters + layout.massless_inertia, I_BBo_B
         )
     if changed & (FRAMES | INERTIAS):
-        calc_node_inertias(model, p.mass, p.p_BoBcm_B, I_BBo_B, X_NB, mobods)
+        calc_mobod_inertias(model, p.mass, p.p_BoBcm_B, I_BBo_B, X_NB, mobods)
     if changed & ROTORS:
         calc_reflected_inertia(
             model, parameters + layout.rotor_inertia, parameters + layout.gear_ratio, reflected_inertia

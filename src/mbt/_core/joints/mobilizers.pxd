@@ -453,7 +453,7 @@ cdef inline int needs_reversal(int type, int reversed) noexcept nogil:
     return 1 if reversed and type != WELD and not moves_about_axis(type) else 0
 
 
-# How the hot kernels treat it, see node_joints.pxd --------------------------------------------------------------
+# How the hot kernels treat it, see mobod_joints.pxd --------------------------------------------------------------
 
 cdef enum:
     GENERAL = 0

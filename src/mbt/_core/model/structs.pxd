@@ -1,15 +1,15 @@
 """What kernels read of a tree: integers and constants."""
 
 
-cdef struct Joint:
-    # One mobilized body. Joint 0 stands for World and has no dofs.
+cdef struct MobodJoint:
+    # The inboard joint of one mobilized body. That of mobod 0, World, has no dofs.
     int node        # BodyNodeIndex whose inboard mobilizer this is
     int parent      # mobod that carries the inboard frame
     int kind        # how the hot kernels treat it: see mobilizers.pxd
     int type        # MobilizerType
     int reversed    # 1: q and v describe the inboard frame in the outboard one
-    int q           # first position
-    int v           # first velocity
+    int q_start     # first position
+    int v_start     # first velocity
     int nv
     int v_end       # behind the last velocity outboard: mobods are in depth-first order
     int run         # first mobod of those, up to this one, that follow each other outwards with their dofs in a row
@@ -48,7 +48,7 @@ cdef struct Model:
     const int* inboard_frame
     const int* outboard_frame
     const int* mobod             # mobod a body rides on
-    # k where axis i of a body is axis i + k (mod 3) of its node frame, whatever the parameters; -1 elsewhere
+    # k where axis i of a body is axis i + k (mod 3) of its mobod frame, whatever the parameters; -1 elsewhere
     const int* axis_shift
     const double* const* constants  # (num_bodies,) of the mobilizer, as many as its type has
     # By FrameIndex, (num_frames,)
@@ -72,7 +72,7 @@ cdef struct Model:
     int num_map_checked
     const int* map_checked
     # By mobod, (num_mobods,)
-    const Joint* joints
+    const MobodJoint* joints
     bint has_long_branches
     # By velocity, (num_velocities,): its mobod. Padded to a multiple of every MBT_W, with the last one
     const int* dof_mobod

@@ -1,4 +1,4 @@
-"""Articulated bodies in node frames: what the two forms of forward dynamics have in common.
+"""Articulated bodies in mobod frames: what the two forms of forward dynamics have in common.
 
 R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 7.2.
 In NumPy: tests/support/textbook.py, forward_dynamics.
@@ -8,10 +8,10 @@ from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
 from mbt._core.algebra.spatial cimport (
     add_cross, copy, cross, dot6, rotate, rotate_inverse, set_zero, symmetric_multiply,
 )
-from mbt._core.joints.node_joints cimport (
+from mbt._core.joints.mobod_joints cimport (
     add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN, set_size,
 )
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, set_articulation_rows, sincos_of_angles
 
 
@@ -33,7 +33,7 @@ cdef inline void calc_motions_and_articulations(
 ) noexcept nogil:
     """The way from base to tip: velocities, and what they do to acceleration and force."""
     cdef int i
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     set_zero(work[0].w, 3)
     set_zero(work[0].acc, 6)
     for i in range(3):
@@ -52,7 +52,7 @@ cdef inline void calc_motions_and_articulations(
 
 cdef inline void calc_velocity_and_bias(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const double* c,         # (num_constants,)  [SI]  of the mobilizer
     # In:
@@ -137,7 +137,7 @@ cdef inline void get_symmetric(const T* A, T* S) noexcept nogil:
 
 cdef inline void eliminate_further_dofs(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const T* reflected_inertia,    # (nv,)    [kg m^2, kg]
     const int* locked,             # (nv,)    1 where a dof cannot move; NULL where all can
@@ -151,11 +151,11 @@ cdef inline void eliminate_further_dofs(
     """Take the dofs of a joint out, one after the other, but for the first: of that U, D and u are left."""
     cdef int k
     set_size(joint, x)
-    for k in range(joint.v + joint.nv - 1, joint.v, -1):
+    for k in range(joint.v_start + joint.nv - 1, joint.v_start, -1):
         calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
         lock_dof(locked, k, &dofs[k])
         eliminate_dof(&dofs[k], x)
-    k = joint.v
+    k = joint.v_start
     calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
     lock_dof(locked, k, &dofs[k])
 
@@ -255,7 +255,7 @@ cdef inline void carry_acceleration(const Articulated[T]* parent, Articulated[T]
 
 cdef inline void add_further_accelerations(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # In:
     const T* H_N,                     # (nv, 6)  [1, m]
     const ArticulatedDof[T]* dofs,    # (nv,)
@@ -265,6 +265,6 @@ cdef inline void add_further_accelerations(
 ) noexcept nogil:
     """vdot of the dofs of a joint behind the first, each with those before it."""
     cdef int k
-    for k in range(joint.v + 1, joint.v + joint.nv):
+    for k in range(joint.v_start + 1, joint.v_start + joint.nv):
         vdot[k] = (dofs[k].u - dot6(dofs[k].U, x.acc))*dofs[k].D_inverse
         add_dof_acceleration(joint, k, H_N, vdot[k], x.acc)

@@ -7,8 +7,8 @@ In NumPy: tests/support/textbook.py, body_poses.
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport compose_pose4, compose_turned_pose4, set_pose4, shift_axes4
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
-from mbt._core.joints.node_joints cimport calc_general_X_PN, calc_X_PN
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.joints.mobod_joints cimport calc_general_X_PN, calc_X_PN
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport (
     PoseRows, T, load_constant_pose, load_pose_rows, make_pose_rows, multiply_rows, sincos_of_angles, store_pose_rows,
     store_shifted_rows, turn_rows,
@@ -85,7 +85,7 @@ cdef inline PoseRows calc_node_pose_in_rows(
     PoseRows X_WP,                 # of the parent, unless that is World
 ) noexcept nogil:
     """Of doubles, X_WN = X_WP X_PN of mobod i. What does not wait for the parent comes first."""
-    cdef const Joint* joint = &model.joints[i]
+    cdef const MobodJoint* joint = &model.joints[i]
     cdef Pose[T] X_PN
     cdef T R_FM[9]
     cdef PoseRows X = PoseRows()
@@ -117,7 +117,7 @@ cdef inline void calc_node_pose(
     T* X_WN,                       # (num_mobods, 4, 4)  [1, m]  World's is not set
 ) noexcept nogil:
     """X_WN = X_WP X_PN of mobod i, after its parent."""
-    cdef const Joint* joint = &model.joints[i]
+    cdef const MobodJoint* joint = &model.joints[i]
     if joint.kind == REVOLUTE_Z and joint.parent != 0:
         compose_turned_pose4(
             X_WN + 16*joint.parent, mobods[i].X_PF.R, mobods[i].X_PF.p, sin_q[joint.angle], cos_q[joint.angle],
@@ -132,7 +132,7 @@ cdef inline void calc_node_pose(
 cdef inline void calc_pose_of_other_node(
     # Topology:
     const Model* model,
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const Pose[T]* X_PF,
     # In:

@@ -6,8 +6,8 @@ In NumPy: tests/support/textbook.py, center_of_mass.
 from mbt._core.algebra.records cimport Mobod, Pose, Weight
 from mbt._core.algebra.spatial cimport rotate
 from mbt._core.joints.mobilizers cimport GENERAL
-from mbt._core.joints.node_joints cimport calc_general_X_PN, calc_X_PN
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.joints.mobod_joints cimport calc_general_X_PN, calc_X_PN
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
 
 
@@ -26,8 +26,8 @@ cdef inline void calc_center_of_mass(
     T* total_mass,                 # (1,)             [kg]
     T* p_WCcm,                     # (3,)             [m]
 ) noexcept nogil:
-    """p_WCcm = sum of m p_WBcm / sum of m, tip to base: moments of mass in node frames. No mass: 0 / 0."""
-    cdef const Joint* joint
+    """p_WCcm = sum of m p_WBcm / sum of m, tip to base: moments of mass in mobod frames. No mass: 0 / 0."""
+    cdef const MobodJoint* joint
     cdef Pose[T] X_PN
     cdef T R_FM[9]
     cdef T h[3]

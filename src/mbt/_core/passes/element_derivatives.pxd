@@ -7,7 +7,7 @@ from mbt._core.forces.force_elements cimport (
     acts_on_joint, calc_force_change, calc_joint_force_by_position, calc_joint_force_by_velocity,
 )
 from mbt._core.joints.mobilizers cimport GENERAL
-from mbt._core.model.structs cimport ForceElement, Joint, Model
+from mbt._core.model.structs cimport ForceElement, MobodJoint, Model
 from mbt._core.passes.element_forces cimport set_ends
 from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, calc_axis_changes, cross_motion
 from mbt._core.scalars cimport T
@@ -123,8 +123,8 @@ cdef inline void add_derivatives_along(
 ) noexcept nogil:
     """The columns of the dofs of one mobod: tau_k -= S_k' F, or += S_k' F where dof k moves A."""
     cdef int a, c, i, j, k, other, side_k
-    cdef const Joint* joint = &model.joints[mobod]
-    cdef const Joint* outer
+    cdef const MobodJoint* joint = &model.joints[mobod]
+    cdef const MobodJoint* outer
     cdef T p[3]
     cdef T zero[6]
     cdef T S_O[36]
@@ -141,11 +141,11 @@ cdef inline void add_derivatives_along(
     set_zero(zero, 6)
     if joint.kind == GENERAL:
         for k in range(joint.nv):
-            get_column(S_of(columns, joint.v + k), 6, S_O + 6*k)
+            get_column(S_of(columns, joint.v_start + k), 6, S_O + 6*k)
         calc_axis_changes(
             joint, model.constants[joint.node], &mobods[mobod], q, S_O, &moving[joint.parent], &moving[mobod], D
         )
-    for j in range(joint.v, joint.v + joint.nv):
+    for j in range(joint.v_start, joint.v_start + joint.nv):
         calc_p_OA(&moving[mobod], ends, p)
         get_shifted(S_of(columns, j), p, S)
         get_shifted(P_of(columns, j), p, P)
@@ -167,7 +167,7 @@ cdef inline void add_derivatives_along(
             other = c if c > a else a
             outer = &model.joints[other]
             calc_p_OA(&moving[other], ends, p)
-            for k in range(outer.v, outer.v + outer.nv):
+            for k in range(outer.v_start, outer.v_start + outer.nv):
                 get_shifted(S_of(columns, k), p, S_k)
                 work = dot6(S_k, dF_q)
                 work_v = dot6(S_k, dF_v)
@@ -176,7 +176,7 @@ cdef inline void add_derivatives_along(
                     cross_motion(S, S_k, change)
                     work = work + dot6(change, F)
                 elif other == mobod and joint.kind == GENERAL:
-                    copy(D + 36*(j - joint.v) + 6*(k - joint.v), 6, change)
+                    copy(D + 36*(j - joint.v_start) + 6*(k - joint.v_start), 6, change)
                     add_cross(change, p, change + 3)
                     work = work + dot6(change, F)
                 at = dtau_dq + stride*k + j

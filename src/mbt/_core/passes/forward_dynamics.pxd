@@ -1,4 +1,4 @@
-"""Forward dynamics: articulated bodies in node frames, O(n), straight from q, v, tau to vdot.
+"""Forward dynamics: articulated bodies in mobod frames, O(n), straight from q, v, tau to vdot.
 
 Each dof is taken out where it is. This form has the fewest operations: for scalars of which each operation counts.
 
@@ -8,8 +8,8 @@ In NumPy: tests/support/textbook.py, forward_dynamics.
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
 from mbt._core.algebra.spatial cimport copy, dot6, rotate_symmetric
-from mbt._core.joints.node_joints cimport add_dof_acceleration, leaves_nothing_about_axis
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.joints.mobod_joints cimport add_dof_acceleration, leaves_nothing_about_axis
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.articulated_bodies cimport (
     add_force_to_parent, add_further_accelerations, calc_I_A_times, calc_motions_and_articulations, carry_acceleration,
     eliminate_dof, eliminate_further_dofs, get_symmetric,
@@ -40,7 +40,7 @@ cdef inline void calc_forward_dynamics(
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
     cdef int i, k
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef Articulated[T]* x
     calc_motions_and_articulations(model, mobods, gravity, q, v, sin_q, cos_q, work, H_N)
 
@@ -52,16 +52,16 @@ cdef inline void calc_forward_dynamics(
         if joint.parent == 0:
             continue
         if leaves_nothing_about_axis(joint, locked):
-            add_rest_of_hinge_to_parent(x, &dofs[joint.v], &work[joint.parent])
+            add_rest_of_hinge_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
         else:
-            eliminate_dof(&dofs[joint.v], x)
+            eliminate_dof(&dofs[joint.v_start], x)
             add_articulation_to_parent(x, &work[joint.parent])
 
     # Base to tip: accelerations.
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &work[i]
-        k = joint.v
+        k = joint.v_start
         carry_acceleration(&work[joint.parent], x)
         vdot[k] = (dofs[k].u - dot6(dofs[k].U, x.acc))*dofs[k].D_inverse
         add_dof_acceleration(joint, k, H_N, vdot[k], x.acc)

@@ -15,7 +15,7 @@ from mbt._core.algebra.derivative_columns cimport (
 )
 from mbt._core.algebra.records cimport Moving
 from mbt._core.algebra.spatial cimport add_cross, add_scaled, copy, dot3, dot6, set_zero, symmetric_multiply
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T
 
 
@@ -27,7 +27,7 @@ cdef inline void start_articulated_bodies(
     cdef T I[10]
     cdef T* y
     for i in range(1, model.num_mobods):
-        get_column(I_of(columns, model.joints[i].v), 10, I)
+        get_column(I_of(columns, model.joints[i].v_start), 10, I)
         y = I_A + ARTICULATED*i
         set_zero(y, ARTICULATED)
         y[0] = I[4]
@@ -77,7 +77,7 @@ cdef inline void calc_articulated_dofs(
 ) noexcept nogil:
     """I_A -= U U' / D from tip to base, dF += U vdot, vdot = (tau - S' (F + dF)) / D."""
     cdef int i, j, k
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef T* A
     cdef T* S
     cdef T* parent
@@ -88,12 +88,12 @@ cdef inline void calc_articulated_dofs(
         set_zero(moving[i].dF, 6)
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
-        get_column(F_of(columns, joint.v), 6, F)
+        get_column(F_of(columns, joint.v_start), 6, F)
         dF = &moving[i].dF[0]
         A = I_A + ARTICULATED*i
         angular = A[0] + A[9] + A[18]
         linear = A[27] + A[36] + A[45]
-        for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
+        for k in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
             S = axes + 6*k
             get_column(S_of(columns, k), 6, S)
             multiply_articulated(A, S, U + ARTICULATED_ROW*k)
@@ -106,7 +106,7 @@ cdef inline void calc_articulated_dofs(
             vdot[k] = ((tau[k] - dot6(S, F)) - dot_in_halves(S, dF))*D_inverse[k]
             add_scaled(U + ARTICULATED_ROW*k, vdot[k], 6, dF)
             # The first dof hands the rest to the parent.
-            parent = I_A + ARTICULATED*joint.parent if k == joint.v and joint.parent != 0 else NULL
+            parent = I_A + ARTICULATED*joint.parent if k == joint.v_start and joint.parent != 0 else NULL
             take_articulated_dof(U + ARTICULATED_ROW*k, D_inverse + k, A, parent)
         if joint.parent != 0:
             for j in range(6):
@@ -136,14 +136,14 @@ cdef inline void calc_mass_matrix_inverse_in_world(
     cdef int i, k
     cdef T* dA
     cdef int nv = model.num_velocities
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef const T* A_P
     cdef T* A_N
     set_zero(M_inverse, nv*stride)
     set_zero(F, 6*stride)
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
-        for k in range(joint.v + joint.nv - 1, joint.v - 1, -1):
+        for k in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
             take_unit_forces(
                 axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, joint.v_end, stride, F, M_inverse + stride*k
             )
@@ -155,7 +155,7 @@ cdef inline void calc_mass_matrix_inverse_in_world(
         # The last child takes over the memory of its parent.
         A_N = A + 6*stride*joint.ending
         A_P = A + 6*stride*model.joints[joint.parent].ending if joint.parent != 0 else NULL
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             add_unit_accelerations(
                 axes + 6*k, U + ARTICULATED_ROW*k, D_inverse + k, k, nv, stride, A_P, A_N, M_inverse + stride*k
             )
@@ -176,7 +176,7 @@ cdef inline void add_accelerations(
 ) noexcept nogil:
     """A += dA; F += I dA_P + sum over this and all dofs outboard of I_S vdot."""
     cdef int i, k, l
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef Moving[T]* x
     cdef T S[6]
     cdef T I[10]
@@ -186,7 +186,7 @@ cdef inline void add_accelerations(
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         x = &moving[i]
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             get_column(I_S_of(columns, k), 6, S)
             add_scaled(S, vdot[k], 6, x.dF)
         for l in range(6):
@@ -194,16 +194,16 @@ cdef inline void add_accelerations(
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &moving[i]
-        get_column(I_of(columns, joint.v), 10, I)
-        get_column(F_of(columns, joint.v), 6, F)
+        get_column(I_of(columns, joint.v_start), 10, I)
+        get_column(F_of(columns, joint.v_start), 6, F)
         add_inertia_force(I, moving[joint.parent].dA, F)
         for l in range(6):
             F[l] = F[l] + x.dF[l]
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             put_column(F, 6, F_of(columns, k))
         for l in range(6):
             x.A[l] = x.A[l] + x.dA[l]
-        put_column(x.A, 6, motion_of(columns, joint.v) + 6*width_of(columns))
+        put_column(x.A, 6, motion_of(columns, joint.v_start) + 6*width_of(columns))
 
 
 cdef inline void add_inertia_force(const T* I, const T* A, T* F) noexcept nogil:

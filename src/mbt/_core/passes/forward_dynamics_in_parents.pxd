@@ -10,8 +10,8 @@ In NumPy: tests/support/textbook.py, forward_dynamics.
 
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
 from mbt._core.algebra.spatial cimport dot6
-from mbt._core.joints.node_joints cimport add_dof_acceleration
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.joints.mobod_joints cimport add_dof_acceleration
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.articulated_bodies cimport (
     add_force_to_parent, add_further_accelerations, calc_I_A_times, calc_motions_and_articulations, carry_acceleration,
     carry_dof_to_parent, eliminate_further_dofs,
@@ -42,7 +42,7 @@ cdef inline void calc_forward_dynamics_in_parents(
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
     cdef int i, k
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef Articulated[T]* x
     calc_motions_and_articulations(model, mobods, gravity, q, v, sin_q, cos_q, work, H_N)
 
@@ -51,15 +51,15 @@ cdef inline void calc_forward_dynamics_in_parents(
         joint = &model.joints[i]
         x = &work[i]
         eliminate_further_dofs(joint, reflected_inertia, locked, H_N, tau, x, dofs)
-        carry_dof_to_parent(x, &dofs[joint.v])
+        carry_dof_to_parent(x, &dofs[joint.v_start])
         if joint.parent != 0:
-            add_articulation_rows_to_parent(x, &dofs[joint.v], &work[joint.parent])
+            add_articulation_rows_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
 
     # Base to tip: accelerations.
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &work[i]
-        k = joint.v
+        k = joint.v_start
         vdot[k] = dofs[k].u - dot6(dofs[k].U, work[joint.parent].acc)*dofs[k].D_inverse
         carry_acceleration(&work[joint.parent], x)
         add_dof_acceleration(joint, k, H_N, vdot[k], x.acc)
@@ -72,7 +72,7 @@ cdef inline void carry_first_dofs_to_parents(
     """Bring the first dof of each joint to Po in P, where the other form has left it in N."""
     cdef int i
     for i in range(1, model.num_mobods):
-        carry_dof_to_parent(&work[i], &dofs[model.joints[i].v])
+        carry_dof_to_parent(&work[i], &dofs[model.joints[i].v_start])
 
 
 cdef inline void add_articulation_rows_to_parent(

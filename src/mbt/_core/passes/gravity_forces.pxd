@@ -1,4 +1,4 @@
-"""Generalized forces of gravity: composite weights in node frames, O(n), straight from q to tau_g.
+"""Generalized forces of gravity: composite weights in mobod frames, O(n), straight from q to tau_g.
 
 What is left of recursive Newton-Euler (R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, table 5.1)
 at rest.
@@ -7,8 +7,8 @@ In NumPy: tests/support/textbook.py, gravity_forces.
 
 from mbt._core.algebra.records cimport Mobod, Weight
 from mbt._core.algebra.spatial cimport copy, cross, rotate, rotate_inverse
-from mbt._core.joints.node_joints cimport calc_X_PN, project_force
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.joints.mobod_joints cimport calc_X_PN, project_force
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
 
 
@@ -30,7 +30,7 @@ cdef inline void calc_gravity_generalized_forces(
 ) noexcept nogil:
     """tau_g = H' [h × g; m g], with m and h those of all outboard. A third of inverse dynamics at rest."""
     cdef int i, k
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef Weight[T]* x
     cdef Weight[T]* parent
     cdef T t[3]

@@ -1,4 +1,4 @@
-"""Inverse dynamics: recursive Newton-Euler in node frames, O(n), straight from q, v, vdot to tau.
+"""Inverse dynamics: recursive Newton-Euler in mobod frames, O(n), straight from q, v, vdot to tau.
 
 J. Y. S. Luh, M. W. Walker, R. P. C. Paul, "On-Line Computational Scheme for Mechanical Manipulators", J. Dyn. Sys.,
 Meas., Control 102 (1980): accelerations of points and forces in frames of the bodies, as here.
@@ -8,10 +8,10 @@ In NumPy: tests/support/textbook.py, inverse_dynamics.
 
 from mbt._core.algebra.records cimport Mobod, MotionForce
 from mbt._core.algebra.spatial cimport copy, rotate, rotate_inverse, set_zero
-from mbt._core.joints.node_joints cimport (
+from mbt._core.joints.mobod_joints cimport (
     add_joint_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_X_PN, project_force,
 )
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
 
 
@@ -36,7 +36,7 @@ cdef inline void calc_inverse_dynamics(
 ) noexcept nogil:
     """tau = M vdot + C v - tau_g."""
     cdef int i, k
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
 
     # World does not move. Gravity is an acceleration of World, upwards.
     set_zero(work[0].w, 3)
@@ -69,7 +69,7 @@ cdef inline void calc_inverse_dynamics(
 
 cdef inline void calc_motion(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const double* c,         # (num_constants,)  [SI]  of the mobilizer
     # In:

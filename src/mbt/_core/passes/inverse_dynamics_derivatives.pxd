@@ -33,8 +33,8 @@ from mbt._core.algebra.spatial cimport (
 from mbt._core.joints.mobilizers cimport (
     GENERAL, REVOLUTE_Z, add_second_rate_FM, calc_H_FM, calc_Hdot_FM, has_constant_H_FM,
 )
-from mbt._core.joints.node_joints cimport calc_X_PN
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.joints.mobod_joints cimport calc_X_PN
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
 
 
@@ -60,7 +60,7 @@ cdef inline void calc_motions(
 ) noexcept nogil:
     """Poses, motion axes, velocities and accelerations, about O in World."""
     cdef int i, j, k
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef const Moving[T]* parent
     cdef Moving[T]* x
     cdef Pose[T] X_PN
@@ -86,7 +86,7 @@ cdef inline void calc_motions(
         joint = &model.joints[i]
         parent = &moving[joint.parent]
         x = &moving[i]
-        k = joint.v
+        k = joint.v_start
         calc_X_PN(joint, model.constants[joint.node], &mobods[i].X_PF, q, sin_q, cos_q, &X_PN, H_N)
         calc_pose(joint, &X_PN, parent, x)
         if joint.kind == GENERAL:
@@ -103,7 +103,7 @@ cdef inline void calc_motions(
 
 
 cdef inline void calc_pose(
-    const Joint* joint, const Pose[T]* X_PN, const Moving[T]* parent, Moving[T]* x
+    const MobodJoint* joint, const Pose[T]* X_PN, const Moving[T]* parent, Moving[T]* x
 ) noexcept nogil:
     cdef int i
     multiply_rotations(parent.R, X_PN.R, x.R)
@@ -118,7 +118,7 @@ cdef inline void calc_pose(
             x.p[i] = x.p[i] + parent.p[i]
 
 
-cdef inline void calc_axis(const Joint* joint, const Moving[T]* x, T* S) noexcept nogil:
+cdef inline void calc_axis(const MobodJoint* joint, const Moving[T]* x, T* S) noexcept nogil:
     """S = [z; p × z] or [0; z]."""
     cdef int i
     if joint.kind == REVOLUTE_Z:
@@ -149,7 +149,7 @@ cdef inline void add_cross_motion(const T* V, const T* x, T* y) noexcept nogil:
 
 cdef inline void calc_general_motion(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
@@ -171,18 +171,18 @@ cdef inline void calc_general_motion(
     cdef int i, j, k
     set_zero(S, 36)
     for k in range(joint.nv):
-        rotate(x.R, H_N + 6*(joint.v + k), S + 6*k)
-        rotate(x.R, H_N + 6*(joint.v + k) + 3, S + 6*k + 3)
+        rotate(x.R, H_N + 6*(joint.v_start + k), S + 6*k)
+        rotate(x.R, H_N + 6*(joint.v_start + k) + 3, S + 6*k + 3)
         add_cross(x.p, S + 6*k, S + 6*k + 3)
-        put_column(S + 6*k, 6, S_of(columns, joint.v + k))
+        put_column(S + 6*k, 6, S_of(columns, joint.v_start + k))
     calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
     set_zero(Sv, 6)
     copy(parent.A, 6, x.A)
     for k in range(joint.nv):
-        add_scaled(S + 6*k, v[joint.v + k], 6, Sv)
-        add_scaled(S + 6*k, vdot[joint.v + k], 6, x.A)
+        add_scaled(S + 6*k, v[joint.v_start + k], 6, Sv)
+        add_scaled(S + 6*k, vdot[joint.v_start + k], 6, x.A)
         for j in range(joint.nv):
-            rate = v[joint.v + j]*v[joint.v + k]
+            rate = v[joint.v_start + j]*v[joint.v_start + k]
             add_scaled(D + 36*j + 6*k, rate, 6, x.A)
     add_cross_motion(parent.V, Sv, x.A)
     for i in range(6):
@@ -191,7 +191,7 @@ cdef inline void calc_general_motion(
 
 cdef inline void calc_mobilizer_frame(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const Mobod[T]* mobod,
     # In:
@@ -215,7 +215,7 @@ cdef inline void calc_mobilizer_frame(
 
 cdef inline void calc_axis_changes(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
@@ -249,7 +249,7 @@ cdef inline void calc_axis_changes(
         if not is_constant:
             for k in range(joint.nv):
                 unit[k] = <T>(1.0 if k == j else 0.0)
-            calc_Hdot_FM(joint.type, c, q + joint.q, unit, dH)
+            calc_Hdot_FM(joint.type, c, q + joint.q_start, unit, dH)
         for k in range(joint.nv):
             y = D + 36*j + 6*k
             set_zero(y, 3)
@@ -273,7 +273,7 @@ cdef inline void rotate_to_O(const T* R_WF, const T* p_OM, const T* x_F, T* y) n
 
 cdef inline void calc_general_rates(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
@@ -301,36 +301,36 @@ cdef inline void calc_general_rates(
     cdef int i, j, k
     set_zero(S, 36)
     for k in range(joint.nv):
-        get_column(S_of(columns, joint.v + k), 6, S + 6*k)
+        get_column(S_of(columns, joint.v_start + k), 6, S + 6*k)
     calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
     set_zero(Dvv, 6)
     for j in range(joint.nv):
         set_zero(Dv + 6*j, 6)
         set_zero(DT_v + 6*j, 6)
         for k in range(joint.nv):
-            add_scaled(D + 36*j + 6*k, v[joint.v + k], 6, Dv + 6*j)
-            add_scaled(D + 36*k + 6*j, v[joint.v + k], 6, DT_v + 6*j)
-        add_scaled(Dv + 6*j, v[joint.v + j], 6, Dvv)
+            add_scaled(D + 36*j + 6*k, v[joint.v_start + k], 6, Dv + 6*j)
+            add_scaled(D + 36*k + 6*j, v[joint.v_start + k], 6, DT_v + 6*j)
+        add_scaled(Dv + 6*j, v[joint.v_start + j], 6, Dvv)
     for j in range(joint.nv):
         copy(Dv + 6*j, 6, P)
         add_cross_motion(x.V, S + 6*j, P)
         calc_bias_change(joint, c, mobod, q, v, S + 6*j, Dvv, parent, x, j, Q)
         for k in range(joint.nv):
-            add_scaled(D + 36*j + 6*k, vdot[joint.v + k], 6, Q)
+            add_scaled(D + 36*j + 6*k, vdot[joint.v_start + k], 6, Q)
         add_cross_motion(parent.V, Dv + 6*j, Q)
         add_cross_motion(x.A, S + 6*j, Q)
         add_cross_motion(x.V, P, Q)
-        put_column(P, 6, P_of(columns, joint.v + j))
-        put_column(Q, 6, Q_of(columns, joint.v + j))
+        put_column(P, 6, P_of(columns, joint.v_start + j))
+        put_column(Q, 6, Q_of(columns, joint.v_start + j))
         add_cross_motion(parent.V, S + 6*j, P)
         for i in range(6):
             P[i] = P[i] + DT_v[6*j + i]
-        put_column(P, 6, W_of(columns, joint.v + j))
+        put_column(P, 6, W_of(columns, joint.v_start + j))
 
 
 cdef inline void calc_bias_change(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
@@ -367,18 +367,18 @@ cdef inline void calc_bias_change(
     if not has_constant_H_FM(joint.type):
         for k in range(joint.nv):
             unit[k] = <T>(1.0 if k == j else 0.0)
-        calc_H_FM(joint.type, c, q + joint.q, H)
-        calc_Hdot_FM(joint.type, c, q + joint.q, v + joint.v, Hdot)
-        calc_Hdot_FM(joint.type, c, q + joint.q, unit, dH)
+        calc_H_FM(joint.type, c, q + joint.q_start, H)
+        calc_Hdot_FM(joint.type, c, q + joint.q_start, v + joint.v_start, Hdot)
+        calc_Hdot_FM(joint.type, c, q + joint.q_start, unit, dH)
         set_zero(Hv, 6)
         set_zero(Hdot_v, 6)
         set_zero(dH_v, 6)
         for k in range(joint.nv):
-            add_scaled(H + 6*k, v[joint.v + k], 6, Hv)
-            add_scaled(Hdot + 6*k, v[joint.v + k], 6, Hdot_v)
-            add_scaled(dH + 6*k, v[joint.v + k], 6, dH_v)
+            add_scaled(H + 6*k, v[joint.v_start + k], 6, Hv)
+            add_scaled(Hdot + 6*k, v[joint.v_start + k], 6, Hdot_v)
+            add_scaled(dH + 6*k, v[joint.v_start + k], 6, dH_v)
         set_zero(y, 6)
-        add_second_rate_FM(joint.type, c, q + joint.q, v + joint.v, j, y)
+        add_second_rate_FM(joint.type, c, q + joint.q_start, v + joint.v_start, j, y)
         add_cross(H + 6*j + 3, Hdot_v, y + 3)
         add_cross(Hv + 3, dH_v, y + 3)
         add_cross(dH_v + 3, Hv, y + 3)
@@ -392,7 +392,7 @@ cdef inline void calc_bias_change(
 
 cdef inline void add_same_joint_terms(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const double* c,               # (num_constants,)  [SI]  of the mobilizer
     const Mobod[T]* mobod,
@@ -414,12 +414,12 @@ cdef inline void add_same_joint_terms(
     cdef int j, k
     set_zero(S, 36)
     for k in range(joint.nv):
-        get_column(S_of(columns, joint.v + k), 6, S + 6*k)
+        get_column(S_of(columns, joint.v_start + k), 6, S + 6*k)
     calc_axis_changes(joint, c, mobod, q, S, parent, x, D)
-    get_column(F_of(columns, joint.v), 6, F)
+    get_column(F_of(columns, joint.v_start), 6, F)
     for k in range(joint.nv):
         for j in range(joint.nv):
-            y = dtau_dq + stride*(joint.v + k) + joint.v + j
+            y = dtau_dq + stride*(joint.v_start + k) + joint.v_start + j
             y[0] = y[0] + dot6(D + 36*j + 6*k, F)
 
 
@@ -447,7 +447,7 @@ cdef inline void calc_bodies(
             calc_body_columns(model.dof_mobod + width_of(columns)*i, mobods, moving, columns + i)
     else:
         for i in range(1, model.num_mobods):
-            k = model.joints[i].v
+            k = model.joints[i].v_start
             calc_body_columns(model.dof_mobod + k, mobods, moving, columns + k)
 
 
@@ -479,7 +479,7 @@ cdef inline void add_external_forces(
         for i in range(3):
             p_OB[i] = p_OB[i] + moving[m].p[i]
         if F_Bo_W != NULL:
-            add_external_force(F_Bo_W + 6*b, p_OB, model.joints[m].v, columns)
+            add_external_force(F_Bo_W + 6*b, p_OB, model.joints[m].v_start, columns)
         if weightless != NULL and not weightless[b]:
             rotate(p.X_NB[b].R, p.p_BoBcm_B + 3*b, c)
             rotate(moving[m].R, c, d)
@@ -487,7 +487,7 @@ cdef inline void add_external_forces(
             for i in range(3):
                 p_OB[i] = p_OB[i] + d[i]
                 F[3 + i] = p.mass[b]*p.gravity[i]
-            add_external_force(F, p_OB, model.joints[m].v, columns)
+            add_external_force(F, p_OB, model.joints[m].v_start, columns)
 
 
 cdef inline void add_external_force(const T* F_B, const T* p, int k, DerivativeColumns[T]* columns) noexcept nogil:
@@ -520,13 +520,13 @@ cdef inline void add_external_force(const T* F_B, const T* p, int k, DerivativeC
 cdef inline void sum_composites(const Model* model, int count, DerivativeColumns[T]* columns) noexcept nogil:
     """Add what is outboard, then give each dof the composite of its mobod."""
     cdef int i, k
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
         if joint.parent != 0:
-            add_column(I_of(columns, joint.v), count, I_of(columns, model.joints[joint.parent].v))
-        for k in range(joint.v + 1, joint.v + joint.nv):
-            copy_column(I_of(columns, joint.v), count, I_of(columns, k))
+            add_column(I_of(columns, joint.v_start), count, I_of(columns, model.joints[joint.parent].v_start))
+        for k in range(joint.v_start + 1, joint.v_start + joint.nv):
+            copy_column(I_of(columns, joint.v_start), count, I_of(columns, k))
 
 
 cdef inline void calc_momenta(const Model* model, DerivativeColumns[T]* columns) noexcept nogil:
@@ -550,7 +550,7 @@ cdef inline void calc_rates(
     DerivativeColumns[T]* columns,  # W, Q, U, Z, B_S, G_S
 ) noexcept nogil:
     cdef int i
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef int num_registers = count_registers(model, columns)
     if T is double:
         for i in range(num_registers):
@@ -562,7 +562,7 @@ cdef inline void calc_rates(
                 joint, model.constants[joint.node], &mobods[i], q, v, vdot, &moving[joint.parent], &moving[i], columns
             )
         elif T is not double:
-            calc_dof_rates(columns + joint.v)
+            calc_dof_rates(columns + joint.v_start)
     for i in range(num_registers):
         calc_force_rates_of(columns + i, with_external)
 
@@ -589,33 +589,33 @@ cdef inline void calc_rows(
     # As many columns as there are in whole registers, if rows have room for them.
     cdef int row_end = min(<int>stride, count_registers(model, columns)*width_of(columns))
     cdef Py_ssize_t room
-    cdef const Joint* joint
-    cdef const Joint* inboard
+    cdef const MobodJoint* joint
+    cdef const MobodJoint* inboard
     cdef T* dq
     cdef T* dv
     cdef T* M_k = M
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             dq = dtau_dq + stride*k
             dv = dtau_dv + stride*k
             if M != NULL:
                 M_k = M + stride*k
-            if model.joints[joint.run].v != 0 or joint.v_end != nv:
+            if model.joints[joint.run].v_start != 0 or joint.v_end != nv:
                 set_zero(dq, row_end)
                 set_zero(dv, row_end)
                 if M != NULL:
                     set_zero(M_k, row_end)
             room = stride*(nv - k) - width_of(columns)
             end = row_end if joint.v_end == nv else joint.v_end
-            calc_outboard_entries(columns, M != NULL, k, joint.v, end, M_k, dq, dv, room)
+            calc_outboard_entries(columns, M != NULL, k, joint.v_start, end, M_k, dq, dv, room)
             mobod = joint.parent
             while mobod != 0:
                 inboard = &model.joints[mobod]
                 head = inboard.run
                 calc_inboard_entries(
-                    columns, M != NULL, with_external, k, model.joints[head].v, inboard.v + inboard.nv, M_k, dq, dv,
-                    room
+                    columns, M != NULL, with_external, k, model.joints[head].v_start, inboard.v_start + inboard.nv,
+                    M_k, dq, dv, room
                 )
                 mobod = model.joints[head].parent
         if joint.kind == GENERAL:

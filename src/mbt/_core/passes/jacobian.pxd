@@ -8,7 +8,7 @@ In NumPy: tests/support/textbook.py, jacobian.
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport add_cross, add_rotated4, cross, rotate, rotate4, set_zero
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_v
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.paths cimport calc_poses_on_path, find_path
 from mbt._core.scalars cimport T
 
@@ -58,7 +58,7 @@ cdef inline void calc_frame_jacobian(
 
 
 cdef inline void locate(int mobod, const T* X_WN, const T* p_N, T* p_W) noexcept nogil:
-    """p_W = X_WN p_N. The node frame of World is World."""
+    """p_W = X_WN p_N. The mobod frame of World is World."""
     cdef const T* X = X_WN + 16*mobod
     cdef int i
     if mobod == 0:
@@ -83,10 +83,10 @@ cdef inline void set_columns(
     T* J,                          # (6, nv)             [1, m]  columns of mobod i
 ) noexcept nogil:
     """Columns of the dofs of mobod i, which move the frame about No."""
-    cdef const Joint* joint = &model.joints[i]
+    cdef const MobodJoint* joint = &model.joints[i]
     cdef Py_ssize_t nv = model.num_velocities
     if joint.kind == REVOLUTE_Z:
-        set_revolute_column(X_WN + 16*i, p_WoFo, nv, J + joint.v)
+        set_revolute_column(X_WN + 16*i, p_WoFo, nv, J + joint.v_start)
     else:
         set_other_columns(model, i, mobods, q, X_WN, p_WoFo, J)
 
@@ -121,7 +121,7 @@ cdef inline void set_other_columns(
     T* J,                          # (6, nv)             [1, m]  columns of mobod i
 ) noexcept nogil:
     """The same of what is not revolute about z."""
-    cdef const Joint* joint = &model.joints[i]
+    cdef const MobodJoint* joint = &model.joints[i]
     cdef const T* X = X_WN + 16*i
     cdef const T* X_WP = X_WN + 16*joint.parent if joint.parent != 0 else <const T*>NULL
     cdef Py_ssize_t nv = model.num_velocities
@@ -132,19 +132,19 @@ cdef inline void set_other_columns(
     cdef int j, k
     if joint.kind == PRISMATIC_Z:
         for j in range(3):
-            J[nv*j + joint.v] = <T>0.0
-            J[nv*(3 + j) + joint.v] = X[4*j + 2]
+            J[nv*j + joint.v_start] = <T>0.0
+            J[nv*(3 + j) + joint.v_start] = X[4*j + 2]
     else:
         for j in range(3):
             p[j] = p_WoFo[j] - X[4*j + 3]
-        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q, H)
+        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H)
         for k in range(joint.nv):
             turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k, z)
             turn_to_world(X_WP, mobods[i].X_PF.R, H + 6*k + 3, u)
             add_cross(z, p, u)
             for j in range(3):
-                J[nv*j + joint.v + k] = z[j]
-                J[nv*(3 + j) + joint.v + k] = u[j]
+                J[nv*j + joint.v_start + k] = z[j]
+                J[nv*(3 + j) + joint.v_start + k] = u[j]
 
 
 cdef inline void turn_to_world(const T* X_WP, const T* R_PF, const T* x_F, T* x_W) noexcept nogil:

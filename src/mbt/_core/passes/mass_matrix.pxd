@@ -1,4 +1,4 @@
-"""Mass matrix: composite rigid bodies in node frames, O(n depth).
+"""Mass matrix: composite rigid bodies in mobod frames, O(n depth).
 
 M. W. Walker, D. E. Orin, "Efficient Dynamic Computer Simulation of Robotic Mechanisms", J. Dyn. Sys., Meas., Control
 104 (1982).
@@ -9,8 +9,8 @@ In NumPy: tests/support/textbook.py, mass_matrix.
 from mbt._core.algebra.records cimport Composite, Mobod, carry_columns, project_columns
 from mbt._core.algebra.spatial cimport add_shifted_inertia, rotate, rotate_symmetric, set_zero
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
-from mbt._core.joints.node_joints cimport calc_rigid_momentum, calc_X_PN
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.joints.mobod_joints cimport calc_rigid_momentum, calc_X_PN
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, sincos_of_angles
 
 
@@ -35,7 +35,7 @@ cdef inline void calc_mass_matrix(
     """M[k, l] = H_k' M_c H_l, with M_c the composite inertia outboard of both."""
     cdef int i, j, k, l, n
     cdef Py_ssize_t nv = model.num_velocities
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef T* F
     cdef T t[3]
     cdef T f[3]
@@ -63,14 +63,14 @@ cdef inline void calc_mass_matrix(
 
         # Momenta about No in N, of the dofs of this mobod and of all outboard of it, from the last dof on: blocks of
         # columns that were written as vectors are read as the same vectors, as the list grows at its end.
-        n = joint.v_end - joint.v
+        n = joint.v_end - joint.v_start
         F = momenta + nv - joint.v_end
         for k in range(joint.nv):
-            calc_rigid_momentum(joint, joint.v + k, H_N, work[i].mass, work[i].h, work[i].inertia, t, f)
+            calc_rigid_momentum(joint, joint.v_start + k, H_N, work[i].mass, work[i].h, work[i].inertia, t, f)
             for j in range(3):
                 F[nv*j + n - 1 - k] = t[j]
                 F[nv*(3 + j) + n - 1 - k] = f[j]
-        for l in range(joint.v, joint.v + joint.nv):
+        for l in range(joint.v_start, joint.v_start + joint.nv):
             project_momenta(joint, l, H_N, nv, F, row, M)
         if joint.parent != 0:
             carry_columns(&work[i].X_PN, n, nv, F)
@@ -89,7 +89,7 @@ cdef inline void add_composite_to_parent(const Composite[T]* x, Composite[T]* pa
 
 cdef inline void project_momenta(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     int l,
     # In:
     const T* H_N,          # (nv, 6)   [1, m]
@@ -104,11 +104,11 @@ cdef inline void project_momenta(
     cdef int s, k
     cdef const T* y
     if joint.kind == GENERAL:
-        project_columns(H_N + 6*l, joint.v_end - joint.v, nv, F, row)
+        project_columns(H_N + 6*l, joint.v_end - joint.v_start, nv, F, row)
         y = row
     else:
         y = F + (2 if joint.kind == REVOLUTE_Z else 5)*nv
-    for s in range(joint.v_end - joint.v):
+    for s in range(joint.v_end - joint.v_start):
         k = joint.v_end - 1 - s
         M[nv*l + k] = y[s]
         M[nv*k + l] = y[s]

@@ -1,4 +1,4 @@
-"""Inverse of the mass matrix: articulated bodies in node frames, all columns at once, O(n depth).
+"""Inverse of the mass matrix: articulated bodies in mobod frames, all columns at once, O(n depth).
 
 J. Carpentier, "Analytical Inverse of the Joint Space Inertia Matrix", technical report, LAAS-CNRS 2018.
 In NumPy: tests/support/textbook.py, mass_matrix_inverse.
@@ -9,7 +9,7 @@ from mbt._core.algebra.records cimport (
 )
 from mbt._core.algebra.spatial cimport set_zero
 from mbt._core.joints.mobilizers cimport GENERAL, REVOLUTE_Z
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T
 
 
@@ -30,7 +30,7 @@ cdef inline void calc_mass_matrix_inverse(
     """Column k is vdot for a unit force on dof k, at rest and without gravity; its rows up to k are computed."""
     cdef int i, k, l, n
     cdef Py_ssize_t nv = model.num_velocities
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef T* y
     cdef T* A_N
     cdef const T* A_P
@@ -42,35 +42,36 @@ cdef inline void calc_mass_matrix_inverse(
     # in its frame, and siblings have columns of their own.
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]
-        n = joint.v_end - joint.v
-        for l in range(joint.v + joint.nv - 1, joint.v - 1, -1):
-            y = M_inverse + nv*l + joint.v
-            project_motion(joint, l, H_N, n, nv, F + joint.v, row)
+        n = joint.v_end - joint.v_start
+        for l in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
+            y = M_inverse + nv*l + joint.v_start
+            project_motion(joint, l, H_N, n, nv, F + joint.v_start, row)
             for k in range(n):
                 y[k] = -(row[k]*dofs[l].D_inverse)
-            y[l - joint.v] = y[l - joint.v] + dofs[l].D_inverse
-            if l > joint.v:
-                add_to_columns(dofs[l].U, n, nv, y, F + joint.v)
+            y[l - joint.v_start] = y[l - joint.v_start] + dofs[l].D_inverse
+            if l > joint.v_start:
+                add_to_columns(dofs[l].U, n, nv, y, F + joint.v_start)
         if joint.parent != 0:
-            carry_columns(&work[i].X_PN, n, nv, F + joint.v)
-            add_to_columns(dofs[joint.v].U, n, nv, M_inverse + nv*joint.v + joint.v, F + joint.v)
+            carry_columns(&work[i].X_PN, n, nv, F + joint.v_start)
+            k = joint.v_start
+            add_to_columns(dofs[k].U, n, nv, M_inverse + nv*k + k, F + k)
 
     # Base to tip: accelerations, for unit forces on the dofs from this mobod's first on.
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
-        n = model.num_velocities - joint.v
-        A_N = A + 6*nv*i + joint.v
+        n = model.num_velocities - joint.v_start
+        A_N = A + 6*nv*i + joint.v_start
         if joint.parent == 0:
             for k in range(6):
                 set_zero(A_N + nv*k, n)
         else:
-            A_P = A + 6*nv*joint.parent + joint.v
-            subtract_reaction(&dofs[joint.v], n, nv, A_P, row, M_inverse + nv*joint.v + joint.v)
+            A_P = A + 6*nv*joint.parent + joint.v_start
+            subtract_reaction(&dofs[joint.v_start], n, nv, A_P, row, M_inverse + nv*joint.v_start + joint.v_start)
             carry_motion_columns(&work[i].X_PN, n, nv, A_P, A_N)
-        add_motion(joint, joint.v, H_N, n, nv, M_inverse + nv*joint.v + joint.v, A_N)
-        for l in range(joint.v + 1, joint.v + joint.nv):
-            subtract_reaction(&dofs[l], n, nv, A_N, row, M_inverse + nv*l + joint.v)
-            add_motion(joint, l, H_N, n, nv, M_inverse + nv*l + joint.v, A_N)
+        add_motion(joint, joint.v_start, H_N, n, nv, M_inverse + nv*joint.v_start + joint.v_start, A_N)
+        for l in range(joint.v_start + 1, joint.v_start + joint.nv):
+            subtract_reaction(&dofs[l], n, nv, A_N, row, M_inverse + nv*l + joint.v_start)
+            add_motion(joint, l, H_N, n, nv, M_inverse + nv*l + joint.v_start, A_N)
 
     for l in range(nv):
         for k in range(l):
@@ -78,7 +79,7 @@ cdef inline void calc_mass_matrix_inverse(
 
 
 cdef inline void project_motion(
-    const Joint* joint, int l, const T* H_N, int n, Py_ssize_t nv, const T* F, T* y
+    const MobodJoint* joint, int l, const T* H_N, int n, Py_ssize_t nv, const T* F, T* y
 ) noexcept nogil:
     """y = H_l' F."""
     cdef int k
@@ -102,7 +103,7 @@ cdef inline void subtract_reaction(
 
 
 cdef inline void add_motion(
-    const Joint* joint, int l, const T* H_N, int n, Py_ssize_t nv, const T* y, T* A
+    const MobodJoint* joint, int l, const T* H_N, int n, Py_ssize_t nv, const T* y, T* A
 ) noexcept nogil:
     """A += H_l y."""
     cdef int k

@@ -15,7 +15,7 @@ from mbt._core.algebra.records cimport (
 )
 from mbt._core.algebra.spatial cimport add_cross, cross, position_between4, rotate4, set_zero
 from mbt._core.joints.mobilizers cimport PRISMATIC_Z, REVOLUTE_Z, calc_across_H
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.body_poses cimport calc_node_pose_in_rows
 from mbt._core.passes.jacobian cimport turn_to_world
 from mbt._core.scalars cimport (
@@ -49,7 +49,7 @@ cdef inline void calc_mass_matrix_of_chains(
     """M[k, l] = F_k' H_l, F_k = M_c H_k, with M_c the composite inertia outboard of k, for l inboard of k."""
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t stride = stride_of_axes(model)
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef int i, k
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
     calc_poses_from_base(model, mobods, q, sin_q, cos_q, X_ON)
@@ -63,7 +63,7 @@ cdef inline void calc_mass_matrix_of_chains(
     calc_momenta(model, X_ON, stride, H, work, F)
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             set_row(model, i, k, F + 6*k, stride, H, M)
             M[nv*k + k] = M[nv*k + k] + reflected_inertia[k]
     mirror_lower(model.num_velocities, M)
@@ -81,7 +81,7 @@ cdef inline void calc_poses_from_base(
     # Out:
     double* X_ON,                  # (num_mobods, 4, 4)  [1, m]
 ) noexcept nogil:
-    """Poses of node frames in World, but from the origin of the base mobod: wherever that is."""
+    """Poses of mobod frames in World, but from the origin of the base mobod: wherever that is."""
     cdef PoseRows X = PoseRows()
     cdef int i
     for i in range(1, model.num_mobods):
@@ -107,7 +107,7 @@ cdef inline void set_motion_axes(
     double* H,                     # (6, stride)         [1, m]  columns of mobod i
 ) noexcept nogil:
     """[w; v] of the body-fixed point at O, per unit of each velocity."""
-    cdef const Joint* joint = &model.joints[i]
+    cdef const MobodJoint* joint = &model.joints[i]
     cdef const double* X = X_ON + 16*i
     cdef const double* X_OP = X_ON + 16*joint.parent if joint.parent != 0 else <const double*>NULL
     cdef double p[3]
@@ -123,17 +123,17 @@ cdef inline void set_motion_axes(
         if joint.kind == REVOLUTE_Z:
             cross(p, w, v)
         for j in range(3):
-            H[stride*j + joint.v] = w[j] if joint.kind == REVOLUTE_Z else 0.0
-            H[stride*(3 + j) + joint.v] = v[j] if joint.kind == REVOLUTE_Z else w[j]
+            H[stride*j + joint.v_start] = w[j] if joint.kind == REVOLUTE_Z else 0.0
+            H[stride*(3 + j) + joint.v_start] = v[j] if joint.kind == REVOLUTE_Z else w[j]
     else:
-        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q, H_FM)
+        calc_across_H(joint.type, joint.reversed, model.constants[joint.node], q + joint.q_start, H_FM)
         for k in range(joint.nv):
             turn_to_world(X_OP, mobods[i].X_PF.R, H_FM + 6*k, w)
             turn_to_world(X_OP, mobods[i].X_PF.R, H_FM + 6*k + 3, v)
             add_cross(p, w, v)
             for j in range(3):
-                H[stride*j + joint.v + k] = w[j]
-                H[stride*(3 + j) + joint.v + k] = v[j]
+                H[stride*j + joint.v_start + k] = w[j]
+                H[stride*(3 + j) + joint.v_start + k] = v[j]
 
 
 cdef inline void calc_momenta(
@@ -152,7 +152,7 @@ cdef inline void calc_momenta(
 
     The momenta of a dof are written after those of the next one: four numbers of its torque, then all six.
     """
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef CompositeRows x = CompositeRows()
     cdef double p[3]
     cdef double w[3]
@@ -164,7 +164,7 @@ cdef inline void calc_momenta(
             add_composite(&work[i], &x)
         else:
             load_composite(&work[i], &x)
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             for j in range(3):
                 w[j] = H[stride*j + k]
             multiply_inertia(&x, w, F + 6*k)
@@ -179,7 +179,7 @@ cdef inline void calc_momenta(
 
 cdef inline void finish_momentum(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # In:
     const double* X_ON,            # (4, 4)       [1, m]
     double mass,
@@ -225,8 +225,8 @@ cdef inline void set_row(
     cdef int start
     while i > 0:
         i = model.joints[i].run
-        start = model.joints[i].v
+        start = model.joints[i].v_start
         project_row(F, start, end, stride, H, row)
         i = model.joints[i].parent
-        end = model.joints[i].v + model.joints[i].nv if i > 0 else 0
+        end = model.joints[i].v_start + model.joints[i].nv if i > 0 else 0
         set_zero(row + end, start - end)

@@ -3,7 +3,7 @@
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport multiply_poses4
 from mbt._core.joints.mobilizers cimport REVOLUTE_Z
-from mbt._core.model.structs cimport Joint, Model
+from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose, calc_node_pose_in_rows
 from mbt._core.scalars cimport MBT_W, PoseRows, T, sincos_of_angles, store_pose_rows
 
@@ -107,7 +107,7 @@ cdef inline void calc_sines_on_path(
     const Model* model, const int* path, int n, const T* q, T* sin_q, T* cos_q
 ) noexcept nogil:
     """Of the angles on a path outwards; of others where they come at no cost."""
-    cdef const Joint* joint
+    cdef const MobodJoint* joint
     cdef int done = 0
     cdef int width = 1
     cdef int start, k

@@ -1,4 +1,4 @@
-"""Dynamics, and what else goes straight from q into node frames."""
+"""Dynamics, and what else goes straight from q into mobod frames."""
 
 from mbt._core.algebra.records cimport ArticulatedDof, Parameters, Pivots
 from mbt._core.algebra.spatial cimport set_zero
@@ -113,7 +113,7 @@ cdef inline Pivots[T] calc_cold_quantity(
     int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
     const T* v, const T* x, T* memory, int* base, T* out
 ) noexcept nogil:
-    """All others in node frames."""
+    """All others in mobod frames."""
     cdef T total_mass
     cdef Pivots[T] pivots = no_pivots(memory)
     if quantity == MASS_MATRIX_INVERSE:

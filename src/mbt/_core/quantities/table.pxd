@@ -23,7 +23,7 @@ cdef extern from "quantities/sizes.hpp" namespace "mbt" nogil:
 
 
 cpdef enum Quantity:
-    # Dynamics, in node frames, straight from q.
+    # Dynamics, in mobod frames, straight from q.
     MOTION_FORCES
     INVERSE_DYNAMICS
     FORWARD_DYNAMICS

@@ -1,4 +1,4 @@
-"""From the parameters of a Context to what the kernels read: frame poses, and node frames with their inertia."""
+"""From the parameters of a Context to what the kernels read: frame poses, and mobod frames with their inertia."""
 
 from mbt._core.algebra.records cimport Mobod, Pose
 from mbt._core.algebra.spatial cimport (
@@ -41,7 +41,7 @@ cdef inline void calc_reflected_inertia(
         reflected_inertia[k] = reflected_inertia[k] + gear_ratio[i]*gear_ratio[i]*rotor_inertia[i]
 
 
-cdef inline void calc_node_frames(
+cdef inline void calc_mobod_frames(
     # Topology:
     const Model* model,
     # Parameters:
@@ -69,7 +69,7 @@ cdef inline void calc_node_frames(
         j = model.mobod[b]
         invert_pose4(X_BF + 16*model.outboard_frame[b], X_MB)
 
-        # X_NF = X_NP X_PF: the inboard frame, in the node frame of the mobod that carries it.
+        # X_NF = X_NP X_PF: the inboard frame, in the mobod frame of the mobod that carries it.
         set_pose4(X_NB[model.parent[b]].R, X_NB[model.parent[b]].p, X_NP)
         multiply_poses4(X_NP, X_BF + 16*model.inboard_frame[b], X_NF)
 
@@ -110,7 +110,7 @@ cdef inline void calc_rotational_inertias(
             I_BBo_B[6*b + i] = mass[b]*G_BBo_B[6*b + i] + J_BBo_B[6*b + i]
 
 
-cdef inline void calc_node_inertias(
+cdef inline void calc_mobod_inertias(
     # Topology:
     const Model* model,
     # Parameters:

@@ -1,4 +1,4 @@
-"""Joints as the hot kernels treat them, in node frames (records.hpp).
+"""Joints as the hot kernels treat them, in mobod frames (records.hpp).
 
 One dof about or along the z axis of F and N has straight code. Any other mobilizer works through H_N, its motion axes
 in N about No, one row per dof.
@@ -11,13 +11,13 @@ from mbt._core.algebra.spatial cimport (
 from mbt._core.joints.mobilizers cimport (
     GENERAL, PRISMATIC_Z, REVOLUTE_Z, calc_across_H, calc_across_Hdot, calc_across_pose, has_constant_H_FM,
 )
-from mbt._core.model.structs cimport Joint
+from mbt._core.model.structs cimport MobodJoint
 from mbt._core.scalars cimport T
 
 
 cdef inline void calc_X_PN(
     # Topology:
-    const Joint* joint,
+    const MobodJoint* joint,
     # Parameters:
     const double* c,       # (num_constants,) of the mobilizer
     const Pose[T]* X_PF,
@@ -47,22 +47,22 @@ cdef inline void calc_X_PN(
         for i in range(9):
             X_PN.R[i] = X_PF.R[i]
         for i in range(3):
-            X_PN.p[i] = X_PF.p[i] + X_PF.R[3*i + 2]*q[joint.q]
+            X_PN.p[i] = X_PF.p[i] + X_PF.R[3*i + 2]*q[joint.q_start]
     else:
         calc_general_X_PN(joint, c, X_PF, q, R_FM, X_PN)
-        calc_across_H(joint.type, joint.reversed, c, q + joint.q, H)
+        calc_across_H(joint.type, joint.reversed, c, q + joint.q_start, H)
         for k in range(joint.nv):
-            rotate_inverse(R_FM, H + 6*k, H_N + 6*(joint.v + k))
-            rotate_inverse(R_FM, H + 6*k + 3, H_N + 6*(joint.v + k) + 3)
+            rotate_inverse(R_FM, H + 6*k, H_N + 6*(joint.v_start + k))
+            rotate_inverse(R_FM, H + 6*k + 3, H_N + 6*(joint.v_start + k) + 3)
 
 
 cdef inline void calc_general_X_PN(
-    const Joint* joint, const double* c, const Pose[T]* X_PF, const T* q, T* R_FM, Pose[T]* X_PN
+    const MobodJoint* joint, const double* c, const Pose[T]* X_PF, const T* q, T* R_FM, Pose[T]* X_PN
 ) noexcept nogil:
     """The pose alone, of a general mobilizer."""
     cdef T p_FM[3]
     cdef int i
-    calc_across_pose(joint.type, joint.reversed, c, q + joint.q, R_FM, p_FM)
+    calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, R_FM, p_FM)
     multiply_rotations(X_PF.R, R_FM, X_PN.R)
     rotate(X_PF.R, p_FM, X_PN.p)
     for i in range(3):
@@ -70,7 +70,7 @@ cdef inline void calc_general_X_PN(
 
 
 cdef inline void calc_general_bias(
-    const Joint* joint, const double* c, const T* q, const T* v, T* bias_N
+    const MobodJoint* joint, const double* c, const T* q, const T* v, T* bias_N
 ) noexcept nogil:
     """bias_N = Hdot_N v, in N about No, of a general mobilizer."""
     cdef T R_FM[9]
@@ -81,31 +81,31 @@ cdef inline void calc_general_bias(
     if has_constant_H_FM(joint.type) and not joint.reversed:
         set_zero(bias_N, 6)
     else:
-        calc_across_pose(joint.type, joint.reversed, c, q + joint.q, R_FM, p_FM)
-        calc_across_Hdot(joint.type, joint.reversed, c, q + joint.q, v + joint.v, Hdot)
+        calc_across_pose(joint.type, joint.reversed, c, q + joint.q_start, R_FM, p_FM)
+        calc_across_Hdot(joint.type, joint.reversed, c, q + joint.q_start, v + joint.v_start, Hdot)
         set_zero(A, 6)
         for k in range(joint.nv):
             for i in range(6):
-                A[i] = A[i] + Hdot[6*k + i]*v[joint.v + k]
+                A[i] = A[i] + Hdot[6*k + i]*v[joint.v_start + k]
         rotate_inverse(R_FM, A, bias_N)
         rotate_inverse(R_FM, A + 3, bias_N + 3)
 
 
 cdef inline void add_joint_angular_velocity(
-    const Joint* joint, const T* H_N, const T* v, T* w
+    const MobodJoint* joint, const T* H_N, const T* v, T* w
 ) noexcept nogil:
     """w += angular part of H_N v."""
     cdef int i, k
     if joint.kind == REVOLUTE_Z:
-        w[2] = w[2] + v[joint.v]
+        w[2] = w[2] + v[joint.v_start]
     elif joint.kind == GENERAL:
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             for i in range(3):
                 w[i] = w[i] + H_N[6*k + i]*v[k]
 
 
 cdef inline void add_velocity_bias(
-    const Joint* joint, const double* c, const T* H_N, const T* q, const T* v, const T* w, T* alpha, T* a
+    const MobodJoint* joint, const double* c, const T* H_N, const T* q, const T* v, const T* w, T* alpha, T* a
 ) noexcept nogil:
     """alpha += w × w_PN + Hdot v, a += 2 w × v_PN + Hdot v: what the joint's rate adds to the acceleration.
 
@@ -116,16 +116,16 @@ cdef inline void add_velocity_bias(
     cdef T rate
     cdef int i, k
     if joint.kind == REVOLUTE_Z:
-        rate = v[joint.v]
+        rate = v[joint.v_start]
         alpha[0] = alpha[0] + w[1]*rate
         alpha[1] = alpha[1] - w[0]*rate
     elif joint.kind == PRISMATIC_Z:
-        rate = v[joint.v]*2.0
+        rate = v[joint.v_start]*2.0
         a[0] = a[0] + w[1]*rate
         a[1] = a[1] - w[0]*rate
     else:
         set_zero(V, 6)
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             for i in range(6):
                 V[i] = V[i] + H_N[6*k + i]*v[k]
         calc_general_bias(joint, c, q, v, bias)
@@ -138,32 +138,32 @@ cdef inline void add_velocity_bias(
 
 
 cdef inline void add_joint_acceleration(
-    const Joint* joint, const T* H_N, const T* vdot, T* alpha, T* a
+    const MobodJoint* joint, const T* H_N, const T* vdot, T* alpha, T* a
 ) noexcept nogil:
     """[alpha; a] += H_N vdot."""
     cdef int i, k
     if joint.kind == REVOLUTE_Z:
-        alpha[2] = alpha[2] + vdot[joint.v]
+        alpha[2] = alpha[2] + vdot[joint.v_start]
     elif joint.kind == PRISMATIC_Z:
-        a[2] = a[2] + vdot[joint.v]
+        a[2] = a[2] + vdot[joint.v_start]
     else:
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             for i in range(3):
                 alpha[i] = alpha[i] + H_N[6*k + i]*vdot[k]
                 a[i] = a[i] + H_N[6*k + 3 + i]*vdot[k]
 
 
 cdef inline void project_force(
-    const Joint* joint, const T* H_N, const T* t, const T* f, T* tau
+    const MobodJoint* joint, const T* H_N, const T* t, const T* f, T* tau
 ) noexcept nogil:
     """tau = H_N' [t; f], for the dofs of the joint; `tau` is the array of the tree."""
     cdef int k
     if joint.kind == REVOLUTE_Z:
-        tau[joint.v] = t[2]
+        tau[joint.v_start] = t[2]
     elif joint.kind == PRISMATIC_Z:
-        tau[joint.v] = f[2]
+        tau[joint.v_start] = f[2]
     else:
-        for k in range(joint.v, joint.v + joint.nv):
+        for k in range(joint.v_start, joint.v_start + joint.nv):
             tau[k] = (
                 H_N[6*k]*t[0] + H_N[6*k + 1]*t[1] + H_N[6*k + 2]*t[2]
                 + H_N[6*k + 3]*f[0] + H_N[6*k + 4]*f[1] + H_N[6*k + 5]*f[2]
@@ -171,7 +171,7 @@ cdef inline void project_force(
 
 
 cdef inline void calc_rigid_momentum(
-    const Joint* joint, int k, const T* H_N, T mass, const T* h, const T* inertia, T* t, T* f
+    const MobodJoint* joint, int k, const T* H_N, T mass, const T* h, const T* inertia, T* t, T* f
 ) noexcept nogil:
     """[t; f] = M H_N for dof k: momentum about No of a rigid inertia moving along the motion axis."""
     if joint.kind == REVOLUTE_Z:
@@ -197,20 +197,21 @@ cdef inline void calc_rigid_momentum(
         f[2] = f[2] + H_N[6*k + 5]*mass
 
 
-cdef inline void set_size(const Joint* joint, Articulated[T]* x) noexcept nogil:
+cdef inline void set_size(const MobodJoint* joint, Articulated[T]* x) noexcept nogil:
     """Remember how large I_A is, before the first dof of a general joint is eliminated."""
     if joint.kind == GENERAL:
         x.size[0] = x.A[0] + x.A[5] + x.A[10]
         x.size[1] = x.C[0] + x.C[5] + x.C[10]
 
 
-cdef inline int leaves_nothing_about_axis(const Joint* joint, const int* locked) noexcept nogil:
+cdef inline int leaves_nothing_about_axis(const MobodJoint* joint, const int* locked) noexcept nogil:
     """Is I_A - U U' / D without any inertia about the axis? That of a free hinge is, which no rotor turns with."""
-    return joint.kind == REVOLUTE_Z and not joint.driven and (locked == NULL or not locked[joint.v])
+    return joint.kind == REVOLUTE_Z and not joint.driven and (locked == NULL or not locked[joint.v_start])
 
 
 cdef inline void calc_articulated_dof(
-    const Joint* joint, int k, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia, ArticulatedDof[T]* dof
+    const MobodJoint* joint, int k, const T* H_N, const Articulated[T]* x, T tau, T reflected_inertia,
+    ArticulatedDof[T]* dof
 ) noexcept nogil:
     """U = I_A H_N, D = H_N' U + reflected inertia, u = tau - H_N' Z, for dof k; I_A = [A, B; B', C]."""
     cdef const T* e
@@ -252,7 +253,7 @@ cdef inline void calc_articulated_dof(
     dof.D_inverse = <T>1.0 / dof.D
 
 
-cdef inline void add_dof_acceleration(const Joint* joint, int k, const T* H_N, T vdot, T* acc) noexcept nogil:
+cdef inline void add_dof_acceleration(const MobodJoint* joint, int k, const T* H_N, T vdot, T* acc) noexcept nogil:
     """acc += H_N vdot, for dof k."""
     cdef int i
     if joint.kind == REVOLUTE_Z:
