@@ -77,8 +77,7 @@ def _rooms_by_code() -> dict[str, set[str]]:
 
 
 def test_the_table_of_rooms_says_what_the_code_imports() -> None:
-    rows = re.findall(
-        r"^\| `(\w+)(?:/|\.py)` \|[^|]*\| ([^|]*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    page = PAGE.read_text(encoding="utf-8").partition("Rooms of `_core`")[0]
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \|[^|]*\| ([^|]*) \|$", page, re.MULTILINE)
     table = {room: set(re.findall(r"\w+", cell)) - {"nothing", "lazily"} for room, cell in rows}
     assert table == _rooms_by_code()
