@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbt._core.quantities.table import PIVOT_TOLERANCE
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import skew
 from mbt.tree.joints.weld import WeldMobilizer
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MasslessBranch", "find_massless_branches"]
 
-# 64 roundings, as in forward dynamics.
-_ROUNDING = 1.4e-14
 # Of the kinetic energies of two motions at the same rate, a share below this is noise.
 _NOISE = 1e-18
 # Forward dynamics is asked in one more configuration: does it fail always, or where the joints are now?
@@ -128,7 +127,7 @@ class _Articulation:
         self._D, self._M = np.zeros((2, tree.num_velocities))
         for actuator in tree.joint_actuators:
             self._D[actuator.joint.velocity_start] += actuator.calc_reflected_inertia(context)
-        of_bodies = _ROUNDING * np.array([np.diag(np.diag(M)) for M in pc.M_Bo_W])
+        of_bodies = PIVOT_TOLERANCE * np.array([np.diag(np.diag(M)) for M in pc.M_Bo_W])
         noise = np.array([_shift(N, p) for N, p in zip(of_bodies, p_BoMo_W, strict=True)])
         for b in range(self.forest.num_nodes - 1, 0, -1):
             for k in self.mobilizers[b - 1]._velocity_range():
@@ -147,7 +146,7 @@ class _Articulation:
             inertia, error, composite = articulated[b], noise[b], self._composite[b]
             for k in reversed(self.mobilizers[b - 1]._velocity_range()):
                 h = self._axes[k]
-                error = error + _ROUNDING * np.diag(np.diag(inertia))
+                error = error + PIVOT_TOLERANCE * np.diag(np.diag(inertia))
                 self._U[k] = U = inertia @ h
                 self._M[k] = h @ composite @ h + self._D[k]
                 self._D[k] += h @ U
@@ -156,7 +155,9 @@ class _Articulation:
                     continue
                 inertia = inertia - np.outer(U, U) / self._D[k]
                 others_free = np.eye(6) - np.outer(h, U) / self._D[k]
-                error = others_free.T @ error @ others_free + _ROUNDING * np.diag(np.diag(articulated[b]))
+                error = others_free.T @ error @ others_free + PIVOT_TOLERANCE * np.diag(
+                    np.diag(articulated[b])
+                )
             for array, outboard in ((articulated, inertia), (noise, error), (self._composite, composite)):
                 array[parent] += _shift(outboard, p_MoPo)
 

@@ -2,6 +2,8 @@ from enum import IntEnum
 
 from mbt._core.door.compiled_model import CompiledModel
 
+PIVOT_TOLERANCE: float
+
 class Quantity(IntEnum):
     MOTION_FORCES = 0
     INVERSE_DYNAMICS = 1

@@ -1,7 +1,11 @@
 """The rows of the table of quantities."""
 
+from mbt._core.algebra.records cimport PIVOT_TOLERANCE as tolerance_of_pivots
 from mbt._core.door.compiled_model cimport CompiledModel, check_index
 from mbt._core.model.structs cimport Model
+
+#: Share of what a pivot is made of that rounding leaves when it is zero: forward dynamics is singular below it.
+PIVOT_TOLERANCE = tolerance_of_pivots
 
 cdef Size ONE = size_of(kOne)
 cdef Size NB = size_of(kBodies)
