@@ -45,6 +45,19 @@ def other_numbers(tree: mbt.MultibodyTree) -> Any:
     return assert_type(twin.calc_kinetic_energy(context), Any)
 
 
+def changed(tree: mbt.MultibodyTree) -> int:
+    work = assert_type(tree.edit(), mbt.MultibodyTree)
+    hinge = work.remove(work.get_joint_by_name("hinge"))
+    tip = work.add_frame(mbt.FixedOffsetFrame("tip", work.bodies[1], np.eye(4)))
+    ball = mbt.BallRpyJoint("ball", hinge.frame_on_parent, hinge.frame_on_child)
+    assert_type(work.rename(work.add_joint(ball), "pivot"), mbt.BallRpyJoint)
+    load = work.add_body(mbt.RigidBody("load", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0])))
+    work.add_joint(mbt.WeldJoint, "grasp", tip, None, load, None)
+    work.finalize()
+    positions = {"pivot": [0.1, 0.2, 0.3]}
+    return assert_type(mbt.lock_joints(work, positions), mbt.MultibodyTree).num_positions
+
+
 def arrays(tree: mbt.MultibodyTree, q: npt.ArrayLike) -> FloatArray:
     assert_type(tree.finalize_report, mbt.FinalizeReport)
     v = np.zeros(tree.num_velocities)
