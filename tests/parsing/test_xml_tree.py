@@ -103,6 +103,15 @@ def test_nothing_is_kept_inside_opaque_elements():
     assert len(parse_xml(gazebo, "f.xml").children[0].children) == 2
 
 
+def test_text_ends_with_its_element_whatever_is_inside():
+    inside = b"<type>a<gazebo>x</gazebo>b<type>c</type></type><joint>d</joint><type>e</type><link>f</link>"
+    root = parse_xml(b"<robot><t>" + inside + b"</t></robot>", "f.xml")
+    outer, *others = root.children[0].children
+    assert outer.text == "ab"
+    assert outer.children[1].text == "c"
+    assert [(child.tag, child.text) for child in others] == [("joint", ""), ("type", "e"), ("link", "")]
+
+
 def test_bounds_hold_inside_opaque_elements(monkeypatch):
     def nested(depth):
         return b"<robot><gazebo>\n" + b"<a>" * depth + b"</a>" * depth + b"</gazebo><b/></robot>"

@@ -101,6 +101,9 @@ def take_pose_rows(element: Element | None) -> Sequence[list[float]]:
     quaternion = element.attributes.get("quat_xyzw")
     if quaternion is not None:
         return _read_rows_with_quaternion(element, [x, y, z])
+    if element.attributes.get("rpy") == "0 0 0":  # As most origins have it.
+        del element.attributes["rpy"]
+        return [1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z]
     roll, pitch, yaw = take_numbers(element, "rpy", 3, _ZEROS)
     if roll == 0.0 and pitch == 0.0 and yaw == 0.0:
         return [1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z]

@@ -8,6 +8,7 @@ repaired where that can be done, and parsed again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 from xml.parsers import expat
 
 from mbt.errors import ParseError, shorten
@@ -253,13 +254,16 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     # The elements that are open, from the root inwards, behind one that holds the root.
     path = [top]
     count = 0
-    # How many elements are open inside one that is opaque, itself included.
+    # How many elements are open inside one that is opaque, itself included; what ends elements outside.
     depth_inside = 0
+    end_outside: Any = None
     text_tags: frozenset[str] = frozenset()
     opaque_tags: frozenset[str] = frozenset()
+    # One look for both: most elements are neither.
+    special_tags: frozenset[str] = frozenset()
 
     def start_root(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal text_tags, opaque_tags
+        nonlocal text_tags, opaque_tags, special_tags
         parser.StartElementHandler = start
         start(tag, attributes)
         opaque_tags = _OPAQUE_TAGS.get(tag, opaque_tags)
@@ -269,29 +273,36 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
             text_tags = _TEXT_TAGS[tag]
         else:
             parser.CharacterDataHandler = add_text
+        special_tags = text_tags | opaque_tags
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal count, depth_inside
+        nonlocal count, depth_inside, end_outside
         element = Element(tag, attributes, parser.CurrentLineNumber, document)
-        siblings = path[-1].children
-        if siblings:
-            siblings.append(element)
+        parent = path[-1]
+        if parent.children:
+            parent.children.append(element)
         else:
-            path[-1].children = [element]
+            parent.children = [element]
         count += 1
         if count > MAX_ELEMENTS or len(path) > MAX_NESTING:
             raise out_of_bounds(element)
         path.append(element)
+        if tag not in special_tags:
+            return
         if tag in text_tags:
-            parser.CharacterDataHandler = add_text
-        elif tag in opaque_tags:
+            parser.CharacterDataHandler, parser.EndElementHandler = add_text, end_text
+        else:
+            end_outside = parser.EndElementHandler
             parser.StartElementHandler, parser.EndElementHandler = start_inside, end_inside
             depth_inside = 1
 
-    def end(tag: str) -> None:
+    def end(_: str) -> None:
+        path.pop()
+
+    def end_text(tag: str) -> None:
         path.pop()
         if tag in text_tags:
-            parser.CharacterDataHandler = None
+            parser.CharacterDataHandler, parser.EndElementHandler = None, end
 
     def start_inside(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count, depth_inside
@@ -304,7 +315,7 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
         nonlocal depth_inside
         depth_inside -= 1
         if depth_inside == 0:
-            parser.StartElementHandler, parser.EndElementHandler = start, end
+            parser.StartElementHandler, parser.EndElementHandler = start, end_outside
             path.pop()
 
     def out_of_bounds(element: Element) -> ParseError:
