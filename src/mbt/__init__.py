@@ -104,6 +104,7 @@ if _typing.TYPE_CHECKING:
     from mbt import autodiff, interop, models, parsing, symbolic
     from mbt.context.energy_report import EnergyReport
     from mbt.parsing import ParseReport, load_model
+    from mbt.saving import save_model
     from mbt.scalars import BatchContext
     from mbt.topology import SpanningForest
     from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
@@ -118,6 +119,7 @@ __all__ = [
     "load_model",
     "interop",
     "lock_joints",
+    "save_model",
     "models",
     "parsing",
     "FinalizeReport",
@@ -236,6 +238,7 @@ __all__ = [
 _MODULES_OF = {
     "load_model": "mbt.parsing",
     "lock_joints": "mbt.tree.locking",
+    "save_model": "mbt.saving",
     "BatchContext": "mbt.scalars",
     "DoorHinge": "mbt.tree.force_elements.door_hinge",
     "DoorHingeConfig": "mbt.tree.force_elements.door_hinge",

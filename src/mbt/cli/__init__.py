@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, suppress
 from importlib import metadata
+from typing import Any
 
 from mbt.cli.terminal import printable, write
 from mbt.errors import MbtError
@@ -59,6 +60,8 @@ def _run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> in
     try:
         if options.command == "info":
             text = _describe_file(options)
+        elif options.command == "convert":
+            text = _convert_file(options)
         else:
             from mbt.cli.demo import run_demo
 
@@ -94,7 +97,7 @@ def _discard_output() -> None:
 def _describe_file(options: argparse.Namespace) -> str:
     from mbt.cli.info import describe, load
 
-    tree = load(options.file, base=options.base, strict=options.strict, package_paths=options.package_path)
+    tree = load(options.file, gravity=None, **_reading_options(options))
     if options.json:
         from mbt.cli.info_json import describe_as_json
 
@@ -102,39 +105,49 @@ def _describe_file(options: argparse.Namespace) -> str:
     return describe(tree, show_all=options.all)
 
 
+def _convert_file(options: argparse.Namespace) -> str:
+    from mbt.cli.convert import convert
+
+    text, remarks = convert(
+        options.file,
+        options.output,
+        options.to,
+        **_reading_options(options),
+    )
+    for remark in remarks:
+        _complain(remark)
+    return text
+
+
 def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mbt", description="Rigid multibody kinematics and dynamics.", allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"mbt {metadata.version('mbt')}")
-    commands = parser.add_subparsers(dest="command", title="commands", metavar="{info,demo}")
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="{info,convert,demo}")
 
     info = commands.add_parser(
         "info",
         help="show what is in a robot description",
-        description="Show bodies, joints, limits, masses and actuators of a URDF file, and what is ignored.",
+        description="Show bodies, joints, limits, masses and actuators of a file, and what is ignored.",
         allow_abbrev=False,
     )
-    info.add_argument("file", help="URDF file, package://name/path, or - for the standard input")
-    info.add_argument(
-        "--base",
-        choices=("fixed", "floating"),
-        default="fixed",
-        help="weld the root link to World, or leave it free (default: fixed)",
-    )
-    info.add_argument(
-        "--strict", action="store_true", help="refuse impossible inertias and whatever is repaired"
-    )
-    info.add_argument(
-        "--package-path",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="where to look for packages; may be repeated",
-    )
+    _add_reading_options(info)
     form = info.add_mutually_exclusive_group()
     form.add_argument("--all", action="store_true", help="show every body and joint, with whole names")
     form.add_argument("--json", action="store_true", help="print one JSON object, errors too")
+
+    convert = commands.add_parser(
+        "convert",
+        help="write a robot description in another format",
+        description="Read a robot description and write it as JSON, which loses nothing, or as URDF.",
+        allow_abbrev=False,
+    )
+    _add_reading_options(convert)
+    convert.add_argument(
+        "--to", choices=("json", "urdf"), help="the format; told by the suffix of OUT if any"
+    )
+    convert.add_argument("-o", "--output", metavar="OUT", help="file to write, whole or not at all")
 
     commands.add_parser(
         "demo",
@@ -143,3 +156,29 @@ def _make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     return parser
+
+
+def _add_reading_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", help="URDF, SDF or JSON file, package://name/path, or - for the standard input"
+    )
+    command.add_argument(
+        "--base",
+        choices=("fixed", "floating"),
+        help="weld the root link to World, or leave it free (default: as the file says, and fixed in URDF)",
+    )
+    command.add_argument(
+        "--strict", action="store_true", help="refuse impossible inertias and whatever is repaired"
+    )
+    command.add_argument(
+        "--package-path",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="where to look for packages; may be repeated",
+    )
+
+
+def _reading_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what `load_model` is given."""
+    return {"base": options.base, "strict": options.strict, "package_paths": options.package_path}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbt.cli.drawing import draw_bodies
 from mbt.cli.terminal import clip, line_width, make_table, number, printable
@@ -28,8 +28,8 @@ __all__ = ["describe", "describe_bodies", "load"]
 _MAX_ROWS = 120
 
 
-def load(file: str, *, base: str, strict: bool, package_paths: list[str]) -> MultibodyTree:
-    """Load a file, or the standard input where it is ``-``.
+def load(file: str, **options: Any) -> MultibodyTree:
+    """Load a file, or the standard input where it is ``-``, with options of `load_model`.
 
     Raises
     ------
@@ -38,9 +38,9 @@ def load(file: str, *, base: str, strict: bool, package_paths: list[str]) -> Mul
     """
     source = _read_standard_input() if file == "-" else file
     with warnings.catch_warnings():
-        # The description says the same.
+        # The reports say the same.
         warnings.simplefilter("ignore", ModelWarning)
-        return load_model(source, base=base, gravity=None, strict=strict, package_paths=package_paths)  # type: ignore[arg-type]
+        return load_model(source, **options)  # type: ignore[arg-type]
 
 
 def _read_standard_input() -> Source:

@@ -1,17 +1,18 @@
 """Robot descriptions: files and texts that become a tree.
 
-URDF and SDF are read, and MJCF with the package mujoco. `load_model` makes a tree of one robot; `add_model`
-adds a robot to a tree that may hold others.
+URDF and SDF are read, MJCF with the package mujoco, and JSON that `mbt.save_model` has written. `load_model`
+makes a tree of one robot; `add_model` adds a robot to a tree that may hold others.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mbt.errors import ArgumentTypeError, ModelWarning
-from mbt.math.arrays import as_finite_array
-from mbt.parsing.assembly import add_description, check_tree, finish_tree, make_mount
+from mbt.math.arrays import FloatArray, as_finite_array
+from mbt.parsing.assembly import add_description, check_can_change, check_tree, finish_tree, make_mount
+from mbt.parsing.description import ModelDescription
 from mbt.parsing.formats import read_description
 from mbt.parsing.garbage import collection_paused
 from mbt.parsing.meshes import resolve_mesh
@@ -20,14 +21,17 @@ from mbt.parsing.packages import as_folders
 from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
 from mbt.parsing.sources import Source, read_source
 from mbt.parsing.xacro_files import expand_xacro
+from mbt.saving.json_text import is_json
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
+    from mbt.saving.json_reader import JsonModel
     from mbt.tree.body import RigidBody
+    from mbt.tree.element import MultibodyElement
     from mbt.tree.frame import Frame
     from mbt.tree.indices import ModelInstanceIndex
     from mbt.tree.multibody_tree import MultibodyTree
@@ -42,6 +46,9 @@ __all__ = [
     "resolve_mesh",
 ]
 
+# Told from the same numbers of a caller: those replace the gravity of a model that has its own.
+_USUAL_GRAVITY = (0.0, 0.0, -9.81)
+
 
 def load_model(
     path_or_text_or_bytes: str | os.PathLike[str] | bytes,
@@ -49,12 +56,13 @@ def load_model(
     model_name: str | None = None,
     base: Base = None,
     base_pose: npt.ArrayLike | None = None,
-    gravity: npt.ArrayLike | None = (0.0, 0.0, -9.81),
+    gravity: npt.ArrayLike | None = _USUAL_GRAVITY,
     package_paths: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
     actuators: Actuators = "declared",
     joint_friction: bool = False,
     prefix: str = "",
+    user_elements: bool | Iterable[type[MultibodyElement]] = False,
 ) -> MultibodyTree:
     """Load a robot into a tree of its own and finalize it.
 
@@ -64,8 +72,8 @@ def load_model(
     Parameters
     ----------
     path_or_text_or_bytes : str, path or bytes
-        Path of a URDF, SDF or MJCF file, or the text itself: a string that begins with ``<``, or bytes. The
-        content tells the format. MJCF needs the package mujoco: ``pip install "mbt[mjcf]"``.
+        Path of a URDF, SDF, MJCF or JSON file, or the text itself: a string that begins with ``<`` or ``{``,
+        or bytes. The content tells the format. MJCF needs the package mujoco: ``pip install "mbt[mjcf]"``.
     model_name : str, optional
         Name of the model instance; otherwise the robot's own, or that of the file. A world of several models
         is a model instance that holds them: ``"hall::robot"``.
@@ -77,7 +85,8 @@ def load_model(
         Pose in World at which the roots are welded, and where a floating base is by default; also that of a
         link named ``world``.
     gravity : array_like, shape (3,), or None, optional
-        Gravity in World [m/s^2], whatever the file says; None adds none.
+        Gravity in World [m/s^2], whatever the file says; None adds none. A model in JSON has its own, or
+        none, unless this is given.
     package_paths : sequence of paths, optional
         Where to look for a source ``package://name/...``: folders of packages, or folders that contain such
         folders. What ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list comes after them. Meshes are never
@@ -95,6 +104,9 @@ def load_model(
     prefix : str, optional
         What to put in front of the names of all elements, and of that of the model unless `model_name` is
         given: with ``"left_"`` a link ``palm`` becomes ``"left_palm"``. The report has the names of the file.
+    user_elements : bool, or classes of elements, optional
+        Which classes of users a model in JSON may name: these, or with True all that can be imported. To
+        import a module runs its code, so nothing is imported unless this is asked for.
 
     Returns
     -------
@@ -133,8 +145,23 @@ def load_model(
     options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders, g_W)
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
     with collection_paused():
-        _add_model(tree, source, options, base_pose, None, None)
-        finish_tree(tree, g_W)
+        is_usual = gravity is _USUAL_GRAVITY
+        _add_model(
+            tree,
+            source,
+            options,
+            base_pose,
+            None,
+            None,
+            gravity="as written" if is_usual else g_W,
+            user_elements=user_elements,
+        )
+        if is_json(source.data):
+            from mbt.parsing.json_models import finish_json_tree
+
+            finish_json_tree(tree, source)
+        else:
+            finish_tree(tree, g_W)
     return tree
 
 
@@ -152,6 +179,7 @@ def add_model(
     actuators: Actuators = "declared",
     joint_friction: bool = False,
     prefix: str = "",
+    user_elements: bool | Iterable[type[MultibodyElement]] = False,
 ) -> ModelInstanceIndex:
     """Add a robot to a tree that is not finalized yet. When that fails, the tree is as it was.
 
@@ -163,6 +191,8 @@ def add_model(
     tree : MultibodyTree
         The tree.
     source, model_name, base, base_pose, package_paths, strict, actuators, joint_friction, prefix
+        As in `load_model`.
+    user_elements : bool, or classes of elements, optional
         As in `load_model`.
     parent : Frame or RigidBody, optional
         A frame P of the tree, or a body for its frame, on which the model is mounted, in place of World: its
@@ -210,7 +240,9 @@ def add_model(
     options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders)
     data = read_source(source, package_paths)
     with collection_paused():
-        return _add_model(tree, data, options, base_pose, parent, X_PF)
+        return _add_model(
+            tree, data, options, base_pose, parent, X_PF, gravity=None, user_elements=user_elements
+        )
 
 
 def _add_model(
@@ -220,16 +252,29 @@ def _add_model(
     base_pose: object,
     parent: object,
     X_PF: object,
+    *,
+    gravity: FloatArray | Literal["as written"] | None,
+    user_elements: object,
 ) -> ModelInstanceIndex:
+    """Add a model. Whether it has gravity of its own concerns formats that can say."""
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
         raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")
     mount = make_mount(tree, options.base, base_pose, parent, X_PF)
-    model = read_description(source, options)
-    model.set_prefix(options.prefix, of_model=options.model_name is None)
-    check_tree(tree, model.name)
+    model: JsonModel | ModelDescription
+    if is_json(source.data):
+        from mbt.parsing.json_models import read_json_model
+
+        check_can_change(tree)
+        model = read_json_model(tree, source, options, mount, gravity, user_elements)
+    else:
+        model = read_description(source, options)
+        model.set_prefix(options.prefix, of_model=options.model_name is None)
+        check_tree(tree, model.name)
     if model.report.warnings:
         # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.
         warnings.warn(model.report.summarize_warnings(), ModelWarning, stacklevel=3)
-    return add_description(tree, model, mount, base=options.base)
+    if isinstance(model, ModelDescription):
+        return add_description(tree, model, mount, base=options.base)
+    return model.add()

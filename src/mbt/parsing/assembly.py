@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 JointT = TypeVar("JointT", bound=Joint)
 
-__all__ = ["Mount", "add_description", "check_tree", "finish_tree", "make_mount"]
+__all__ = ["Mount", "add_description", "check_can_change", "check_tree", "finish_tree", "make_mount"]
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,23 @@ def check_tree(tree: MultibodyTree, name: str) -> None:
     ArgumentValueError
         When a model instance has the name already.
     """
-    if tree.is_finalized:
-        raise AlreadyFinalizedError("add_model: the tree is finalized. Add models before finalize().")
+    check_can_change(tree)
     if tree.has_model_instance_named(name):
         raise ArgumentValueError(
             f"model_name: there is a model instance named {quote(name)} already: name this one otherwise"
         )
+
+
+def check_can_change(tree: MultibodyTree) -> None:
+    """Check that models can be added to a tree.
+
+    Raises
+    ------
+    AlreadyFinalizedError
+        When it is finalized.
+    """
+    if tree.is_finalized:
+        raise AlreadyFinalizedError("add_model: the tree is finalized. Add models before finalize().")
 
 
 def make_mount(

@@ -51,7 +51,7 @@ def read_source(source: object, package_paths: object = (), name: str = "source"
     Parameters
     ----------
     source : str, path or bytes
-        Text that begins with ``<`` is the XML document itself; any other text is a path.
+        Text that begins with ``<`` or ``{`` is the XML or JSON itself; any other text is a path.
         ``package://name/path`` is looked for in packages. Bytes are the document. A `Source` is returned as
         it is.
     package_paths : sequence of paths
@@ -75,7 +75,7 @@ def read_source(source: object, package_paths: object = (), name: str = "source"
     if isinstance(source, str):
         # A byte order mark may come first, where the text was read from a file.
         text = source.lstrip("\ufeff \t\r\n")
-        if text.startswith("<"):
+        if text.startswith(("<", "{")):
             return _read_text(text, source)
         if text.startswith(PACKAGE_SCHEMES):
             return _read_file(find_in_packages(text, folders))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
@@ -126,8 +127,8 @@ def _read_limits(joint: Element, type_: str) -> JointLimits:
         joint.repair(fault, "its position is not limited", at=limit)
         lower = upper = None
     return JointLimits(
-        -math.inf if lower is None else lower,
-        math.inf if upper is None else upper,
+        -math.inf if lower is None else _without_largest(lower),
+        math.inf if upper is None else _without_largest(upper),
         velocity=_take_magnitude(joint, limit, "velocity"),
         acceleration=_take_magnitude(joint, limit, "drake:acceleration"),
         effort=_take_magnitude(joint, limit, "effort"),
@@ -138,7 +139,12 @@ def _take_magnitude(joint: Element, limit: Element, name: str) -> float:
     magnitude = take_number(limit, name, math.inf)
     if magnitude < 0.0:
         raise joint.error(f"{name} = {magnitude:g}: a limit of {name} cannot be negative")
-    return magnitude
+    return _without_largest(magnitude)
+
+
+def _without_largest(limit: float) -> float:
+    """Return a limit, infinite where it is the largest float: what other parsers want for none."""
+    return limit if abs(limit) < sys.float_info.max else math.copysign(math.inf, limit)
 
 
 def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[float, ...]:

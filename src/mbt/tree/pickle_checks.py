@@ -44,7 +44,7 @@ from mbt.tree.shape import Shape
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["check_elements", "check_structure", "reporting_damage"]
+__all__ = ["attributes_of", "check_elements", "check_structure", "reporting_damage"]
 
 # Whether a value may be an attribute of an element.
 Check = Callable[[Any, Any], bool]
@@ -76,7 +76,7 @@ def check_elements(tree: MultibodyTree) -> None:
     for element in (*tree._elements.model_instances, *tree._elements.in_order()):
         kind = type(element)
         if kind not in expected:
-            expected[kind] = {k: v for base in kind.__mro__ for k, v in _ATTRIBUTES.get(base, {}).items()}
+            expected[kind] = attributes_of(kind)
         attributes = vars(element)
         for name, is_valid in expected[kind].items():
             if name not in attributes:
@@ -86,6 +86,11 @@ def check_elements(tree: MultibodyTree) -> None:
             if not _holds(is_valid, attributes[name], element):
                 got = quote(attributes[name])
                 raise _damaged(f"{name.lstrip('_')} of a {kind.__name__} is {got}")
+
+
+def attributes_of(kind: type[Any]) -> dict[str, Check]:
+    """Return the attributes that an element has by the classes of mbt, and what each may be."""
+    return {name: check for base in kind.__mro__ for name, check in _ATTRIBUTES.get(base, {}).items()}
 
 
 def check_structure(tree: MultibodyTree) -> None:

@@ -11,6 +11,7 @@ processor that is.
 from __future__ import annotations
 
 import copy
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -249,7 +250,12 @@ def reduce_element(element: MultibodyElement) -> tuple[Any, ...]:
 
 def collection_of(element: MultibodyElement) -> str:
     """Return which collection of a tree an element belongs to."""
-    return next(name for name, base in _COLLECTIONS.items() if isinstance(element, base))
+    return _collection_of_type(type(element))  # type: ignore[arg-type] # hashable, as all classes
+
+
+@cache
+def _collection_of_type(element_type: type[MultibodyElement]) -> str:
+    return next(name for name, base in _COLLECTIONS.items() if issubclass(element_type, base))
 
 
 def element_of(tree: MultibodyTree, collection: str, index: int) -> MultibodyElement:

@@ -1,0 +1,49 @@
+"""``mbt convert``: a robot description in another format."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from mbt.cli.info import load
+from mbt.errors import ArgumentValueError, ModelWarning
+from mbt.saving import Format, save_model
+
+__all__ = ["convert"]
+
+
+def convert(file: str, output: str | None, to: Format | None, **options: Any) -> tuple[str, list[str]]:
+    """Read a file, or the standard input where it is ``-``, and write it in another format.
+
+    Parameters
+    ----------
+    file : str
+        What to read.
+    output : str or None
+        The file to write; None: the text is returned.
+    to : {"json", "urdf"} or None
+        The format; told by the suffix of `output` unless given.
+    **options
+        As in `load_model`. With ``strict=True`` nothing may be lost either.
+
+    Returns
+    -------
+    text : str
+        What to print: the text, or nothing where it is in a file.
+    remarks : list of str
+        What was repaired, and what the format does not hold.
+
+    Raises
+    ------
+    MbtError
+        When the file cannot be loaded, or not written.
+    """
+    if output is None and to is None:
+        raise ArgumentValueError("--to: expected json or urdf, where no --output tells the format")
+    tree = load(file, **options)
+    remarks = [f"{report.file}: {remark}" for report in tree.parse_reports for remark in report.warnings]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ModelWarning)
+        text = save_model(tree, output, format=to, strict=options.get("strict", False))
+    remarks += [str(warning.message) for warning in caught]
+    return text if output is None else "", remarks

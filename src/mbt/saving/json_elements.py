@@ -1,0 +1,395 @@
+"""The elements that mbt has, as JSON holds them: what constructors take, and what is set afterwards.
+
+One table serves both ways, so what is written is what is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from mbt.saving.json_fields import Fields
+from mbt.saving.json_names import NamesInFile, NamesOfTree
+from mbt.saving.json_values import (
+    CONFIG,
+    INERTIA,
+    INSTANCE,
+    INSTANCES,
+    LIMITS,
+    NO_LIMITS_TOO,
+    NUMBER,
+    NUMBERS,
+    PATH,
+    POSE,
+    SHAPES,
+    TEXT,
+    ElementValue,
+    Number,
+    Numbers,
+    Value,
+    as_written,
+)
+from mbt.tree.actuator import JointActuator
+from mbt.tree.body import RigidBody
+from mbt.tree.constraints import CouplerConstraint
+from mbt.tree.element import MultibodyElement
+from mbt.tree.force_elements import (
+    ForceElement,
+    JointFriction,
+    LinearBushingRollPitchYaw,
+    LinearSpringDamper,
+    PrismaticSpring,
+    RevoluteSpring,
+    UniformGravityFieldElement,
+)
+from mbt.tree.force_elements.door_hinge import DoorHinge
+from mbt.tree.frame import FixedOffsetFrame, Frame
+from mbt.tree.joints import (
+    BallRpyJoint,
+    CurvilinearJoint,
+    CurvilinearMobilizer,
+    CylindricalJoint,
+    CylindricalMobilizer,
+    PlanarJoint,
+    PlanarMobilizer,
+    PrismaticJoint,
+    PrismaticMobilizer,
+    QuaternionBallJoint,
+    QuaternionBallMobilizer,
+    QuaternionFloatingJoint,
+    QuaternionFloatingMobilizer,
+    RevoluteJoint,
+    RevoluteMobilizer,
+    RpyBallMobilizer,
+    RpyFloatingJoint,
+    RpyFloatingMobilizer,
+    ScrewJoint,
+    ScrewMobilizer,
+    UniversalJoint,
+    UniversalMobilizer,
+    WeldJoint,
+    WeldMobilizer,
+)
+
+__all__ = ["SECTIONS", "Kind", "kind_of", "read_element", "write_element"]
+
+
+class Field(NamedTuple):
+    """A value of an element.
+
+    Attributes
+    ----------
+    key : str
+        Its name in the file; among arguments, that of the argument.
+    value : Value
+        How it is written and read.
+    get : callable
+        Returns it, of an element.
+    set : callable or None
+        ``set(element, value)`` sets what the constructor does not take.
+    """
+
+    key: str
+    value: Value
+    get: Callable[[Any], Any]
+    set: Callable[[Any, Any], object] | None = None
+
+
+class Kind(NamedTuple):
+    """A class of elements.
+
+    Attributes
+    ----------
+    element_type : type
+        The class.
+    arguments : tuple of Field
+        What its constructor takes, by name.
+    settings : tuple of Field
+        What is set afterwards.
+    """
+
+    element_type: type[Any]
+    arguments: tuple[Field, ...]
+    settings: tuple[Field, ...] = ()
+
+
+def _argument(key: str, value: Value, attribute: str | None = None) -> Field:
+    return Field(key, value, attrgetter(attribute or key))
+
+
+def _set_axis(element: Any, axis: list[float]) -> None:
+    """Let an axis of unit length be that of the file to the last bit: normalized again, it might not be."""
+    import numpy as np
+
+    element._axis = as_written(np.array(axis), element._axis)
+
+
+def _set_shapes(name: str) -> Callable[[Any, Any], None]:
+    def set_shapes(body: Any, shapes: Any) -> None:
+        for shape in shapes:
+            getattr(body, f"add_{name}")(shape)
+
+    return set_shapes
+
+
+_NAME = _argument("name", TEXT, "_name")
+_INSTANCE = _argument("model_instance", INSTANCE, "_model_instance")
+_FRAME, _BODY, _JOINT = ElementValue("frames"), ElementValue("bodies"), ElementValue("joints")
+
+_SHAPES = (
+    Field("visuals", SHAPES, attrgetter("visuals"), _set_shapes("visual")),
+    Field("collisions", SHAPES, attrgetter("collisions"), _set_shapes("collision")),
+)
+
+# Joints and mobilizers: what their constructors take after the frames.
+_AXIS = Field("axis", NUMBERS, attrgetter("_axis"))
+_AXIS_F = Field("axis_F", NUMBERS, attrgetter("_axis"))
+_PITCH = _argument("screw_pitch", NUMBER, "_screw_pitch")
+_PATH = _argument("curvilinear_path", PATH, "_path")
+_X_FM = _argument("X_FM", POSE, "_X_FM")
+
+_JOINT_ARGUMENTS: dict[type[Any], tuple[Field, ...]] = {
+    BallRpyJoint: (),
+    CurvilinearJoint: (_PATH,),
+    CylindricalJoint: (_AXIS,),
+    PlanarJoint: (),
+    PrismaticJoint: (_AXIS,),
+    QuaternionBallJoint: (),
+    QuaternionFloatingJoint: (),
+    RevoluteJoint: (_AXIS,),
+    RpyFloatingJoint: (),
+    ScrewJoint: (_AXIS, _PITCH),
+    UniversalJoint: (),
+    WeldJoint: (_X_FM,),
+}
+_MOBILIZER_ARGUMENTS: dict[type[Any], tuple[Field, ...]] = {
+    CurvilinearMobilizer: (_PATH,),
+    CylindricalMobilizer: (_AXIS_F,),
+    PlanarMobilizer: (),
+    PrismaticMobilizer: (_AXIS_F,),
+    QuaternionBallMobilizer: (),
+    QuaternionFloatingMobilizer: (),
+    RevoluteMobilizer: (_AXIS_F,),
+    RpyBallMobilizer: (),
+    RpyFloatingMobilizer: (),
+    ScrewMobilizer: (_AXIS_F, _PITCH),
+    UniversalMobilizer: (),
+    WeldMobilizer: (_X_FM,),
+}
+
+
+def _limits(what: str, *, of_path: bool = False) -> Field:
+    # A path limits the position in the constructor, so there none is a limit too.
+    def set_limits(joint: Any, pair: Any) -> object:
+        return getattr(joint, f"set_{what}_limits")(*pair)
+
+    value = NO_LIMITS_TOO if of_path else LIMITS
+    return Field(f"{what}_limits", value, attrgetter(f"_{what}_limits"), set_limits)
+
+
+def _joint_kind(joint_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
+    frames = (_argument("frame_on_parent", _FRAME), _argument("frame_on_child", _FRAME))
+    settings = [
+        Field(
+            "default_positions",
+            # Of a new joint they are zero, but for quaternions.
+            Numbers(unwritten="Quaternion" not in joint_type.__name__),
+            attrgetter("_default_positions"),
+            lambda joint, q: joint.set_default_positions(q),
+        ),
+        Field(
+            "damping",
+            Numbers(unwritten=True),
+            attrgetter("_damping"),
+            lambda joint, damping: joint.set_default_damping_vector(damping),
+        ),
+        _limits("position", of_path=joint_type is CurvilinearJoint),
+        _limits("velocity"),
+        _limits("acceleration"),
+    ]
+    effort = Field(
+        "effort_limit",
+        Number(math.inf),
+        attrgetter("_effort_limit"),
+        lambda joint, limit: joint.set_effort_limit(limit),
+    )
+    return Kind(joint_type, (_NAME, *frames, *arguments), (*settings, effort))
+
+
+def _mobilizer_kind(mobilizer_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
+    frames = (
+        _argument("inboard_frame_F", _FRAME, "_declared_F"),
+        _argument("outboard_frame_M", _FRAME, "_declared_M"),
+    )
+    return Kind(mobilizer_type, (*frames, *arguments, _INSTANCE), (_GENERATED_NAME,))
+
+
+def _set_name(element: MultibodyElement, name: str) -> None:
+    # Elements of these kinds are constructed without a name, and given one when they are added.
+    element._name = name
+
+
+_GENERATED_NAME = Field("name", TEXT, attrgetter("name"), _set_name)
+
+_BODY_KINDS = (
+    Kind(RigidBody, (_NAME, _INSTANCE, _argument("M_BBo_B", INERTIA, "_M_BBo_B")), _SHAPES),
+    Kind(
+        FixedOffsetFrame,
+        (_NAME, _INSTANCE, _argument("P", _FRAME, "_parent_frame"), _argument("X_PF", POSE, "_X_PF")),
+    ),
+)
+_CONNECTION_KINDS = (
+    *(_joint_kind(*item) for item in _JOINT_ARGUMENTS.items()),
+    *(_mobilizer_kind(*item) for item in _MOBILIZER_ARGUMENTS.items()),
+)
+
+
+def _force_kind(element_type: type[Any], *arguments: Field) -> Kind:
+    return Kind(element_type, arguments, (_GENERATED_NAME,))
+
+
+_ON_JOINT = _argument("joint", _JOINT)
+_FORCE_KINDS = (
+    _force_kind(
+        UniformGravityFieldElement,
+        _argument("g_W", NUMBERS, "_g_W"),
+        _argument("disabled_model_instances", INSTANCES, "_disabled_model_instances"),
+    ),
+    _force_kind(
+        RevoluteSpring, _ON_JOINT, _argument("nominal_angle", NUMBER), _argument("stiffness", NUMBER)
+    ),
+    _force_kind(
+        PrismaticSpring, _ON_JOINT, _argument("nominal_position", NUMBER), _argument("stiffness", NUMBER)
+    ),
+    _force_kind(
+        JointFriction,
+        _ON_JOINT,
+        _argument("coulomb_friction", NUMBER),
+        _argument("breakaway_friction", NUMBER),
+        _argument("stribeck_velocity", NUMBER),
+        _argument("transition_velocity", NUMBER),
+    ),
+    _force_kind(DoorHinge, _ON_JOINT, _argument("config", CONFIG)),
+    _force_kind(
+        LinearSpringDamper,
+        _argument("bodyA", _BODY),
+        _argument("p_AP", NUMBERS),
+        _argument("bodyB", _BODY),
+        _argument("p_BQ", NUMBERS),
+        _argument("free_length", NUMBER),
+        _argument("stiffness", NUMBER),
+        _argument("damping", NUMBER),
+    ),
+    _force_kind(
+        LinearBushingRollPitchYaw,
+        _argument("frameA", _FRAME),
+        _argument("frameC", _FRAME),
+        _argument("torque_stiffness_constants", NUMBERS),
+        _argument("torque_damping_constants", NUMBERS),
+        _argument("force_stiffness_constants", NUMBERS),
+        _argument("force_damping_constants", NUMBERS),
+    ),
+)
+_ACTUATOR_KINDS = (
+    Kind(
+        JointActuator,
+        (
+            _NAME,
+            _ON_JOINT,
+            _argument("effort_limit", Number(math.inf)),
+            _argument("rotor_inertia", NUMBER, "default_rotor_inertia"),
+            _argument("gear_ratio", NUMBER, "default_gear_ratio"),
+        ),
+    ),
+)
+_CONSTRAINT_KINDS = (
+    Kind(
+        CouplerConstraint,
+        (
+            _NAME,
+            _argument("joint0", _JOINT),
+            _argument("joint1", _JOINT),
+            _argument("gear_ratio", NUMBER, "default_gear_ratio"),
+            _argument("offset", NUMBER, "default_offset"),
+        ),
+    ),
+)
+
+#: The sections of a file, and the kinds of elements in each.
+SECTIONS: dict[str, tuple[Kind, ...]] = {
+    "bodies": _BODY_KINDS,
+    "joints": _CONNECTION_KINDS,
+    "force_elements": _FORCE_KINDS,
+    "actuators": _ACTUATOR_KINDS,
+    "constraints": _CONSTRAINT_KINDS,
+}
+
+# What classes of users are derived from besides.
+_BASE_KINDS: dict[str, tuple[Kind, ...]] = {
+    "bodies": (Kind(Frame, (_NAME, _argument("body", _BODY), _INSTANCE)),),
+    "force_elements": (Kind(ForceElement, (_INSTANCE,), (_GENERATED_NAME,)),),
+}
+
+_ALL_KINDS = {
+    section: {kind.element_type: kind for kind in (*kinds, *_BASE_KINDS.get(section, ()))}
+    for section, kinds in SECTIONS.items()
+}
+
+
+def kind_of(element_type: type[Any], section: str) -> Kind | None:
+    """Return the kind of a class in a section, or of the nearest class that it is derived from."""
+    kinds = _ALL_KINDS[section]
+    return next((kinds[base] for base in element_type.__mro__ if base in kinds), None)
+
+
+def write_element(element: MultibodyElement, kind: Kind, names: NamesOfTree) -> dict[str, Any]:
+    """Return what JSON holds of an element of a kind, without its type."""
+    values = {
+        field.key: field.value.write(field.get(element), names) for field in (*kind.arguments, *kind.settings)
+    }
+    # What a person looks for comes first.
+    first = {"name": values.pop("name", None)}
+    return {key: value for key, value in {**first, **values}.items() if value is not None}
+
+
+def read_element(
+    fields: Fields, kind: Kind, names: NamesInFile, make: Callable[..., Any] | None = None
+) -> Any:
+    """Return the element that an object of the file describes, which no tree owns yet.
+
+    Parameters
+    ----------
+    fields : Fields
+        The object, without its type.
+    kind : Kind
+        What it is.
+    names : NamesInFile
+        What it may refer to.
+    make : callable, optional
+        What constructs it, in place of the class.
+
+    Raises
+    ------
+    ParseError
+        When a value is missing or makes no sense.
+    """
+    values = {
+        field.key: field.value.read(fields, field.key, names)
+        for field in kind.arguments
+        if fields.has(field.key) or field.value in _ALWAYS_READ
+    }
+    element = fields.make(make or kind.element_type, **values)
+    for field in kind.arguments:
+        if field in (_AXIS, _AXIS_F):
+            _set_axis(element, values[field.key])
+    for field in kind.settings:
+        if fields.has(field.key):
+            assert field.set is not None
+            fields.make(field.set, element, field.value.read(fields, field.key, names))
+    return element
+
+
+# The sorts of values that are never left out; without a model instance it is the default one.
+_ALWAYS_READ = (TEXT, NUMBER, NUMBERS, PATH, INERTIA, CONFIG, INSTANCE, _FRAME, _BODY, _JOINT)

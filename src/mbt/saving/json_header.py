@@ -1,0 +1,34 @@
+"""How a model in JSON begins: what it is, and in which version of the format."""
+
+from __future__ import annotations
+
+from mbt.errors import quote
+from mbt.saving.json_fields import Fields
+
+__all__ = ["HEADER", "take_header"]
+
+_FORMAT = "mbt"
+# A file of another version is not read. Keys may be added, since older ones do not need them.
+_VERSION = 1
+
+#: The first keys of a file.
+HEADER = {"format": _FORMAT, "version": _VERSION}
+
+
+def take_header(fields: Fields) -> None:
+    """Take the first keys of a file.
+
+    Raises
+    ------
+    ParseError
+        When it is not a model of mbt, or of a version that is not read.
+    """
+    if not fields.has("format"):
+        raise fields.error("format", "this is not a model of mbt", 'its first key would be "format": "mbt"')
+    format_ = fields.take("format")
+    if format_ != _FORMAT:
+        raise fields.error("format", f'expected "{_FORMAT}", got {quote(format_)}')
+    version = fields.take("version")
+    if type(version) is not int or version != _VERSION:
+        hint = "read it with the version of mbt that wrote it"
+        raise fields.error("version", f"this is version {quote(version)}, and {_VERSION} is read", hint)

@@ -1,0 +1,78 @@
+"""A tree as JSON: its elements in order, without what ``finalize()`` made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mbt.errors import ArgumentTypeError
+from mbt.saving.json_elements import kind_of, write_element
+from mbt.saving.json_header import HEADER
+from mbt.saving.json_instances import write_instances
+from mbt.saving.json_names import NamesOfTree
+from mbt.saving.json_text import dump_model
+from mbt.saving.json_user_elements import path_of_class, write_attributes
+from mbt.saving.json_values import SHAPES
+from mbt.tree.frame import BodyFrame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbt.tree.element import MultibodyElement
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["write_json"]
+
+
+def write_json(tree: MultibodyTree, *, user_elements: bool) -> str:
+    """Return a tree as JSON text.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When an element is of a class of a user, and that was not asked for or cannot be.
+    """
+    names = NamesOfTree(tree)
+    elements = tree._elements
+    # Frames with bodies, and mobilizers with joints: as they were added, which gives each its index again.
+    bodies = (frame.body if isinstance(frame, BodyFrame) else frame for frame in elements.frames)
+    sections: dict[str, Iterable[MultibodyElement]] = {
+        "bodies": (element for element in bodies if element is not tree.world_body),
+        "joints": elements.connections,
+        "force_elements": elements.force_elements,
+        "actuators": elements.actuators,
+        "constraints": elements.constraints,
+    }
+    model: dict[str, Any] = {**HEADER, **write_instances(names)}
+    world = tree.world_body
+    shapes = {
+        "visuals": SHAPES.write(world.visuals, names),
+        "collisions": SHAPES.write(world.collisions, names),
+    }
+    if any(shapes.values()):
+        model["world"] = {key: value for key, value in shapes.items() if value is not None}
+    for section, members in sections.items():
+        model[section] = [_write_element(element, section, names, user_elements) for element in members]
+    return dump_model(model)
+
+
+def _write_element(
+    element: MultibodyElement, section: str, names: NamesOfTree, user_elements: bool
+) -> dict[str, Any]:
+    kind = kind_of(type(element), section)
+    if kind is None:
+        raise ArgumentTypeError(
+            f"save_model: {element._label}: JSON does not hold a {type(element).__name__}"
+        )
+    values = write_element(element, kind, names)
+    if type(element) is kind.element_type:
+        return {"type": type(element).__name__, **values}
+    if not user_elements:
+        raise ArgumentTypeError(
+            f"save_model: {element._label} is of the class {type(element).__name__} of a user: with "
+            "user_elements=True it is written by the import path of the class"
+        )
+    values = {"type": path_of_class(element), **values}
+    attributes = write_attributes(element, names)
+    if attributes:
+        values["attributes"] = attributes
+    return values

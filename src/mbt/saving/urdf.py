@@ -1,0 +1,186 @@
+"""A tree as URDF, with what mbt reads of it again, and a list of what it does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from mbt.saving.urdf_joints import Connection, make_joint
+from mbt.saving.urdf_links import make_link
+from mbt.saving.urdf_losses import Losses
+from mbt.saving.urdf_names import UrdfNames, without_control_characters
+from mbt.saving.urdf_values import number, place_of
+from mbt.tree.finalization import make_plan
+from mbt.tree.force_elements import JointFriction, UniformGravityFieldElement
+from mbt.tree.frame import BodyFrame, FixedOffsetFrame
+from mbt.tree.indices import default_model_instance
+
+if TYPE_CHECKING:
+    from mbt.tree.body import RigidBody
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["write_urdf"]
+
+_WORLD = "world"
+_NAMESPACE = "http://drake.mit.edu"
+_USUAL_GRAVITY = [0.0, 0.0, -9.81]
+
+
+def write_urdf(tree: MultibodyTree, folder: Path | None) -> tuple[str, Losses]:
+    """Return a tree as URDF text, and what is lost.
+
+    Links and joints are in the order of the velocities. World is the link ``world``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        The model, finalized or not.
+    folder : Path or None
+        Where the text is going to be, for relative paths of meshes; None: they become absolute.
+    """
+    writer = _Writer(tree, folder)
+    writer.add_bodies()
+    writer.add_frames()
+    writer.add_couplers()
+    writer.add_actuators()
+    writer.tell_the_rest()
+    return writer.finish(), writer.losses
+
+
+class _Writer:
+    """The document, and the names in it."""
+
+    def __init__(self, tree: MultibodyTree, folder: Path | None) -> None:
+        self.tree = tree
+        self.folder = folder
+        self.losses = Losses()
+        self.plan = tree._plan if tree._plan is not None else make_plan(tree._elements)
+        own = [instance.name for instance in tree.model_instances][default_model_instance() + 1 :]
+        self.root = Element("robot", {"name": own[0] if own else "model"})
+        self.names = UrdfNames(self.losses)
+        self.links: dict[RigidBody, str] = {}
+        self.joints: dict[Any, Element] = {}
+        if len({body.model_instance for body in tree.bodies if body is not tree.world_body}) > 1:
+            self.losses.add_of_model("model instances: all elements are in one")
+
+    def add_bodies(self) -> None:
+        """Add links and joints, in the order of the velocities."""
+        bodies = self.tree.bodies
+        world = self.tree.world_body
+        self.links[world] = self.names.reserve_link(_WORLD)
+        order = [bodies[i] for i in self.plan.forest.body]
+        for body in order[1:]:
+            self.links[body] = self.names.of_link(body)
+        mobilizers = self.plan.mobilizer_of_node
+        for mobilizer in mobilizers:
+            self.names.reserve_joint(mobilizer.joint or mobilizer)
+        self.root.append(make_link(_WORLD, world, self.folder, self.losses))
+        for body, mobilizer in zip(order[1:], mobilizers, strict=True):
+            self.root.append(make_link(self.links[body], body, self.folder, self.losses))
+            element = mobilizer.joint or mobilizer
+            if mobilizer.joint is None:
+                self.losses.add("mobilizer", mobilizer.name, "it becomes a joint")
+            name = self.names.of_joint(element)
+            parent = self.links[mobilizer.inboard_body]
+            connection = Connection(name, parent, self.links[body], mobilizer)
+            auxiliary = self.names.find_free(f"{name}_child")
+            made = make_joint(connection, auxiliary, self.losses)
+            if len(made) > 1:
+                self.names.reserve(auxiliary)
+            self.joints[element] = next(part for part in made if part.get("name") == name)
+            self.root.extend(made)
+
+    def add_frames(self) -> None:
+        """Add the frames but those of bodies, and those that a reader makes for joints anyway."""
+        of_joints = {
+            (f"{joint.name}_{end}", frame)
+            for joint in self.tree.joints
+            for end, frame in (("parent", joint.frame_on_parent), ("child", joint.frame_on_child))
+        }
+        for frame in self.tree.frames:
+            if isinstance(frame, BodyFrame) or (frame.name, frame) in of_joints:
+                continue
+            if not isinstance(frame, FixedOffsetFrame):
+                self.losses.add("frame", frame.name, "it stays where its parameters have it by default")
+            name = self.names.of_frame(frame)
+            place = place_of(frame.get_fixed_pose_in_body_frame())
+            SubElement(self.root, "frame", {"name": name, "link": self.links[frame.body], **place})
+
+    def add_couplers(self) -> None:
+        """Add couplers as mimics of the joints that follow."""
+        for coupler in self.tree.constraints:
+            joint = self.joints.get(getattr(coupler, "joint0", None))
+            if joint is None or joint.find("mimic") is not None:
+                self.losses.add("constraint", coupler.name, "it is left out")
+                continue
+            if coupler.name != coupler.joint0.name:  # type: ignore[attr-defined]
+                self.losses.add("constraint", coupler.name, "it has the name of the joint that follows")
+            mimic = {
+                "joint": self.names.of_joint(coupler.joint1),  # type: ignore[attr-defined]
+                "multiplier": number(coupler.default_gear_ratio),  # type: ignore[attr-defined]
+                "offset": number(coupler.default_offset),  # type: ignore[attr-defined]
+            }
+            SubElement(joint, "mimic", mimic)
+
+    def add_actuators(self) -> None:
+        """Add actuators as simple transmissions."""
+        for actuator in self.tree.joint_actuators:
+            joint = actuator.joint
+            if actuator.effort_limit != joint.effort_limit:
+                self.losses.add("joint actuator", actuator.name, "its effort limit is that of its joint")
+            if joint.effort_limit == 0.0:
+                self.losses.add(
+                    "joint actuator", actuator.name, "readers leave it out, for its joint has no effort"
+                )
+            name = self.names.of_actuator(actuator)
+            transmission = SubElement(self.root, "transmission", name=f"{name}_transmission")
+            SubElement(transmission, "type").text = "transmission_interface/SimpleTransmission"
+            SubElement(transmission, "joint", name=self.names.of_joint(joint))
+            motor = SubElement(transmission, "actuator", name=name)
+            if actuator.default_rotor_inertia:
+                SubElement(motor, "drake:rotor_inertia", value=number(actuator.default_rotor_inertia))
+            if actuator.default_gear_ratio != 1.0:
+                SubElement(motor, "drake:gear_ratio", value=number(actuator.default_gear_ratio))
+
+    def tell_the_rest(self) -> None:
+        """Tell of force elements; friction of a joint alone has a place."""
+        gravity = self.tree._elements.gravity_field
+        if gravity is None:
+            self.losses.add_of_model("that there is no gravity: read it with gravity=None")
+        for element in self.tree.force_elements:
+            if isinstance(element, UniformGravityFieldElement):
+                if element.gravity_vector.tolist() != _USUAL_GRAVITY:
+                    self.losses.add_of_model(
+                        f"gravity: read it with gravity={element.gravity_vector.tolist()}"
+                    )
+                if element._disabled_model_instances:
+                    self.losses.add_of_model("which model instances gravity spares")
+            elif not (isinstance(element, JointFriction) and self._add_friction(element)):
+                self.losses.add(
+                    "force element", element.name, f"a {type(element).__name__}, which is left out"
+                )
+
+    def _add_friction(self, element: JointFriction) -> bool:
+        joint = self.joints[element.joint]
+        dynamics = joint.find("dynamics")
+        if dynamics is None:
+            dynamics = SubElement(joint, "dynamics")
+        if dynamics.get("friction") is not None:
+            return False
+        dynamics.set("friction", number(element.coulomb_friction))
+        usual = JointFriction(element.joint, element.coulomb_friction)
+        if usual._defaults.tolist() != element._defaults.tolist():
+            self.losses.add("force element", element.name, "only its Coulomb friction is kept")
+        self.losses.add_of_model("that joints have friction: read it with joint_friction=True")
+        return True
+
+    def finish(self) -> str:
+        """Return the text."""
+        if any(
+            part.tag.startswith("drake:") or "drake:acceleration" in part.attrib for part in self.root.iter()
+        ):
+            self.root.set("xmlns:drake", _NAMESPACE)
+        indent(self.root)
+        text = tostring(self.root, encoding="unicode")
+        return f'<?xml version="1.0" encoding="utf-8"?>\n{without_control_characters(text)}\n'

@@ -1,0 +1,39 @@
+"""What of a model URDF does not hold."""
+
+from __future__ import annotations
+
+from mbt.errors import quote
+
+__all__ = ["Losses"]
+
+_SHOWN = 20
+
+
+class Losses:
+    """What is not in the text, or not as in the model: true when there is anything."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, None] = {}
+
+    def add(self, what: str, name: str, fate: str) -> None:
+        """Tell what becomes of an element: ``add("joint", "elbow", "its default position is left out")``."""
+        self._lines[f"{what} {quote(name)}: {fate}"] = None
+
+    def add_of_model(self, fate: str) -> None:
+        """Tell of the model as a whole."""
+        self._lines[fate] = None
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._lines)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        """Iterate over their texts."""
+        return iter(self._lines)
+
+    def describe(self) -> str:
+        """Return a text of a few lines."""
+        shown = [f"  {line}" for line in list(self._lines)[:_SHOWN]]
+        if len(self) > _SHOWN:
+            shown.append(f"  and {len(self) - _SHOWN} more")
+        return "\n".join(["URDF does not hold all of this model (JSON does):", *shown])

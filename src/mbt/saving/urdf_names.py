@@ -1,0 +1,96 @@
+"""Names in URDF: one robot has them all, and each occurs once among its kind."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mbt.errors import quote
+from mbt.saving.urdf_losses import Losses
+
+if TYPE_CHECKING:
+    from mbt.tree.actuator import JointActuator
+    from mbt.tree.body import RigidBody
+    from mbt.tree.element import MultibodyElement
+    from mbt.tree.frame import Frame
+
+__all__ = ["UrdfNames", "without_control_characters"]
+
+# The characters that XML does not have.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def without_control_characters(text: str) -> str:
+    """Return a text without the characters that XML does not have."""
+    return _NOT_XML.sub("?", text)
+
+
+class UrdfNames:
+    """The names that are given: that of an element where it is free, then the scoped one, then numbered ones.
+
+    Parameters
+    ----------
+    losses : Losses
+        Where to tell of names that are others.
+    """
+
+    def __init__(self, losses: Losses) -> None:
+        self._losses = losses
+        self._links: set[str] = set()
+        self._joints: set[str] = set()
+        self._actuators: set[str] = set()
+        self._of_joint: dict[MultibodyElement, str] = {}
+
+    def reserve(self, name: str) -> str:
+        """Keep a name for a link, and a joint at it, that no element of the tree stands for."""
+        self._links.add(name)
+        self._joints.add(name)
+        return name
+
+    def reserve_link(self, name: str) -> str:
+        """Keep a name for a link."""
+        self._links.add(name)
+        return name
+
+    def of_link(self, body: RigidBody) -> str:
+        """Return a name for a link."""
+        return self._take(body, self._links)
+
+    def of_frame(self, frame: Frame) -> str:
+        """Return a name for a frame, which no link has."""
+        return self._take(frame, self._links)
+
+    def of_actuator(self, actuator: JointActuator) -> str:
+        """Return a name for an actuator."""
+        return self._take(actuator, self._actuators)
+
+    def reserve_joint(self, joint: MultibodyElement) -> None:
+        """Give a joint its name, before any is made that no joint of the tree has."""
+        self._of_joint[joint] = self._take(joint, self._joints)
+
+    def of_joint(self, joint: MultibodyElement) -> str:
+        """Return the name of a joint, or of a mobilizer without one."""
+        return self._of_joint[joint]
+
+    def find_free(self, name: str) -> str:
+        """Return a name like this one that neither a link nor a joint has."""
+        return _free(name, self._links | self._joints)
+
+    def _take(self, element: MultibodyElement, taken: set[str]) -> str:
+        name = without_control_characters(element.name)
+        if name.isspace():
+            name = element.kind
+        if name in taken:
+            name = _free(without_control_characters(element.scoped_name), taken)
+        if name != element.name:
+            self._losses.add(element.kind, element.scoped_name, f"its name is {quote(name)}")
+        taken.add(name)
+        return name
+
+
+def _free(name: str, taken: set[str]) -> str:
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free

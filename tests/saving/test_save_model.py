@@ -1,0 +1,98 @@
+"""`save_model` itself: formats, files, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mbt
+
+ARM = mbt.models.model_path("mbt_arm")
+
+
+@pytest.fixture
+def arm() -> mbt.MultibodyTree:
+    return mbt.load_model(ARM)
+
+
+@pytest.mark.parametrize("suffix", ["json", "urdf", "URDF"])
+def test_the_suffix_tells_the_format(arm: mbt.MultibodyTree, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"arm.{suffix}"
+    text = mbt.save_model(arm, str(path))
+    assert path.read_text(encoding="utf-8") == text == mbt.save_model(arm, format=suffix.lower())  # type: ignore[arg-type]
+    assert mbt.load_model(path).position_names == arm.position_names
+    other = tmp_path / "model.txt"
+    assert mbt.save_model(arm, other, format="json") == other.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ([], {}, mbt.ArgumentValueError, "format: expected 'json' or 'urdf', where no path tells it"),
+        (["arm.sdf"], {}, mbt.ArgumentValueError, "the suffix of 'arm.sdf' does not tell it"),
+        ([], {"format": "sdf"}, mbt.ArgumentValueError, "format: expected 'json' or 'urdf', got 'sdf'"),
+        ([], {"format": 3}, mbt.ArgumentTypeError, "format: expected 'json' or 'urdf', got int"),
+        ([3], {}, mbt.ArgumentTypeError, "path: expected the path of a file, got int"),
+        ([], {"format": "json", "strict": "no"}, mbt.ArgumentTypeError, "strict"),
+        ([], {"format": "json", "user_elements": 2}, mbt.ArgumentTypeError, "user_elements"),
+        (["no/such/arm.json"], {}, mbt.ArgumentValueError, "cannot be written: No such file or directory"),
+        (["bad\0.json"], {}, mbt.ArgumentValueError, "cannot be written"),
+    ],
+)
+def test_bad_arguments(
+    arm: mbt.MultibodyTree,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[Any],
+    options: dict[str, Any],
+    error: type[Exception],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=message):
+        mbt.save_model(arm, *arguments, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_a_tree() -> None:
+    with pytest.raises(mbt.ArgumentTypeError, match=r"tree: expected a mbt\.MultibodyTree, got str"):
+        mbt.save_model("arm.urdf", format="json")  # type: ignore[arg-type]
+
+
+def test_a_failure_leaves_the_old_file(
+    arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "arm.json"
+    path.write_text("old", encoding="utf-8")
+
+    def fail(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    for function in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, function, fail)
+            with pytest.raises(mbt.ArgumentValueError, match=r"arm\.json' cannot be written: No space left"):
+                mbt.save_model(arm, path)
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    tree = arm.edit()
+    tree.add_force_element(mbt.RevoluteSpring(tree.joints[1], 0.0, 1.0))
+    urdf = tmp_path / "arm.urdf"
+    with pytest.raises(mbt.ArgumentValueError, match="RevoluteSpring"):
+        mbt.save_model(tree, urdf, strict=True)
+    assert not urdf.exists()
+
+
+def test_permissions_and_links_stay(arm: mbt.MultibodyTree, tmp_path: Path) -> None:
+    path, link = tmp_path / "arm.json", tmp_path / "link.json"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    mbt.save_model(arm, link)
+    assert link.is_symlink()
+    assert path.read_text(encoding="utf-8").startswith("{")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
