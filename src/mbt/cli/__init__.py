@@ -160,7 +160,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
 def _add_reading_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "file", help="URDF, SDF or JSON file, package://name/path, or - for the standard input"
+        "file", help="URDF, SDF, MJCF or JSON file, package://name/path, or - for the standard input"
     )
     command.add_argument(
         "--base",
