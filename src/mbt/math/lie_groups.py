@@ -16,7 +16,7 @@ from mbt.math.angle_functions import FLOATS
 from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.math.foreign import numbers_for
 from mbt.math.leading_axes import flatten
-from mbt.math.poses import as_pose, as_rotation
+from mbt.math.poses import as_pose, as_rotation, matrix_of
 from mbt.math.rotation_formulas import Formula
 
 __all__ = [
@@ -80,7 +80,7 @@ def log_so3(R: object) -> FloatArray:
     Parameters
     ----------
     R : array_like, shape (..., 3, 3)
-        The rotation, orthonormal within 1e-6, or an object with ``as_matrix()`` of shape (3, 3). Of one that
+        The rotation, orthonormal within 1e-6, or an object with ``as_matrix()``, as SciPy has. Of one that
         is not orthonormal to rounding, the result is as wrong as the matrix is.
 
     Returns
@@ -289,6 +289,7 @@ def _calc_of_matrix(
     size: int,
 ) -> FloatArray:
     """Return a formula of rotations or poses (..., *shape), whose results are vectors."""
+    value = matrix_of(value)
     numbers = numbers_for((value, 2))
     if numbers is None:
         return np.array(formula(FLOATS, *check(value, name).ravel().tolist()))

@@ -25,6 +25,7 @@ __all__ = [
     "calc_rows_of_rpy",
     "inverse_pose",
     "make_pose",
+    "matrix_of",
     "matrix_to_quaternion",
     "matrix_to_rpy",
     "normalize_axis",
@@ -104,7 +105,7 @@ def make_pose(
         raise ArgumentTypeError(
             f"make_pose: expected at most one of rpy, quaternion and R, got {' and '.join(given)}"
         )
-    R = _as_matrix(R)
+    R = matrix_of(R)
     numbers = numbers_for((p, 1), (rpy, 1), (quaternion, 1), (R, 2))
     if numbers is not None:
         return numbers.make_pose(p, rpy, quaternion, R)  # type: ignore[no-any-return]
@@ -138,7 +139,7 @@ def as_pose(value: object, name: str) -> FloatArray:
     ArgumentValueError
         When the matrix is not a pose.
     """
-    X = as_finite_array(_as_matrix(value), name, (4, 4))
+    X = as_finite_array(matrix_of(value), name, (4, 4))
     (a, b, c, _), (d, e, f, _), (g, h, i, _), bottom_row = X.tolist()
     x, y, z, one = bottom_row
     if max(abs(x), abs(y), abs(z), abs(one - 1.0)) > _BOTTOM_ROW_TOLERANCE:
@@ -151,14 +152,14 @@ def as_pose(value: object, name: str) -> FloatArray:
 
 def as_rotation(value: object, name: str) -> FloatArray:
     """Return a copy of a rotation matrix, after a check that it is one: orthonormal within 1e-6."""
-    R = as_finite_array(_as_matrix(value), name, (3, 3))
+    R = as_finite_array(matrix_of(value), name, (3, 3))
     fault = _criticize_rotation(*R.ravel().tolist())
     if fault is not None:
         raise ArgumentValueError(f"{name}: expected an orthonormal rotation matrix{fault}")
     return R
 
 
-def _as_matrix(value: object) -> object:
+def matrix_of(value: object) -> object:
     """Return the matrix of an object that has one, as rotations of SciPy do, and anything else as it is."""
     if type(value) is np.ndarray:
         return value
