@@ -188,10 +188,7 @@ def add_description(
         tree.add_force_element(element)
     for coupler in elements.couplers:
         tree.add_constraint(coupler)
-    for shape in elements.mounted_visuals:
-        mount.frame.body.add_visual(shape)
-    for shape in elements.mounted_collisions:
-        mount.frame.body.add_collision(shape)
+    mount.frame.body._take_shapes(*elements.mounted_shapes)
     tree.parse_reports.append(model.report)
     return elements.instance
 
@@ -261,8 +258,10 @@ class _Elements:
             )
             for coupler in model.couplers
         ]
-        self.mounted_visuals = [mount.place_shape(shape) for shape in model.world_visuals]
-        self.mounted_collisions = [mount.place_shape(shape) for shape in model.world_collisions]
+        self.mounted_shapes = (
+            tuple(map(mount.place_shape, model.world_visuals)),
+            tuple(map(mount.place_shape, model.world_collisions)),
+        )
 
     def _split(self, name: str) -> tuple[str, ModelInstanceIndex]:
         """Return the name of an element in its model instance, and that instance."""
@@ -274,10 +273,7 @@ class _Elements:
     def _make_body(self, link: LinkDescription) -> RigidBody:
         name, instance = self._split(link.name)
         body = RigidBody(name, link.M_BBo_B, instance)
-        for shape in link.visuals:
-            body.add_visual(shape)
-        for shape in link.collisions:
-            body.add_collision(shape)
+        body._take_shapes(link.visuals, link.collisions)
         return body
 
     def _make_spring(self, joint: Joint, spring: SpringDescription) -> ForceElement:

@@ -56,8 +56,8 @@ def read_shapes(
     ParseError
         When strict, if something cannot be read.
     """
-    visuals: tuple[Shape, ...] = ()
-    collisions: tuple[Shape, ...] = ()
+    visuals: list[Shape] = []
+    collisions: list[Shape] = []
     for child in link.children:
         tag = child.tag
         if tag == "visual":
@@ -66,13 +66,13 @@ def read_shapes(
             color = None if material is None else _read_color(material, colors)
             shape = _read_shape(link, child, color, model)
             if shape is not None:
-                visuals += (shape,)
+                visuals.append(shape)
         elif tag == "collision":
             child.is_read = True
             shape = _read_shape(link, child, None, model)
             if shape is not None:
-                collisions += (shape,)
-    return visuals, collisions
+                collisions.append(shape)
+    return tuple(visuals), tuple(collisions)
 
 
 def _read_shape(

@@ -218,6 +218,13 @@ class RigidBody(BodyMotion):
         self._collisions = (*self._collisions, self._checked_shape(shape))
         return self
 
+    def _take_shapes(self, visuals: tuple[Shape, ...], collisions: tuple[Shape, ...]) -> None:
+        """Add many shapes at once: one by one takes quadratic time."""
+        if visuals:
+            self._visuals += visuals
+        if collisions:
+            self._collisions += collisions
+
     def _checked_shape(self, shape: Shape) -> Shape:
         self._check_not_finalized("its shapes", "Add them before, or on tree.edit().")
         if not isinstance(shape, Shape):
