@@ -247,5 +247,5 @@ def fuzzed_models() -> list[Any]:
 @pytest.mark.filterwarnings("ignore::mbt.ModelWarning")
 def test_damaged_models() -> None:
     models = fuzzed_models()
-    for seed in range(150):
+    for seed in range(100):
         fuzz(seed, models)

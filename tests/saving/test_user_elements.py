@@ -198,8 +198,10 @@ def test_a_class_inside_a_function() -> None:
 @pytest.mark.parametrize("option", [3, "all", [int], ["Holder"]])
 def test_bad_permissions(option: Any) -> None:
     tree, _ = pendulum()
-    with pytest.raises(mbt.ArgumentTypeError, match="user_elements: expected True, False, or classes"):
-        mbt.load_model(as_json(tree), user_elements=option)
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    for text in (as_json(tree), mbt.save_model(tree, format="urdf")):
+        with pytest.raises(mbt.ArgumentTypeError, match="user_elements: expected True, False, or classes"):
+            mbt.load_model(text, user_elements=option)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
 from mbt.parsing.sources import Source, read_source
 from mbt.parsing.xacro_files import expand_xacro
 from mbt.saving.json_text import is_json
+from mbt.saving.permission import Permission, as_permission
 
 if TYPE_CHECKING:
     import os
@@ -154,7 +155,7 @@ def load_model(
             None,
             None,
             gravity="as written" if is_usual else g_W,
-            user_elements=user_elements,
+            user_elements=as_permission(user_elements),
         )
         if is_json(source.data):
             from mbt.parsing.json_models import finish_json_tree
@@ -238,10 +239,18 @@ def add_model(
     """
     folders = tuple(as_folders(package_paths))
     options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders)
+    permission = as_permission(user_elements)
     data = read_source(source, package_paths)
     with collection_paused():
         return _add_model(
-            tree, data, options, base_pose, parent, X_PF, gravity=None, user_elements=user_elements
+            tree,
+            data,
+            options,
+            base_pose,
+            parent,
+            X_PF,
+            gravity=None,
+            user_elements=as_permission(user_elements),
         )
 
 
@@ -254,7 +263,7 @@ def _add_model(
     X_PF: object,
     *,
     gravity: FloatArray | Literal["as written"] | None,
-    user_elements: object,
+    user_elements: Permission,
 ) -> ModelInstanceIndex:
     """Add a model. Whether it has gravity of its own concerns formats that can say."""
     from mbt.tree.multibody_tree import MultibodyTree

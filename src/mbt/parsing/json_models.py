@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 from mbt.errors import ArgumentValueError, MbtError, ParseError
 from mbt.parsing.report import ParseReport
 from mbt.saving.json_reader import JsonModel, JsonOptions
-from mbt.saving.json_user_elements import as_permission
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.parsing.assembly import Mount
     from mbt.parsing.options import ReadOptions
     from mbt.parsing.sources import Source
+    from mbt.saving.permission import Permission
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["finish_json_tree", "read_json_model"]
@@ -25,7 +25,7 @@ def read_json_model(
     options: ReadOptions,
     mount: Mount,
     gravity: FloatArray | Literal["as written"] | None,
-    user_elements: object,
+    user_elements: Permission,
 ) -> JsonModel:
     """Read a model for a tree, which is not changed yet. It says itself what is free, and has its friction.
 
@@ -52,7 +52,7 @@ def read_json_model(
             options.model_name,
             bool(options.strict),
             gravity,
-            as_permission(user_elements),
+            user_elements,
             actuate_all=options.actuators == "all",
             prefix=options.prefix,
         ),

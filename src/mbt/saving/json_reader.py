@@ -14,8 +14,9 @@ from mbt.saving.json_instances import read_instances
 from mbt.saving.json_mount import Mounting
 from mbt.saving.json_names import NamesInFile
 from mbt.saving.json_text import parse_json
-from mbt.saving.json_user_elements import Permission, read_user_element
+from mbt.saving.json_user_elements import read_user_element
 from mbt.saving.json_values import SHAPES
+from mbt.saving.permission import Permission
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
@@ -200,8 +201,10 @@ class JsonModel:
         ArgumentValueError
             When the tree has one of its names already.
         """
+        from mbt.tree.multibody_tree import MultibodyTree
+
         # A tree of its own finds whatever is wrong with it, and which bodies are free.
-        alone = type(self.tree)()
+        alone = MultibodyTree()
         options = JsonOptions(alone.world_frame, permission=self.options.permission)
         model = JsonModel(alone, self.data, type(self.report)(self.report.file), options)
         model.add()

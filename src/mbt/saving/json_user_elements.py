@@ -9,7 +9,6 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, cast
 
@@ -22,39 +21,18 @@ from mbt.saving.json_fields import Fields
 from mbt.saving.json_names import NamesInFile, NamesOfTree
 from mbt.saving.json_text import write_number
 from mbt.saving.json_values import INERTIA, PATH
+from mbt.saving.permission import Permission, import_path
 from mbt.tree.element import MultibodyElement
 from mbt.tree.parameters import CacheEntry
 from mbt.tree.pickle_checks import attributes_of
 from mbt.tree.pickling import collection_of
 from mbt.tree.references import slots_of
 
-__all__ = ["Permission", "as_permission", "path_of_class", "read_user_element", "write_attributes"]
-
-#: Which classes a file may name: none, all that can be imported, or those of these import paths.
-Permission = bool | dict[str, type[Any]]
+__all__ = ["path_of_class", "read_user_element", "write_attributes"]
 
 _PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _MAX_NESTING = 32
 _OF_TREE = ("_tree", "_index", "_core_index")
-
-
-def as_permission(user_elements: object) -> Permission:
-    """Return the option `user_elements` of those who read, checked.
-
-    Raises
-    ------
-    ArgumentTypeError
-        When it is neither true, false, nor classes of elements.
-    """
-    if isinstance(user_elements, (bool, np.bool_)):
-        return bool(user_elements)
-    classes: list[Any] = list(user_elements) if isinstance(user_elements, Iterable) else [user_elements]
-    for element_type in classes:
-        if not (isinstance(element_type, type) and issubclass(element_type, MultibodyElement)):
-            raise ArgumentTypeError(
-                f"user_elements: expected True, False, or classes of elements, got {quote(element_type)}"
-            )
-    return {_path(element_type): element_type for element_type in classes}
 
 
 def path_of_class(element: MultibodyElement) -> str:
@@ -65,7 +43,7 @@ def path_of_class(element: MultibodyElement) -> str:
     ArgumentTypeError
         When the class cannot be imported by it.
     """
-    path = _path(type(element))
+    path = import_path(type(element))
     module, _, name = path.partition(":")
     found: Any = sys.modules.get(module)
     for part in name.split("."):
@@ -76,10 +54,6 @@ def path_of_class(element: MultibodyElement) -> str:
             "it in a module"
         )
     return path
-
-
-def _path(element_type: type[Any]) -> str:
-    return f"{element_type.__module__}:{element_type.__qualname__}"
 
 
 def write_attributes(element: MultibodyElement, names: NamesOfTree) -> dict[str, Any]:

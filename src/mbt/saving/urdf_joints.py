@@ -187,11 +187,8 @@ def _make_cylinder(
         if type_ == "prismatic":
             _add_limit(element, {"lower": -math.inf, "upper": math.inf})
         elements.append(element)
-    if (
-        joint is not None
-        and (np.isfinite(joint.position_lower_limits) | np.isfinite(joint.position_upper_limits)).any()
-    ):
-        losses.add("joint", connection.name, "its limits are left out")
+    if joint is not None:
+        _check_what_is_lost(joint, "cylindrical", connection.name, losses)
     return elements
 
 

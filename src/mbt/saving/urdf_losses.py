@@ -27,10 +27,6 @@ class Losses:
         """Return how many there are."""
         return len(self._lines)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
-        """Iterate over their texts."""
-        return iter(self._lines)
-
     def describe(self) -> str:
         """Return a text of a few lines."""
         shown = [f"  {line}" for line in list(self._lines)[:_SHOWN]]
