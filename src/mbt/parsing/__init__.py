@@ -250,7 +250,7 @@ def add_model(
             parent,
             X_PF,
             gravity=None,
-            user_elements=as_permission(user_elements),
+            user_elements=permission,
         )
 
 
