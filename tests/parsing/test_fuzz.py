@@ -15,6 +15,14 @@ from support.fuzzing import (
 )
 from support.urdf_texts import BOX, describe, joint, link, robot, transmission
 
+SHAPES = """<link name="shaped">
+  <visual name="v"><origin xyz="0 0 1"/>
+    <geometry><mesh filename="package://p/a.stl" scale="1 1 -1"/></geometry>
+    <material name="red"><color rgba="1 0 0 1"/></material></visual>
+  <visual><geometry><cylinder radius="1" length="2"/></geometry><material name="red"/></visual>
+  <collision><geometry><box size="1 2 3"/></geometry></collision>
+  <collision><geometry><drake:ellipsoid a="1" b="2" c="3"/></geometry></collision>
+</link>"""
 EVERYTHING = robot(
     link("world", None),
     link("base", 3.0, BOX, '<origin xyz="0 0 0.1" rpy="0 0 1"/>'),
@@ -36,6 +44,8 @@ EVERYTHING = robot(
     ),
     joint("mount", "world", "base", "fixed", '<dynamics damping="1" friction="2"/>'),
     joint("float", "world", "free", "floating"),
+    SHAPES,
+    joint("hold", "tip", "shaped", "fixed", ""),
     transmission("hinge", '<drake:rotor_inertia value="1e-4"/>'),
     '<frame name="tcp" link="tip" xyz="0 0 1"/>',
 )
