@@ -2,7 +2,7 @@
 
     python tools/check_instructions.py WHEEL_OR_FOLDER
 
-Disassembles every compiled module: those in `v3/` may use x86-64-v3, those in `v4/` x86-64-v4, all others
+Disassembles every compiled module: those inside `v3/` may use x86-64-v3, those inside `v4/` x86-64-v4, all others
 x86-64-v2. Instructions are told by their encoding: EVEX, and those on mask registers, are of v4; VEX, `lzcnt`
 and `movbe` of v3. (`tzcnt` is not a sign: GCC writes it for old processors too, which read it as `bsf`.)
 Needs objdump, of binutils. Modules of other processors are passed over.
@@ -21,7 +21,7 @@ from pathlib import Path
 #: Address, bytes, mnemonic with its operands.
 INSTRUCTION = re.compile(r"^ *[0-9a-f]+:\t((?:[0-9a-f]{2} )+) *\t(.+)$", re.MULTILINE)
 LEGACY_PREFIXES = {0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65, 0x66, 0x67, 0xF0, 0xF2, 0xF3}
-LEVELS = {"v3": 3, "v4": 4}  # of modules in these folders; all others are of the oldest
+LEVELS = {"v3": 3, "v4": 4}  # of modules inside these folders; all others are of the oldest
 
 
 def level_of(code: bytes, mnemonic: str) -> int:
@@ -66,18 +66,19 @@ def check(folder: Path) -> list[str]:
     errors = []
     newest: dict[str, int] = {}
     for library in filter(is_x86_64, sorted(folder.rglob("*.so*"))):
-        allowed = LEVELS.get(library.parent.name, 2)
-        name = f"{library.parent.name}/{library.name.partition('.')[0]}"
+        isa = next((part for part in library.parts if part in LEVELS), "others")
+        allowed = LEVELS.get(isa, 2)
+        name = f"{isa}/{library.parent.name}/{library.name.partition('.')[0]}"
         found = levels_in(library)
         counts: Counter[int] = Counter()
         for (level, _), count in found.items():
             counts[level] += count
-        print(f"{name:40}" + "".join(f"  v{level} {counts[level]:>7}" for level in (2, 3, 4)))
+        print(f"{name:44}" + "".join(f"  v{level} {counts[level]:>7}" for level in (2, 3, 4)))
         newer = {mnemonic: count for (level, mnemonic), count in found.items() if level > allowed}
         if newer:
             some = ", ".join(f"{mnemonic} ({count})" for mnemonic, count in sorted(newer.items())[:10])
             errors.append(f"{name} is for x86-64-v{allowed} and has {some}")
-        newest[library.parent.name] = max(newest.get(library.parent.name, 0), *counts)
+        newest[isa] = max(newest.get(isa, 0), *counts)
     for isa, level in LEVELS.items():
         if newest.get(isa, level) < level:
             errors.append(f"no module in {isa} has an instruction of x86-64-v{level}: is this check blind?")
