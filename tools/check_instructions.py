@@ -2,7 +2,7 @@
 
     python tools/check_instructions.py WHEEL_OR_FOLDER
 
-Disassembles every compiled module: those inside `v3/` may use x86-64-v3, those inside `v4/` x86-64-v4, all others
+Disassembles every compiled module: inside `v3/` they may use x86-64-v3, inside `v4/` x86-64-v4, all others
 x86-64-v2. Instructions are told by their encoding: EVEX, and those on mask registers, are of v4; VEX, `lzcnt`
 and `movbe` of v3. (`tzcnt` is not a sign: GCC writes it for old processors too, which read it as `bsf`.)
 Needs objdump, of binutils. Modules of other processors are passed over.
