@@ -225,7 +225,10 @@ LOSSES = {
         lambda t, j: t.add_force_element(mbt.JointFriction(j, 0.5, 0.7)),
         "only its Coulomb friction is kept",
     ),
-    "motor": (lambda t, j: t.add_joint_actuator("motor", j, 2.0), "its effort limit is that of its joint"),
+    "motor": (
+        lambda t, j: t.add_joint_actuator("motor", j, 2.0),
+        "its effort limit becomes that of its joint too",
+    ),
     "plane": (lambda t, j: t.world_body.add_collision(mbt.Shape("plane")), "a collision of it is a plane"),
     "colour": (
         lambda t, j: j.child_body.add_collision(mbt.Shape("sphere", [1], color=[1, 1, 1, 1])),
@@ -281,6 +284,15 @@ def test_what_is_lost_is_told(name: str) -> None:
 def test_gravity(gravity: list[float] | None, message: str) -> None:
     tree = mbt.load_model(mbt.models.model_path("mbt_arm"), gravity=gravity)
     assert message in save(tree)[1]
+
+
+@pytest.mark.parametrize(("of_joint", "expected"), [(math.inf, 2.0), (3.0, 3.0)])
+def test_one_effort_limit_for_both(of_joint: float, expected: float) -> None:
+    tree, joint = hang(mbt.RevoluteJoint, [0, 0, 1])
+    joint.set_effort_limit(of_joint)
+    tree.add_joint_actuator("motor", joint, 2.0)
+    twin = mbt.load_model(save(tree)[0], strict=True)
+    assert twin.joint_actuators[0].effort_limit == twin.get_joint_by_name("joint").effort_limit == expected
 
 
 def test_couplers_are_mimics() -> None:

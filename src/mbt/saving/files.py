@@ -19,7 +19,7 @@ def as_path(path: object) -> Path:
     Raises
     ------
     ArgumentTypeError
-        When it is none.
+        When it is not a path.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"path: expected the path of a file, got {type(path).__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -17,6 +18,7 @@ from mbt.tree.frame import BodyFrame, FixedOffsetFrame
 from mbt.tree.indices import default_model_instance
 
 if TYPE_CHECKING:
+    from mbt.tree.actuator import JointActuator
     from mbt.tree.body import RigidBody
     from mbt.tree.multibody_tree import MultibodyTree
 
@@ -128,8 +130,8 @@ class _Writer:
         for actuator in self.tree.joint_actuators:
             joint = actuator.joint
             if actuator.effort_limit != joint.effort_limit:
-                self.losses.add("joint actuator", actuator.name, "its effort limit is that of its joint")
-            if joint.effort_limit == 0.0:
+                self._share_effort_limit(actuator)
+            if 0.0 in (joint.effort_limit, actuator.effort_limit):
                 self.losses.add(
                     "joint actuator", actuator.name, "readers leave it out, for its joint has no effort"
                 )
@@ -142,6 +144,16 @@ class _Writer:
                 SubElement(motor, "drake:rotor_inertia", value=number(actuator.default_rotor_inertia))
             if actuator.default_gear_ratio != 1.0:
                 SubElement(motor, "drake:gear_ratio", value=number(actuator.default_gear_ratio))
+
+    def _share_effort_limit(self, actuator: JointActuator) -> None:
+        """Let a joint without an effort limit have that of its actuator: URDF has one for both."""
+        joint = self.joints[actuator.joint]
+        limit = joint.find("limit")
+        if limit is None:
+            limit = SubElement(joint, "limit", effort=number(math.inf), velocity=number(math.inf))
+        if limit.get("effort") == number(math.inf):
+            limit.set("effort", number(actuator.effort_limit))
+        self.losses.add("joint actuator", actuator.name, "its effort limit becomes that of its joint too")
 
     def tell_the_rest(self) -> None:
         """Tell of force elements; friction of a joint alone has a place."""
