@@ -94,6 +94,16 @@ def test_models_inside_models() -> None:
     assert tree.get_body_by_name("left_arm::grip::left_palm") is tree.bodies[2]
 
 
+def test_of_sdf_with_models_inside_on_which_gravity_does_not_act() -> None:
+    text = """<sdf version="1.7"><model name="m"><link name="a"><gravity>false</gravity></link>
+      <model name="inner"><link name="b"><gravity>false</gravity></link></model></model></sdf>"""
+    tree = mbt.load_model(text, prefix="left_")
+    assert [body.scoped_name for body in tree.bodies[1:]] == ["left_m::left_a", "left_m::inner::left_b"]
+    gravity = tree.gravity_field
+    assert gravity is not None
+    assert [gravity.is_enabled(i) for i in range(4)] == [True, True, False, False]
+
+
 @pytest.mark.parametrize("prefix", [None, 3, b"left_"])
 def test_what_is_refused(prefix: object) -> None:
     with pytest.raises(mbt.ArgumentTypeError, match="prefix: expected text, got"):
