@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mbt.errors import ArgumentValueError, ParseError, shorten
+from mbt.errors import ArgumentValueError, ParseError, SingularityError, shorten
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.mjcf_assets import Assets
 from mbt.parsing.mjcf_files import Files
@@ -67,7 +67,7 @@ def read_mjcf(root: Element, report: ParseReport, options: ReadOptions, source: 
     _compare_gravity(calc_gravity(m), report, options)
     try:
         return describe_mujoco_model(m, report, options, folder=source.folder, meshes=assets.references(m))
-    except ArgumentValueError as error:
+    except (ArgumentValueError, SingularityError) as error:
         raise ParseError(str(error), file=report.file) from None
 
 
