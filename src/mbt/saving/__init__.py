@@ -75,7 +75,7 @@ def save_model(
     >>> arm = mbt.load_model(mbt.models.model_path("mbt_arm"))
     >>> text = mbt.save_model(arm, format="json")
     >>> mbt.load_model(text)
-    <MultibodyTree: 7 bodies, 6 joints, 6 positions, 6 velocities>
+    <MultibodyTree: 9 bodies, 8 joints, 6 positions, 6 velocities>
     """
     from mbt.tree.multibody_tree import MultibodyTree
 
