@@ -172,6 +172,12 @@ class TestJoints:
         tree = load(text)
         assert {motor.name: motor.effort_limit for motor in tree.joint_actuators} == {"j": math.inf, "l": 3}
 
+    def test_a_ball_joint_has_a_damping_and_nothing_else(self):
+        spring = "<dynamics><damping>2</damping><spring_stiffness>5</spring_stiffness></dynamics>"
+        tree = load(robot(A, B, joint("j", "a", "b", "ball", f"<axis>{spring}</axis>")))
+        np.testing.assert_array_equal(tree.get_joint_by_name("j").default_damping_vector, [2, 2, 2])
+        assert tree.parse_reports[0].ignored == {"model/joint/axis/dynamics/spring_stiffness": 1}
+
     def test_friction_on_request(self):
         friction = "<dynamics><friction>2</friction></dynamics>"
         text = robot(A, B, joint("j", "a", "b", inside=AXIS.format("0 0 1", friction)))
@@ -208,6 +214,18 @@ class TestCouplings:
         tree = load_with_warning(robot(A, B, C, joint("j", "a", "b"), second, gears), "keeps a coordinate")
         (coupler,) = tree.constraints
         assert (coupler.joint0.name, coupler.joint1.name, coupler.default_gear_ratio) == ("k", "j", 4 * sign)
+
+    def test_leaders_that_are_not_there(self):
+        """The name of another model's joint is not that of a leader."""
+        mimic = AXIS.format("0 0 1", MIMIC.format("j"))
+        inner = model("inner", A, B, C, joint("j", "a", "b", "ball"), joint("k", "b", "c", inside=mimic))
+        text = robot(link("d"), link("e"), joint("j", "d", "e"), inner)
+        tree = load_with_warning(text, "'inner::j', and one of them has no single coordinate")
+        assert tree.constraints == ()
+        inner = model("inner", B, C, joint("k", "b", "c", inside=mimic))
+        text = robot(link("d"), link("e"), joint("j", "d", "e"), inner)
+        tree = load_with_warning(text, "'inner::j', which does not exist")
+        assert tree.constraints == ()
 
     def test_gearbox_without_joints(self):
         ratio = "<gearbox_ratio>4</gearbox_ratio><gearbox_reference_body>a</gearbox_reference_body>"

@@ -175,3 +175,14 @@ def test_a_long_chain_of_frames():
     tree = mbt.load_model(robot(A, *reversed(frames)))
     X_AF = tree.get_frame_by_name(f"f{count - 1}").get_fixed_pose_in_body_frame()
     assert X_AF[2, 3] == count - 1
+
+
+@pytest.mark.parametrize("tag", ["drake:linear_bushing_rpy", "drake:linear_spring_damper"])
+def test_forces_that_are_missed(tag):
+    with pytest.warns(mbt.ModelWarning, match=f"<{tag}>: it cannot be modelled"):
+        mbt.load_model(robot(A, f"<{tag}/>"))
+
+
+def test_a_link_with_the_name_of_another_one_inside():
+    with pytest.raises(ParseError, match="'m::a' is a link of another model too, in line 3"):
+        mbt.load_model(robot(link("m::a"), model("m", A)))

@@ -48,6 +48,7 @@ PARTS = (
     joint("m", "c", "d", "screw", "<axis/><screw_thread_pitch>0.1</screw_thread_pitch>"),
     joint("n", "inner", "o", "ball", pose("0 0 0  0 0 0 1", rotation_format="quat_xyzw")),
     joint("p", "d", "q", "revolute", '<axis><mimic joint="j"><multiplier>2</multiplier></mimic></axis>'),
+    joint("r", "b", "d", "gearbox", AXIS + "<gearbox_reference_body>a</gearbox_reference_body>"),
     link("o"),
     link("q"),
 )

@@ -43,11 +43,12 @@ def read_couplings(joints: list[SdfJoint], model: ModelDescription) -> None:
         for axis, name in zip(joint.axes, joint.names, strict=True):
             if axis.mimic is not None and name is not None:
                 _read_mimic(joint, axis.mimic, name, by_frame, couplings)
+        if joint.is_gearbox:
+            _Gearbox(joint, model, by_frame, couplings).read()
+            continue
         of_drake = joint.element.take_first("drake:mimic")
         if of_drake is not None:
             _read_mimic_of_drake(joint, of_drake, by_frame, couplings)
-        if joint.is_gearbox:
-            _Gearbox(joint, model, by_frame, couplings).read()
 
 
 def _read_mimic(
@@ -59,7 +60,7 @@ def _read_mimic(
     multiplier, offset = take_number(mimic, "multiplier", 1.0), take_number(mimic, "offset", 0.0)
     reference = take_number(mimic, "reference", 0.0)
     master = _find_axis(joint, leader, tag, by_frame)
-    couplings.add(joint.element, mimic, name, master or leader, multiplier, offset - multiplier * reference)
+    couplings.add(joint.element, mimic, name, master, multiplier, offset - multiplier * reference)
 
 
 def _read_mimic_of_drake(
@@ -68,15 +69,18 @@ def _read_mimic_of_drake(
     leader = mimic.require_name("joint")
     multiplier, offset = take_attribute(mimic, "multiplier", 1.0), take_attribute(mimic, "offset", 0.0)
     master = _find_axis(joint, leader, "axis", by_frame)
-    couplings.add(joint.element, mimic, joint.frame.name, master or leader, multiplier, offset)
+    couplings.add(joint.element, mimic, joint.frame.name, master, multiplier, offset)
 
 
-def _find_axis(joint: SdfJoint, leader: str, tag: str, by_frame: dict[SdfFrame, SdfJoint]) -> str | None:
-    """Return the joint of the description that is an axis of another joint, or None."""
+def _find_axis(joint: SdfJoint, leader: str, tag: str, by_frame: dict[SdfFrame, SdfJoint]) -> str:
+    """Return the joint of the description that is an axis of the leader, or the leader where none is."""
     assert joint.frame.scope is not None
-    found = by_frame.get(joint.frame.scope.find(leader, joint.element, "leader"))
-    index = 1 if tag == "axis2" else 0
-    return found.names[index] if found is not None and index < len(found.names) else None
+    frame = joint.frame.scope.seek(leader)
+    if frame is None:
+        return joint.frame.scope.prefix + leader
+    found, index = by_frame.get(frame), 1 if tag == "axis2" else 0
+    name = found.names[index] if found is not None and index < len(found.names) else None
+    return name or frame.name
 
 
 class _Gearbox:

@@ -83,12 +83,13 @@ class Scope:
         ParseError
             When there is none; it names the element `at`, and what the frame is to it.
         """
-        found = self._find(name)
+        found = self.seek(name)
         if found is None:
             raise at.error(f"its {role} {quote(name)} does not exist here", self._find_nearest(name))
         return found
 
-    def _find(self, name: str) -> SdfFrame | None:
+    def seek(self, name: str) -> SdfFrame | None:
+        """Return the frame that a name means here, or None."""
         if name in self.names:
             return self.names[name]
         if name == MODEL_FRAME:
@@ -100,7 +101,7 @@ class Scope:
             return frame
         first, colons, rest = name.partition("::")
         model = self.names.get(first)
-        return model.inside._find(rest) if colons and model is not None and model.inside is not None else None
+        return model.inside.seek(rest) if colons and model is not None and model.inside is not None else None
 
     def _find_nearest(self, name: str) -> str | None:
         import difflib  # Only when something is wrong already.

@@ -169,8 +169,8 @@ class _JointReader:
             made.damping = tuple(take_vector(self.joint, "drake:damping", [0.0, 0.0, 0.0]))
             if min(made.damping) < 0.0:
                 raise self.joint.error("its damping is negative: expected numbers >= 0")
-        elif kind == "ball" and any(child.tag == "axis" for child in self.joint.children):
-            made.damping = (self._read_axis("axis").damping,)
+        elif kind == "ball":
+            made.damping = (_read_damping_of_ball(self.joint),)
         return self._return(())
 
     def _make_universal(self, axes: tuple[Axis, Axis]) -> SdfJoint:
@@ -236,6 +236,16 @@ class _JointReader:
             raise self.joint.error(f"rotor_inertia = {inertia:g} with gear_ratio = {ratio:g}: expected >= 0")
         motor = ActuatorDescription(made.name, made.name, made.limits.effort, inertia, ratio, self.joint.line)
         self.model.actuators.append(motor)
+
+
+def _read_damping_of_ball(joint: Element) -> float:
+    """Return the only thing of an axis that a ball joint has."""
+    axis = joint.take_first("axis")
+    dynamics = None if axis is None else axis.take_first("dynamics")
+    damping = 0.0 if dynamics is None else take_number(dynamics, "damping", 0.0)
+    if damping < 0.0:
+        raise joint.error(f"damping = {damping:g}: expected a number >= 0")
+    return damping
 
 
 def _read_screw_pitch(joint: Element) -> float:

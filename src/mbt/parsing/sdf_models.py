@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mbt.errors import quote
+from mbt.parsing.checks import warn_of_missed_elements
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.sdf_frames import Scope, SdfFrame
@@ -56,6 +57,7 @@ class ModelWalker:
         self.frames: list[SdfFrame] = []
         self.joints: list[PendingJoint] = []
         self.documents: list[Element] = []
+        self._declared: dict[tuple[str, str], SdfFrame] = {}
         self._model = model
         self._frees_all = options.base == "floating"
         self._includes = Includes(options.package_folders, model.report.warnings)
@@ -135,6 +137,7 @@ class ModelWalker:
         self._declare_models(element, inside)
         self._declare_frames(element, inside)
         self._declare_joints(element, inside)
+        warn_of_missed_elements(element)
         return name
 
     def _make_frame(self, element: Element, outer: Scope, placement: _Placement, name: str) -> SdfFrame:
@@ -162,11 +165,19 @@ class ModelWalker:
             return False
         return is_static
 
+    def _declare(self, frame: SdfFrame, name: str, scope: Scope) -> None:
+        """Declare a link, frame or joint. Its name in the description must be its own too."""
+        scope.declare(frame, name)
+        other = self._declared.setdefault((frame.kind, frame.name), frame)
+        if other is not frame:
+            what = f"{quote(frame.name)} is a {other.kind} of another model too, in line {other.element.line}"
+            raise frame.element.error(what, "'::' stands between the names of a model and of what is in it")
+
     def _declare_links(self, element: Element, scope: Scope) -> None:
         for link in element.take_children("link"):
             name = link.require_name()
             frame = SdfFrame("link", scope.prefix + name, link, scope, take_pose(link))
-            scope.declare(frame, name)
+            self._declare(frame, name, scope)
             self.links.append(frame)
 
     def _declare_frames(self, element: Element, scope: Scope) -> None:
@@ -174,7 +185,7 @@ class ModelWalker:
             name, holder = child.require_name(), child.take("attached_to") or None
             pose = take_pose(child)
             frame = SdfFrame("frame", scope.prefix + name, child, scope, pose, base=holder, fixed_to=holder)
-            scope.declare(frame, name)
+            self._declare(frame, name, scope)
             self.frames.append(frame)
 
     def _declare_joints(self, element: Element, scope: Scope) -> None:
@@ -183,7 +194,7 @@ class ModelWalker:
             parent, child = take_ends(joint)
             pose = NO_POSE if joint.tag == "drake:joint" else take_pose(joint)
             frame = SdfFrame("joint", scope.prefix + name, joint, scope, pose, base=child, fixed_to=child)
-            scope.declare(frame, name)
+            self._declare(frame, name, scope)
             if not scope.is_static:
                 self.joints.append(PendingJoint(joint, frame, parent))
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mbt.errors import quote
-from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
+from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base, warn_of_missed_elements
 from mbt.parsing.description import WORLD, FrameDescription, ModelDescription
 from mbt.parsing.numbers import take_pose
 from mbt.parsing.options import ReadOptions
@@ -22,15 +22,6 @@ from mbt.parsing.xml_tree import XACRO_HINT, Element
 
 __all__ = ["read_urdf"]
 
-# Elements beside links and joints that change the dynamics: to leave them out is worth a warning.
-_MISSED_ELEMENTS = (
-    "force_element",
-    "loop_joint",
-    "drake:linear_bushing_rpy",
-    "drake:linear_spring_damper",
-    "drake:ball_constraint",
-    "drake:tendon_constraint",
-)
 _XACRO = "xacro:"
 
 
@@ -141,14 +132,7 @@ def _report_roots(root: Element, model: ModelDescription, options: ReadOptions) 
 
 
 def _report_ignored(root: Element, report: ParseReport) -> None:
-    missed: dict[str, list[Element]] = {tag: [] for tag in _MISSED_ELEMENTS}
-    for child in root.children:
-        if child.tag in missed:
-            missed[child.tag].append(child)
-    for found in missed.values():
-        if found:
-            count = f" ({len(found)} of them)" if len(found) > 1 else ""
-            found[0].repair(f"it cannot be modelled{count}", "ignored")
+    warn_of_missed_elements(root)
     macros = []
     for path, element in root.unread():
         report.ignore(path)
