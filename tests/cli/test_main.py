@@ -76,7 +76,7 @@ def test_wrong_arguments(arguments, capsys):
     ("text", "message"),
     [
         ("<robot", "no well-formed XML"),
-        ("<mujoco/>", "this is MJCF, which is not read yet"),
+        ("<html/>", "this is not a robot description"),
         (robot(link("a"), link("a")), 'bot.urdf:3: <link name="a">: there is a link of this name already'),
     ],
 )

@@ -47,6 +47,18 @@ CASES = [
         6,
         '<actuator name="hinge_motor">: there is an actuator of this name already',
     ),
+    (
+        "a shape with a number that is none",
+        robot(BASE, '<link name="arm"><visual><geometry><sphere radius="x"/></geometry></visual></link>'),
+        3,
+        "<sphere>: radius='x': expected a number",
+    ),
+    (
+        "a colour that is not four numbers",
+        robot('<material name="red"><color rgba="1 0 0"/></material>', BASE),
+        2,
+        "<color>: rgba='1 0 0': expected 4 numbers from 0 to 1",
+    ),
     ("a mimic of a joint that does not exist", on_arm('<mimic joint="k"/>'), 4, "'k', which does not exist"),
     ("a mimic of a joint that does not exist", on_arm('<mimic joint="j"/>'), 4, "which mimics it in turn"),
     (
@@ -174,7 +186,7 @@ def test_a_repair(row, text, line, message):
 
 def test_the_page_lists_what_is_tested():
     rows = rows_of_page()
-    assert len(rows) == 23
+    assert len(rows) == 25
     for row in rows:
         assert any(row.startswith(case[0]) for case in CASES), row
     for case in CASES:

@@ -92,8 +92,6 @@ def _read_shape(
         else:
             size, mesh, folder = _read_size(found, kind), None, None
     except ParseError as error:
-        if link.document.is_strict:
-            raise
         fault = f"{error.element}: {error.message}"
         link.document.repair(fault, f"the {element.tag} is left out", error.line, str(link))
         element.dismiss()
