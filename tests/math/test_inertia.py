@@ -176,6 +176,11 @@ def test_axis_of_a_shape_in_any_direction():
         assert_same(make(2.0, 0.3, 0.8, R @ Z), make(2.0, 0.3, 0.8, Z).re_express(R))
 
 
+def test_a_capsule_of_the_smallest_radius_is_a_rod():
+    rod = SpatialInertia.thin_rod_with_mass(2.0, 0.8, Z)
+    assert_same(SpatialInertia.solid_capsule_with_mass(2.0, 1e-320, 0.8, Z), rod)
+
+
 def test_point_mass_far_away_is_accepted_as_a_shape():
     M = SpatialInertia.point_mass(1.0, [1e4, 0.3, 77.0])
     assert M.is_physically_valid()

@@ -15,7 +15,7 @@ REFUSED = {
     "an old version": (robot(A, version="1.3"), "1: <sdf>: its version is 1.3.*convert it first"),
     "names of links": (robot(A, B, A), '5: <link name="a">: there is a link of this name already, in line 3'),
     "names of models": (robot(model("m", A), model("m", A)), "there is a model of this name already"),
-    "a reserved name": (robot(link("world")), '3: <link name="world">: this name is reserved'),
+    "a reserved name": (robot(A, model("world", B)), '4: <model name="world">: this name is reserved'),
     "another reserved name": (robot(link("__model__")), "this name is reserved"),
     "a base": (
         robot(link("a", pose("", relative_to="c"))),
@@ -96,6 +96,10 @@ def with_axis(inside, version="1.11", kind="revolute"):
 REPAIRED = {
     "no version": (robot(A).replace('version="1.11"', ""), "has no version"),
     "an unknown version": (robot(A, version="1.99"), "its version is 1.99, which is not known"),
+    "a link called world": (
+        robot(link("world"), A, joint("j", "world", "a")),
+        'line 3: <link name="world">: a link of this name is World',
+    ),
     "reversed limits": (with_axis("<limit><lower>2</lower><upper>1</upper></limit>"), "limits are reversed"),
     "no axis": (robot(A, B, joint("j", "a", "b", inside="")), "it has no <axis>"),
     "a spring on a screw": (

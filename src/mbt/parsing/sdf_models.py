@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mbt.errors import quote
 from mbt.parsing.checks import warn_of_missed_elements
-from mbt.parsing.description import ModelDescription
+from mbt.parsing.description import WORLD, ModelDescription
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.sdf_frames import Scope, SdfFrame
 from mbt.parsing.sdf_includes import Includes
@@ -176,6 +176,10 @@ class ModelWalker:
     def _declare_links(self, element: Element, scope: Scope) -> None:
         for link in element.take_children("link"):
             name = link.require_name()
+            if name == WORLD:
+                link.repair("a link of this name is World", "it is World, and what it holds has no effect")
+                link.dismiss()
+                continue
             frame = SdfFrame("link", scope.prefix + name, link, scope, take_pose(link))
             self._declare(frame, name, scope)
             self.links.append(frame)
