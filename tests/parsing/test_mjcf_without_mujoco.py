@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 
 import pytest
 
@@ -12,6 +13,14 @@ import mbt
 def test_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(mbt.ParseError, match=r'not installed\n.*pip install "mbt\[mjcf\]"'):
+        mbt.load_model("<mujoco><worldbody/></mujoco>")
+
+
+def test_the_message_names_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    older = types.ModuleType("mujoco")
+    older.__version__ = "3.10.1"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mujoco", older)
+    with pytest.raises(mbt.ParseError, match=r"needs mujoco 4 or later, and 3\.10\.1 is installed"):
         mbt.load_model("<mujoco><worldbody/></mujoco>")
 
 

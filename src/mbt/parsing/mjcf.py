@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_mjcf"]
 
+_OLDEST = 4
 _OF_MUJOCO = (0.0, 0.0, -9.81)
 _LINE = re.compile(r"\bline (\d+)")
 _ELEMENT = re.compile(r"Element (?:name )?'([^']*)'")
@@ -52,11 +53,14 @@ def read_mjcf(root: Element, report: ParseReport, options: ReadOptions, source: 
         When MuJoCo is not installed, or does not compile the model; when a file is missing or leads out of
         the folders that are allowed.
     """
+    hint = 'pip install "mbt[mjcf]"'
     try:
         import mujoco
     except ImportError:
-        hint = 'pip install "mbt[mjcf]"'
         raise root.error("MJCF is read with the package mujoco, which is not installed", hint) from None
+    if int(mujoco.__version__.partition(".")[0]) < _OLDEST:
+        version = shorten(mujoco.__version__)
+        raise root.error(f"MJCF needs mujoco {_OLDEST} or later, and {version} is installed", hint)
     if report.warnings:
         fault = report.warnings[0]
         raise ParseError(f"{fault.text}: MuJoCo does not read it", file=report.file, line=fault.line)
