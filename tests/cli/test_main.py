@@ -13,6 +13,7 @@ import mbt
 from mbt.cli import main
 from mbt.cli.terminal import line_width
 from mbt.models import model_path
+from support import sdf_texts
 from support.urdf_texts import TWO_LINKS, chain, joint, link, robot, transmission
 
 
@@ -116,6 +117,14 @@ def test_info_on_a_floating_base(info):
     assert "(base)" in out
     assert "quaternion floating  0-6" in out
     assert "Nothing in the file was ignored or changed." in out
+
+
+def test_info_on_sdf(info):
+    """The content tells the format."""
+    parts = sdf_texts.link("base"), sdf_texts.link("arm"), sdf_texts.joint("hinge", "base", "arm")
+    said = info(sdf_texts.robot(*parts), "--base", "fixed")
+    assert "2 bodies of 4 kg" in said
+    assert "hinge" in said
 
 
 def test_info_warns(info):
