@@ -48,6 +48,13 @@ def test_what_has_no_counterpart_is_told(name: str) -> None:
     assert any(warning.text.startswith(words) for warning in tree.parse_reports[0].warnings)
 
 
+def test_negative_damping_is_none() -> None:
+    text, _ = LOSSY["negative damping"]
+    with pytest.warns(mbt.ModelWarning):
+        tree = mbt.interop.from_mujoco(compile_text(text))
+    np.testing.assert_array_equal(tree.get_joint_by_name("j").default_damping, [0.0])
+
+
 def test_a_specification_is_compiled_and_left_alone() -> None:
     spec = mujoco.MjSpec.from_string(MODELS["several_joints"])
     before = spec.to_xml()

@@ -130,6 +130,38 @@ def test_a_circle_of_includes(folder: Path) -> None:
         mbt.load_model(main)
 
 
+def renamed(name: str) -> str:
+    return BODY.replace('"a"', f'"{name}"').replace('"j"', f'"{name}"')
+
+
+def test_included_files_of_one_name(folder: Path) -> None:
+    """MuJoCo is handed files by the last part of their names, in any case."""
+    (folder / "main.xml").write_text(
+        '<mujoco><asset><model name="h" file="hand/Part.xml"/></asset><include file="arm/part.xml"/>'
+        '<include file="leg/part.xml"/><include file="part_2.xml"/><worldbody>'
+        '<frame><attach model="h" body="h" prefix="x_"/></frame></worldbody></mujoco>'
+    )
+    for name in ("arm", "leg"):
+        write_included(folder / name / "part.xml", '<include file="foot&amp;s.xml"/>', renamed(name))
+        write_included(folder / name / "foot&s.xml", body=renamed(f"{name} foot"))
+    write_included(folder / "part_2.xml", body=renamed("third"))
+    (folder / "hand").mkdir()
+    (folder / "hand" / "Part.xml").write_text(f"<mujoco><worldbody>{renamed('h')}</worldbody></mujoco>")
+    tree = mbt.load_model(folder / "main.xml")
+    assert {joint.name for joint in tree.joints} == {"arm", "arm foot", "leg", "leg foot", "third", "x_h"}
+
+
+def test_paths_of_windows(folder: Path) -> None:
+    main = write_including(folder, "parts\\arm.xml")
+    write_included(folder / "parts" / "arm.xml")
+    assert mbt.load_model(main).num_positions == 1
+    path = write_meshed(folder, meshed(file="..\\meshes\\thing.obj"))
+    tree = mbt.load_model(path)
+    assert_same_dynamics(tree, mujoco.MjModel.from_xml_path(str(path)))
+    (shape,) = tree.get_body_by_name("a").visuals
+    assert mbt.parsing.resolve_mesh(shape).resolve() == folder / "meshes" / "thing.obj"
+
+
 # Meshes and textures.
 
 
@@ -168,6 +200,24 @@ def test_meshes_are_references(inertial: str, folder: Path) -> None:
         ).geom_quat[0],
     )
     np.testing.assert_allclose(shape.X_BG, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("inertial", [LUMP, ""])
+@pytest.mark.parametrize("place", ["meshes", "parts"])
+def test_meshes_that_an_included_file_names(place: str, inertial: str, folder: Path) -> None:
+    """They are in the folder of meshes, or beside that file."""
+    (folder / "main.xml").write_text(
+        '<mujoco><compiler meshdir="meshes"/><include file="parts/assets.xml"/><worldbody><body name="a">'
+        f'<joint name="j"/>{inertial}<geom type="mesh" mesh="thing"/></body></worldbody></mujoco>'
+    )
+    for name in ("meshes", "parts"):
+        (folder / name / "more").mkdir(parents=True)
+    write_included(folder / "parts" / "assets.xml", '<asset><mesh file="more/thing.obj"/></asset>', "")
+    (folder / place / "more" / "thing.obj").write_text(TETRAHEDRON)
+    tree = mbt.load_model(folder / "main.xml")
+    assert_same_dynamics(tree, mujoco.MjModel.from_xml_path(str(folder / "main.xml")))
+    (shape,) = tree.get_body_by_name("a").visuals
+    assert mbt.parsing.resolve_mesh(shape) == folder / place / "more" / "thing.obj"
 
 
 def test_a_missing_mesh_that_no_inertia_needs() -> None:

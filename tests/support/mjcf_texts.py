@@ -131,6 +131,10 @@ LOSSY = {
         _model(f'<body name="a" gravcomp="0.5"><joint name="j"/>{LUMP}</body>'),
         "gravcomp is neither 0 nor 1, and left out: 'a'",
     ),
+    "negative damping": (
+        _model(f'<body name="a"><joint name="j" damping="-0.5"/>{LUMP}</body>'),
+        "damping is negative, and left out: 'j'",
+    ),
     "air": (
         _model(f'<body name="a"><joint name="j"/>{LUMP}</body>', head='<option density="1.2"/>'),
         "the medium",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +45,7 @@ class Assets:
         self._meshes: dict[str, MeshReference] = {}
         meshes, fields = list(spec.meshes), list(spec.hfields)
         if meshes:
-            self._meshes = {mesh.name: _refer_to(mesh) for mesh in meshes}
+            self._meshes = {mesh.name: _refer_to(mesh, files) for mesh in meshes}
             self._take_out_meshes(mujoco, spec, meshes, files)
         if fields:
             for geom in list(spec.geoms):
@@ -110,9 +109,9 @@ def _has_mass(geom: Any, spec: Any) -> bool:
     return bool(geom.density != 0.0 if math.isnan(geom.mass) else geom.mass != 0.0)
 
 
-def _refer_to(mesh: Any) -> MeshReference:
-    """Return where a mesh is: from the folder of the model, by that of meshes."""
-    file = os.path.join(mesh.compiler.meshdir, mesh.file) if mesh.file else mesh.name
+def _refer_to(mesh: Any, files: Files) -> MeshReference:
+    """Return where a mesh is, and what is done to it."""
+    file = files.locate_mesh(mesh.name, mesh.compiler.meshdir, mesh.file) if mesh.file else mesh.name
     # Of what is in the file p is taken away and R taken back, before it is scaled.
     R = make_pose(quaternion=mesh.refquat)[:3, :3]
     scale = np.array(mesh.scale)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,6 +19,7 @@ __all__ = ["Files"]
 _MAX_FILES = 1000
 # Files of these are seen to once MuJoCo has read the text.
 _ASSETS = ("mesh", "texture", "hfield", "skin")
+_INCLUDED = re.compile(r"""(<(?:include|model)\s[^<>]*?\bfile\s*=\s*)(["'])([^<]*?)\2""")
 
 
 class Files:
@@ -33,19 +37,23 @@ class Files:
     text : str
         The text for MuJoCo.
     included : dict of str to bytes
-        What it includes, by the name that is written.
+        What it includes, by the name that the texts have for it. MuJoCo takes files of one name for one file,
+        whatever their folders, so that some are renamed in the texts.
     """
 
     def __init__(self, source: Source, folders: Sequence[Path]) -> None:
         self.text = _decode(source)
         self._file = source.file
         self.included: dict[str, bytes] = {}
-        self._paths: dict[str, Path] = {}
+        self._names: dict[Path, str] = {}
+        self._taken: set[str] = set()
+        # Of a mesh that an included file names: the path that is written, and the folder of that file.
+        self._meshes: dict[str, tuple[str, Path]] = {}
         self._size = len(source.data)
         own = [] if source.folder is None else [Path(source.folder)]
         self._folders = [folder.resolve() for folder in (*own, *folders)]
 
-    def collect(self, root: Element, near: Path | None = None) -> None:
+    def collect(self, root: Element) -> None:
         """Read what a document includes; refuse files that lead out of the folders.
 
         Raises
@@ -53,17 +61,21 @@ class Files:
         ParseError
             When a file is missing, leads out, or cannot be read; when they are too many or too large.
         """
-        waiting = [root]
-        while waiting:
-            element = waiting.pop()
-            waiting += element.children
-            file = element.attributes.get("file")
-            if file is None or element.tag in _ASSETS:
-                continue
-            if element.tag in ("include", "model"):
-                self._include(element, file, near)
-            else:
-                self._find(element.error, file, near)
+        self.text = self._collect(root, self.text, None, is_part=True)
+
+    def locate_mesh(self, name: str, folder: str, file: str) -> str:
+        """Return where a mesh is: from the folder of the model, or one that the caller names.
+
+        MuJoCo looks for it in the folder of meshes, and then, where an included file names it, beside that.
+        """
+        if name not in self._meshes:
+            return _with_slashes(os.path.join(folder, file))
+        written, near = self._meshes[name]
+        usual = _with_slashes(os.path.join(folder, written))
+        if self._search(usual, self._folders)[0] is None and self._search(written, [near])[0] is not None:
+            base = next(allowed for allowed in self._folders if near.is_relative_to(allowed))
+            return os.path.normpath(os.path.join(near.relative_to(base), written))
+        return usual
 
     def find_asset(self, file: str, element: str) -> Path:
         """Return the path of a file that an element has and MuJoCo needs to open.
@@ -79,26 +91,70 @@ class Files:
 
         return self._find(fail, file, None)
 
-    def _include(self, element: Element, file: str, near: Path | None) -> None:
+    def _collect(self, root: Element, text: str, near: Path | None, *, is_part: bool) -> str:
+        """Return the text of a document with the names that MuJoCo has for what it includes."""
+        names = {}
+        waiting = [root]
+        while waiting:
+            element = waiting.pop()
+            waiting += element.children
+            file = element.attributes.get("file")
+            if file is None:
+                continue
+            if element.tag in ("include", "model"):
+                names[file] = self._include(element, file, near, is_part=is_part)
+            elif element.tag not in _ASSETS:
+                self._find(element.error, file, near)
+            elif element.tag == "mesh" and near is not None and is_part:
+                written = _with_slashes(file)
+                self._meshes[element.attributes.get("name", Path(written).stem)] = written, near
+        return _rename(text, names)
+
+    def _include(self, element: Element, file: str, near: Path | None, *, is_part: bool) -> str:
+        """Read a file that an element includes or attaches, and return its name."""
         path = self._find(element.error, file, near)
-        if file in self.included:
-            if self._paths[file] == path and element.tag == "model":
-                return
+        is_attached = element.tag == "model"
+        if path in self._names:
+            if is_attached:
+                return self._names[path]
             raise element.error(f"{quote(file)} is included twice")
         source = read_source(path)
         self._size += len(source.data)
-        if len(self.included) >= _MAX_FILES or self._size > MAX_BYTES:
+        if len(self._names) >= _MAX_FILES or self._size > MAX_BYTES:
             raise element.error("it includes more than a description may have")
         warnings: list[ParseRemark] = []
         root = parse_xml(source.data, Document(source.file, warnings=warnings), source.encoding)
         if warnings:
             raise ParseError(f"{warnings[0].text}: MuJoCo does not read it", file=source.file)
-        self._paths[file] = path
-        self.included[file] = _decode(source).encode("utf-8")
-        self.collect(root, path.parent)
+        name = self._names[path] = self._find_name(file)
+        text = self._collect(root, _decode(source), path.parent, is_part=is_part and not is_attached)
+        self.included[name] = text.encode("utf-8")
+        return name
+
+    def _find_name(self, file: str) -> str:
+        """Return a name for a file, of which the last part, in any case, is that of no other."""
+        folder, last = os.path.split(_with_slashes(file))
+        stem, extension = os.path.splitext(last)
+        name, number = last, 1
+        while name.lower() in self._taken:
+            number += 1
+            name = f"{stem}_{number}{extension}"
+        self._taken.add(name.lower())
+        return file if name == last else os.path.join(folder, name)
 
     def _find(self, fail: Callable[[str, str], ParseError], file: str, near: Path | None) -> Path:
         folders = self._folders if near is None else [*self._folders[:1], near, *self._folders[1:]]
+        path, leads_out = self._search(_with_slashes(file), folders)
+        if path is not None:
+            return path
+        hint = "name a folder that holds it in package_paths"
+        if leads_out:
+            raise fail(f"{quote(file)} leads out of the folders that are allowed", hint)
+        searched = ", ".join(shorten(str(folder), 200) for folder in folders[:5]) or "no folder"
+        raise fail(f"there is no file {quote(file)} (searched: {searched})", hint)
+
+    def _search(self, file: str, folders: Sequence[Path]) -> tuple[Path | None, bool]:
+        """Return where a file is, and whether it was looked for outside of the folders that are allowed."""
         leads_out = False
         for folder in folders:
             try:
@@ -106,14 +162,28 @@ class Files:
                 if not any(path.is_relative_to(allowed) for allowed in self._folders):
                     leads_out = True
                 elif path.is_file():
-                    return path
+                    return path, False
             except (OSError, ValueError, RuntimeError):  # The last of links that form a loop.
                 continue
-        hint = "name a folder that holds it in package_paths"
-        if leads_out:
-            raise fail(f"{quote(file)} leads out of the folders that are allowed", hint)
-        searched = ", ".join(shorten(str(folder), 200) for folder in folders[:5]) or "no folder"
-        raise fail(f"there is no file {quote(file)} (searched: {searched})", hint)
+        return None, leads_out
+
+
+def _with_slashes(file: str) -> str:
+    """Return a path as MuJoCo reads it, also where it was written on Windows."""
+    return file.replace("\\", "/")
+
+
+def _rename(text: str, names: dict[str, str]) -> str:
+    """Return a text with other names for the files that it includes."""
+    if all(file == name for file, name in names.items()):
+        return text
+
+    def rename(match: re.Match[str]) -> str:
+        file = html.unescape(match[3])
+        name = names.get(file, file)
+        return match[0] if name == file else f'{match[1]}"{html.escape(name)}"'
+
+    return _INCLUDED.sub(rename, text)
 
 
 def _decode(source: Source) -> str:

@@ -164,8 +164,8 @@ def _read_joints(m: mujoco.MjModel, names: ModelNames, *, with_friction: bool) -
 
 
 def _calc_damping(m: mujoco.MjModel) -> FloatArray:
-    """Return the damping of each velocity, with that of actuators."""
-    damping: FloatArray = m.dof_damping.copy()
+    """Return the damping of each velocity, with that of actuators; none where it is negative."""
+    damping: FloatArray = np.maximum(m.dof_damping, 0.0)
     of_actuators = getattr(m, "actuator_damping", None)  # Of newer versions.
     if of_actuators is not None:
         for i in np.flatnonzero(of_actuators):

@@ -21,7 +21,14 @@ _OF_VELOCITIES = ("dof_damping", "dof_armature", "dof_frictionloss")
 _OF_ACTUATORS = ("actuator_gear", "actuator_ctrlrange", "actuator_forcerange", "actuator_gainprm")
 _OTHERS = ("qpos0", "qpos_spring", "geom_pos", "geom_quat", "geom_size", "geom_rgba", "mat_rgba")
 _MORE = ("site_pos", "site_quat", "eq_data", "key_qpos", "actuator_armature", "actuator_damping")
-_NOT_NEGATIVE = ("jnt_stiffness", *_OF_VELOCITIES, "geom_size", "actuator_armature", "actuator_damping")
+_NOT_NEGATIVE = (
+    "jnt_stiffness",
+    "dof_armature",
+    "dof_frictionloss",
+    "geom_size",
+    "actuator_armature",
+    "actuator_damping",
+)
 _MOVES = 2
 # Of what is computed from these numbers, no product of three is more than a float can hold.
 _LARGEST = 1e100

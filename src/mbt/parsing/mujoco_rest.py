@@ -127,13 +127,13 @@ def report_losses(
     if m.opt.density or m.opt.viscosity:
         report.warn("the medium (density or viscosity) has no counterpart: it exerts no forces")
     fractions = [
-        quote(name, limit=30)
-        for name, c in zip(names.bodies, m.body_gravcomp.tolist(), strict=True)
-        if c not in (0.0, 1.0)
+        name for name, c in zip(names.bodies, m.body_gravcomp.tolist(), strict=True) if c not in (0.0, 1.0)
     ]
     if fractions:
-        shown = ", ".join(fractions[:5]) + (" ..." if len(fractions) > 5 else "")
-        report.warn(f"gravcomp is neither 0 nor 1, and left out: {shown}")
+        report.warn(f"gravcomp is neither 0 nor 1, and left out: {_list(fractions)}")
+    driven = np.unique(m.dof_jntid[m.dof_damping < 0.0]).tolist()
+    if driven:
+        report.warn(f"damping is negative, and left out: {_list([names.joints[i] for i in driven])}")
     if np.any(m.dof_frictionloss) and not m.opt.disableflags & _NO_FRICTION and not with_friction:
         report.ignored["joint@frictionloss"] = int(np.count_nonzero(m.dof_frictionloss))
     for path, count in (("mocap", m.nmocap), ("contact/exclude", m.nexclude), ("contact/pair", m.npair)):
@@ -145,3 +145,7 @@ def report_losses(
     for path, count in (("sensor", m.nsensor), ("skin", m.nskin)):
         if count:
             report.ignored[path] = count
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(quote(name, limit=30) for name in names[:5]) + (" ..." if len(names) > 5 else "")
