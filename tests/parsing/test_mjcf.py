@@ -220,6 +220,31 @@ def test_meshes_that_an_included_file_names(place: str, inertial: str, folder: P
     assert mbt.parsing.resolve_mesh(shape) == folder / place / "more" / "thing.obj"
 
 
+@pytest.mark.parametrize("where", ["meshes", "parts"])
+def test_what_attached_models_name(where: str, folder: Path) -> None:
+    """It is where their own folders have it, though files of the same names are elsewhere."""
+    attached = "".join(f'<model name="{name}" file="{name}/robot.xml"/>' for name in ("arm", "hand"))
+    bodies = "".join(f'<attach model="{name}" body="a" prefix="{name}_"/>' for name in ("arm", "hand"))
+    (folder / "robot.xml").write_text(
+        f'<mujoco><asset>{attached}</asset><worldbody><body name="b"><joint name="b"/>{LUMP}{bodies}</body>'
+        "</worldbody></mujoco>"
+    )
+    for name, length in (("", "7"), ("arm", "2"), ("hand", "3")):
+        write_included(folder / name / "parts" / "assets.xml", '<asset><mesh file="thing.obj"/></asset>', "")
+        (folder / name / where).mkdir(exist_ok=True)
+        (folder / name / where / "thing.obj").write_text(TETRAHEDRON.replace("v 1", f"v {length}"))
+        if name:
+            (folder / name / "robot.xml").write_text(
+                '<mujoco><compiler meshdir="meshes"/><include file="parts/assets.xml"/><worldbody>'
+                '<body name="a"><joint name="j"/><geom type="mesh" mesh="thing"/></body></worldbody></mujoco>'
+            )
+    tree = mbt.load_model(folder / "robot.xml")
+    assert_same_dynamics(tree, mujoco.MjModel.from_xml_path(str(folder / "robot.xml")))
+    for name in ("arm", "hand"):
+        (shape,) = tree.get_body_by_name(f"{name}_a").visuals
+        assert mbt.parsing.resolve_mesh(shape) == folder / name / where / "thing.obj"
+
+
 def test_a_missing_mesh_that_no_inertia_needs() -> None:
     tree = mbt.load_model(meshed(LUMP, file="nowhere.stl"))
     assert [shape.mesh for shape in tree.get_body_by_name("a").collisions] == ["meshes/nowhere.stl"]

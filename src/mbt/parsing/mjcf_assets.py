@@ -111,7 +111,7 @@ def _has_mass(geom: Any, spec: Any) -> bool:
 
 def _refer_to(mesh: Any, files: Files) -> MeshReference:
     """Return where a mesh is, and what is done to it."""
-    file = files.locate_mesh(mesh.name, mesh.compiler.meshdir, mesh.file) if mesh.file else mesh.name
+    file = files.locate_mesh(mesh.compiler.meshdir, mesh.file) if mesh.file else mesh.name
     # Of what is in the file p is taken away and R taken back, before it is scaled.
     R = make_pose(quaternion=mesh.refquat)[:3, :3]
     scale = np.array(mesh.scale)

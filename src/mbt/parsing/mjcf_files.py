@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from mbt.errors import ParseError, quote, shorten
 from mbt.parsing.report import ParseRemark
@@ -19,7 +20,24 @@ __all__ = ["Files"]
 _MAX_FILES = 1000
 # Files of these are seen to once MuJoCo has read the text.
 _ASSETS = ("mesh", "texture", "hfield", "skin")
-_INCLUDED = re.compile(r"""(<(?:include|model)\s[^<>]*?\bfile\s*=\s*)(["'])([^<]*?)\2""")
+_FILE = re.compile(r"""(<(include|model|mesh)\s[^<>]*?\bfile\s*=\s*)(["'])([^<]*?)\3""")
+# The folder by which a mesh of another file is known again: no path has such a name.
+_MARK = "?{}"
+
+
+class _Mesh(NamedTuple):
+    """A mesh that a file names which is included or attached."""
+
+    written: str
+    near: Path
+    home: Path | None
+
+
+class _Place(NamedTuple):
+    """The folder of a file, and that of the model, if it is not the first one, of which it is a part."""
+
+    near: Path | None = None
+    home: Path | None = None
 
 
 class Files:
@@ -47,8 +65,7 @@ class Files:
         self.included: dict[str, bytes] = {}
         self._names: dict[Path, str] = {}
         self._taken: set[str] = set()
-        # Of a mesh that an included file names: the path that is written, and the folder of that file.
-        self._meshes: dict[str, tuple[str, Path]] = {}
+        self._meshes: dict[str, _Mesh] = {}
         self._size = len(source.data)
         own = [] if source.folder is None else [Path(source.folder)]
         self._folders = [folder.resolve() for folder in (*own, *folders)]
@@ -61,21 +78,34 @@ class Files:
         ParseError
             When a file is missing, leads out, or cannot be read; when they are too many or too large.
         """
-        self.text = self._collect(root, self.text, None, is_part=True)
+        self.text = self._collect(root, self.text, _Place())
 
-    def locate_mesh(self, name: str, folder: str, file: str) -> str:
+    def locate_mesh(self, folder: str, file: str) -> str:
         """Return where a mesh is: from the folder of the model, or one that the caller names.
 
         MuJoCo looks for it in the folder of meshes, and then, where an included file names it, beside that.
+
+        Parameters
+        ----------
+        folder : str
+            The folder of meshes.
+        file : str
+            The file that MuJoCo read of the mesh.
         """
-        if name not in self._meshes:
+        file = _with_slashes(file)
+        mesh = self._meshes.get("/".join(file.split("/")[-2:]))
+        if mesh is None:
             return _with_slashes(os.path.join(folder, file))
-        written, near = self._meshes[name]
-        usual = _with_slashes(os.path.join(folder, written))
-        if self._search(usual, self._folders)[0] is None and self._search(written, [near])[0] is not None:
-            base = next(allowed for allowed in self._folders if near.is_relative_to(allowed))
-            return os.path.normpath(os.path.join(near.relative_to(base), written))
+        usual = _with_slashes(os.path.join(self._shorten(mesh.home), folder, mesh.written))
+        if self._search(usual, self._folders)[0] is None and self._search(mesh.written, [mesh.near])[0]:
+            return os.path.normpath(os.path.join(self._shorten(mesh.near), mesh.written))
         return usual
+
+    def _shorten(self, folder: Path | None) -> Path:
+        """Return the path of a folder that is allowed from the one in which it is."""
+        if folder is None:
+            return Path()
+        return folder.relative_to(next(base for base in self._folders if folder.is_relative_to(base)))
 
     def find_asset(self, file: str, element: str) -> Path:
         """Return the path of a file that an element has and MuJoCo needs to open.
@@ -89,9 +119,9 @@ class Files:
         def fail(message: str, hint: str) -> ParseError:
             return ParseError(message, file=self._file, element=element, hint=hint)
 
-        return self._find(fail, file, None)
+        return self._find(fail, file, _Place())
 
-    def _collect(self, root: Element, text: str, near: Path | None, *, is_part: bool) -> str:
+    def _collect(self, root: Element, text: str, place: _Place) -> str:
         """Return the text of a document with the names that MuJoCo has for what it includes."""
         names = {}
         waiting = [root]
@@ -102,17 +132,19 @@ class Files:
             if file is None:
                 continue
             if element.tag in ("include", "model"):
-                names[file] = self._include(element, file, near, is_part=is_part)
+                names[element.tag, file] = self._include(element, file, place)
             elif element.tag not in _ASSETS:
-                self._find(element.error, file, near)
-            elif element.tag == "mesh" and near is not None and is_part:
+                self._find(element.error, file, place)
+            elif element.tag == "mesh" and place.near is not None:
                 written = _with_slashes(file)
-                self._meshes[element.attributes.get("name", Path(written).stem)] = written, near
+                name = f"{_MARK.format(len(self._meshes))}/{Path(written).name}"
+                self._meshes[name] = _Mesh(written, place.near, place.home)
+                names["mesh", file] = name
         return _rename(text, names)
 
-    def _include(self, element: Element, file: str, near: Path | None, *, is_part: bool) -> str:
+    def _include(self, element: Element, file: str, place: _Place) -> str:
         """Read a file that an element includes or attaches, and return its name."""
-        path = self._find(element.error, file, near)
+        path = self._find(element.error, file, place)
         is_attached = element.tag == "model"
         if path in self._names:
             if is_attached:
@@ -127,7 +159,8 @@ class Files:
         if warnings:
             raise ParseError(f"{warnings[0].text}: MuJoCo does not read it", file=source.file)
         name = self._names[path] = self._find_name(file)
-        text = self._collect(root, _decode(source), path.parent, is_part=is_part and not is_attached)
+        own = _Place(path.parent, path.parent if is_attached else place.home)
+        text = self._collect(root, _decode(source), own)
         self.included[name] = text.encode("utf-8")
         return name
 
@@ -142,8 +175,10 @@ class Files:
         self._taken.add(name.lower())
         return file if name == last else os.path.join(folder, name)
 
-    def _find(self, fail: Callable[[str, str], ParseError], file: str, near: Path | None) -> Path:
-        folders = self._folders if near is None else [*self._folders[:1], near, *self._folders[1:]]
+    def _find(self, fail: Callable[[str, str], ParseError], file: str, place: _Place) -> Path:
+        first = self._folders[:1] if place.home is None else [place.home]
+        near = [] if place.near is None else [place.near]
+        folders = list(dict.fromkeys([*first, *near, *self._folders]))
         path, leads_out = self._search(_with_slashes(file), folders)
         if path is not None:
             return path
@@ -173,17 +208,17 @@ def _with_slashes(file: str) -> str:
     return file.replace("\\", "/")
 
 
-def _rename(text: str, names: dict[str, str]) -> str:
-    """Return a text with other names for the files that it includes."""
-    if all(file == name for file, name in names.items()):
+def _rename(text: str, names: dict[tuple[str, str], str]) -> str:
+    """Return a text with other names for files, by the elements that have them."""
+    if all(file == name for (_, file), name in names.items()):
         return text
 
     def rename(match: re.Match[str]) -> str:
-        file = html.unescape(match[3])
-        name = names.get(file, file)
+        file = html.unescape(match[4])
+        name = names.get((match[2], file), file)
         return match[0] if name == file else f'{match[1]}"{html.escape(name)}"'
 
-    return _INCLUDED.sub(rename, text)
+    return _FILE.sub(rename, text)
 
 
 def _decode(source: Source) -> str:
