@@ -87,6 +87,18 @@ def test_a_failure_leaves_the_old_file(
     assert not urdf.exists()
 
 
+def test_what_is_not_a_file_stays(arm: mbt.MultibodyTree, tmp_path: Path) -> None:
+    pipe, link, folder = tmp_path / "pipe.json", tmp_path / "link.json", tmp_path / "folder.json"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    folder.mkdir()
+    for path, reason in ((pipe, "not a regular file"), (link, "not a regular file"), (folder, "a folder")):
+        with pytest.raises(mbt.ArgumentValueError, match=f"cannot be written: it is {reason}"):
+            mbt.save_model(arm, path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert sorted(tmp_path.iterdir()) == [folder, link, pipe]
+
+
 def test_permissions_and_links_stay(arm: mbt.MultibodyTree, tmp_path: Path) -> None:
     path, link = tmp_path / "arm.json", tmp_path / "link.json"
     path.write_text("old", encoding="utf-8")

@@ -39,6 +39,9 @@ def write_file(path: Path, text: str) -> None:
     try:
         # Of a link the file behind it.
         target = path.resolve()
+        if target.exists() and not target.is_file():
+            # A folder, or a device or pipe, which a file must not take the place of.
+            raise ValueError("it is a folder" if target.is_dir() else "it is not a regular file")
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
             stream.write(data)
