@@ -360,6 +360,17 @@ class TestNames:
         assert "plate" in str(tree.finalize_report)
         assert "palm" not in str(tree.finalize_report)
 
+    def test_they_take_no_new_graph(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        tree = _arm(with_hand=True)
+        with monkeypatch.context() as patch:
+            # To rename all bodies of a long chain would take a time that grows with its square.
+            patch.setattr(type(tree._elements), "make_graph", None)
+            for element in (*tree.bodies[1:], *tree.joints, *tree.constraints):
+                tree.rename(element, f"new {element.name}")
+        graph, expected = tree._elements.graph, tree._elements.make_graph()
+        assert graph.body_names == expected.body_names
+        assert graph.edges == expected.edges
+
     def test_the_same_name(self) -> None:
         tree = _arm(with_hand=True)
         assert tree.rename(tree.bodies[1], "upper") is tree.get_body_by_name("upper")

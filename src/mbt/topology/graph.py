@@ -91,6 +91,15 @@ class JointGraph:
         self._edge_between[_pair(parent, child)] = edge
         return len(self._edges) - 1
 
+    def rename_body(self, body: int, name: str) -> None:
+        """Give a body another name."""
+        self._body_names[body] = name
+
+    def rename_edge(self, number: int, label: str) -> None:
+        """Let messages call an edge otherwise."""
+        edge = self._edges[number]._replace(label=label)
+        self._edges[number] = self._edge_between[_pair(edge.parent, edge.child)] = edge
+
     def check_edge(self, label: str, parent: int, child: int) -> None:
         """Check that an edge could be added.
 

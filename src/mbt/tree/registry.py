@@ -175,7 +175,9 @@ class ElementRegistry:
         own.rename(element, name)
         if isinstance(element, RigidBody):
             self.frames.add_name(element.body_frame)
-        self.graph = self.make_graph()
+            self.graph.rename_body(element._index, element.scoped_name)
+        elif isinstance(element, (Joint, Mobilizer)):
+            self.graph.rename_edge(self.connections.index(element), _edge_label(element))
 
     def rename_model_instance(self, instance: ModelInstance, name: str) -> None:
         """Rename a model instance."""
@@ -352,13 +354,17 @@ class ElementRegistry:
         for body in self.bodies.as_tuple()[1:]:
             graph.add_body(body.scoped_name)
         for element in self.connections:
-            label = f"{element.kind} {quote(element.scoped_name)}"
+            label = _edge_label(element)
             if isinstance(element, Joint):
                 graph.add_edge(label, element.parent_body._index, element.child_body._index)
             else:
                 inboard, outboard = element.inboard_body._index, element.outboard_body._index
                 graph.add_edge(label, inboard, outboard, is_reversible=False)
         return graph
+
+
+def _edge_label(element: Joint | Mobilizer) -> str:
+    return f"{element.kind} {quote(element.scoped_name)}"
 
 
 _POSE_METHODS = (
