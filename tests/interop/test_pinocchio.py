@@ -272,6 +272,12 @@ def test_what_has_no_counterpart() -> None:
         mbt.ArgumentValueError, match="model: joint 'hip' is a JointModelEllipsoid, which has no"
     ):
         mbt.interop.from_pinocchio(model)
+    for taken, joint in (("hip", pin.JointModelRX()), ("hip_x", pin.JointModelTranslation())):
+        model = chain("RX")
+        add_joint(model, 2, pin.JointModelRX(), taken)
+        add_joint(model, 3, joint, "hip")
+        with pytest.raises(mbt.ArgumentValueError, match=f"joints 3 and 4 would both be called '{taken}'"):
+            mbt.interop.from_pinocchio(model)
     with pytest.raises(mbt.ArgumentTypeError, match=r"expected a pinocchio\.Model, got str"):
         mbt.interop.from_pinocchio("robot.urdf")
     tree = mbt.interop.from_pinocchio(chain("RX"))

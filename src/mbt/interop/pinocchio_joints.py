@@ -81,7 +81,7 @@ def take_apart(model: pinocchio.Model) -> Iterator[tuple[int, list[Part]]]:
     Raises
     ------
     ArgumentValueError
-        When a joint is of a type that no tree has.
+        When a joint is of a type that no tree has, or two joints have one name.
     """
     masters = dict(
         zip(
@@ -90,9 +90,18 @@ def take_apart(model: pinocchio.Model) -> Iterator[tuple[int, list[Part]]]:
             strict=True,
         )
     )
+    taken: dict[str, int] = {}
     for i in range(1, model.njoints):
         X = np.array(model.jointPlacements[i].homogeneous)
-        yield i, _take_apart(model.names[i], model.joints[i], X, masters.get(i, -1))
+        parts = _take_apart(model.names[i], model.joints[i], X, masters.get(i, -1))
+        for part in parts:
+            # Pinocchio does not mind, but coordinates and couplers are found by name.
+            if taken.setdefault(part.name, i) != i:
+                raise ArgumentValueError(
+                    f"model: joints {taken[part.name]} and {i} would both be called {quote(part.name)}: "
+                    f"give one another name, model.names[{i}] = ..."
+                )
+        yield i, parts
 
 
 def _take_apart(name: str, joint: Any, X: FloatArray, master: int = -1) -> list[Part]:

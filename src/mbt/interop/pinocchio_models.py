@@ -82,7 +82,7 @@ def from_pinocchio(
     ArgumentTypeError
         When `model` is not a pinocchio.Model.
     ArgumentValueError
-        When a joint is of a type that has no counterpart.
+        When a joint is of a type that has no counterpart, or two joints have one name.
 
     Examples
     --------
