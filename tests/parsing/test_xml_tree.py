@@ -83,6 +83,16 @@ def test_nesting_is_bounded():
         parse_xml(b"<a>" * 1_000_000, "f.xml")
 
 
+@pytest.mark.parametrize("root", [b"mujoco", b"mujocoinclude"])
+def test_bodies_of_mjcf_may_be_nested_deeper(root):
+    def nested(depth):
+        return b"<%b>" % root + b"<body>" * (depth - 1) + b"</body>" * (depth - 1) + b"</%b>" % root
+
+    parse_xml(nested(400), "f.xml")
+    with pytest.raises(ParseError, match="nested deeper than 400 levels"):
+        parse_xml(nested(401), "f.xml")
+
+
 def test_size_and_number_of_elements_are_bounded(monkeypatch):
     monkeypatch.setattr(xml_tree, "MAX_BYTES", 100)
     monkeypatch.setattr(xml_tree, "MAX_ELEMENTS", 5)

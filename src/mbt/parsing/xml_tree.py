@@ -27,6 +27,8 @@ __all__ = [
 
 MAX_BYTES = 64 * 2**20
 MAX_NESTING = 64
+# By the root of the document. Bodies of MJCF are nested, so a rope of a hundred links is a hundred deep.
+_NESTING = {"mujoco": 400, "mujocoinclude": 400}
 MAX_ELEMENTS = 1_000_000
 
 #: What to do about a file with macros.
@@ -254,6 +256,7 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     # The elements that are open, from the root inwards, behind one that holds the root.
     path = [top]
     count = 0
+    max_nesting = MAX_NESTING
     # How many elements are open inside one that is opaque, itself included; what ends elements outside.
     depth_inside = 0
     end_outside: Any = None
@@ -263,8 +266,9 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     special_tags: frozenset[str] = frozenset()
 
     def start_root(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal text_tags, opaque_tags, special_tags
+        nonlocal text_tags, opaque_tags, special_tags, max_nesting
         parser.StartElementHandler = start
+        max_nesting = _NESTING.get(tag, MAX_NESTING)
         start(tag, attributes)
         opaque_tags = _OPAQUE_TAGS.get(tag, opaque_tags)
         # Most character data are blanks between elements: where the text of a few elements matters, expat
@@ -284,7 +288,7 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
         else:
             parent.children = [element]
         count += 1
-        if count > MAX_ELEMENTS or len(path) > MAX_NESTING:
+        if count > MAX_ELEMENTS or len(path) > max_nesting:
             raise out_of_bounds(element)
         path.append(element)
         if tag not in special_tags:
@@ -307,7 +311,7 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     def start_inside(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count, depth_inside
         count += 1
-        if count > MAX_ELEMENTS or len(path) - 1 + depth_inside > MAX_NESTING:
+        if count > MAX_ELEMENTS or len(path) - 1 + depth_inside > max_nesting:
             raise out_of_bounds(Element(tag, attributes, parser.CurrentLineNumber, document))
         depth_inside += 1
 
@@ -321,7 +325,7 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
     def out_of_bounds(element: Element) -> ParseError:
         if count > MAX_ELEMENTS:
             return element.error(f"more than {MAX_ELEMENTS} elements")
-        return element.error(f"elements are nested deeper than {MAX_NESTING} levels")
+        return element.error(f"elements are nested deeper than {max_nesting} levels")
 
     def add_text(data: str) -> None:
         if not data.isspace():
