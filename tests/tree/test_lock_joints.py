@@ -308,6 +308,7 @@ REFUSED: list[tuple[Callable[[mbt.MultibodyTree], Any], type[Exception], str]] =
     (lambda t: {"jiont": 0.1}, mbt.UnknownNameError, "no joint named 'jiont'. Did you mean 'joint'"),
     (lambda t: ["jiont"], mbt.UnknownNameError, "no joint named 'jiont'"),
     (lambda t: "joint", mbt.ArgumentTypeError, "expected a mapping .* or a list of names, got 'joint'"),
+    (lambda t: b"joint", mbt.ArgumentTypeError, "or a list of names, got b'joint'"),
     (lambda t: t.joints[0], mbt.ArgumentTypeError, "or a list of names"),
     (lambda t: 3, mbt.ArgumentTypeError, "or a list of names, got 3"),
     (lambda t: {3: 0.1}, mbt.ArgumentTypeError, "expected names of joints as keys, got 3"),

@@ -104,7 +104,7 @@ def lock_joints(
 
 def _positions_to_lock(tree: MultibodyTree, joints: object) -> Positions:
     """Return where each mobilizer is to be locked, as the caller says."""
-    if isinstance(joints, (str, Joint)) or not isinstance(joints, Iterable):
+    if isinstance(joints, (str, bytes, Joint)) or not isinstance(joints, Iterable):
         raise ArgumentTypeError(
             "lock_joints: joints: expected a mapping of names to positions, or a list of names, got "
             f"{quote(joints)}"
