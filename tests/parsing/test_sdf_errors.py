@@ -34,6 +34,14 @@ REFUSED = {
     "ends": (robot(A, "<joint name='j' type='fixed'><parent>a</parent></joint>"), "4: .*<child> is missing"),
     "one end": (robot(A, joint("j", "a", "a")), "4: .*: it connects 'a' to itself"),
     "a type": (robot(A, B, joint("j", "a", "b", "hinge")), "5: .*: unknown type 'hinge'.*revolute, "),
+    "a screw that does not turn": (
+        robot(A, B, joint("j", "a", "b", "screw", "<axis/><thread_pitch>0</thread_pitch>")),
+        '5: <joint name="j">: thread_pitch = 0: a turn would move it infinitely far',
+    ),
+    "a screw that hardly turns": (
+        robot(A, B, joint("j", "a", "b", "screw", "<axis/><thread_pitch>1e-320</thread_pitch>")),
+        "thread_pitch = .*e-3..: a turn would move it infinitely far",
+    ),
     "no type": (robot(A, B, joint("j", "a", "b").replace(' type="revolute"', "")), "'type' is missing"),
     "poses round a loop": (
         robot(link("a", pose("", relative_to="b")), link("b", pose("", relative_to="a"))),

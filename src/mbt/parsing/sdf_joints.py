@@ -250,7 +250,10 @@ def _read_damping_of_ball(joint: Element) -> float:
 
 def _read_screw_pitch(joint: Element) -> float:
     """Return the metres per turn; older files give radians per metre, with the other sign."""
-    old = take_number(joint, "thread_pitch", 0.0)
-    if any(child.tag == "screw_thread_pitch" for child in joint.children) or old == 0.0:
+    old = take_number(joint, "thread_pitch", math.nan)
+    if any(child.tag == "screw_thread_pitch" for child in joint.children) or math.isnan(old):
         return take_number(joint, "screw_thread_pitch", 1.0)
-    return -2.0 * math.pi / old
+    pitch = -2.0 * math.pi / old if old else math.inf
+    if not math.isfinite(pitch):
+        raise joint.error(f"thread_pitch = {old:g}: a turn would move it infinitely far")
+    return pitch
