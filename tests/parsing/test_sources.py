@@ -50,8 +50,8 @@ def test_text_after_blanks_and_a_byte_order_mark_keeps_its_lines():
     [
         ("", "the source is empty"),
         ("   ", "the source is empty"),
-        ("robot\n<link/>", "neither a path nor XML text"),
-        ("a\0b", "neither a path nor XML text"),
+        ("robot\n<link/>", "neither a path nor text of XML or JSON, which begins with '<' or '{'"),
+        ("a\0b", "neither a path nor text of XML or JSON, which begins with '<' or '{'"),
         ("x" * 100_000, "the file cannot be read"),
         ("<robot name='\ud800'/>", "surrogate"),
         (os.sep + "no" + os.sep + "such.urdf", "there is no such file"),
@@ -90,7 +90,7 @@ def test_size_is_bounded(urdf_file, monkeypatch):
 
 @pytest.mark.parametrize("source", [None, 1, 1.5, ["<robot/>"], object()])
 def test_other_types_are_refused(source):
-    with pytest.raises(ArgumentTypeError, match="source: expected a path, XML text or bytes, got"):
+    with pytest.raises(ArgumentTypeError, match="source: expected a path, XML or JSON text, or bytes, got"):
         read_source(source)
     with pytest.raises(ArgumentTypeError, match="path_or_text_or_bytes: expected a path"):
         mbt.load_model(source)

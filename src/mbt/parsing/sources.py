@@ -83,7 +83,9 @@ def read_source(source: object, package_paths: object = (), name: str = "source"
     if isinstance(source, os.PathLike):
         return _read_file(as_path(source, name))
     cure = ": pass file.read() or its path" if hasattr(source, "read") else ""
-    raise ArgumentTypeError(f"{name}: expected a path, XML text or bytes, got {type(source).__name__}{cure}")
+    raise ArgumentTypeError(
+        f"{name}: expected a path, XML or JSON text, or bytes, got {type(source).__name__}{cure}"
+    )
 
 
 def _check_packing(source: Source) -> Source:
@@ -112,9 +114,11 @@ def _read_text(text: str, source: str) -> Source:
 
 def _checked_path(text: str) -> str:
     if not text.strip():
-        raise ParseError("the source is empty: expected a path, or XML text that begins with '<'")
+        raise ParseError("the source is empty: expected a path, or text that begins with '<' or '{'")
     if "\n" in text or "\0" in text:
-        raise ParseError(f"{quote(text)} is neither a path nor XML text, which begins with '<'")
+        raise ParseError(
+            f"{quote(text)} is neither a path nor text of XML or JSON, which begins with '<' or '{{'"
+        )
     if _ADDRESS.match(text):
         raise ParseError(f"{quote(text)} is an address: nothing is fetched", hint="pass the path of a file")
     return text
@@ -148,9 +152,9 @@ def _read_file(path: Path) -> Source:
 
 def _hint_for_missing(path: Path) -> str:
     if path.is_absolute():
-        return "XML text would begin with '<'"
+        return "text would begin with '<' or '{'"
     try:
         folder = f"relative to {shorten(str(Path.cwd()), 200)}"
     except OSError:
         folder = "relative to the working directory, which does not exist"
-    return f"the path is {folder}; XML text would begin with '<'"
+    return f"the path is {folder}; text would begin with '<' or '{{'"
