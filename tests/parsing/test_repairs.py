@@ -13,6 +13,7 @@ from support.urdf_texts import BOX, TWO_LINKS, describe, joint, link, robot, tra
 BASE, ARM = link("base"), link("arm")
 PAGE = Path(__file__).parents[2] / "docs" / "reading.md"
 FLAT = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="5"/>'
+ZERO = '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
 
 
 def on_arm(inside, kind="continuous"):
@@ -98,6 +99,12 @@ CASES = [
         "is prismatic without lower in its <limit>",
     ),
     ("mass without `<inertia>`", robot(link("base", 2, "")), 2, '<link name="base">: it has a mass without'),
+    (
+        "`<inertial>` without `<mass>`",
+        robot(f'<link name="base"><inertial>{ZERO}</inertial></link>'),
+        2,
+        "its <inertial> has no <mass>, and all moments are zero",
+    ),
     (
         "`<inertia>` without a product",
         robot(link("base", 2, '<inertia ixx="1" iyy="1" izz="1" ixz="0"/>')),
@@ -186,7 +193,7 @@ def test_a_repair(row, text, line, message):
 
 def test_the_page_lists_what_is_tested():
     rows = rows_of_page()
-    assert len(rows) == 25
+    assert len(rows) == 26
     for row in rows:
         assert any(row.startswith(case[0]) for case in CASES), row
     for case in CASES:
@@ -207,6 +214,15 @@ def test_a_point_mass():
     (base,) = describe(robot(link("base", 2, "", '<origin xyz="0 0 0.5"/>'))).links
     np.testing.assert_allclose(base.M_BBo_B.calc_rotational_inertia(), np.diag([0.5, 0.5, 0]), atol=1e-16)
     assert not base.M_BBo_B.calc_central_inertia().any()
+
+
+def test_no_mass():
+    text = robot(f'<link name="base"><inertial>{ZERO}</inertial></link>')
+    (base,) = describe(text).links
+    assert base.mass == 0.0
+    assert not base.M_BBo_B.calc_rotational_inertia().any()
+    with pytest.raises(ParseError, match="the element <mass> is missing"):
+        describe(text.replace('iyy="0"', 'iyy="1"'))
 
 
 def test_the_first_of_two_elements_counts():

@@ -44,10 +44,17 @@ def _read_inertial(
     link: Element, inertial: Element, model: ModelDescription
 ) -> tuple[float, SpatialInertia, float]:
     """Return the mass, the mass properties and a moment as `LinkDescription` has them."""
-    written = inertial.require_first("mass", "leave <inertial> out where a link has no mass")
+    written, inertia = inertial.take_first("mass"), inertial.take_first("inertia")
+    if written is None:
+        if inertia is None or any(_read_moments(inertia)):
+            raise inertial.error(
+                "the element <mass> is missing", "leave <inertial> out where a link has no mass"
+            )
+        link.repair("its <inertial> has no <mass>, and all moments are zero", "it has no mass", at=inertial)
+        inertial.dismiss()
+        return 0.0, _MASSLESS, 0.0
     mass = take_number(written, "value")
     X_BI = take_pose_rows(inertial.take_first("origin"))
-    inertia = inertial.take_first("inertia")
     if mass < 0.0:
         raise link.error(f"mass = {mass:g}: a mass cannot be negative")
     if inertia is None:
