@@ -25,6 +25,7 @@ from mbt import errors
         (errors.SingularityError, ArithmeticError),
         (errors.UnknownNameError, KeyError),
         (errors.ElementIndexError, IndexError),
+        (errors.MissingPackageError, ImportError),
         (errors.ParseError, ValueError),
     ],
 )

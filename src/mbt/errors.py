@@ -19,6 +19,7 @@ __all__ = [
     "ForeignElementError",
     "InvalidInertiaError",
     "MbtError",
+    "MissingPackageError",
     "ModelWarning",
     "NotFinalizedError",
     "ParseError",
@@ -92,6 +93,10 @@ class UnknownNameError(MbtError, KeyError):
 
 class ElementIndexError(MbtError, IndexError):
     """An index out of range."""
+
+
+class MissingPackageError(MbtError, ImportError):
+    """A package that is not among the requirements of mbt is not installed; the message says which."""
 
 
 class ParseError(MbtError, ValueError):

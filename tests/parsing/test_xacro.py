@@ -99,7 +99,7 @@ def test_arguments_of_other_types():
 
 def test_the_package_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "xacro", None)
-    with pytest.raises(ImportError, match="expand_xacro needs its package: pip install xacro"):
+    with pytest.raises(mbt.MissingPackageError, match="expand_xacro needs its package: pip install xacro"):
         expand_xacro("arm.xacro")
 
 

@@ -135,7 +135,7 @@ def test_derivatives_are_refused_by_a_tree_of_doubles() -> None:
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mbt.symbolic.scalar_type._known", {})
     monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(ImportError, match="scalar: 'jax' needs its package: pip install jax"):
+    with pytest.raises(mbt.MissingPackageError, match="scalar: 'jax' needs its package: pip install jax"):
         make_everything().clone_to_scalar("jax")
 
 

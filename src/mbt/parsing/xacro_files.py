@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mbt.errors import ArgumentTypeError, ParseError, quote, shorten
+from mbt.errors import ArgumentTypeError, MissingPackageError, ParseError, quote, shorten
 from mbt.parsing.packages import as_folders, as_path, find_package
 
 __all__ = ["expand_xacro"]
@@ -51,7 +51,7 @@ def expand_xacro(
         When an argument is not of its type.
     ParseError
         When the file cannot be read or expanded.
-    ImportError
+    MissingPackageError
         When the package ``xacro`` is not installed.
 
     Examples
@@ -67,7 +67,8 @@ def expand_xacro(
         import xacro
         from xacro import substitution_args
     except ImportError as error:
-        raise ImportError(f"expand_xacro needs its package: pip install xacro ({error})") from None
+        reason = f"expand_xacro needs its package: pip install xacro ({error})"
+        raise MissingPackageError(reason) from None
     with _lock, _finding_packages(xacro, substitution_args, folders):
         try:
             text: str = xacro.process_file(file, mappings=values).toprettyxml(indent="  ")

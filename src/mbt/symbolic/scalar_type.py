@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mbt.errors import ArgumentTypeError, quote, unknown_name_error
+from mbt.errors import ArgumentTypeError, MissingPackageError, quote, unknown_name_error
 from mbt.symbolic import builtin
 
 __all__ = ["ScalarType", "get_scalar_type"]
@@ -160,7 +160,7 @@ def get_scalar_type(scalar: object) -> ScalarType:
         When there is none of this name.
     ArgumentTypeError
         When it is neither a name nor a ScalarType.
-    ImportError
+    MissingPackageError
         When its package is not installed.
     """
     if isinstance(scalar, ScalarType):
@@ -180,7 +180,7 @@ def get_scalar_type(scalar: object) -> ScalarType:
         try:
             fields = builtin.MAKERS[scalar]()
         except ImportError as error:
-            raise ImportError(
+            raise MissingPackageError(
                 f"scalar: {quote(scalar)} needs its package: pip install {scalar} ({error})"
             ) from error
         _known.setdefault(scalar, ScalarType(**fields))

@@ -43,7 +43,7 @@ class Factories(TreeCore):
             Before ``finalize()``.
         UnknownNameError, ArgumentTypeError
             When there is no such scalar.
-        ImportError
+        MissingPackageError
             When the package of the scalar is not installed.
 
         Examples
