@@ -51,9 +51,10 @@ _MAX_MODEL_INSTANCES = 2**31
 
 
 class MultibodyElement:
-    """An element of a `MultibodyTree`: a body, frame, mobilizer, joint, force element or actuator.
+    """An element of a `MultibodyTree`.
 
-    An element belongs to no tree when it is constructed, and to one tree for good once it was added.
+    It is a body, frame, mobilizer, joint, force element, actuator or constraint. It belongs to no tree when
+    it is constructed, and to one tree from when it was added until it is removed.
 
     A subclass written in Python may have parameters, discrete state and cache entries of its own: it declares
     them in `do_declare_parameters`, `do_declare_discrete_state` and `do_declare_cache_entries`, which
