@@ -137,6 +137,7 @@ def main() -> None:
             except RefusedError:
                 # Cython 3.3.1 crashed once in some hundred builds, on a module that it had always taken. An
                 # error of the source comes again.
+                print(f"{module}: refused, once more in a process of its own", flush=True)
                 done = transpile_alone(module, output, arguments)
             print(f"{module}: {done}", flush=True)
 
