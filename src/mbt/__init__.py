@@ -39,6 +39,7 @@ from mbt.errors import (
 from mbt.math import PiecewiseConstantCurvatureTrajectory, SpatialInertia, UnitInertia
 from mbt.tree import (
     AbstractParameterIndex,
+    BallConstraint,
     BallRpyJoint,
     BodyFrame,
     BodyIndex,
@@ -52,6 +53,7 @@ from mbt.tree import (
     CylindricalJoint,
     CylindricalMobilizer,
     DiscreteStateIndex,
+    DistanceConstraint,
     FixedOffsetFrame,
     ForceElement,
     ForceElementIndex,
@@ -94,6 +96,7 @@ from mbt.tree import (
     UniformGravityFieldElement,
     UniversalJoint,
     UniversalMobilizer,
+    WeldConstraint,
     WeldJoint,
     WeldMobilizer,
     default_model_instance,
@@ -178,7 +181,10 @@ __all__ = [
     "UniformGravityFieldElement",
     # Constraints
     "Constraint",
+    "BallConstraint",
     "CouplerConstraint",
+    "DistanceConstraint",
+    "WeldConstraint",
     # What elements written in Python declare
     "CacheEntry",
     "Parameters",

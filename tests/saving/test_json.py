@@ -105,6 +105,8 @@ def make_odd_tree() -> mbt.MultibodyTree:
     tree.add_joint_actuator("motor", hinge, 3.0, rotor_inertia=1e-5, gear_ratio=-120.0)
     tree.add_joint_actuator("weak", slide)
     tree.add_constraint(mbt.CouplerConstraint("belt", slide, hinge, 0.1, -0.0))
+    tree.add_constraint(mbt.WeldConstraint("glue", tip, second, stabilization=(-0.0, 1.0)))
+    tree.add_constraint(mbt.DistanceConstraint("rod", mount, [0, -0.0, 1], second, [1, 0, 0], 0.3))
     X = mbt.math.make_pose([0, 0, 1], rpy=[0.1, 0.2, 0.3])
     finger.add_visual(mbt.Shape("box", [1, 2, 3], X, name="pad", color=[1, 0, 0.5, 1]))
     finger.add_visual(mbt.Shape("mesh", [1, -1, 1], mesh="package://arm/pad.stl", folder="/somewhere"))

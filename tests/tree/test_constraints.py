@@ -216,8 +216,8 @@ def test_damaged_pickles_are_refused(tree: mbt.MultibodyTree) -> None:
         ("_joint0", None),
         ("_joint1", -1),
         ("_joint1", 0),
-        ("_gear_ratio", "fast"),
-        ("_offset", None),
+        ("_defaults", "fast"),
+        ("_defaults", np.zeros(3)),
     ):
         damaged = tree.clone()
         gear = damaged.add_constraint(couple(damaged))

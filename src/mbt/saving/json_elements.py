@@ -33,7 +33,8 @@ from mbt.saving.json_values import (
 )
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.constraints import CouplerConstraint
+from mbt.tree.constraints import BallConstraint, CouplerConstraint, DistanceConstraint, WeldConstraint
+from mbt.tree.constraints.constraint import STABILIZATION
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements import (
     ForceElement,
@@ -195,13 +196,13 @@ def _joint_kind(joint_type: type[Any], arguments: tuple[Field, ...]) -> Kind:
         Field(
             "default_positions",
             # Of a new joint they are zero, but for quaternions.
-            Numbers(unwritten="Quaternion" not in joint_type.__name__),
+            Numbers(unwritten=None if "Quaternion" in joint_type.__name__ else 0.0),
             attrgetter("_default_positions"),
             lambda joint, q: joint.set_default_positions(q),
         ),
         Field(
             "damping",
-            Numbers(unwritten=True),
+            Numbers(unwritten=0.0),
             attrgetter("_damping"),
             lambda joint, damping: joint.set_default_damping_vector(damping),
         ),
@@ -304,16 +305,31 @@ _ACTUATOR_KINDS = (
         ),
     ),
 )
+
+
+def _constraint_kind(element_type: type[Any], *arguments: Field) -> Kind:
+    stabilization = _argument("stabilization", Numbers(2, unwritten=STABILIZATION), "default_stabilization")
+    return Kind(element_type, (_NAME, *arguments, stabilization))
+
+
+_FRAME_A, _FRAME_B = _argument("frame_A", _FRAME), _argument("frame_B", _FRAME)
 _CONSTRAINT_KINDS = (
-    Kind(
+    _constraint_kind(BallConstraint, _FRAME_A, _FRAME_B),
+    _constraint_kind(WeldConstraint, _FRAME_A, _FRAME_B),
+    _constraint_kind(
+        DistanceConstraint,
+        _FRAME_A,
+        _argument("p_AP", NUMBERS, "default_p_AP"),
+        _FRAME_B,
+        _argument("p_BQ", NUMBERS, "default_p_BQ"),
+        _argument("distance", NUMBER, "default_distance"),
+    ),
+    _constraint_kind(
         CouplerConstraint,
-        (
-            _NAME,
-            _argument("joint0", _JOINT),
-            _argument("joint1", _JOINT),
-            _argument("gear_ratio", NUMBER, "default_gear_ratio"),
-            _argument("offset", NUMBER, "default_offset"),
-        ),
+        _argument("joint0", _JOINT),
+        _argument("joint1", _JOINT),
+        _argument("gear_ratio", NUMBER, "default_gear_ratio"),
+        _argument("offset", NUMBER, "default_offset"),
     ),
 )
 

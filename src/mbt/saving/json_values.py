@@ -80,15 +80,17 @@ class Number:
 
 
 class Numbers:
-    """A vector; where `unwritten` it is left out when it is all positive zeros."""
+    """A vector; it is left out where it is `unwritten`, or all entries are."""
 
-    def __init__(self, size: int | None = None, *, unwritten: bool = False) -> None:
+    def __init__(
+        self, size: int | None = None, *, unwritten: float | tuple[float, ...] | None = None
+    ) -> None:
         self._size = size
         self._unwritten = unwritten
 
     def write(self, value: FloatArray, names: NamesOfTree) -> list[float | str] | None:
         """Return a list."""
-        if self._unwritten and _is(value, np.zeros(value.shape)):
+        if self._unwritten is not None and _is(value, np.broadcast_to(self._unwritten, value.shape)):
             return None
         return list(map(write_number, value.tolist()))
 

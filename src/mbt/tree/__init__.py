@@ -4,7 +4,13 @@ from typing import TYPE_CHECKING
 
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.constraints import Constraint, CouplerConstraint
+from mbt.tree.constraints import (
+    BallConstraint,
+    Constraint,
+    CouplerConstraint,
+    DistanceConstraint,
+    WeldConstraint,
+)
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements import (
     CompiledForceElement,
@@ -132,7 +138,10 @@ __all__ = [
     "UniformGravityFieldElement",
     # Constraints
     "Constraint",
+    "BallConstraint",
     "CouplerConstraint",
+    "DistanceConstraint",
+    "WeldConstraint",
     # What elements declare
     "CacheEntry",
     "Parameters",

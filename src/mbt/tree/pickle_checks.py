@@ -21,7 +21,8 @@ from mbt.math.spatial_inertia import SpatialInertia
 from mbt.topology import SpanningForest
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.constraints import CouplerConstraint
+from mbt.tree.constraints import Constraint, CouplerConstraint
+from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import MultibodyElement
 from mbt.tree.finalization import FinalizationPlan
@@ -290,12 +291,12 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         "_rotor_inertia": _NUMBER,
         "_gear_ratio": _NUMBER,
     },
+    Constraint: {"_defaults": _array(lambda element: (element._num_numbers,))},
+    ConstraintBetweenFrames: {"_frame_A": _element(Frame), "_frame_B": _element(Frame)},
     CouplerConstraint: {
         "_joint0": _is_joint_of_one_dof,
         "_joint1": lambda value, element: (
             _is_joint_of_one_dof(value, element) and value is not vars(element).get("_joint0")
         ),
-        "_gear_ratio": _NUMBER,
-        "_offset": _NUMBER,
     },
 }

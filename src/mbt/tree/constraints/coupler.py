@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from mbt.errors import ArgumentValueError, quote
-from mbt.math.numbers import DOUBLES
-from mbt.tree.constraints.constraint import Constraint
+from mbt.math.arrays import as_finite
+from mbt.tree.constraints.constraint import STABILIZATION, Constraint
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.joint import Joint
 
@@ -32,6 +32,8 @@ class CouplerConstraint(Constraint):
         Movement of `joint0` [rad, m] per movement of `joint1` [rad, m].
     offset : float, optional
         Position of `joint0` where that of `joint1` is zero [rad, m].
+    stabilization : (frequency, damping ratio), array_like of shape (2,), optional
+        With which its error dies away in simulations [rad/s, 1]; see `Constraint`.
 
     Raises
     ------
@@ -54,9 +56,17 @@ class CouplerConstraint(Constraint):
     """
 
     num_equations: ClassVar[int] = 1
+    _num_numbers: ClassVar[int] = 4
 
     def __init__(
-        self, name: str, joint0: Joint, joint1: Joint, gear_ratio: float = 1.0, offset: float = 0.0
+        self,
+        name: str,
+        joint0: Joint,
+        joint1: Joint,
+        gear_ratio: float = 1.0,
+        offset: float = 0.0,
+        *,
+        stabilization: object = STABILIZATION,
     ) -> None:
         what = f"{self.kind} {quote(name)}"
         for argument, joint in (("joint0", joint0), ("joint1", joint1)):
@@ -68,11 +78,10 @@ class CouplerConstraint(Constraint):
                 )
         if joint0 is joint1:
             raise ArgumentValueError(f"{what}: joint1: expected another joint than joint0, {joint0._label}")
-        super().__init__(name, joint0.model_instance)
+        numbers = as_finite(gear_ratio, f"{what}: gear_ratio"), as_finite(offset, f"{what}: offset")
+        super().__init__(name, joint0.model_instance, numbers, stabilization)
         self._joint0 = joint0
         self._joint1 = joint1
-        self._gear_ratio: float = DOUBLES.as_finite(gear_ratio, f"{what}: gear_ratio")
-        self._offset: float = DOUBLES.as_finite(offset, f"{what}: offset")
 
     @property
     def joint0(self) -> Joint:
@@ -87,24 +96,20 @@ class CouplerConstraint(Constraint):
     @property
     def default_gear_ratio(self) -> float:
         """Movement of `joint0` per movement of `joint1`."""
-        return self._gear_ratio
+        return float(self._defaults[2])
 
     @property
     def default_offset(self) -> float:
         """Position of `joint0` where that of `joint1` is zero [rad, m]."""
-        return self._offset
+        return float(self._defaults[3])
 
-    def set_default_gear_ratio(self, gear_ratio: float) -> Self:
+    def set_default_gear_ratio(self, gear_ratio: object) -> Self:
         """Set the movement of `joint0` per movement of `joint1`, before ``finalize()``."""
-        self._check_not_finalized("the gear ratio", "Set it before, or on tree.edit().")
-        self._gear_ratio = DOUBLES.as_finite(gear_ratio, f"{self._label}: gear_ratio")
-        return self
+        return self._set_defaults(2, as_finite(gear_ratio, f"{self._label}: gear_ratio"), "set_gear_ratio")
 
-    def set_default_offset(self, offset: float) -> Self:
+    def set_default_offset(self, offset: object) -> Self:
         """Set the position of `joint0` where that of `joint1` is zero [rad, m], before ``finalize()``."""
-        self._check_not_finalized("the offset", "Set it before, or on tree.edit().")
-        self._offset = DOUBLES.as_finite(offset, f"{self._label}: offset")
-        return self
+        return self._set_defaults(3, as_finite(offset, f"{self._label}: offset"), "set_offset")
 
     @property
     def equation(self) -> str:
@@ -112,11 +117,7 @@ class CouplerConstraint(Constraint):
         joints = self._joint0, self._joint1
         is_inside = joints[0].model_instance == joints[1].model_instance
         name0, name1 = [joint.name if is_inside else joint.scoped_name for joint in joints]
-        return f"q({name0}) = {self._gear_ratio:g} q({name1}) {self._offset:+g}"
+        return f"q({name0}) = {self.default_gear_ratio:g} q({name1}) {self.default_offset:+g}"
 
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         return (self._joint0, "joint0"), (self._joint1, "joint1")
-
-    def _repr_details(self) -> str:
-        """Return what the representation tells beyond the name."""
-        return f" {self.equation}"

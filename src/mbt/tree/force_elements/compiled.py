@@ -5,19 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mbt.errors import NotFinalizedError
 from mbt.math.arrays import FloatArray
-from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
+from mbt.tree.compiled_numbers import CompiledNumbers
+from mbt.tree.context_access import check_context
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements.force_element import ForceElement
 from mbt.tree.joint_limits import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from typing_extensions import Self
 
     from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
     from mbt._core.forces.force_elements import ForceElementType
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["CompiledForceElement"]
 
 
-class CompiledForceElement(ForceElement):
+class CompiledForceElement(CompiledNumbers, ForceElement):
     """A force element of the compiled core: its numbers are parameters of each Context.
 
     Parameters
@@ -36,6 +33,8 @@ class CompiledForceElement(ForceElement):
     defaults : ndarray, shape (num_parameters,)
         The numbers of a new Context.
     """
+
+    _section: ClassVar[str] = "force_element"
 
     # What it is, for the core.
     _type: ClassVar[ForceElementType]
@@ -101,36 +100,9 @@ class CompiledForceElement(ForceElement):
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
         """Return where it acts, as its type in the core defines."""
 
-    def _default_parameters(self) -> FloatArray:
-        """Return the numbers of a new Context, in the order of the core."""
-        return self._defaults
-
     def _describe_singularity(self) -> str:
         """Return why there are positions in which the force is undefined."""
         raise AssertionError(f"{self!r} is never singular")
-
-    def _get_numbers(self, context: ContextCore) -> FloatArray:
-        """Return the numbers that `context` has, in the order of the core; a copy."""
-        check_context(self, context)
-        return get_parameter(self, context, "force_element", self._placed())
-
-    def _set_number(self, context: ContextCore, index: int, value: float) -> None:
-        """Write one of the numbers; it was checked before."""
-        self._set_numbers(context, index, numbers_of(self, context).stack([value]))
-
-    def _set_numbers(self, context: ContextCore, first: int, values: FloatArray) -> None:
-        """Write some of the numbers, from entry `first` on; they were checked before."""
-        part = slice(first, first + values.shape[-1])
-        changed = numbers_of(self, context).replaced(self._get_numbers(context), part, values)
-        set_parameter(self, context, "force_element", self._placed(), changed)
-
-    def _set_defaults(self, first: int, values: Any, setter: str) -> Self:
-        """Write some of the numbers of a new Context, which were checked; `setter` is for those of one."""
-        self._check_not_finalized("the default constants", f"Set those of a Context with {setter}().")
-        defaults = self._defaults.copy()
-        defaults[first : first + np.size(values)] = values
-        self._defaults = frozen(defaults)
-        return self
 
     def _placed(self) -> int:
         if self._core_index < 0:

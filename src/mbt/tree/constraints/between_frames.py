@@ -1,0 +1,88 @@
+"""What all constraints between two frames have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.tree.body import RigidBody
+from mbt.tree.constraints.constraint import Constraint
+from mbt.tree.element import MultibodyElement
+from mbt.tree.frame import Frame
+from mbt.tree.indices import world_model_instance
+
+__all__ = ["ConstraintBetweenFrames"]
+
+
+class ConstraintBetweenFrames(Constraint):
+    """Equations between a frame A and a frame B, on two bodies.
+
+    It belongs to the model instance of B, or to that of A where B is on World.
+
+    Parameters
+    ----------
+    name : str
+        Name, unique among the constraints of the model instance.
+    frame_A, frame_B : Frame or RigidBody
+        The frames; a body stands for its body frame.
+    numbers : sequence of float
+        The numbers of its type, in the order of the core.
+    stabilization : (frequency, damping ratio), array_like of shape (2,)
+        See `Constraint`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When one is not a frame.
+    ArgumentValueError
+        When both are on one body.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        frame_A: Frame | RigidBody,
+        frame_B: Frame | RigidBody,
+        numbers: Iterable[float],
+        stabilization: object,
+    ) -> None:
+        what = f"{self.kind} {quote(name)}"
+        A, B = _as_frame(frame_A, f"{what}: frame_A"), _as_frame(frame_B, f"{what}: frame_B")
+        if A.body is B.body:
+            raise ArgumentValueError(
+                f"{what}: expected frames on two bodies, but {A._label} and {B._label} are both on {A.body._label}"
+            )
+        owner = A if B.body.model_instance == world_model_instance() else B
+        super().__init__(name, owner.body.model_instance, numbers, stabilization)
+        self._frame_A = A
+        self._frame_B = B
+
+    @property
+    def frame_A(self) -> Frame:
+        """The frame A."""
+        return self._frame_A
+
+    @property
+    def frame_B(self) -> Frame:
+        """The frame B."""
+        return self._frame_B
+
+    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
+        yield self._frame_A, "frame_A"
+        yield self._frame_B, "frame_B"
+
+    def _names(self) -> tuple[str, str]:
+        """Return what an equation calls the frames: their scoped names where they are of several instances."""
+        frames = self._frame_A, self._frame_B
+        is_inside = all(
+            frame.model_instance in (self.model_instance, world_model_instance()) for frame in frames
+        )
+        name_A, name_B = (frame.name if is_inside else frame.scoped_name for frame in frames)
+        return name_A, name_B
+
+
+def _as_frame(value: object, argument: str) -> Frame:
+    frame = getattr(value, "body_frame", value)
+    if not isinstance(frame, Frame):
+        raise ArgumentTypeError(f"{argument}: expected a Frame or a RigidBody, got {type(value).__name__}")
+    return frame

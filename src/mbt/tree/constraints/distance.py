@@ -1,0 +1,113 @@
+"""Points that keep their distance: rods without mass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from mbt.errors import quote
+from mbt.math.arrays import FloatArray, as_finite_array, as_positive
+from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
+from mbt.tree.constraints.constraint import STABILIZATION
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from mbt.tree.body import RigidBody
+    from mbt.tree.frame import Frame
+
+__all__ = ["DistanceConstraint"]
+
+
+class DistanceConstraint(ConstraintBetweenFrames):
+    """Keeps a point P of a frame A and a point Q of a frame B at a distance: one equation.
+
+    Its error is the length from P to Q less the distance [m]; its multiplier the force along that line [N],
+    which pushes P and Q apart where it is positive. Where they coincide, it has no direction: that raises
+    `SingularityError`, and gives NaN in batches.
+
+    It belongs to the model instance of the body of B, or to that of A where B is on World.
+
+    Parameters
+    ----------
+    name : str
+        Name, unique among the constraints of the model instance.
+    frame_A : Frame or RigidBody
+        The frame A; a body stands for its body frame.
+    p_AP : array_like, shape (3,)
+        Position of P in A [m].
+    frame_B : Frame or RigidBody
+        The frame B, on another body.
+    p_BQ : array_like, shape (3,)
+        Position of Q in B [m].
+    distance : float
+        The distance [m], greater than zero. For zero there is `BallConstraint`.
+    stabilization : (frequency, damping ratio), array_like of shape (2,), optional
+        With which its error dies away in simulations [rad/s, 1]; see `Constraint`.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError
+        When an argument is not a frame, both are on one body, or a number makes no sense.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+    >>> tree.add_constraint(mbt.DistanceConstraint("rod", tree.world_body, [0, 0, 0], ball, [0, 0, 0.1], 2))
+    <DistanceConstraint 'rod' index=0 model_instance=1 distance of points of world and ball = 2>
+    """
+
+    num_equations: ClassVar[int] = 1
+    _num_numbers: ClassVar[int] = 9
+
+    def __init__(
+        self,
+        name: str,
+        frame_A: Frame | RigidBody,
+        p_AP: object,
+        frame_B: Frame | RigidBody,
+        p_BQ: object,
+        distance: float,
+        *,
+        stabilization: object = STABILIZATION,
+    ) -> None:
+        what = f"{self.kind} {quote(name)}"
+        numbers = (
+            as_positive(distance, f"{what}: distance"),
+            *as_finite_array(p_AP, f"{what}: p_AP", (3,)),
+            *as_finite_array(p_BQ, f"{what}: p_BQ", (3,)),
+        )
+        super().__init__(name, frame_A, frame_B, numbers, stabilization)
+
+    @property
+    def default_distance(self) -> float:
+        """The distance [m]."""
+        return float(self._defaults[2])
+
+    @property
+    def default_p_AP(self) -> FloatArray:
+        """Position of P in A [m], shape (3,), read-only."""
+        return self._defaults[3:6]
+
+    @property
+    def default_p_BQ(self) -> FloatArray:
+        """Position of Q in B [m], shape (3,), read-only."""
+        return self._defaults[6:9]
+
+    def set_default_distance(self, distance: object) -> Self:
+        """Set the distance [m], greater than zero, before ``finalize()``."""
+        return self._set_defaults(2, as_positive(distance, f"{self._label}: distance"), "set_distance")
+
+    def set_default_p_AP(self, p_AP: object) -> Self:
+        """Set the position of P in A [m], shape (3,), before ``finalize()``."""
+        return self._set_defaults(3, as_finite_array(p_AP, f"{self._label}: p_AP", (3,)), "set_p_AP")
+
+    def set_default_p_BQ(self, p_BQ: object) -> Self:
+        """Set the position of Q in B [m], shape (3,), before ``finalize()``."""
+        return self._set_defaults(6, as_finite_array(p_BQ, f"{self._label}: p_BQ", (3,)), "set_p_BQ")
+
+    @property
+    def equation(self) -> str:
+        """What the constraint says, for people to read: ``"distance of points of base and tip = 2"``."""
+        return "distance of points of {} and {} = {:g}".format(*self._names(), self.default_distance)
