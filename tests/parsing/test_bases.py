@@ -244,3 +244,34 @@ def test_a_mount_holds_and_has_one_pose():
     with pytest.raises(mbt.ArgumentValueError, match="X_PF and base_pose are the same pose"):
         mbt.parsing.add_model(tree, robot(*TWO_LINKS), parent=place, X_PF=POSE, base_pose=POSE)
     assert tree.num_bodies == 1
+
+
+SPRUNG = robot(
+    link("world", None),
+    *TWO_LINKS,
+    joint("mount", "world", "base", "fixed", '<origin xyz="0 0 0.5" rpy="0 0 1"/>'),
+    '<frame name="tip" link="arm" xyz="1 0 0"/>',
+    "<drake:linear_spring_damper>"
+    '<drake:linear_spring_damper_body_A name="world"/><drake:linear_spring_damper_p_AP value="1 2 3"/>'
+    '<drake:linear_spring_damper_body_B name="arm"/><drake:linear_spring_damper_p_BQ value="0 1 2"/>'
+    '<drake:linear_spring_damper_free_length value="1"/><drake:linear_spring_damper_stiffness value="5"/>'
+    '<drake:linear_spring_damper_damping value="0"/></drake:linear_spring_damper>',
+    "<drake:linear_bushing_rpy>"
+    '<drake:bushing_frameA name="world"/><drake:bushing_frameC name="tip"/>'
+    '<drake:bushing_torque_stiffness value="1 2 3"/><drake:bushing_torque_damping value="0 0 0"/>'
+    '<drake:bushing_force_stiffness value="4 5 6"/><drake:bushing_force_damping value="0 0 0"/>'
+    "</drake:linear_bushing_rpy>",
+)
+
+
+def test_springs_on_the_world_of_a_model_go_with_it():
+    """Wherever the model stands, also on a body, they act as on World."""
+    trees = [mbt.load_model(SPRUNG, gravity=None), mbt.load_model(SPRUNG, gravity=None, base_pose=POSE)]
+    mounted = mbt.MultibodyTree()
+    table = mounted.add_body(mbt.RigidBody("table", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    mounted.add_joint(mbt.WeldJoint, "floor", mounted.world_body, POSE, table, None)
+    mbt.parsing.add_model(mounted, SPRUNG, parent=table, X_PF=POSE)
+    mounted.finalize()
+    vdot = [mbt.functional.forward_dynamics(tree, [0.3], [0.2], [0.0]) for tree in (*trees, mounted)]
+    assert abs(vdot[0]) > 1.0
+    np.testing.assert_allclose(vdot[1:], np.repeat(vdot[:1], 2, axis=0), rtol=1e-12)

@@ -51,6 +51,24 @@ JOINTS |= {
     "curvilinear ring": drake_joint("j", "a", "b", "curvilinear", ORIGIN + PLANE + RING),
 }
 
+SPRING = (
+    "<drake:linear_spring_damper>"
+    '<drake:linear_spring_damper_body_A name="b"/><drake:linear_spring_damper_p_AP value="0.1 0.2 0.3"/>'
+    '<drake:linear_spring_damper_body_B name="a"/><drake:linear_spring_damper_p_BQ value="1 0.4 -0.3"/>'
+    '<drake:linear_spring_damper_free_length value="1.5"/>'
+    '<drake:linear_spring_damper_stiffness value="10"/><drake:linear_spring_damper_damping value="0.3"/>'
+    "</drake:linear_spring_damper>"
+)
+BUSHING = (
+    "<drake:linear_bushing_rpy>"
+    '<drake:bushing_frameA name="a"/><drake:bushing_frameC name="f"/>'
+    '<drake:bushing_torque_stiffness value="1 2 3"/><drake:bushing_torque_damping value="4 5 6"/>'
+    '<drake:bushing_force_stiffness value="7 8 9"/><drake:bushing_force_damping value="10 11 12"/>'
+    "</drake:linear_bushing_rpy>"
+)
+FRAME = '<frame name="f" link="b" xyz="0.1 0.2 0.3" rpy="0.1 0.2 -0.3"/>'
+JOINTS |= {"spring and damper": JOINTS["ball"] + SPRING, "bushing": JOINTS["ball"] + FRAME + BUSHING}
+
 
 @pytest.mark.parametrize("kind", JOINTS)
 def test_forward_dynamics(kind):

@@ -10,6 +10,22 @@ A, B = link("a"), link("b")
 NUMBER = "<inertial><mass>{}</mass></inertial>"
 AXIS = "<axis>{}</axis>"
 
+
+def spring(first, second, free_length="1", stiffness="1"):
+    parts = {
+        "body_A": first,
+        "body_B": second,
+        "p_AP": "0 0 0",
+        "p_BQ": "1 0 0",
+        "free_length": free_length,
+        "stiffness": stiffness,
+        "damping": "0",
+    }
+    tag = "drake:linear_spring_damper"
+    inside = "".join(f"<{tag}_{part}>{text}</{tag}_{part}>" for part, text in parts.items())
+    return f"<{tag}>{inside}</{tag}>"
+
+
 REFUSED = {
     "no links": (robot(), "1: <sdf>: there is no model with a <link>"),
     "an old version": (robot(A, version="1.3"), "1: <sdf>: its version is 1.3.*convert it first"),
@@ -54,6 +70,21 @@ REFUSED = {
     "a frame on itself": (
         robot(A, '<frame name="f" attached_to="f">' + pose("", relative_to="a") + "</frame>"),
         "it is attached to itself: 'f' -> 'f'",
+    ),
+    "a spring without a body": (robot(A, "<drake:linear_spring_damper/>"), "4: .*_body_A> is missing"),
+    "a spring on a frame": (
+        robot(A, '<frame name="f" attached_to="a"/>', spring("f", "world")),
+        "5: <drake:linear_spring_damper>: 'f' is a frame: expected a link",
+    ),
+    "a spring on one link": (robot(A, spring("a", "a")), "both of its ends are on 'a'"),
+    "a spring on nothing": (robot(A, spring("", "a")), "4: .*_body_A>: it is empty: a name is expected"),
+    "a spring without a length": (
+        robot(A, spring("a", "world", "0")),
+        "free_length = 0: expected a number > 0",
+    ),
+    "a negative stiffness": (
+        robot(A, spring("a", "world", "1", "-2")),
+        "stiffness = -2: expected a number >= 0",
     ),
     "a placement frame": (robot(A, attributes='placement_frame="b"'), "placement frame 'b' does not exist"),
     "an axis": (
@@ -189,8 +220,8 @@ def test_a_long_chain_of_frames():
     assert X_AF[2, 3] == count - 1
 
 
-@pytest.mark.parametrize("tag", ["drake:linear_bushing_rpy", "drake:linear_spring_damper"])
-def test_forces_that_are_missed(tag):
+@pytest.mark.parametrize("tag", ["drake:tendon_constraint", "drake:ball_constraint"])
+def test_elements_that_are_missed(tag):
     with pytest.warns(mbt.ModelWarning, match=f"<{tag}>: it cannot be modelled"):
         mbt.load_model(robot(A, f"<{tag}/>"))
 

@@ -25,6 +25,27 @@ ROTOR = "<drake:rotor_inertia>0.01</drake:rotor_inertia><drake:gear_ratio>5</dra
 AXIS = "<axis><xyz>1 2 -2</xyz>{}</axis>"
 DAMPED = "<dynamics><damping>0.5</damping></dynamics>"
 
+SPRING = (
+    "<drake:linear_spring_damper>"
+    "<drake:linear_spring_damper_body_A>c</drake:linear_spring_damper_body_A>"
+    "<drake:linear_spring_damper_p_AP>0.1 0.2 0.3</drake:linear_spring_damper_p_AP>"
+    "<drake:linear_spring_damper_body_B>b</drake:linear_spring_damper_body_B>"
+    "<drake:linear_spring_damper_p_BQ>0.5 0.4 -0.3</drake:linear_spring_damper_p_BQ>"
+    "<drake:linear_spring_damper_free_length>1.5</drake:linear_spring_damper_free_length>"
+    "<drake:linear_spring_damper_stiffness>10</drake:linear_spring_damper_stiffness>"
+    "<drake:linear_spring_damper_damping>0.3</drake:linear_spring_damper_damping>"
+    "</drake:linear_spring_damper>"
+)
+BUSHING = (
+    "<drake:linear_bushing_rpy>"
+    "<drake:bushing_frameA>c</drake:bushing_frameA><drake:bushing_frameC>f</drake:bushing_frameC>"
+    "<drake:bushing_torque_stiffness>1 2 3</drake:bushing_torque_stiffness>"
+    "<drake:bushing_torque_damping>4 5 6</drake:bushing_torque_damping>"
+    "<drake:bushing_force_stiffness>7 8 9</drake:bushing_force_stiffness>"
+    "<drake:bushing_force_damping>10 11 12</drake:bushing_force_damping>"
+    "</drake:linear_bushing_rpy>"
+)
+
 JOINTS = {
     "revolute": joint("j", "a", "b", "revolute", OFF + AXIS.format(DYNAMICS + LIMITS) + ROTOR),
     "continuous": joint("j", "a", "b", "continuous", OFF + AXIS.format(DAMPED + LIMITS)),
@@ -149,6 +170,9 @@ TEXTS |= {
     "without inertial": robot(
         '<link name="a"/>', '<link name="b"><inertial><mass>3</mass></inertial></link>', joint("j", "a", "b")
     ),
+    "spring and damper": robot(A, B, C, FIX, joint("j", "a", "b"), SPRING),
+    "bushing": robot(A, B, C, FIX, '<frame name="f" attached_to="b">', OFF, "</frame>", BUSHING),
+    "bushing of links": robot(A, B, C, BUSHING.replace(">f<", ">b<")),
     "two parents": robot(A, B, C, joint("j", "a", "c"), joint("k", "b", "c", "fixed", "")),
     "density": robot(
         '<link name="a"><inertial auto="true"/>'

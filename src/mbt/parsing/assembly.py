@@ -15,25 +15,22 @@ from mbt.errors import (
     quote,
 )
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import as_pose
+from mbt.math.poses import as_pose, make_pose
 from mbt.parsing.description import (
     NO_LIMITS,
     WORLD,
+    FrameDescription,
     JointDescription,
     JointLimits,
     LinkDescription,
     ModelDescription,
-    SpringDescription,
 )
+from mbt.parsing.forces import make_force_elements
 from mbt.parsing.options import Base
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.constraints import CouplerConstraint
 from mbt.tree.force_elements import (
-    ForceElement,
-    JointFriction,
-    PrismaticSpring,
-    RevoluteSpring,
     UniformGravityFieldElement,
 )
 from mbt.tree.frame import FixedOffsetFrame, Frame
@@ -230,7 +227,7 @@ class _Elements:
             self.bodies[link.name] = self._make_body(link)
         # Frames of the file come first: those of joints give way where a name is taken.
         for frame in model.frames:
-            self._make_frame(frame.name, frame.link, frame.X_BF)
+            self.make_frame(frame.name, frame.link, frame.X_BF)
         self._make_joints(model, free)
         self.actuators = [
             JointActuator(
@@ -242,12 +239,7 @@ class _Elements:
             )
             for actuator in model.actuators
         ]
-        self.force_elements: list[ForceElement] = [
-            JointFriction(self.joints[joint.name], joint.friction) for joint in model.joints if joint.friction
-        ]
-        self.force_elements += [
-            self._make_spring(self.joints[spring.joint], spring) for spring in model.springs
-        ]
+        self.force_elements = make_force_elements(model, self)
         self.couplers = [
             CouplerConstraint(
                 self._split(coupler.name)[0],
@@ -275,12 +267,6 @@ class _Elements:
         body = RigidBody(name, link.M_BBo_B, instance)
         body._take_shapes(link.visuals, link.collisions)
         return body
-
-    def _make_spring(self, joint: Joint, spring: SpringDescription) -> ForceElement:
-        if isinstance(joint, PrismaticJoint):
-            return PrismaticSpring(joint, spring.reference, spring.stiffness)
-        assert isinstance(joint, RevoluteJoint)
-        return RevoluteSpring(joint, spring.reference, spring.stiffness)
 
     def _make_joints(self, model: ModelDescription, free: set[str]) -> None:
         """Make the joint inboard of each link, in the order of the links; of these roots, a free one."""
@@ -312,7 +298,25 @@ class _Elements:
         self.joints[name] = joint
         return joint
 
-    def _make_frame(self, name: str, link: str, X_BF: FloatArray | None = None) -> Frame:
+    def find_point(self, link: str, p: list[float]) -> tuple[RigidBody, list[float]]:
+        """Return the body that a link becomes, and a point of the link on it."""
+        if link != WORLD:
+            return self.bodies[link], p
+        frame = self.mount.frame
+        X_FP = make_pose(p) if self.mount.X_FR is None else self.mount.X_FR @ make_pose(p)
+        return frame.body, (frame.get_fixed_pose_in_body_frame() @ X_FP)[:3, 3].tolist()
+
+    def find_frame(self, frame: FrameDescription) -> Frame:
+        """Return the frame of a link, which has no name of its own, a named one, or else a new one."""
+        if frame.name:
+            return self.frames.get(frame.name) or self.make_frame(*frame[:3])
+        if frame.link != WORLD:
+            return self.bodies[frame.link].body_frame
+        is_at_frame = self.mount.X_FR is None
+        return self.mount.frame if is_at_frame else self.make_frame("base", WORLD, frame.X_BF)
+
+    def make_frame(self, name: str, link: str, X_BF: FloatArray | None = None) -> Frame:
+        """Return a new frame fixed on a link; its name gives way to others."""
         while name in self.frames or name in self.bodies:
             name += "_"
         if link == WORLD:
@@ -324,12 +328,12 @@ class _Elements:
         return self.frames[name]
 
     def _make_joint(self, joint: JointDescription) -> Joint:
-        frame_F = self._make_frame(f"{joint.name}_parent", joint.parent, joint.X_PF)
+        frame_F = self.make_frame(f"{joint.name}_parent", joint.parent, joint.X_PF)
         frame_M: Frame = self.bodies[joint.child].body_frame
         name, instance = self._split(joint.name)
         # A joint belongs to the model instance of this frame, so it must not be World's own.
         if joint.child == WORLD or joint.X_BM is not None or frame_M.model_instance != instance:
-            frame_M = self._make_frame(f"{joint.name}_child", joint.child, joint.X_BM)
+            frame_M = self.make_frame(f"{joint.name}_child", joint.child, joint.X_BM)
         made = _make_joint_of_kind((name, frame_F, frame_M), joint)
         if joint.positions is not None:
             made.set_default_positions(joint.positions)

@@ -17,8 +17,6 @@ __all__ = ["check_dynamics", "count_elements", "warn_of_held_base", "warn_of_mis
 _MISSED_ELEMENTS = (
     "force_element",
     "loop_joint",
-    "drake:linear_bushing_rpy",
-    "drake:linear_spring_damper",
     "drake:ball_constraint",
     "drake:tendon_constraint",
 )

@@ -15,6 +15,7 @@ __all__ = [
     "NO_LIMITS",
     "WORLD",
     "ActuatorDescription",
+    "BushingDescription",
     "CouplerDescription",
     "FrameDescription",
     "FreeJointDescription",
@@ -22,6 +23,7 @@ __all__ = [
     "JointLimits",
     "LinkDescription",
     "ModelDescription",
+    "SpringDamperDescription",
     "SpringDescription",
 ]
 
@@ -182,6 +184,29 @@ class SpringDescription(NamedTuple):
     line: int = 0
 
 
+class SpringDamperDescription(NamedTuple):
+    """A spring and a damper between the points P of a link A and Q of a link B."""
+
+    link_A: str
+    p_AP: list[float]
+    link_B: str
+    p_BQ: list[float]
+    free_length: float
+    stiffness: float
+    damping: float
+
+
+class BushingDescription(NamedTuple):
+    """A bushing between the frames A and C; one without a name is that of its link.
+
+    `constants` are three numbers each: stiffness and damping of torques, then of forces.
+    """
+
+    frame_A: FrameDescription
+    frame_C: FrameDescription
+    constants: tuple[list[float], ...]
+
+
 class CouplerDescription(NamedTuple):
     """A joint that follows another one: ``q = multiplier * q_master + offset``."""
 
@@ -217,6 +242,10 @@ class ModelDescription:
         The motors.
     springs : list of SpringDescription
         Springs on joints.
+    spring_dampers : list of SpringDamperDescription
+        Springs and dampers between points.
+    bushings : list of BushingDescription
+        Bushings between frames.
     couplers : list of CouplerDescription
         Joints that follow others.
     scopes : list of str
@@ -246,6 +275,8 @@ class ModelDescription:
         self.frames: list[FrameDescription] = []
         self.actuators: list[ActuatorDescription] = []
         self.springs: list[SpringDescription] = []
+        self.spring_dampers: list[SpringDamperDescription] = []
+        self.bushings: list[BushingDescription] = []
         self.couplers: list[CouplerDescription] = []
         self.scopes: list[str] = []
         self.world_visuals: tuple[Shape, ...] = ()

@@ -14,6 +14,7 @@ from mbt.parsing.numbers import read_numbers
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf_couplings import read_couplings
+from mbt.parsing.sdf_elements import SdfElementReader
 from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between, make_world
 from mbt.parsing.sdf_joints import SdfJoint, read_joint
 from mbt.parsing.sdf_links import read_link
@@ -78,6 +79,8 @@ class _SdfReader:
             X_BF = calc_pose_between(link, frame)
             model.frames.append(FrameDescription(frame.name, link.name, X_BF, frame.element.line))
         read_couplings(joints, model)
+        for element, scope in walker.elements:
+            SdfElementReader(model, scope).read(element)
         if self.options.base == "floating":
             free_from_world(model)
         order_depth_first(model)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from mbt.errors import quote
 from mbt.parsing.checks import warn_of_missed_elements
 from mbt.parsing.description import WORLD, ModelDescription
+from mbt.parsing.drake_elements import DRAKE_ELEMENTS
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.sdf_frames import Scope, SdfFrame
 from mbt.parsing.sdf_includes import Includes
@@ -48,6 +49,8 @@ class ModelWalker:
         All links and named frames.
     joints : list of PendingJoint
         All joints but those of static models.
+    elements : list of (Element, Scope)
+        Springs and bushings, with the model in which each stands.
     documents : list of Element
         The roots of the included documents.
     """
@@ -56,6 +59,7 @@ class ModelWalker:
         self.links: list[SdfFrame] = []
         self.frames: list[SdfFrame] = []
         self.joints: list[PendingJoint] = []
+        self.elements: list[tuple[Element, Scope]] = []
         self.documents: list[Element] = []
         self._declared: dict[tuple[str, str], SdfFrame] = {}
         self._model = model
@@ -137,6 +141,7 @@ class ModelWalker:
         self._declare_models(element, inside)
         self._declare_frames(element, inside)
         self._declare_joints(element, inside)
+        self.elements += [(child, inside) for child in element.take_children(*DRAKE_ELEMENTS)]
         warn_of_missed_elements(element)
         return name
 

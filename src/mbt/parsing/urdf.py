@@ -5,6 +5,7 @@ from __future__ import annotations
 from mbt.errors import quote
 from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base, warn_of_missed_elements
 from mbt.parsing.description import WORLD, FrameDescription, ModelDescription
+from mbt.parsing.drake_elements import DRAKE_ELEMENTS
 from mbt.parsing.numbers import take_pose
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
@@ -13,6 +14,7 @@ from mbt.parsing.structure import (
     free_from_world,
     order_depth_first,
 )
+from mbt.parsing.urdf_elements import UrdfElementReader
 from mbt.parsing.urdf_joints import read_joint
 from mbt.parsing.urdf_links import read_link
 from mbt.parsing.urdf_mimics import read_mimics
@@ -62,6 +64,9 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
     check_structure(model, XACRO_HINT if has_macros else None)
     _read_frames(root, model)
     read_mimics(joints, model)
+    elements = UrdfElementReader(model)
+    for element in root.take_children(*DRAKE_ELEMENTS):
+        elements.read(element)
     read_transmissions(root, model)
     if options.actuators == "all":
         add_missing_actuators(model)

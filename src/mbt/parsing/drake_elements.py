@@ -1,0 +1,108 @@
+"""Springs and bushings that Drake adds to URDF and to SDF: the same elements in both, in two notations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from mbt.errors import quote
+from mbt.parsing.description import (
+    BushingDescription,
+    FrameDescription,
+    ModelDescription,
+    SpringDamperDescription,
+)
+from mbt.parsing.xml_tree import Element
+
+__all__ = ["DRAKE_ELEMENTS", "DrakeElementReader"]
+
+_SPRING = "drake:linear_spring_damper"
+_BUSHING = "drake:linear_bushing_rpy"
+
+#: Their tags.
+DRAKE_ELEMENTS = (_SPRING, _BUSHING)
+
+
+class DrakeElementReader(ABC):
+    """Reads them into a description; a subclass knows the notation, and what names mean.
+
+    Parameters
+    ----------
+    model : ModelDescription
+        Where they go.
+    """
+
+    def __init__(self, model: ModelDescription) -> None:
+        self._model = model
+
+    def read(self, element: Element) -> None:
+        """Read one of `DRAKE_ELEMENTS`.
+
+        Raises
+        ------
+        ParseError
+            When something is missing, does not exist, or is a number that makes no sense.
+        """
+        if element.tag == _SPRING:
+            self._read_spring(element)
+        else:
+            self._read_bushing(element)
+
+    @abstractmethod
+    def _take_name(self, child: Element) -> str:
+        """Return the name that a child holds."""
+
+    @abstractmethod
+    def _take_numbers(self, child: Element, count: int) -> list[float]:
+        """Return the numbers that a child holds."""
+
+    @abstractmethod
+    def _find_link(self, name: str, at: Element) -> str:
+        """Return the link of the description that a name means."""
+
+    @abstractmethod
+    def _find_frame(self, name: str, at: Element) -> FrameDescription:
+        """Return the frame that a name means; that of a link itself has no name."""
+
+    def _read_spring(self, element: Element) -> None:
+        bodies = [self._find_link(self._require_name(element, f"body_{end}"), element) for end in "AB"]
+        p_AP, p_BQ = [self._require_numbers(element, f"p_{end}", 3) for end in ("AP", "BQ")]
+        (free_length,) = self._require_numbers(element, "free_length", 1)
+        if free_length <= 0.0:
+            raise element.error(f"free_length = {free_length:g}: expected a number > 0")
+        stiffness, damping = [self._require_constants(element, tag, 1)[0] for tag in ("stiffness", "damping")]
+        _check_two_links(element, *bodies)
+        self._model.spring_dampers.append(
+            SpringDamperDescription(bodies[0], p_AP, bodies[1], p_BQ, free_length, stiffness, damping)
+        )
+
+    def _read_bushing(self, element: Element) -> None:
+        A, C = [self._find_frame(self._require_name(element, f"frame{end}"), element) for end in "AC"]
+        constants = [
+            self._require_constants(element, f"{kind}_{constant}", 3)
+            for kind in ("torque", "force")
+            for constant in ("stiffness", "damping")
+        ]
+        _check_two_links(element, A.link, C.link)
+        self._model.bushings.append(BushingDescription(A, C, tuple(constants)))
+
+    def _require(self, element: Element, part: str) -> Element:
+        prefix = _SPRING if element.tag == _SPRING else "drake:bushing"
+        return element.require_first(f"{prefix}_{part}")
+
+    def _require_name(self, element: Element, part: str) -> str:
+        return self._take_name(self._require(element, part))
+
+    def _require_numbers(self, element: Element, part: str, count: int) -> list[float]:
+        return self._take_numbers(self._require(element, part), count)
+
+    def _require_constants(self, element: Element, part: str, count: int) -> list[float]:
+        """Return numbers that are not negative."""
+        numbers = self._require_numbers(element, part, count)
+        if min(numbers) < 0.0:
+            raise element.error(f"{part} = {min(numbers):g}: expected a number >= 0")
+        return numbers
+
+
+def _check_two_links(element: Element, first: str, second: str) -> None:
+    if first == second:
+        raise element.error(f"both of its ends are on {quote(first)}: expected two links")
