@@ -168,7 +168,7 @@ def test_they_go_with_their_bodies(tree: mbt.MultibodyTree) -> None:
     add_all(tree)
     tree.finalize()
     work = tree.edit()
-    with pytest.raises(mbt.ArgumentValueError, match="'tip' is needed by constraint .*ball.*rod"):
+    with pytest.raises(mbt.ArgumentValueError, match=r"'tip' is needed by constraint .*ball.*rod"):
         work.remove(work.get_frame_by_name("tip", 1))
     gone = work.remove_subtree(work.get_body_by_name("pendulum", 1))
     assert {"tip", "ball", "rod"} < {element.name for element in gone}

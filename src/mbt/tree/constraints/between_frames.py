@@ -50,7 +50,8 @@ class ConstraintBetweenFrames(Constraint):
         A, B = _as_frame(frame_A, f"{what}: frame_A"), _as_frame(frame_B, f"{what}: frame_B")
         if A.body is B.body:
             raise ArgumentValueError(
-                f"{what}: expected frames on two bodies, but {A._label} and {B._label} are both on {A.body._label}"
+                f"{what}: expected frames on two bodies, but {A._label} and {B._label} are both "
+                f"on {A.body._label}"
             )
         owner = A if B.body.model_instance == world_model_instance() else B
         super().__init__(name, owner.body.model_instance, numbers, stabilization)
@@ -72,7 +73,7 @@ class ConstraintBetweenFrames(Constraint):
         yield self._frame_B, "frame_B"
 
     def _names(self) -> tuple[str, str]:
-        """Return what an equation calls the frames: their scoped names where they are of several instances."""
+        """Return what an equation calls the frames: their scoped names where instances differ."""
         frames = self._frame_A, self._frame_B
         is_inside = all(
             frame.model_instance in (self.model_instance, world_model_instance()) for frame in frames

@@ -37,7 +37,8 @@ class Constraint(CompiledNumbers):
         The numbers of its type, in the order of the core.
     stabilization : (frequency, damping ratio), array_like of shape (2,)
         With which natural frequency omega [rad/s] and damping ratio zeta its errors e die away where
-        stabilization is on: ``edotdot + 2 zeta omega edot + omega**2 e = 0``. A frequency of zero: not at all.
+        stabilization is on: ``edotdot + 2 zeta omega edot + omega**2 e = 0``. At a frequency of zero they
+        stay.
     """
 
     kind: ClassVar[str] = "constraint"

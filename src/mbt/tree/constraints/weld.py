@@ -19,8 +19,8 @@ class WeldConstraint(ConstraintBetweenFrames):
 
     Its errors are the rotation vector from A to B [rad], then the position of Bo from Ao [m], both expressed
     in A; its multipliers the torque [N m] and the force [N] on B at Bo, expressed in A. The opposite acts on
-    A, at the same point. The rows of the Jacobian that belong to the rotation vector give the angular velocity
-    of B in A: that is its rate where it vanishes, as it does when the constraint holds.
+    A, at the same point. The rows of the Jacobian that belong to the rotation vector give the angular
+    velocity of B in A: that is its rate where it vanishes, as it does when the constraint holds.
 
     It belongs to the model instance of the body of B, or to that of A where B is on World.
 
