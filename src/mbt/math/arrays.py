@@ -13,7 +13,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from struct import pack
+from struct import Struct, pack
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -55,6 +55,7 @@ __all__ = [
     "is_foreign",
     "is_list_of_floats",
     "shared_array",
+    "shared_number",
 ]
 
 # Not `numpy.typing.NDArray`, which is the same: its module costs a thirtieth of the import of mbt.
@@ -159,6 +160,14 @@ def as_own_array(value: object, name: str, shape: Shape | None = None) -> FloatA
 def shared_array(values: Sequence[float]) -> FloatArray:
     """Return a read-only array of floats, the same one for the same floats: robots have many alike."""
     return _shared_array(pack(f"{len(values)}d", *values))
+
+
+def shared_number(number: float) -> FloatArray:
+    """Return the `shared_array` of one float."""
+    return _shared_array(_pack_number(number))
+
+
+_pack_number = Struct("d").pack
 
 
 @lru_cache(maxsize=1024)

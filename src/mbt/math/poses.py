@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
+from struct import Struct, unpack
 
 import numpy as np
 
@@ -299,11 +301,26 @@ def as_unit_vector(value: object, name: str, tol: float = 1e-6) -> FloatArray:
 
 def normalize_axis(value: object, name: str) -> FloatArray:
     """Return the unit vector along any nonzero vector, read-only."""
-    x, y, z = vector = _take_three(value, name)
-    scale = max(abs(x), abs(y), abs(z))
-    if scale == 0.0:
+    vector = _take_three(value, name)
+    if not any(vector):
         raise ArgumentValueError(f"{name}: expected a nonzero vector, got {vector}")
+    return shared_direction(*vector)
+
+
+def shared_direction(x: float, y: float, z: float) -> FloatArray:
+    """Return the unit vector along a finite, nonzero one: read-only, the same array for the same numbers."""
+    return _shared_direction(_pack_three(x, y, z))
+
+
+_pack_three = Struct("3d").pack
+
+
+# By the bytes: those of -0.0 are not those of 0.0.
+@lru_cache(maxsize=1024)
+def _shared_direction(memory: bytes) -> FloatArray:
+    x, y, z = unpack("3d", memory)
     # Scaled first: of the smallest and the largest floats the length over- or underflows.
+    scale = max(abs(x), abs(y), abs(z))
     x, y, z = x / scale, y / scale, z / scale
     length = math.hypot(x, y, z)
     return shared_array((x / length, y / length, z / length))

@@ -171,16 +171,10 @@ def add_description(
     elements = _Elements(tree, model, mount, _find_free_roots(tree, model, mount, base))
     for name in elements.instance_names:
         tree.add_model_instance(name)
-    world = tree.world_body
-    for body in elements.bodies.values():
-        if body is not world:
-            tree.add_body(body)
-    for frame in elements.frames.values():
-        tree.add_frame(frame)
-    for joint in elements.joints.values():
-        tree.add_joint(joint)
-    for actuator in elements.actuators:
-        tree.add_joint_actuator(actuator)
+    _, *bodies = elements.bodies.values()  # World is the first.
+    tree._elements.add_model(
+        bodies, list(elements.frames.values()), list(elements.joints.values()), elements.actuators
+    )
     for element in elements.force_elements:
         tree.add_force_element(element)
     for coupler in elements.couplers:
@@ -264,8 +258,9 @@ class _Elements:
 
     def _make_body(self, link: LinkDescription) -> RigidBody:
         name, instance = self._split(link.name)
-        body = RigidBody(name, link.M_BBo_B, instance)
-        body._take_shapes(link.visuals, link.collisions)
+        body = RigidBody._of_checked(name, link.M_BBo_B, instance)
+        if link.visuals or link.collisions:
+            body._take_shapes(link.visuals, link.collisions)
         return body
 
     def _make_joints(self, model: ModelDescription, free: set[str]) -> None:
@@ -324,8 +319,13 @@ class _Elements:
         else:
             parent = self.bodies[link].body_frame
         own, instance = self._split(name)
-        self.frames[name] = FixedOffsetFrame(own, parent, X_BF, instance)
-        return self.frames[name]
+        # Who made a pose that cannot be written into has checked it.
+        if X_BF is None or X_BF.flags.writeable:
+            frame = FixedOffsetFrame(own, parent, X_BF, instance)
+        else:
+            frame = FixedOffsetFrame._of_checked(own, parent, X_BF, instance)
+        self.frames[name] = frame
+        return frame
 
     def _make_joint(self, joint: JointDescription) -> Joint:
         frame_F = self.make_frame(f"{joint.name}_parent", joint.parent, joint.X_PF)
@@ -371,9 +371,8 @@ def _make_one_dof_joint(ends: tuple[str, Frame, Frame], joint: JointDescription,
         made = ScrewJoint(*ends, joint.axis, joint.screw_pitch, damping, effort_limit=effort)
     else:
         kind = RevoluteJoint if joint.kind == "revolute" else PrismaticJoint
-        made = kind(*ends, joint.axis, limits.lower, limits.upper, damping, effort_limit=effort)
-    if joint.kind in ("curvilinear", "screw"):  # The constructors of the others took them.
-        _set_position_limits(made, limits)
+        return kind._of_numbers(*ends, joint.axis, damping, limits)
+    _set_position_limits(made, limits)
     _set_rate_limits(made, limits)
     return made
 

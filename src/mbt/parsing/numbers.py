@@ -84,13 +84,18 @@ def _convert(element: Element, attribute: str | None, text: str, count: int) -> 
 
 
 def take_pose(element: Element | None) -> FloatArray:
-    """Return the pose, shape (4, 4), of an element with ``xyz`` and ``rpy``; the identity without one."""
+    """Return the pose, shape (4, 4), of an element with ``xyz`` and ``rpy``; the identity without one.
+
+    It is read-only.
+    """
     rows = take_pose_rows(element)
     if rows is _IDENTITY_ROWS:
         return IDENTITY
     # A flat list becomes an array in half the time (benchmarks/loading.py).
     a, b, c = rows
-    return np.array([*a, *b, *c, 0.0, 0.0, 0.0, 1.0]).reshape(4, 4)
+    X = np.array([*a, *b, *c, 0.0, 0.0, 0.0, 1.0]).reshape(4, 4)
+    X.setflags(write=False)
+    return X
 
 
 def take_pose_rows(element: Element | None) -> Sequence[list[float]]:

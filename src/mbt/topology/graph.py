@@ -85,10 +85,12 @@ class JointGraph:
         TopologyError
             As `check_edge`.
         """
-        self.check_edge(label, parent, child)
+        pair = _pair(parent, child)
+        if parent == child or pair in self._edge_between:
+            self.check_edge(label, parent, child)
         edge = Edge(label, parent, child, is_reversible)
         self._edges.append(edge)
-        self._edge_between[_pair(parent, child)] = edge
+        self._edge_between[pair] = edge
         return len(self._edges) - 1
 
     def rename_body(self, body: int, name: str) -> None:

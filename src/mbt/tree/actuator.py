@@ -10,7 +10,7 @@ from mbt.errors import ArgumentValueError, quote, shape_error
 from mbt.math.arrays import FloatArray
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import get_scalar_parameter, numbers_of, set_parameter
-from mbt.tree.element import MultibodyElement, as_name, check_element
+from mbt.tree.element import MultibodyElement, as_name, check_element, is_constructed
 from mbt.tree.indices import JointActuatorIndex
 from mbt.tree.joint import Joint
 from mbt.tree.joint_limits import as_effort_limit
@@ -72,12 +72,12 @@ class JointActuator(MultibodyElement):
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
     ) -> None:
-        what = f"{self.kind} {quote(name)}"
-        check_element(joint, Joint, f"{what}: joint")
+        if not is_constructed(joint, Joint):
+            check_element(joint, Joint, f"{self.kind} {quote(name)}: joint")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), joint.model_instance)
         if joint.num_velocities != 1:
             raise ArgumentValueError(
-                f"{what}: expected a joint with one degree of freedom, but {joint._label} "
+                f"{self._label}: expected a joint with one degree of freedom, but {joint._label} "
                 f"({joint.type_name}) has {joint.num_velocities}"
             )
         self._joint = joint

@@ -30,7 +30,7 @@ from mbt.tree.context_access import (
 )
 from mbt.tree.element import call_constructor, check_element
 from mbt.tree.frame import BodyFrame, Frame
-from mbt.tree.indices import BodyIndex, BodyNodeIndex, world_index
+from mbt.tree.indices import BodyIndex, BodyNodeIndex, ModelInstanceIndex, world_index
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
@@ -94,8 +94,19 @@ class RigidBody(BodyMotion):
         model_instance: int | None = None,
     ) -> None:
         super().__init__(name, model_instance)
-        self._M_BBo_B = self._checked_inertia(M_BBo_B)
-        self._body_frame = BodyFrame(self)
+        self._hold(self._checked_inertia(M_BBo_B))
+
+    @classmethod
+    def _of_checked(cls, name: str, M_BBo_B: SpatialInertia, model_instance: ModelInstanceIndex) -> Self:
+        """Return a body of what a reader has checked."""
+        body = cls.__new__(cls)
+        body._begin(name, model_instance)
+        body._hold(M_BBo_B)
+        return body
+
+    def _hold(self, M_BBo_B: SpatialInertia) -> None:
+        self._M_BBo_B = M_BBo_B
+        self._body_frame = BodyFrame._of_body(self)
         # Known once the tree is finalized. Attributes that come later can cost each a dictionary of its own.
         self._place(-1)
         self._inboard_mobilizer: Mobilizer | None = None
@@ -431,7 +442,7 @@ class RigidBody(BodyMotion):
     def __copy__(self) -> Self:
         """Return another body like this one, which no tree owns, with a body frame of its own."""
         twin = super().__copy__()
-        twin._body_frame = BodyFrame(twin)
+        twin._body_frame = BodyFrame._of_body(twin)
         return twin
 
     def _place(self, node: int) -> None:

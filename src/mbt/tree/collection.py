@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from mbt.errors import ArgumentValueError, quote, unknown_name_error
@@ -68,6 +68,23 @@ class ElementCollection(Generic[E]):
         self._tuple = None
         self.add_name(element)
         return len(elements) - 1
+
+    def extend(self, elements: Sequence[E]) -> None:
+        """Add elements whose names were checked, many at once."""
+        if not self.are_new(elements):
+            for element in elements:
+                self.append(element)
+            return
+        self._only.update([(element.name, element) for element in elements])
+        self._elements += elements
+        self._tuple = None
+
+    def are_new(self, elements: Sequence[MultibodyElement]) -> bool:
+        """Return whether the names of these are new, in whatever scope, and no two of them the same."""
+        names = {element.name for element in elements}
+        return (
+            len(names) == len(elements) and names.isdisjoint(self._only) and names.isdisjoint(self._several)
+        )
 
     def at(self, index: object, argument: str) -> E:
         """Return the element of an index that was given as `argument`.

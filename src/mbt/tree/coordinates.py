@@ -11,6 +11,7 @@ from mbt.errors import NotFinalizedError
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context, numbers_of, replace_slice
 from mbt.tree.element import MultibodyElement, check_arguments
+from mbt.tree.indices import ModelInstanceIndex
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,10 +29,10 @@ class CoordinateOwner(MultibodyElement):
     _position_start = -1
     _velocity_start = -1
 
-    def __init__(self, name: str | None, model_instance: int | None) -> None:
-        super().__init__(name, model_instance)
+    def _begin(self, name: str | None, model_instance: ModelInstanceIndex) -> None:
+        super()._begin(name, model_instance)
         # Nowhere yet. Attributes that come later can cost each element a dictionary of its own.
-        self._place(-1, -1)
+        self._position_start = self._velocity_start = -1
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Let each constructor name the class its user called when the arguments do not fit."""

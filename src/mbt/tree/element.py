@@ -85,8 +85,12 @@ class MultibodyElement:
             model_instance = default_model_instance()
         elif not (type(model_instance) is int and 0 <= model_instance < _MAX_MODEL_INSTANCES):
             model_instance = as_model_instance(model_instance, f"{type(self).__name__}: model_instance")
+        self._begin(name, ModelInstanceIndex(model_instance))
+
+    def _begin(self, name: str | None, model_instance: ModelInstanceIndex) -> None:
+        """Have a name and a model instance, both checked, and belong to no tree."""
         self._name = name
-        self._model_instance = ModelInstanceIndex(model_instance)
+        self._model_instance = model_instance
         self._tree = None
         self._index = -1
         self._is_ephemeral = False

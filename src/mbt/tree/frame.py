@@ -25,7 +25,7 @@ from mbt.tree.element import (
 )
 from mbt.tree.frame_acceleration import FrameAcceleration
 from mbt.tree.hooks import call_hook
-from mbt.tree.indices import FrameIndex
+from mbt.tree.indices import FrameIndex, ModelInstanceIndex
 from mbt.tree.references import elements_among
 
 if TYPE_CHECKING:
@@ -405,6 +405,14 @@ class BodyFrame(Frame):
     def __init__(self, body: RigidBody) -> None:
         super().__init__(None, body, body.model_instance)
 
+    @classmethod
+    def _of_body(cls, body: RigidBody) -> Self:
+        """Return the frame of a body that is being constructed."""
+        frame = cls.__new__(cls)
+        frame._begin(None, body._model_instance)
+        frame._body = body
+        return frame
+
     @property
     def name(self) -> str:
         """Name of the body."""
@@ -498,6 +506,17 @@ class FixedOffsetFrame(Frame):
         )
         self._parent_frame = parent
         self._X_PF = X
+
+    @classmethod
+    def _of_checked(cls, name: str, P: Frame, X_PF: FloatArray, model_instance: ModelInstanceIndex) -> Self:
+        """Return a frame of what a reader has checked; the pose becomes its own."""
+        X_PF.setflags(write=False)
+        frame = cls.__new__(cls)
+        frame._begin(name, model_instance)
+        frame._body = P._body
+        frame._parent_frame = P
+        frame._X_PF = X_PF
+        return frame
 
     @property
     def parent_frame(self) -> Frame:

@@ -85,10 +85,13 @@ class Joint(JointLimits):
                 f"{self._label} would connect {frame_on_parent.body._label} to itself: {where}. A joint "
                 "connects two different bodies; a frame that is fixed on a body is a FixedOffsetFrame."
             )
+        self._hold(frame_on_parent, frame_on_child, self._checked_damping(damping))
+
+    def _hold(self, frame_on_parent: Frame, frame_on_child: Frame, damping: FloatArray) -> None:
         self._frame_on_parent = frame_on_parent
         self._frame_on_child = frame_on_child
         self._mobilizer: Mobilizer | None = None
-        self._damping = self._checked_damping(damping)
+        self._damping = damping
         self._default_positions = _zero_positions(self._mobilizer_type)  # type: ignore[arg-type] # hashable, as all classes
         self._remove_limits()
 

@@ -103,6 +103,17 @@ class Mobilizer(CoordinateOwner):
                 f"{outboard_frame_M._label} are both on {inboard_frame_F.body._label}"
             )
         super().__init__(None, model_instance)
+        self._hold(inboard_frame_F, outboard_frame_M)
+
+    @classmethod
+    def _between_ends_of(cls, joint: Joint) -> Self:
+        """Return a mobilizer between the frames of a joint, still without constants of its own."""
+        mobilizer = cls.__new__(cls)
+        mobilizer._begin(None, joint._model_instance)
+        mobilizer._hold(joint._frame_on_parent, joint._frame_on_child)
+        return mobilizer
+
+    def _hold(self, inboard_frame_F: Frame, outboard_frame_M: Frame) -> None:
         # F and M as declared. A joint whose child is nearer World makes a mobilizer that works from M to F.
         self._declared_F = inboard_frame_F
         self._declared_M = outboard_frame_M
@@ -368,8 +379,8 @@ class Mobilizer(CoordinateOwner):
         self._joint = joint
         self._is_reversed = is_reversed
         self._is_ephemeral = True
-        self._name = joint.name
-        self._model_instance = joint.model_instance
+        self._name = joint._name
+        self._model_instance = joint._model_instance
 
     @classmethod
     def _zero_positions(cls) -> FloatArray:

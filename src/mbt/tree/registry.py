@@ -129,9 +129,7 @@ class ElementRegistry:
         for frame in new_frames:
             self._check_frame(frame)
             self._checked_name(frame, self.frames, needed_by=joint)
-        label = f"{joint.kind} {quote(self._scoped(joint.name, joint.model_instance))}"
-        self.graph.add_edge(label, joint.parent_body.index, joint.child_body.index)
-        self.connections.append(joint)
+        self._connect(joint)
         for frame in new_frames:
             self._own(frame, self.frames)
         self._own(joint, self.joints)
@@ -159,6 +157,39 @@ class ElementRegistry:
         self.check_needs(constraint, constraint._needs())
         self._checked_name(constraint, self.constraints)
         self._own(constraint, self.constraints)
+
+    def add_model(
+        self,
+        bodies: Sequence[RigidBody],
+        frames: Sequence[FixedOffsetFrame],
+        joints: Sequence[Joint],
+        actuators: Sequence[JointActuator],
+    ) -> None:
+        """Add what a reader constructed for this tree: new elements that need one another, and no others."""
+        all_frames = [*[body._body_frame for body in bodies], *frames]
+        additions = (
+            (bodies, self.bodies),
+            (all_frames, self.frames),
+            (joints, self.joints),
+            (actuators, self.actuators),
+        )
+        if not all(collection.are_new(elements) for elements, collection in additions):
+            # One by one: some may have the same name in different model instances.
+            for body in bodies:
+                self.add_body(body)
+            for frame in frames:
+                self.add_frame(frame)
+            for joint in joints:
+                self.add_joint(joint)
+            for actuator in actuators:
+                self.add_joint_actuator(actuator)
+            return
+        for elements, collection in additions:
+            self._own_all(elements, collection)
+        for body in bodies:
+            self.graph.add_body(self._scoped(body.name, body._model_instance))
+        for joint in joints:
+            self._connect(joint)
 
     def rename(self, element: MultibodyElement, name: str) -> None:
         """Rename an element other than World; the frame of a body has its name too."""
@@ -189,10 +220,8 @@ class ElementRegistry:
 
     def adopt(self, joints: Sequence[Joint], mobilizers: Sequence[Mobilizer]) -> None:
         """Own the joints and mobilizers that ``finalize()`` made."""
-        for joint in joints:
-            self._own(joint, self.joints)
-        for mobilizer in mobilizers:
-            self._own(mobilizer, self.mobilizers)
+        self._own_all(joints, self.joints)
+        self._own_all(mobilizers, self.mobilizers)
 
     # Removals: nothing here can fail.
 
@@ -221,7 +250,7 @@ class ElementRegistry:
     def check_user_elements(self) -> None:
         """Check what elements written in Python refer to: it may have changed since they were added."""
         for element in (*self.frames, *self.force_elements):
-            if element._is_user_defined:
+            if type(element) not in _COMPILED_FRAMES and element._is_user_defined:
                 self.check_needs(element, elements_among(element))
 
     def check_needs(self, element: MultibodyElement, needs: Iterable[tuple[MultibodyElement, str]]) -> None:
@@ -348,6 +377,19 @@ class ElementRegistry:
     def _own(self, element: Any, collection: ElementCollection[Any]) -> None:
         element._attach(self._tree, collection.append(element))
 
+    def _connect(self, joint: Joint) -> None:
+        """Add an edge for a joint to the graph."""
+        label = f"{joint.kind} {quote(self._scoped(joint.name, joint._model_instance))}"
+        parent, child = joint._frame_on_parent._body, joint._frame_on_child._body
+        self.graph.add_edge(label, parent._index, child._index)
+        self.connections.append(joint)
+
+    def _own_all(self, elements: Sequence[Any], collection: ElementCollection[Any]) -> None:
+        start = len(collection)
+        collection.extend(elements)
+        for index, element in enumerate(elements, start):
+            element._attach(self._tree, index)
+
     def make_graph(self) -> JointGraph:
         """Return a new graph of the same bodies and connections, with their names of now."""
         graph = JointGraph()
@@ -366,6 +408,9 @@ class ElementRegistry:
 def _edge_label(element: Joint | Mobilizer) -> str:
     return f"{element.kind} {quote(element.scoped_name)}"
 
+
+# Nearly all frames are one of these: there is nothing to ask them.
+_COMPILED_FRAMES = (BodyFrame, FixedOffsetFrame)
 
 _POSE_METHODS = (
     "do_calc_pose_in_body_frame",

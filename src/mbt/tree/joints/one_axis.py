@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
+from math import inf, isfinite
+from typing import TYPE_CHECKING
 
-from mbt.math.arrays import FloatArray
-from mbt.math.poses import as_unit_vector, normalize_axis
+from mbt.math.arrays import FloatArray, shared_number
+from mbt.math.poses import as_unit_vector, normalize_axis, shared_direction
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
 from mbt.tree.joints.one_dof import OneDofJoint
 from mbt.tree.mobilizer import Mobilizer
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 __all__ = ["AxisJoint", "AxisMobilizer", "OneAxisJoint"]
+
+# Position lower and upper, then the magnitudes of velocity, acceleration and effort; infinite where none is.
+OneDofLimits = tuple[float, float, float, float, float]
 
 
 class AxisMobilizer(Mobilizer):
@@ -45,6 +53,12 @@ class AxisJoint(Joint):
         super().__init__(name, frame_on_parent, frame_on_child, damping)
         self._axis = normalize_axis(axis, f"{self._label}: axis")
 
+    def _make_mobilizer(self) -> Mobilizer:
+        mobilizer = self._mobilizer_type._between_ends_of(self)
+        assert isinstance(mobilizer, AxisMobilizer)
+        mobilizer._axis = self._axis
+        return mobilizer
+
 
 class OneAxisJoint(AxisJoint, OneDofJoint):
     """A joint with one degree of freedom about or along its axis, and limits."""
@@ -64,3 +78,44 @@ class OneAxisJoint(AxisJoint, OneDofJoint):
         super().__init__(name, frame_on_parent, frame_on_child, axis, [damping])
         self.set_position_limits([pos_lower_limit], [pos_upper_limit])
         self.set_effort_limit(effort_limit)
+
+    @classmethod
+    def _of_numbers(
+        cls,
+        name: str,
+        frame_on_parent: Frame,
+        frame_on_child: Frame,
+        axis: list[float],
+        damping: float,
+        limits: OneDofLimits,
+    ) -> Self:
+        """Return what the constructor and the setters of limits make of floats, in a fifth of the time."""
+        lower, upper, velocity, acceleration, effort = limits
+        is_usual = (
+            frame_on_parent._body is not frame_on_child._body
+            and any(axis)
+            and isfinite(sum(axis))
+            and lower <= upper
+            and velocity >= 0.0
+            and acceleration >= 0.0
+            and effort >= 0.0
+            and 0.0 <= damping < inf
+        )
+        if not is_usual:
+            joint = cls(
+                name, frame_on_parent, frame_on_child, axis, lower, upper, damping, effort_limit=effort
+            )
+            joint.set_velocity_limits([-velocity], [velocity])
+            return joint.set_acceleration_limits([-acceleration], [acceleration])
+        joint = cls.__new__(cls)
+        joint._begin(name, frame_on_child._model_instance)
+        joint._hold(frame_on_parent, frame_on_child, shared_number(damping))
+        joint._axis = shared_direction(*axis)
+        joint._effort_limit = effort
+        if lower > -inf or upper < inf:
+            joint._position_limits = shared_number(lower), shared_number(upper)
+        if velocity < inf:
+            joint._velocity_limits = shared_number(-velocity), shared_number(velocity)
+        if acceleration < inf:
+            joint._acceleration_limits = shared_number(-acceleration), shared_number(acceleration)
+        return joint

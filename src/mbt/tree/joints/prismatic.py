@@ -123,6 +123,3 @@ class PrismaticJoint(_Translation, OneAxisJoint):
     def set_default_translation(self, translation: float) -> Self:
         """Set the translation of a new Context [m], before ``finalize()``."""
         return self._set_default_position(translation, "translation")
-
-    def _make_mobilizer(self) -> Mobilizer:
-        return PrismaticMobilizer(self._frame_on_parent, self._frame_on_child, self._axis.tolist())

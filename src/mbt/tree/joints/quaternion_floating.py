@@ -82,4 +82,4 @@ class QuaternionFloatingJoint(QuaternionJoint, FreeJoint):
     _mobilizer_type: ClassVar[type[Mobilizer]] = QuaternionFloatingMobilizer
 
     def _make_mobilizer(self) -> Mobilizer:
-        return QuaternionFloatingMobilizer(self.frame_on_parent, self.frame_on_child)
+        return QuaternionFloatingMobilizer._between_ends_of(self)

@@ -122,6 +122,3 @@ class RevoluteJoint(_Angle, OneAxisJoint):
     def set_default_angle(self, angle: float) -> Self:
         """Set the angle of a new Context [rad], before ``finalize()``."""
         return self._set_default_position(angle, "angle")
-
-    def _make_mobilizer(self) -> Mobilizer:
-        return RevoluteMobilizer(self._frame_on_parent, self._frame_on_child, self._axis.tolist())

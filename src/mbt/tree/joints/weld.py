@@ -102,7 +102,9 @@ class WeldJoint(Joint):
         return self._X_FM.copy()
 
     def _make_mobilizer(self) -> Mobilizer:
-        return WeldMobilizer(self.frame_on_parent, self.frame_on_child, self._X_FM)
+        mobilizer = WeldMobilizer._between_ends_of(self)
+        mobilizer._X_FM = self._X_FM
+        return mobilizer
 
 
 def _checked_pose(X_FM: object, what: str) -> FloatArray:
