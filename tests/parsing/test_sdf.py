@@ -64,13 +64,6 @@ class TestTrees:
         assert tree.num_velocities == 3
         assert [body.name for body in tree.bodies] == ["world", "b", "c", "a"]
 
-    def test_a_joint_that_closes_a_loop_is_left_out(self):
-        text = robot(A, B, C, joint("j", "a", "b"), joint("k", "b", "c"), joint("l", "c", "a"))
-        tree = load_with_warning(text, 'line 8: <joint name="l">: it closes a loop')
-        assert [each.name for each in tree.joints if each.num_velocities == 1] == ["j", "k"]
-        with pytest.raises(ParseError, match='8: <joint name="l">: it closes a loop'):
-            load(text, strict=True)
-
     def test_order_is_depth_first(self):
         text = robot(C, B, A, joint("k", "a", "c"), joint("j", "a", "b"), joint("f", "world", "a", "fixed"))
         tree = load(text)

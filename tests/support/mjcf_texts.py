@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-__all__ = ["COUPLED", "KEYS", "LIMITS", "LOSSY", "LUMP", "MODELS", "SHAPES"]
+__all__ = ["COUPLED", "EQUALITIES", "KEYS", "LIMITS", "LOSSY", "LUMP", "MODELS", "SHAPES", "TWO_FREE_BODIES"]
 
 BALL = '<geom type="sphere" size="0.1" density="800"/>'
 LUMP = '<inertial pos="0.1 0.02 -0.05" mass="1.3" fullinertia="0.02 0.03 0.025 0.001 -0.002 0.003"/>'
@@ -71,6 +71,12 @@ MODELS = {
         f'<body name="c" pos=".2 0 0"><joint name="l" axis="0 0 1"/>{LUMP}</body></body></body>'
         f'<body name="d" gravcomp="1"><freejoint name="loose"/>{LUMP}</body>'
     ),
+    "part_of_gravity": _model(
+        f'<body name="a" gravcomp="0.3"><joint name="j" axis="0 1 0"/>{LUMP}'
+        f'<body name="b" pos=".2 0 0" gravcomp="0.9"><joint name="k" axis="1 0 0" pos="0 .1 0"/>{LUMP}'
+        f'<body name="c" pos=".2 0 0"><joint name="l" axis="0 0 1"/>{LUMP}</body></body></body>'
+        f'<body name="d" gravcomp="0.5"><freejoint name="loose"/>{LUMP}</body>'
+    ),
     "geoms": _model(
         '<body name="a"><joint name="j" axis="0 1 0"/><geom type="box" size=".1 .2 .3" pos=".1 0 0" euler="10 20 30"/>'
         '<geom type="capsule" fromto="0 0 0 .3 .2 .1" size=".02"/><geom type="cylinder" size=".1 .2" mass="2"/>'
@@ -127,9 +133,9 @@ LOSSY = {
         _model(f'<body name="a"><joint name="j" stiffness="2 3"/>{LUMP}</body>'),
         "springs whose stiffness is not constant: the constant part is kept (1)",
     ),
-    "part of gravity": (
-        _model(f'<body name="a" gravcomp="0.5"><joint name="j"/>{LUMP}</body>'),
-        "gravcomp is neither 0 nor 1, and left out: 'a'",
+    "more than gravity": (
+        _model(f'<body name="a" gravcomp="1.5"><joint name="j"/>{LUMP}</body>'),
+        "gravcomp is negative or more than 1, and left out: 'a'",
     ),
     "negative damping": (
         _model(f'<body name="a"><joint name="j" damping="-0.5"/>{LUMP}</body>'),
@@ -155,12 +161,27 @@ LOSSY = {
         ),
         "1 actuator does not act on a hinge or a slide, and are left out: 'm'",
     ),
-    "connect": (
+    "equality of one joint": (
         _model(
             f'<body name="a"><joint name="j"/>{LUMP}</body>',
-            '<equality><connect name="pin" body1="a" anchor="0 0 0"/></equality>',
+            '<equality><joint name="stop" joint1="j" polycoef="0.5 0 0 0 0"/></equality>',
         ),
-        "equality 'pin' (connect) is left out",
+        "equality 'stop' fixes one joint",
+    ),
+    "weld of what is welded": (
+        _model(
+            f'<body name="a"><joint name="j"/>{LUMP}<body name="b">{LUMP}</body></body>',
+            '<equality><weld body1="a" body2="b"/></equality>',
+        ),
+        "equality 0 holds two bodies that do not move on each other",
+    ),
+    "equality of a tendon": (
+        _model(
+            f'<body name="a"><joint name="j"/>{LUMP}</body>',
+            '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
+            '<equality><tendon name="taut" tendon1="t"/></equality>',
+        ),
+        "equality 'taut' (tendon) has no counterpart",
     ),
     "curved coupling": (
         _model(
@@ -191,3 +212,20 @@ SHAPES = """<mujoco><asset><material name="red" rgba="1 0 0 1"/>
 <geom name="cover" type="capsule" size=".1 .2" contype="0" conaffinity="0" group="2" rgba="0 1 0 .5"/>
 <geom name="hull" type="cylinder" size=".1 .2" group="3"/><geom name="mesh" type="mesh" mesh="thing" pos="1 0 0"/>
 <site name="tip" pos="0 0 1" euler="90 0 0"/><site/></body></worldbody></mujoco>"""
+
+#: Equalities of two free bodies, by the number of their equations and what they are.
+EQUALITIES = [
+    ('<connect body1="a" body2="b" anchor="1 2 3"/>', 3),
+    ('<connect body1="a" anchor="1 2 3"/>', 3),
+    ('<connect site1="sa" site2="sb"/>', 3),
+    ('<weld body1="a" body2="b"/>', 6),
+    ('<weld body1="a" body2="b" anchor=".1 .2 .3"/>', 6),
+    ('<weld body1="a" body2="b" relpose=".1 .2 .3 1 2 3 4" anchor=".5 .6 .7"/>', 6),
+    ('<weld body1="a" relpose=".1 .2 .3 1 2 3 4"/>', 6),
+    ('<weld site1="origin" site2="sb"/>', 6),
+    ('<weld body1="a" body2="b" torquescale="0"/>', 3),
+]
+TWO_FREE_BODIES = f"""<mujoco><worldbody><site name="origin" pos=".1 .2 .3" euler="10 20 30"/>
+<body name="a" pos="0 0 1" euler="20 30 40"><freejoint/>{LUMP}<site name="sa" pos=".3 .2 .1" euler="10 40 30"/></body>
+<body name="b" pos="1 0 1" euler="-20 30 10"><freejoint/>{LUMP}<site name="sb" pos=".3 -.2 .1" euler="50 40 30"/></body>
+</worldbody><equality>{{}}</equality></mujoco>"""

@@ -16,6 +16,7 @@ from mbt.errors import (
 )
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import as_pose, make_pose
+from mbt.parsing.connections import make_constraints, make_force_elements
 from mbt.parsing.description import (
     NO_LIMITS,
     WORLD,
@@ -25,11 +26,9 @@ from mbt.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
-from mbt.parsing.forces import make_force_elements
 from mbt.parsing.options import Base
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.constraints import CouplerConstraint
 from mbt.tree.force_elements import (
     UniformGravityFieldElement,
 )
@@ -177,8 +176,8 @@ def add_description(
     )
     for element in elements.force_elements:
         tree.add_force_element(element)
-    for coupler in elements.couplers:
-        tree.add_constraint(coupler)
+    for constraint in elements.constraints:
+        tree.add_constraint(constraint)
     mount.frame.body._take_shapes(*elements.mounted_shapes)
     tree.parse_reports.append(model.report)
     return elements.instance
@@ -216,16 +215,18 @@ class _Elements:
         self.mount = mount
         self.bodies = {WORLD: tree.world_body}
         self.frames: dict[str, FixedOffsetFrame] = {}
+        # What descriptions of frames have become: two of them may share a name.
+        self.frame_of: dict[int, Frame] = {}
         self.joints: dict[str, Joint] = {}
         for link in model.links:
             self.bodies[link.name] = self._make_body(link)
         # Frames of the file come first: those of joints give way where a name is taken.
         for frame in model.frames:
-            self.make_frame(frame.name, frame.link, frame.X_BF)
+            self.find_frame(frame)
         self._make_joints(model, free)
         self.actuators = [
             JointActuator(
-                self._split(actuator.name)[0],
+                self.split(actuator.name)[0],
                 self.joints[actuator.joint],
                 actuator.effort_limit,
                 rotor_inertia=actuator.rotor_inertia,
@@ -234,22 +235,13 @@ class _Elements:
             for actuator in model.actuators
         ]
         self.force_elements = make_force_elements(model, self)
-        self.couplers = [
-            CouplerConstraint(
-                self._split(coupler.name)[0],
-                self.joints[coupler.joint],
-                self.joints[coupler.master],
-                coupler.multiplier,
-                coupler.offset,
-            )
-            for coupler in model.couplers
-        ]
+        self.constraints = make_constraints(model, self)
         self.mounted_shapes = (
             tuple(map(mount.place_shape, model.world_visuals)),
             tuple(map(mount.place_shape, model.world_collisions)),
         )
 
-    def _split(self, name: str) -> tuple[str, ModelInstanceIndex]:
+    def split(self, name: str) -> tuple[str, ModelInstanceIndex]:
         """Return the name of an element in its model instance, and that instance."""
         scope, _, own = name.rpartition("::") if len(self.instances) > 1 else ("", "", name)
         if scope not in self.instances:
@@ -257,7 +249,7 @@ class _Elements:
         return self.prefix + own, self.instances[scope]
 
     def _make_body(self, link: LinkDescription) -> RigidBody:
-        name, instance = self._split(link.name)
+        name, instance = self.split(link.name)
         body = RigidBody._of_checked(name, link.M_BBo_B, instance)
         if link.visuals or link.collisions:
             body._take_shapes(link.visuals, link.collisions)
@@ -289,7 +281,7 @@ class _Elements:
         while name in taken:
             name += "_"
         taken.add(name)
-        joint = joint_type(self._split(name)[0], self.mount.frame, self.bodies[root].body_frame, *args)
+        joint = joint_type(self.split(name)[0], self.mount.frame, self.bodies[root].body_frame, *args)
         self.joints[name] = joint
         return joint
 
@@ -302,13 +294,14 @@ class _Elements:
         return frame.body, (frame.get_fixed_pose_in_body_frame() @ X_FP)[:3, 3].tolist()
 
     def find_frame(self, frame: FrameDescription) -> Frame:
-        """Return the frame of a link, which has no name of its own, a named one, or else a new one."""
-        if frame.name:
-            return self.frames.get(frame.name) or self.make_frame(*frame[:3])
-        if frame.link != WORLD:
+        """Return what a description of a frame has become: where it has no name, the frame of its link."""
+        if not frame.name and frame.link != WORLD:
             return self.bodies[frame.link].body_frame
-        is_at_frame = self.mount.X_FR is None
-        return self.mount.frame if is_at_frame else self.make_frame("base", WORLD, frame.X_BF)
+        if not frame.name and self.mount.X_FR is None:
+            return self.mount.frame
+        if id(frame) not in self.frame_of:
+            self.frame_of[id(frame)] = self.make_frame(frame.name or "base", frame.link, frame.X_BF)
+        return self.frame_of[id(frame)]
 
     def make_frame(self, name: str, link: str, X_BF: FloatArray | None = None) -> Frame:
         """Return a new frame fixed on a link; its name gives way to others."""
@@ -318,7 +311,7 @@ class _Elements:
             parent, X_BF = self.mount.frame, self.mount.place(X_BF)
         else:
             parent = self.bodies[link].body_frame
-        own, instance = self._split(name)
+        own, instance = self.split(name)
         # Who made a pose that cannot be written into has checked it.
         if X_BF is None or X_BF.flags.writeable:
             frame = FixedOffsetFrame(own, parent, X_BF, instance)
@@ -330,7 +323,7 @@ class _Elements:
     def _make_joint(self, joint: JointDescription) -> Joint:
         frame_F = self.make_frame(f"{joint.name}_parent", joint.parent, joint.X_PF)
         frame_M: Frame = self.bodies[joint.child].body_frame
-        name, instance = self._split(joint.name)
+        name, instance = self.split(joint.name)
         # A joint belongs to the model instance of this frame, so it must not be World's own.
         if joint.child == WORLD or joint.X_BM is not None or frame_M.model_instance != instance:
             frame_M = self.make_frame(f"{joint.name}_child", joint.child, joint.X_BM)

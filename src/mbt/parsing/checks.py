@@ -16,8 +16,6 @@ __all__ = ["check_dynamics", "count_elements", "warn_of_held_base", "warn_of_mis
 # Elements beside links and joints that change the dynamics: to leave them out is worth a warning.
 _MISSED_ELEMENTS = (
     "force_element",
-    "loop_joint",
-    "drake:ball_constraint",
     "drake:tendon_constraint",
 )
 

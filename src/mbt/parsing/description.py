@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from mbt.math import PiecewiseConstantCurvatureTrajectory
@@ -16,6 +17,7 @@ __all__ = [
     "WORLD",
     "ActuatorDescription",
     "BushingDescription",
+    "ConstraintDescription",
     "CouplerDescription",
     "FrameDescription",
     "FreeJointDescription",
@@ -218,6 +220,21 @@ class CouplerDescription(NamedTuple):
     line: int = 0
 
 
+class ConstraintDescription(NamedTuple):
+    """A constraint between frames A and B, of which one without a name is that of its link.
+
+    The `kind` is ``"ball"``, ``"weld"`` or ``"rod"``: a rod keeps points P and Q of the frames at a distance.
+    """
+
+    name: str
+    kind: str
+    frame_A: FrameDescription
+    frame_B: FrameDescription
+    p_AP: Sequence[float] = ()
+    p_BQ: Sequence[float] = ()
+    distance: float = 0.0
+
+
 class ModelDescription:
     """A whole robot.
 
@@ -248,6 +265,8 @@ class ModelDescription:
         Bushings between frames.
     couplers : list of CouplerDescription
         Joints that follow others.
+    constraints : list of ConstraintDescription
+        What closes loops.
     scopes : list of str
         Names of the models inside this one, as they stand in front of names: ``"gripper::tip"``.
     world_visuals, world_collisions : tuple of Shape
@@ -278,6 +297,7 @@ class ModelDescription:
         self.spring_dampers: list[SpringDamperDescription] = []
         self.bushings: list[BushingDescription] = []
         self.couplers: list[CouplerDescription] = []
+        self.constraints: list[ConstraintDescription] = []
         self.scopes: list[str] = []
         self.world_visuals: tuple[Shape, ...] = ()
         self.world_collisions: tuple[Shape, ...] = ()

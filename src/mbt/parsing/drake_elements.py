@@ -1,25 +1,31 @@
-"""Springs and bushings that Drake adds to URDF and to SDF: the same elements in both, in two notations."""
+"""Springs, bushings and balls that Drake adds to URDF and to SDF: the same in both, in two notations."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
 from mbt.errors import quote
+from mbt.math.poses import make_pose
 from mbt.parsing.description import (
     BushingDescription,
+    ConstraintDescription,
     FrameDescription,
     ModelDescription,
     SpringDamperDescription,
 )
+from mbt.parsing.mujoco_names import unused
 from mbt.parsing.xml_tree import Element
 
 __all__ = ["DRAKE_ELEMENTS", "DrakeElementReader"]
 
 _SPRING = "drake:linear_spring_damper"
 _BUSHING = "drake:linear_bushing_rpy"
+_BALL = "drake:ball_constraint"
+# What the tags inside begin with.
+_PREFIXES = {_SPRING: _SPRING, _BUSHING: "drake:bushing", _BALL: _BALL}
 
 #: Their tags.
-DRAKE_ELEMENTS = (_SPRING, _BUSHING)
+DRAKE_ELEMENTS = tuple(_PREFIXES)
 
 
 class DrakeElementReader(ABC):
@@ -42,10 +48,8 @@ class DrakeElementReader(ABC):
         ParseError
             When something is missing, does not exist, or is a number that makes no sense.
         """
-        if element.tag == _SPRING:
-            self._read_spring(element)
-        else:
-            self._read_bushing(element)
+        readers = {_SPRING: self._read_spring, _BUSHING: self._read_bushing, _BALL: self._read_ball}
+        readers[element.tag](element)
 
     @abstractmethod
     def _take_name(self, child: Element) -> str:
@@ -64,15 +68,13 @@ class DrakeElementReader(ABC):
         """Return the frame that a name means; that of a link itself has no name."""
 
     def _read_spring(self, element: Element) -> None:
-        bodies = [self._find_link(self._require_name(element, f"body_{end}"), element) for end in "AB"]
-        p_AP, p_BQ = [self._require_numbers(element, f"p_{end}", 3) for end in ("AP", "BQ")]
+        (A, p_AP), (B, p_BQ) = self._read_points(element)
         (free_length,) = self._require_numbers(element, "free_length", 1)
         if free_length <= 0.0:
             raise element.error(f"free_length = {free_length:g}: expected a number > 0")
         stiffness, damping = [self._require_constants(element, tag, 1)[0] for tag in ("stiffness", "damping")]
-        _check_two_links(element, *bodies)
         self._model.spring_dampers.append(
-            SpringDamperDescription(bodies[0], p_AP, bodies[1], p_BQ, free_length, stiffness, damping)
+            SpringDamperDescription(A, p_AP, B, p_BQ, free_length, stiffness, damping)
         )
 
     def _read_bushing(self, element: Element) -> None:
@@ -85,9 +87,26 @@ class DrakeElementReader(ABC):
         _check_two_links(element, A.link, C.link)
         self._model.bushings.append(BushingDescription(A, C, tuple(constants)))
 
+    def _read_ball(self, element: Element) -> None:
+        taken = {constraint.name for constraint in self._model.constraints}
+        name = unused("ball_constraint", taken)
+        A, B = [
+            FrameDescription(f"{name}_{end}", link, make_pose(p), element.line)
+            for end, (link, p) in zip("AB", self._read_points(element), strict=True)
+        ]
+        self._model.constraints.append(ConstraintDescription(name, "ball", A, B))
+
+    def _read_points(self, element: Element) -> list[tuple[str, list[float]]]:
+        """Return two links, with a point on each."""
+        links = [self._find_link(self._require_name(element, f"body_{end}"), element) for end in "AB"]
+        _check_two_links(element, *links)
+        return [
+            (link, self._require_numbers(element, f"p_{end}", 3))
+            for link, end in zip(links, ("AP", "BQ"), strict=True)
+        ]
+
     def _require(self, element: Element, part: str) -> Element:
-        prefix = _SPRING if element.tag == _SPRING else "drake:bushing"
-        return element.require_first(f"{prefix}_{part}")
+        return element.require_first(f"{_PREFIXES[element.tag]}_{part}")
 
     def _require_name(self, element: Element, part: str) -> str:
         return self._take_name(self._require(element, part))

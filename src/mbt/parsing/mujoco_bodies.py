@@ -67,11 +67,14 @@ def add_bodies(
     Returns the name of the link of each body, that in which its chain of joints ends.
     """
     X_PB = _calc_default_poses(m)
-    inertias = _calc_inertias(m, names, model)
+    _find_impossible_inertias(m, names, model)
+    compensated = m.body_gravcomp * ((m.body_gravcomp > 0.0) & (m.body_gravcomp < 1.0))
+    inertias = _calc_inertias(m, 1.0 - compensated)
+    spared = _calc_inertias(m, compensated) if compensated.any() else []
     links = [WORLD] + [
         _scoped(name, c) for name, c in zip(names.bodies[1:], m.body_gravcomp[1:], strict=True)
     ]
-    if any(link.startswith(f"{WEIGHTLESS}::") for link in links):
+    if spared or any(link.startswith(f"{WEIGHTLESS}::") for link in links):
         model.scopes.append(WEIGHTLESS)
         model.weightless_scopes.append(WEIGHTLESS)
     taken = set(names.bodies)
@@ -103,6 +106,12 @@ def add_bodies(
         mass, moment, M_BBo_B = inertias[i]
         visuals, collisions = shapes.of_body(i)
         model.links.append(LinkDescription(link, M_BBo_B, 0, mass, moment, visuals, collisions))
+        if compensated[i]:
+            mass, moment, M_BBo_B = spared[i]
+            part = unused(f"{names.bodies[i]}_weightless", taken)
+            name = unused(f"{part}_to_{names.bodies[i]}", taken_joints)
+            model.joints.append(JointDescription(name, "weld", link, _scoped(part, 1.0), np.eye(4), 0))
+            model.links.append(LinkDescription(_scoped(part, 1.0), M_BBo_B, 0, mass, moment))
     model.world_visuals, model.world_collisions = shapes.of_body(0)
     return links
 
@@ -121,23 +130,25 @@ def _scoped(name: str, compensation: float) -> str:
     return f"{WEIGHTLESS}::{name}" if compensation == 1.0 else name
 
 
-def _calc_inertias(
-    m: mujoco.MjModel, names: ModelNames, model: ModelDescription
-) -> list[tuple[float, float, SpatialInertia]]:
-    """Return mass, a bound of the moments of inertia, and mass properties of each body."""
-    R_BI = calc_rotations(m.body_iquat)
-    p = m.body_ipos
-    # I_SBo = R_BI diag R_BI^T + m (|p|^2 1 - p p^T)
-    shift = np.einsum("ni,ni->n", p, p)[:, None, None] * np.eye(3) - p[:, :, None] * p[:, None, :]
-    I = (R_BI * m.body_inertia[:, None, :]) @ R_BI.transpose(0, 2, 1) + m.body_mass[:, None, None] * shift  # noqa: E741
-    components = I[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+def _find_impossible_inertias(m: mujoco.MjModel, names: ModelNames, model: ModelDescription) -> None:
     small, middle, large = np.sort(m.body_inertia, axis=1).T
     for i in np.flatnonzero((m.body_mass < 0.0) | (small < 0.0) | (small + middle < large * (1.0 - 1e-9))):
         if i > 0:
             model.report.impossible_inertias.append(names.bodies[i])
+
+
+def _calc_inertias(m: mujoco.MjModel, share: FloatArray) -> list[tuple[float, float, SpatialInertia]]:
+    """Return mass, a bound of the moments of inertia, and mass properties of a share of each body."""
+    R_BI, masses = calc_rotations(m.body_iquat), share * m.body_mass
+    p = m.body_ipos
+    # I_SBo = R_BI diag R_BI^T + m (|p|^2 1 - p p^T)
+    shift = np.einsum("ni,ni->n", p, p)[:, None, None] * np.eye(3) - p[:, :, None] * p[:, None, :]
+    central = (R_BI * (share[:, None] * m.body_inertia)[:, None, :]) @ R_BI.transpose(0, 2, 1)
+    I = central + masses[:, None, None] * shift  # noqa: E741
+    components = I[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
     return [
         (mass, sum(map(abs, moments)), SpatialInertia._of_rotational_inertia(mass, com, moments))
-        for mass, com, moments in zip(m.body_mass.tolist(), p.tolist(), components, strict=True)
+        for mass, com, moments in zip(masses.tolist(), p.tolist(), components, strict=True)
     ]
 
 

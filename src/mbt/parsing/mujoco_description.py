@@ -10,9 +10,9 @@ from mbt.parsing.description import ModelDescription
 from mbt.parsing.mujoco_actuators import add_actuators
 from mbt.parsing.mujoco_bodies import add_bodies
 from mbt.parsing.mujoco_checks import check_numbers
+from mbt.parsing.mujoco_equalities import add_equalities
 from mbt.parsing.mujoco_names import ModelNames
 from mbt.parsing.mujoco_rest import (
-    add_couplers,
     add_frames,
     report_losses,
     split_positions,
@@ -62,7 +62,7 @@ def describe_mujoco_model(
     links = add_bodies(m, names, shapes, model, with_friction=options.joint_friction)
     add_frames(m, names, links, model)
     add_actuators(m, names, model, wants_all=options.actuators == "all")
-    add_couplers(m, names, model)
+    add_equalities(m, names, links, model)
     report.named_positions = split_positions(m, names)
     report_losses(m, names, model, with_friction=options.joint_friction)
     if report.impossible_inertias:

@@ -1,4 +1,4 @@
-"""Couplings, named positions and sites of a model of MuJoCo; and what of it has no counterpart."""
+"""Named positions and sites of a model of MuJoCo; and what of it has no counterpart."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt.errors import quote
-from mbt.parsing.description import CouplerDescription, FrameDescription, ModelDescription
-from mbt.parsing.mujoco_names import FREE, ModelNames, unused
+from mbt.parsing.description import FrameDescription, ModelDescription
+from mbt.parsing.mujoco_names import FREE, ModelNames
 from mbt.parsing.pose_stacks import stack_poses
-from mbt.parsing.report import MimicJoint
 
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["add_couplers", "add_frames", "calc_gravity", "report_losses", "split_positions"]
+__all__ = ["add_frames", "calc_gravity", "report_losses", "split_positions"]
 
-_NO_EQUALITY, _NO_FRICTION, _NO_GRAVITY = 1 << 1, 1 << 2, 1 << 7
-_JOINT = 2
-_EQUALITIES = {0: "connect", 1: "weld", 3: "tendon", 4: "flex", 5: "flexvert", 6: "flexstrain", 7: "distance"}
+_NO_FRICTION, _NO_GRAVITY = 1 << 2, 1 << 7
 _SIZES = {FREE: 7, 1: 4}
 
 # What changes the motion: where any number is not zero, with what is said of it.
@@ -44,43 +41,6 @@ def add_frames(m: mujoco.MjModel, names: ModelNames, links: list[str], model: Mo
             model.frames.append(FrameDescription(name, links[body], X_BF[i], 0))
         else:
             model.report.ignore("site without a name")
-
-
-def add_couplers(m: mujoco.MjModel, names: ModelNames, model: ModelDescription) -> None:
-    """Add a coupler for each equality of two joints that is linear; report the others."""
-    if m.opt.disableflags & _NO_EQUALITY:
-        return
-    taken: set[str] = set()
-    ref = m.qpos0[m.jnt_qposadr].tolist()
-    equality_names = names.of(m.name_eqadr)
-    for i, (kind, first, second, is_active, data) in enumerate(
-        zip(
-            m.eq_type.tolist(),
-            m.eq_obj1id.tolist(),
-            m.eq_obj2id.tolist(),
-            m.eq_active0.tolist(),
-            m.eq_data.tolist(),
-            strict=True,
-        )
-    ):
-        name = equality_names[i]
-        what = f"equality {quote(name)}" if name else f"equality {i}"
-        if not is_active:
-            model.report.ignore("equality that is not active")
-            continue
-        if kind != _JOINT:
-            model.report.warn(f"{what} ({_EQUALITIES.get(kind, kind)}) is left out: bodies move without it")
-            continue
-        if second < 0 or any(data[2:5]):
-            why = "fixes one joint" if second < 0 else "is not linear"
-            model.report.warn(f"{what} {why}: it is left out")
-            continue
-        # q1 - ref1 = c0 + c1 (q2 - ref2)
-        joint, master = names.joints[first], names.joints[second]
-        offset = ref[first] + data[0] - data[1] * ref[second]
-        name = unused(name or f"equality_{i}", taken)
-        model.couplers.append(CouplerDescription(name, joint, master, data[1], offset))
-        model.report.mimic_joints.append(MimicJoint(joint, master, data[1], offset))
 
 
 def split_positions(m: mujoco.MjModel, names: ModelNames) -> dict[str, dict[str, float | list[float]]]:
@@ -127,10 +87,10 @@ def report_losses(
     if m.opt.density or m.opt.viscosity:
         report.warn("the medium (density or viscosity) has no counterpart: it exerts no forces")
     fractions = [
-        name for name, c in zip(names.bodies, m.body_gravcomp.tolist(), strict=True) if c not in (0.0, 1.0)
+        name for name, c in zip(names.bodies, m.body_gravcomp.tolist(), strict=True) if not 0.0 <= c <= 1.0
     ]
     if fractions:
-        report.warn(f"gravcomp is neither 0 nor 1, and left out: {_list(fractions)}")
+        report.warn(f"gravcomp is negative or more than 1, and left out: {_list(fractions)}")
     driven = np.unique(m.dof_jntid[m.dof_damping < 0.0]).tolist()
     if driven:
         report.warn(f"damping is negative, and left out: {_list([names.joints[i] for i in driven])}")

@@ -9,7 +9,8 @@ import numpy as np
 from mbt.errors import quote
 from mbt.math.poses import IDENTITY
 from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
-from mbt.parsing.description import WORLD, FrameDescription, JointDescription, ModelDescription
+from mbt.parsing.description import NO_LIMITS, WORLD, FrameDescription, JointDescription, ModelDescription
+from mbt.parsing.loops import close_loop
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
@@ -18,7 +19,7 @@ from mbt.parsing.sdf_elements import SdfElementReader
 from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between, make_world
 from mbt.parsing.sdf_joints import SdfJoint, read_joint
 from mbt.parsing.sdf_links import read_link
-from mbt.parsing.sdf_models import ModelWalker
+from mbt.parsing.sdf_models import ModelWalker, PendingJoint
 from mbt.parsing.sdf_values import read_flag, take_text
 from mbt.parsing.sdf_versions import take_version
 from mbt.parsing.sources import Source
@@ -61,8 +62,10 @@ class _SdfReader:
         self.source = source
         self.model = ModelDescription(report.model_name, report)
         self.walker = ModelWalker(self.model, options)
-        # What is connected, for there must be no loops: each link to another one, until World or a root.
+        # What is connected: each link to another one, until World or a root. Joints between what is connected
+        # close loops.
         self.connected: dict[str, str] = {}
+        self.closing: list[PendingJoint] = []
 
     def read(self) -> ModelDescription:
         self._walk()
@@ -78,9 +81,11 @@ class _SdfReader:
             link = frame.find_link()
             X_BF = calc_pose_between(link, frame)
             model.frames.append(FrameDescription(frame.name, link.name, X_BF, frame.element.line))
+        self._close_loops()
         read_couplings(joints, model)
+        frames = {frame.name: frame for frame in model.frames}
         for element, scope in walker.elements:
-            SdfElementReader(model, scope).read(element)
+            SdfElementReader(model, scope, frames).read(element)
         if self.options.base == "floating":
             free_from_world(model)
         order_depth_first(model)
@@ -133,13 +138,28 @@ class _SdfReader:
             is_gearbox = element.attributes.get("type") == "gearbox"
             ends = frame.scope.find(parent, element, "parent").find_link(), frame.find_link()
             if not is_gearbox and ends[0] is not ends[1] and not self._connect(ends[0].name, ends[1].name):
-                element.repair("it closes a loop of joints", "left out, so the loop is open")
-                element.dismiss()
+                self.closing.append(PendingJoint(element, frame, parent))
                 continue
             with_friction = self.options.joint_friction
             read.append(read_joint(element, frame, parent, self.model, with_friction=with_friction))
             element.forget_read()
         return read
+
+    def _close_loops(self) -> None:
+        """Make constraints of the joints that close loops; those that cannot be such are left out."""
+        for element, frame, parent in self.closing:
+            read = ModelDescription(self.model.name, self.report)
+            read_joint(element, frame, parent, read, with_friction=True)
+            joint = read.joints[0]
+            if len(read.joints) > 1 or not close_loop(joint, self.model):
+                fault = "it closes a loop of joints, and no constraint does what it does"
+                element.repair(fault, "left out, so the loop is open")
+            elif read.springs or joint.friction or any(joint.damping):
+                fault = "it closes a loop of joints, where it has no coordinate"
+                element.repair(fault, "it has neither spring, damping nor friction")
+            elif joint.limits != NO_LIMITS:
+                self.report.ignore("limit of a joint that closes a loop")
+            element.dismiss()
 
     def _connect(self, a: str, b: str) -> bool:
         """Note that two links are connected; return whether they were not."""

@@ -1,4 +1,4 @@
-"""Springs and bushings in SDF: names and numbers are texts."""
+"""Springs, bushings and balls in SDF: names and numbers are texts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ __all__ = ["SdfElementReader"]
 
 
 class SdfElementReader(DrakeElementReader):
-    """Reads those of one model, within whose scope names count."""
+    """Reads those of one model, within whose scope names count; all `frames` are those of the description."""
 
-    def __init__(self, model: ModelDescription, scope: Scope) -> None:
+    def __init__(self, model: ModelDescription, scope: Scope, frames: dict[str, FrameDescription]) -> None:
         super().__init__(model)
         self._scope = scope
+        self._frames = frames
 
     def _take_name(self, child: Element) -> str:
         if not child.text:
@@ -39,5 +40,8 @@ class SdfElementReader(DrakeElementReader):
         link = frame.find_link()
         if frame is link:
             return FrameDescription("", link.name, IDENTITY, at.line)
-        own = frame.name if frame.kind == "frame" else f"{frame.name}_{frame.kind}"
-        return FrameDescription(own, link.name, calc_pose_between(link, frame), at.line)
+        if frame.name in self._frames and frame.kind == "frame":
+            return self._frames[frame.name]
+        return FrameDescription(
+            f"{frame.name}_{frame.kind}", link.name, calc_pose_between(link, frame), at.line
+        )

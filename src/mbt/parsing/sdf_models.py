@@ -50,7 +50,7 @@ class ModelWalker:
     joints : list of PendingJoint
         All joints but those of static models.
     elements : list of (Element, Scope)
-        Springs and bushings, with the model in which each stands.
+        Springs, bushings and balls, with the model in which each stands.
     documents : list of Element
         The roots of the included documents.
     """

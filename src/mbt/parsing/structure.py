@@ -41,7 +41,12 @@ def check_structure(model: ModelDescription, hint: str | None = None) -> None:
                 f"link {quote(joint.child)} has two parents: "
                 f"joint {quote(other.name)} (line {other.line}) is first"
             )
-            raise _error(model, joint, message, "URDF describes trees; leave one joint of a closed loop out")
+            raise _error(
+                model,
+                joint,
+                message,
+                "URDF describes trees: close a loop by <loop_joint> or <drake:ball_constraint>",
+            )
     _check_loops(model, parent_joint)
 
 

@@ -65,7 +65,7 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
     _read_frames(root, model)
     read_mimics(joints, model)
     elements = UrdfElementReader(model)
-    for element in root.take_children(*DRAKE_ELEMENTS):
+    for element in root.take_children("loop_joint", *DRAKE_ELEMENTS):
         elements.read(element)
     read_transmissions(root, model)
     if options.actuators == "all":

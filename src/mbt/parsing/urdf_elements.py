@@ -1,15 +1,21 @@
-"""Springs and bushings in URDF: names and numbers are attributes."""
+"""Joints that close loops, springs, bushings and balls in URDF: names and numbers are attributes."""
 
 from __future__ import annotations
 
 from mbt.errors import quote
 from mbt.math.poses import IDENTITY
-from mbt.parsing.description import WORLD, FrameDescription, ModelDescription
+from mbt.parsing.description import WORLD, FrameDescription, JointDescription, ModelDescription
 from mbt.parsing.drake_elements import DrakeElementReader
-from mbt.parsing.numbers import take_numbers
+from mbt.parsing.loops import close_loop
+from mbt.parsing.numbers import take_numbers, take_pose
+from mbt.parsing.urdf_joints import read_axis
 from mbt.parsing.xml_tree import Element
 
 __all__ = ["UrdfElementReader"]
+
+
+# The types of a loop joint.
+_HINGES = ("continuous", "revolute")
 
 
 class UrdfElementReader(DrakeElementReader):
@@ -19,6 +25,30 @@ class UrdfElementReader(DrakeElementReader):
         super().__init__(model)
         self._links = {WORLD, *(link.name for link in model.links)}
         self._frames = {frame.name: frame for frame in model.frames}
+
+    def read(self, element: Element) -> None:
+        """Read a joint that closes a loop, or one of `DRAKE_ELEMENTS`."""
+        if element.tag == "loop_joint":
+            self._read_loop_joint(element)
+        else:
+            super().read(element)
+
+    def _read_loop_joint(self, element: Element) -> None:
+        """Read a hinge between frames on the links of ``<link1>`` and ``<link2>``, about an axis of both."""
+        name, type_ = element.require_name(), element.take("type") or "continuous"
+        if type_ not in _HINGES:
+            element.repair(
+                f"its type {quote(type_)} is none of {', '.join(_HINGES)}", "left out, so the loop is open"
+            )
+            element.dismiss()
+            return
+        ends = [element.require_first(f"link{i}") for i in (1, 2)]
+        parent, child = [self._find_link(end.require_name("link"), element) for end in ends]
+        if parent == child:
+            raise element.error(f"it connects {quote(child)} to itself")
+        joint = JointDescription(name, "revolute", parent, child, take_pose(ends[0]), element.line)
+        joint.X_BM, joint.axis = take_pose(ends[1]), read_axis(element)
+        close_loop(joint, self._model)
 
     def _take_name(self, child: Element) -> str:
         return child.require_name()

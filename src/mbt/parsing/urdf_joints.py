@@ -15,7 +15,7 @@ from mbt.parsing.numbers import take_number, take_numbers, take_pose
 from mbt.parsing.urdf_paths import read_path
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["read_joint"]
+__all__ = ["read_axis", "read_joint"]
 
 # The types of <joint>, and the kind of joint that models each.
 _JOINT_KINDS = {
@@ -70,7 +70,7 @@ def _read_motion(
     if type_ == "curvilinear":
         description.path = read_path(joint)
     else:
-        description.axis = _read_axis(joint)
+        description.axis = read_axis(joint)
     if type_ == "screw":
         hint = 'write <drake:screw_thread_pitch value="..."/>, in metres per turn'
         pitch = joint.require_first("drake:screw_thread_pitch", hint)
@@ -81,7 +81,7 @@ def _read_plane(joint: Element, description: JointDescription) -> None:
     """Turn z of F, and of M, to the normal of the plane: the axis."""
     description.damping = _read_damping(joint, joint.take_first("dynamics"), 3)
     X_FJ = np.eye(4)
-    X_FJ[:3, :3] = calc_rotation_from_z(normalize_axis(_read_axis(joint), "axis"))
+    X_FJ[:3, :3] = calc_rotation_from_z(normalize_axis(read_axis(joint), "axis"))
     description.X_PF = description.X_PF @ X_FJ
     description.X_BM = X_FJ
 
@@ -101,7 +101,8 @@ def _take_type(joint: Element) -> str:
     raise joint.error(f"unknown type {quote(type_)}", hint)
 
 
-def _read_axis(joint: Element) -> list[float]:
+def read_axis(joint: Element) -> list[float]:
+    """Return the axis of a joint: x unless the file says otherwise."""
     element = joint.take_first("axis")
     axis = [1.0, 0.0, 0.0] if element is None else take_numbers(element, "xyz", 3)
     if not any(axis):

@@ -1,0 +1,198 @@
+"""Joints that close loops, of SDF and URDF, become constraints that do what the joints do."""
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.errors import ParseError
+from support import sdf_texts as sdf
+from support import urdf_texts as urdf
+from support.reference_constraints import constraint_errors, constraint_jacobian
+
+A, B, C = (
+    sdf.link(name, sdf.pose(pose))
+    for name, pose in (("a", "0 0 0 0.1 0 0"), ("b", "1 0 0 0 0.3 0"), ("c", "1 1 0 0 0 0.4"))
+)
+J, K = sdf.joint("j", "a", "b"), sdf.joint("k", "b", "c", "ball", "")
+PLACE = sdf.pose("0 0.3 0.1 1 2 3")
+AXES = "<axis><xyz>{}</xyz></axis><axis2><xyz>{}</xyz></axis2>"
+# Of each type: what is inside the joint, and the number of equations.
+KINDS = {
+    "revolute": ("<axis><xyz>1 2 3</xyz></axis>", 5),
+    "continuous": ("<axis><xyz>0 0 -1</xyz></axis>", 5),
+    "universal": (AXES.format("1 0 0", "0 3 4"), 4),
+    "ball": ("", 3),
+    "fixed": ("", 6),
+}
+
+
+def with_free_links(tree):
+    """The constraints of a tree, between bodies that nothing else holds."""
+    free = mbt.MultibodyTree()
+    bodies = {
+        body.name: free.add_body(mbt.RigidBody(body.name, body.default_spatial_inertia))
+        for body in tree.bodies[1:]
+    }
+    for constraint in tree.constraints:
+        A, B = (
+            free.add_frame(
+                mbt.FixedOffsetFrame(bodies[frame.body.name], frame.get_fixed_pose_in_body_frame())
+            )
+            for frame in (constraint.frame_A, constraint.frame_B)
+        )
+        if isinstance(constraint, mbt.DistanceConstraint):
+            ends = A, constraint.default_p_AP, B, constraint.default_p_BQ
+            free.add_constraint(mbt.DistanceConstraint(constraint.name, *ends, constraint.default_distance))
+        else:
+            free.add_constraint(type(constraint)(constraint.name, A, B))
+    free.finalize()
+    return free
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_joint_allows_is_what_the_constraints_allow(kind):
+    """In random positions of the joint they hold, and they resist all motions but its own."""
+    inside, num_equations = KINDS[kind]
+    last = sdf.joint("l", "c", "a", kind, PLACE + inside)
+    closed = mbt.load_model(sdf.robot(A, B, C, J, K, last), gravity=None)
+    assert [joint.name for joint in closed.joints] == ["a", "j", "k"]
+    assert closed.constraints[0].name == "l"
+    opened = mbt.load_model(sdf.robot(A, C, last), gravity=None)
+    free = with_free_links(closed)
+    context, other = free.create_default_context(), opened.create_default_context()
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        other.q = opened.random_positions(rng)
+        other.v = rng.normal(size=opened.num_velocities)
+        v = np.zeros(free.num_velocities)
+        for name in "ac":
+            body, joint = opened.get_body_by_name(name), free.get_joint_by_name(name)
+            joint.set_pose(context, body.eval_pose_in_world(other))
+            v[joint.velocity_start : joint.velocity_start + 6] = body.eval_spatial_velocity_in_world(other)
+        np.testing.assert_allclose(constraint_errors(free, context), 0.0, atol=1e-14)
+        rows = constraint_jacobian(free, context)
+        assert rows.shape[0] == np.linalg.matrix_rank(rows) == num_equations
+        np.testing.assert_allclose(rows @ v, 0.0, atol=1e-13)
+
+
+def test_the_last_joint_of_the_file_closes_the_loop():
+    text = sdf.robot(A, B, C, sdf.joint("l", "c", "a"), J, sdf.joint("k", "b", "c"))
+    tree = mbt.load_model(text, strict=True)
+    assert [joint.name for joint in tree.joints if joint.num_velocities == 1] == ["l", "j"]
+    assert [constraint.name for constraint in tree.constraints] == ["k", "k_axis_1", "k_axis_2"]
+    np.testing.assert_allclose(constraint_errors(tree, tree.create_default_context()), 0.0, atol=1e-14)
+
+
+WITHOUT = {
+    "prismatic": "<axis><xyz>1 0 0</xyz></axis>",
+    "screw": "<axis><xyz>1 0 0</xyz></axis>",
+    "universal": AXES.format("1 0 0", "1 1 0"),
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT)
+def test_what_no_constraint_does_is_left_out(kind):
+    text = sdf.robot(A, B, C, J, K, sdf.joint("l", "c", "a", kind, WITHOUT[kind]))
+    with pytest.warns(mbt.ModelWarning, match='line 8: <joint name="l">: it closes a loop of joints, and no'):
+        tree = mbt.load_model(text)
+    assert tree.constraints == ()
+    assert not any("cross" in body.name for body in tree.bodies)
+    with pytest.raises(ParseError, match='8: <joint name="l">: it closes a loop of joints, and no'):
+        mbt.load_model(text, strict=True)
+
+
+def test_forces_of_a_joint_that_closes_a_loop_are_lost():
+    dynamics = "<axis><xyz>1 0 0</xyz><dynamics><damping>1</damping></dynamics></axis>"
+    text = sdf.robot(A, B, C, J, K, sdf.joint("l", "c", "a", inside=dynamics))
+    with pytest.warns(mbt.ModelWarning, match="it has neither spring, damping nor friction"):
+        tree = mbt.load_model(text)
+    assert len(tree.constraints) == 3
+    limits = dynamics.replace("dynamics", "limit").replace("damping", "upper")
+    tree = mbt.load_model(sdf.robot(A, B, C, J, K, sdf.joint("l", "c", "a", inside=limits)))
+    assert tree.parse_reports[0].ignored == {"limit of a joint that closes a loop": 1}
+
+
+def test_loops_between_models():
+    """Names are those of the model in which the constraint comes to be: another one gives way."""
+    hand = sdf.model("hand", A, B, C, J, K, sdf.joint("l", "c", "a", "ball", ""))
+    text = sdf.robot(
+        sdf.link("arm"), hand, sdf.joint("m", "arm", "hand::a"), sdf.joint("l", "arm", "hand::c", "fixed", "")
+    )
+    tree = mbt.load_model(text)
+    assert [each.scoped_name for each in tree.constraints] == ["bot::hand::l", "bot::hand::l_"]
+    assert [type(each) for each in tree.constraints] == [mbt.BallConstraint, mbt.WeldConstraint]
+
+
+def test_loops_on_world():
+    """The constraint belongs to the model also where the file has World as the child."""
+    text = sdf.robot(A, B, sdf.joint("f", "world", "a"), J, sdf.joint("l", "b", "world", "ball", ""))
+    tree = mbt.MultibodyTree()
+    table = tree.add_body(mbt.RigidBody("table", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    for name in ("left", "right"):
+        mbt.parsing.add_model(tree, text, parent=table, X_PF=mbt.math.make_pose([1, 2, 3]), model_name=name)
+    tree.finalize()
+    assert [each.scoped_name for each in tree.constraints] == ["left::l", "right::l"]
+    assert {each.frame_A.body for each in tree.constraints} == {table}
+    np.testing.assert_allclose(constraint_errors(tree, tree.create_default_context()), 0.0, atol=1e-14)
+
+
+# URDF.
+
+LOOP = (
+    '<loop_joint name="loop"{}><link1 link="tip" xyz="0 1 0" rpy="0 0 0.5"/>'
+    '<link2 link="base" xyz="0 2 0" rpy="0 0 0.5"/><axis xyz="0 0 1"/></loop_joint>'
+)
+LIMB = (
+    *urdf.TWO_LINKS,
+    urdf.link("tip"),
+    urdf.joint("k", "arm", "tip", inside='<origin xyz="0 1 0"/><axis xyz="0 0 1"/>'),
+)
+
+
+@pytest.mark.parametrize("type_", ["", ' type="continuous"', ' type="revolute"'])
+def test_a_loop_joint_of_urdf_is_a_hinge(type_):
+    tree = mbt.load_model(urdf.robot(*LIMB, LOOP.format(type_)), strict=True)
+    assert [each.name for each in tree.constraints] == ["loop", "loop_axis_1", "loop_axis_2"]
+    context = tree.create_default_context()
+    np.testing.assert_allclose(constraint_errors(tree, context), 0.0, atol=1e-15)
+    # The axes of all joints are parallel: what remains of the equations is the plane.
+    assert np.linalg.matrix_rank(constraint_jacobian(tree, context), tol=1e-12) == 1
+    context.q = [0.3, -0.2]
+    x, y, z = constraint_errors(tree, context)[:3]
+    assert min(abs(x), abs(y)) > 1e-3
+    assert abs(z) < 1e-15
+
+
+def test_loop_joints_of_other_types_are_left_out():
+    with pytest.warns(mbt.ModelWarning, match="its type 'prismatic' is none of continuous, revolute"):
+        assert mbt.load_model(urdf.robot(*LIMB, LOOP.format(' type="prismatic"'))).constraints == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (LOOP.replace('link="tip"', 'link="top"'), "7: .*loop.*the link 'top' does not exist"),
+        (LOOP.replace('link="tip"', 'link="base"'), "7: .*loop.*it connects 'base' to itself"),
+        (LOOP.replace("0 0 1", "0 0 0"), "7: .*loop.*its axis is zero"),
+        (urdf.joint("l", "base", "tip"), "(?s)7: .*two parents.*close a loop by <loop_joint>"),
+    ],
+)
+def test_loop_joints_that_are_refused(text, match):
+    with pytest.raises(ParseError, match=match):
+        mbt.load_model(urdf.robot(*LIMB, text.format("")))
+
+
+BALL = (
+    '<drake:ball_constraint><drake:ball_constraint_body_A name="tip"/>'
+    '<drake:ball_constraint_p_AP value="0.1 1 0.2"/><drake:ball_constraint_body_B name="base"/>'
+    '<drake:ball_constraint_p_BQ value="0 2 0.3"/></drake:ball_constraint>'
+)
+
+
+def test_ball_constraints_of_drake():
+    tree = mbt.load_model(urdf.robot(*LIMB, BALL, BALL), strict=True)
+    assert [each.name for each in tree.constraints] == ["ball_constraint", "ball_constraint_"]
+    ball = tree.constraints[0]
+    assert (ball.frame_A.body.name, ball.frame_B.body.name) == ("tip", "base")
+    np.testing.assert_array_equal(ball.frame_A.get_fixed_pose_in_body_frame()[:3, 3], [0.1, 1, 0.2])
+    np.testing.assert_array_equal(ball.frame_B.get_fixed_pose_in_body_frame()[:3, 3], [0, 2, 0.3])
