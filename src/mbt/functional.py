@@ -24,6 +24,7 @@ from mbt._core.api.stateless_kinematics import (
     operational_space_inertia,
     operational_space_inverse_inertia,
 )
+from mbt.motion import rollout, step, step_derivatives
 
 __all__ = [
     "bias_term",
@@ -43,4 +44,7 @@ __all__ = [
     "momentum_regressor",
     "operational_space_inertia",
     "operational_space_inverse_inertia",
+    "rollout",
+    "step",
+    "step_derivatives",
 ]

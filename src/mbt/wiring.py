@@ -130,6 +130,13 @@ def _functional_of_scalars() -> ModuleType:
     return functional
 
 
+@above.bring("rollout_context")
+def _motion() -> ModuleType:
+    from mbt.motion import rollouts
+
+    return rollouts
+
+
 @bring_numbers
 def _find_numbers(arguments: Any, present: Any) -> Any:
     from mbt.scalars.foreign import find_numbers

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mbt import functional
-from support.calls import FUNCTIONS
+from support.calls import FUNCTIONS, STEPS
 from support.case import MOVING
 from support.isas import usable_isas
 from support.malloc import compile_malloc, run_with_malloc
@@ -41,7 +41,7 @@ def look(library: Path, isa: str, *trees: str) -> None:
 
 def test_every_function_is_called() -> None:
     # One is the inverse of another one, six by six, and has no result where a frame cannot go all ways.
-    assert FUNCTIONS.keys() | {"operational_space_inertia"} == set(functional.__all__)
+    assert FUNCTIONS.keys() | STEPS.keys() | {"operational_space_inertia"} == set(functional.__all__)
 
 
 @pytest.mark.parametrize("isa", usable_isas())

@@ -148,6 +148,35 @@ _STEP = Call(
     {"q": ("nq",), "v": ("nv",)},
 )
 
+
+def _joined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the parts of its result in one array."""
+    return lambda *arguments, **options: np.concatenate(function(*arguments, **options), -1)
+
+
+_ROLLOUT = Call(
+    lambda tree: _joined(functional.rollout),
+    lambda tree, context, q0, v0, tau: (tree, q0, v0, tau, 0.125),
+    {"q0": ("nq",), "v0": ("nv",), "tau": (2, "nv")},
+    False,
+)
+_CONTEXT_ROLLOUT = Call(
+    lambda tree: _joined(tree.rollout),
+    lambda tree, context, tau: (context, tau, 0.125),
+    {"tau": (2, "nv")},
+    False,
+)
+
+
+def _of_one_step(function: Callable[..., Any]) -> Call:
+    return Call(
+        lambda tree: _joined(function),
+        lambda tree, context, q, v, tau: (tree, q, v, tau, 0.125),
+        {"q": ("nq",), "v": ("nv",), "tau": ("nv",)},
+        False,
+    )
+
+
 METHODS: dict[str, Call] = {
     "calc_inverse_dynamics": _method("calc_inverse_dynamics", known_vdot=("nv",)),
     "calc_forward_dynamics": _method("calc_forward_dynamics", tau_applied=("nv",)),
@@ -207,6 +236,7 @@ METHODS: dict[str, Call] = {
     "calc_spatial_momentum_in_world_about_point": _method(
         "calc_spatial_momentum_in_world_about_point", p_WoP_W=(3,)
     ),
+    "tree.rollout": _CONTEXT_ROLLOUT,
 }
 
 SCALARS: dict[str, Call] = {
@@ -243,6 +273,13 @@ FUNCTIONS: dict[str, Call] = {
     "difference_positions": _function(functional.difference_positions, q0=("nq",), q1=("nq",)),
 }
 
+# Their results have parts.
+STEPS: dict[str, Call] = {
+    "rollout": _ROLLOUT,
+    "step": _of_one_step(functional.step),
+    "step_derivatives": _of_one_step(functional.step_derivatives),
+}
+
 
 def _helper(name: str, *rest: float, **arguments: tuple[str | int, ...]) -> Call:
     """A method of the tree that takes arrays and no Context."""
@@ -257,7 +294,7 @@ HELPERS: dict[str, Call] = {
 
 SETTERS: dict[str, Call] = {"context.q": _setter("q", q=("nq",)), "context.v": _setter("v", v=("nv",))}
 
-CALLS: dict[str, Call] = METHODS | SCALARS | FUNCTIONS | HELPERS | SETTERS
+CALLS: dict[str, Call] = METHODS | SCALARS | FUNCTIONS | STEPS | HELPERS | SETTERS
 WITH_OUT = [name for name, call in CALLS.items() if call.has_out]
 # Helpers look at their arguments in Python.
 # Three matrices are written into.

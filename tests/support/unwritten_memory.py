@@ -18,7 +18,7 @@ import numpy as np
 
 import mbt
 from mbt.autodiff import AutoDiffArray
-from support.calls import FUNCTIONS, HELPERS, METHODS, SCALARS, SETTERS, Call
+from support.calls import FUNCTIONS, HELPERS, METHODS, SCALARS, SETTERS, STEPS, Call
 from support.case import get_case
 from support.description import Array
 from support.force_element_types import make_everything
@@ -88,7 +88,7 @@ def makers(tree: mbt.MultibodyTree) -> dict[str, Maker]:
     for name, call in {**METHODS, **SCALARS}.items():
         found[f"{name}, batch"] = _of_context(tree, call, q, v)
         found[f"{name}, derivatives"] = _of_context(dual, call, dual_q, v[0])
-    for name, call in {**FUNCTIONS, **HELPERS}.items():
+    for name, call in {**FUNCTIONS, **STEPS, **HELPERS}.items():
         found[name] = _stateless(tree, call, q[0])
         found[f"{name}, batch"] = _stateless(tree, call, q)
     forces = mbt.MultibodyForces(tree)

@@ -40,7 +40,7 @@ def make_gantry(*, skew: bool = True, quaternion: bool = True) -> mbt.MultibodyT
 # --- Fractions --------------------------------------------------------------------------------------------
 
 #: They turn quaternions into angles or lengths.
-IRRATIONAL = {"integrate_positions", "difference_positions", "normalize_positions"}
+IRRATIONAL = {"integrate_positions", "difference_positions", "normalize_positions", "tree.rollout"}
 
 
 def fractions_of(tree: mbt.MultibodyTree, count: int, seed: int) -> list[Fraction]:

@@ -77,6 +77,9 @@ class _Above:
     of_each_state: Function
     steps_of_each_state: Function
 
+    # Motion.
+    rollout_context: Function
+
     def __init__(self) -> None:
         self._sources: dict[str, Source] = {}
 

@@ -93,6 +93,13 @@ class Numbers:
         joined: FloatArray = join(parts)
         return joined
 
+    def add_at(self, array: Any, indices: Sequence[int], addends: Any) -> Any:
+        """Return a new array with addends at some indices of its last axis."""
+        result = array.copy()
+        for i, index in enumerate(indices):
+            result[..., index] += addends[..., i]
+        return result
+
     def replaced(self, array: Any, part: Any, values: Any) -> FloatArray:
         """Return a copy of an array with other values in a part of its last axis."""
         changed = np.array(array, dtype=np.float64)

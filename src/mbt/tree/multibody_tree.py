@@ -28,6 +28,7 @@ from mbt.tree.indices import ModelInstanceIndex
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
+from mbt.tree.motion import Motion
 from mbt.tree.parameters import Declarations, Parameters
 from mbt.tree.registry import ElementRegistry
 from mbt.tree.tree_reports import TreeReports
@@ -50,7 +51,7 @@ ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 ConstraintT = TypeVar("ConstraintT", bound=Constraint)
 
 
-class MultibodyTree(ConfigurationSpace, Identification, TreeReports, Editing, Factories):
+class MultibodyTree(ConfigurationSpace, Motion, Identification, TreeReports, Editing, Factories):
     """A tree of rigid bodies, connected by joints, with the forces that act on them.
 
     A new tree holds the world body and nothing else, not even gravity. Elements are added, then `finalize`

@@ -9,7 +9,7 @@ from mbt._core.quantities.table cimport (
     BODY_POSES, CENTER_OF_MASS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD,
     GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
     MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
-    OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, VELOCITIES, describe, sizes_of,
+    OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, ROLLOUT, VELOCITIES, describe, sizes_of,
 )
 
 
@@ -72,6 +72,9 @@ cdef int run(
         num_out = sizes_of(quantity, integers, model).result
         result = behind
     cdef int* base = <int*>(behind + num_out)
+    if quantity == ROLLOUT:
+        kernels.rollout(integers, model, switches, p, q, v, x, memory, out)
+        return -1
     if quantity <= FORWARD_DYNAMICS_DERIVATIVES:
         singular = calc_dynamics(quantity, integers, model, switches, p, q, v, x, memory, base, result)
         if singular < 0 and num_out:

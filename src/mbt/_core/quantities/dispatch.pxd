@@ -10,11 +10,12 @@ from mbt._core.quantities.dynamics cimport (
 from mbt._core.quantities.frames cimport calc_frame_quantity, count_frame_work
 from mbt._core.quantities.maps cimport calc_map, calc_mobilizer_quantity
 from mbt._core.quantities.mass cimport calc_mass_quantity, count_mass_work
+from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work
 from mbt._core.quantities.table cimport (
     ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES, INERTIAL_PARAMETERS,
     KINETIC_ENERGY, MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM, MOTION_FORCES_DERIVATIVES,
     NORMALIZED_POSITIONS, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, QDOT,
-    RELATIVE_TRANSFORM, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe, element_of,
+    RELATIVE_TRANSFORM, ROLLOUT, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe, element_of,
 )
 from mbt._core.scalars cimport T
 
@@ -30,6 +31,8 @@ cdef inline Py_ssize_t count_work_of(int quantity, const int* integers, const Mo
         return size + count_operational_space_work(model)
     if quantity == MASS_MATRIX_INVERSE:
         return size + 6*nv*(model.num_mobods + 1)
+    if quantity == ROLLOUT:
+        return size + count_rollout_work(model)
     if describe(quantity).reads >= POSES:
         size += 96*nb + 14*nv
     if RELATIVE_TRANSFORM <= quantity <= TRANSLATIONAL_BIAS:
@@ -71,6 +74,9 @@ cdef inline Pivots[T] calc_other_quantity(
     """All but the hot ones, with kinematics computed in `memory`."""
     cdef Kinematics[T] k
     cdef int reads
+    if quantity == ROLLOUT:
+        calc_rollout(integers, model, switches, p, q, v, x, memory, out)
+        return no_pivots(memory)
     if quantity <= FORWARD_DYNAMICS_DERIVATIVES:
         return calc_cold_quantity(quantity, integers, model, switches, p, q, v, x, memory, base, out)
     reads = describe(quantity).reads

@@ -7,6 +7,7 @@ from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, 
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities cimport algorithms
+from mbt._core.quantities.motion cimport calc_rollout
 
 
 cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
@@ -125,6 +126,13 @@ cdef int find_massless_dof(const Model* model, const int* locked, const Articula
         if dofs[k].D <= PIVOT_TOLERANCE*dofs[k].scale and not (locked != NULL and locked[k]):
             return k
     return -1
+
+
+cdef void rollout(
+    const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,
+    const double* v, const double* x, double* memory, double* out
+) noexcept nogil:
+    calc_rollout[double](integers, model, switches, p, q, v, x, memory, out)
 
 
 cdef void mass_matrix(

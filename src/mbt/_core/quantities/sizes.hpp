@@ -16,7 +16,9 @@ enum Dimension {
   kPoints,
   kRates,             // velocities, or positions where a Jacobian is one with respect to qdot
   kGivenBodies,       // bodies and velocities where the part of the input that may be left out is there, else 0
-  kGivenVelocities
+  kGivenVelocities,
+  kKeptSteps,         // of a rollout: the states that are kept
+  kStepInputs         // velocities, for each step or once
 };
 
 struct Term {

@@ -10,7 +10,7 @@ from mbt._core.model.structs cimport Model
 cdef extern from "quantities/sizes.hpp" namespace "mbt" nogil:
     enum:
         kOne, kBodies, kMovingBodies, kFrames, kJoints, kPositions, kVelocities, kMobilizerPositions
-        kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities
+        kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities, kKeptSteps, kStepInputs
     struct Term:
         short factor, dimension
     cdef cppclass Size:
@@ -118,6 +118,8 @@ cpdef enum Quantity:
     KINETIC_ENERGY_REGRESSOR
     POTENTIAL_ENERGY_REGRESSOR
     MOMENTUM_REGRESSOR
+    # Motion.
+    ROLLOUT
 
 
 # What an integer of a quantity is.
@@ -131,6 +133,10 @@ cdef enum Kind:
     POINTS         # how many points the input has as columns; -1: one, in an array without that axis
     WITH_ELEMENTS  # 1 where gravity and the force elements act
     GIVEN          # 1 where the part of the input is there that may be left out
+    METHOD         # of steps: 0 semi-implicit Euler, 1 Runge-Kutta of order 4
+    STEPS          # how many
+    EVERY          # of so many steps the last is kept
+    HELD           # 1 where one input holds for all steps
 
 
 # What a quantity is computed from besides parameters and the input; each includes those before.
@@ -151,7 +157,7 @@ cdef enum Undefined:
 
 
 cdef enum:
-    NUM_QUANTITIES = <int>MOMENTUM_REGRESSOR + 1
+    NUM_QUANTITIES = <int>ROLLOUT + 1
     MAX_INTEGERS = 5
     MAX_RESULT_AXES = 3
 

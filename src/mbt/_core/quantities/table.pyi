@@ -90,6 +90,7 @@ class Quantity(IntEnum):
     KINETIC_ENERGY_REGRESSOR = 82
     POTENTIAL_ENERGY_REGRESSOR = 83
     MOMENTUM_REGRESSOR = 84
+    ROLLOUT = 85
 
 def shape_of(compiled: CompiledModel, quantity: int, integers: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of a `Quantity` of one state."""

@@ -20,6 +20,8 @@ cdef Size POINT = size_of(kPoints)
 cdef Size RATES = size_of(kRates)
 cdef Size GIVEN_B = size_of(kGivenBodies)
 cdef Size GIVEN_V = size_of(kGivenVelocities)
+cdef Size KEPT = size_of(kKeptSteps)
+cdef Size INPUTS = size_of(kStepInputs)
 cdef Size NONE
 cdef Size THREE = 3*ONE
 cdef Size FOUR = 4*ONE
@@ -212,6 +214,12 @@ cdef void describe_quantities() noexcept:
     # p_WP.
     matrix(row(MOMENTUM_REGRESSOR, THREE, VELOCITIES), SIX, 10*NM)
 
+    # dt, F_Bo_W, tau of each step, or one for all -> q, v behind each step that is kept.
+    of(
+        matrix(row(ROLLOUT, ONE + 6*GIVEN_B + INPUTS, FROM_Q_AND_V, AT_ELEMENTS), KEPT, NQ + NV),
+        METHOD, STEPS, EVERY, HELD, GIVEN
+    )
+
 
 describe_quantities()
 
@@ -256,6 +264,9 @@ cdef int check_quantity(int quantity, const int* integers, const Model* model) e
         elif x.kinds[i] == POINTS:
             if integers[i] < -1:
                 raise ValueError(f"points: expected a number, or -1, got {integers[i]}")
+        elif x.kinds[i] == STEPS or x.kinds[i] == EVERY:
+            if integers[i] < 1:
+                raise ValueError(f"steps: expected a number, got {integers[i]}")
         elif not 0 <= integers[i] <= 1:
             raise ValueError(f"flag: expected 0 or 1, got {integers[i]}")
     return 0
@@ -296,6 +307,11 @@ cdef Py_ssize_t extent_of(int dimension, int quantity, const int* integers, cons
     elif dimension == kPoints:
         i = integer_of(quantity, integers, POINTS)
         return 1 if i < 0 else i
+    elif dimension == kKeptSteps:
+        return integer_of(quantity, integers, STEPS)//integer_of(quantity, integers, EVERY)
+    elif dimension == kStepInputs:
+        i = 1 if integer_of(quantity, integers, HELD) else integer_of(quantity, integers, STEPS)
+        return <Py_ssize_t>model.num_velocities*i
     i = integer_of(quantity, integers, MOBILIZER)
     if dimension == kMobilizerPositions:
         return model.q_start[i + 1] - model.q_start[i]

@@ -1,0 +1,6 @@
+"""Motion: states at later times, from forces or from what drives a model."""
+
+from mbt.motion.rollouts import rollout, step
+from mbt.motion.step_derivatives import step_derivatives
+
+__all__ = ["rollout", "step", "step_derivatives"]

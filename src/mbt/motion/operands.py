@@ -1,0 +1,70 @@
+"""Arguments of steps: checked, converted, and broadcast."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.context.checks import compile_copy
+from mbt.errors import ArgumentValueError, ShapeError, quote
+from mbt.math.arrays import check_leading_axes
+
+if TYPE_CHECKING:
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["METHODS", "broadcast", "check_method", "take_operands"]
+
+#: How a step is made, by name.
+METHODS = {"semi_implicit_euler": 0, "rk4": 1}
+
+
+def check_method(method: object) -> int:
+    """Return the number of a method, by its name."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise ArgumentValueError(f"method: expected {' or '.join(map(repr, METHODS))}, got {quote(method)}")
+    return METHODS[method]
+
+
+def take_operands(
+    tree: MultibodyTree, operands: dict[str, object], *, of_steps: bool = False
+) -> tuple[tuple[int, ...], list[Any]]:
+    """Return the leading axes that operands broadcast to, and positions, velocities and forces with them.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree; anything else is refused.
+    operands : dict of str to array_like
+        Positions, velocities and forces, by the names of the arguments.
+    of_steps : bool, optional
+        Whether there are forces of many steps.
+    """
+    compile_copy(tree)
+    nv = tree.num_velocities
+    cores = [(tree.num_positions,), (nv,), (None, nv) if of_steps else (nv,)]
+    arrays = [
+        tree._numbers.as_float_array(value, name, (..., *core))
+        for (name, value), core in zip(operands.items(), cores, strict=True)
+    ]
+    leads = [array.shape[: array.ndim - len(core)] for array, core in zip(arrays, cores, strict=True)]
+    batch = broadcast(dict(zip(operands, leads, strict=True)))
+    return batch, [
+        np.broadcast_to(array, (*batch, *array.shape[len(lead) :]))
+        for array, lead in zip(arrays, leads, strict=True)
+    ]
+
+
+def broadcast(leads: dict[str, tuple[int, ...]], batch: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """Return what the leading axes of arguments, by name, broadcast to: `batch`, where that is given."""
+    for name, lead in leads.items():
+        check_leading_axes(lead, name)
+    try:
+        shape = np.broadcast_shapes(*leads.values(), batch or ())
+    except ValueError:
+        shape = None
+    if shape is None or (batch is not None and shape != batch):
+        described = ", ".join(f"{name} {lead}" for name, lead in leads.items())
+        wanted = "" if batch is None else f" to those of the context, {batch}"
+        raise ShapeError(f"leading axes do not broadcast{wanted}: {described}")
+    return shape

@@ -1,0 +1,149 @@
+"""Derivatives of steps of time: how the next state changes with this one, and with the forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.api.configuration import integrate_positions
+from mbt._core.api.stateless import forward_dynamics
+from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives
+from mbt._core.joints.mobilizers import MobilizerType
+from mbt.math import exp_so3, left_jacobian_so3
+from mbt.math.poses import skew
+from mbt.motion.operands import check_method, take_operands
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["step_derivatives"]
+
+_TURNING = {
+    MobilizerType.QUATERNION_FLOATING,
+    MobilizerType.QUATERNION_BALL,
+    MobilizerType.RPY_FLOATING,
+    MobilizerType.RPY_BALL,
+}
+
+
+def step_derivatives(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    dt: float,
+    *,
+    method: str = "semi_implicit_euler",
+) -> tuple[FloatArray, FloatArray]:
+    """Return the derivatives of the state that `step` returns, with respect to the state and the forces.
+
+    Tangents stand for changes of positions, as everywhere: ``[dq; dv]`` with one number for each velocity,
+    ``q -> integrate_positions(q, dq, 1)``, at either end of the step.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities.
+    tau : array_like, shape (..., num_velocities)
+        Generalized forces, the same all through the step [N m, N]. Leading axes broadcast.
+    dt : float
+        Length of the step [s], of either sign.
+    method : {"semi_implicit_euler", "rk4"}, optional
+        How the step is made, see `rollout`.
+
+    Returns
+    -------
+    A : ndarray, shape (..., 2 num_velocities, 2 num_velocities)
+        ``[dq1; dv1] = A [dq; dv]``.
+    B : ndarray, shape (..., 2 num_velocities, num_velocities)
+        ``[dq1; dv1] = B dtau``.
+
+    Raises
+    ------
+    ArgumentValueError
+        When there is no such method, or `dt` is not finite.
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has no accelerations; in a batch that sample is NaN.
+    """
+    is_order_four = check_method(method) == 1
+    batch, arrays = take_operands(tree, {"q": q, "v": v, "tau": tau})
+    stages = _Stages(tree, batch, arrays, tree._numbers.as_finite_array(dt, "dt", ()))
+    changes = stages.differentiate_runge_kutta() if is_order_four else stages.differentiate_euler()
+    jacobian = np.concatenate(changes, axis=-2)
+    num_rates = 2 * tree.num_velocities
+    return jacobian[..., :num_rates].copy(), jacobian[..., num_rates:].copy()
+
+
+class _Stages:
+    """Changes with dq, dv and dtau of one step, as matrices (..., nv, 3 nv)."""
+
+    def __init__(self, tree: MultibodyTree, batch: tuple[int, ...], arrays: Sequence[Any], dt: Any) -> None:
+        self.tree, self.dt = tree, dt
+        self.q, self.v, self.tau = arrays
+        nv = tree.num_velocities
+        parts = np.eye(3 * nv).reshape(3, nv, 3 * nv)
+        self.dq, self.dv, self.dtau = (np.broadcast_to(part, (*batch, nv, 3 * nv)) for part in parts)
+        mobilizers = tree.mobilizers
+        self.turning = [m.velocity_start for m in mobilizers if m._type in _TURNING]
+
+    def differentiate_euler(self) -> tuple[FloatArray, FloatArray]:
+        """v1 = v + vdot dt, q1 = exp(v1 dt) q."""
+        vdot = forward_dynamics(self.tree, self.q, self.v, self.tau)
+        dv1 = self.dv + self.dt * self.change_of_vdot(self.q, self.v, self.dq, self.dv)
+        return self.move(self.dt * (self.v + self.dt * vdot), self.dt * dv1), dv1
+
+    def differentiate_runge_kutta(self) -> tuple[FloatArray, FloatArray]:
+        """Make the four stages of `take_runge_kutta_step`, each with its changes."""
+        h = self.dt
+        u, v, du, dv = np.zeros_like(self.v), self.v, np.zeros_like(self.dv), self.dv
+        q, dq = self.q, self.dq
+        sums: list[Any] = [0.0, 0.0, 0.0, 0.0]
+        for weight, reach in ((1.0, 0.5 * h), (2.0, 0.5 * h), (2.0, h), (1.0, 0.0)):
+            vdot = forward_dynamics(self.tree, q, v, self.tau)
+            dvdot = self.change_of_vdot(q, v, dq, dv)
+            rate, drate = self.rate(u, v, du, dv)
+            sums = [s + weight * x for s, x in zip(sums, (rate, vdot, drate, dvdot), strict=True)]
+            if reach:
+                u, v, du, dv = reach * rate, self.v + reach * vdot, reach * drate, self.dv + reach * dvdot
+                q, dq = integrate_positions(self.tree, self.q, u, 1.0), self.move(u, du)
+        rate, _, drate, dvdot = (h / 6.0 * s for s in sums)
+        return self.move(rate, drate), self.dv + dvdot
+
+    def change_of_vdot(self, q: FloatArray, v: FloatArray, dq: FloatArray, dv: FloatArray) -> FloatArray:
+        by_q, by_v, by_tau = forward_dynamics_derivatives(self.tree, q, v, self.tau)
+        return by_q @ dq + by_v @ dv + by_tau @ self.dtau
+
+    def move(self, u: FloatArray, du: FloatArray) -> FloatArray:
+        """Change of exp(u) q: du + dq, but of rotations J(u) du + exp([u]x) dq."""
+        dq = self.dq + du
+        for k in self.turning:
+            part = u[..., k : k + 3]
+            dq[..., k : k + 3, :] = (
+                left_jacobian_so3(part) @ du[..., k : k + 3, :] + exp_so3(part) @ self.dq[..., k : k + 3, :]
+            )
+        return dq
+
+    def rate(
+        self, u: FloatArray, v: FloatArray, du: FloatArray, dv: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """v, but of rotations w - u x w / 2 + u x (u x w) / 12, and its change."""
+        rate, drate = v.copy(), dv.copy()
+        for k in self.turning:
+            part = slice(k, k + 3)
+            U, W = skew(u[..., part]), skew(v[..., part])
+            Uw = np.cross(u[..., part], v[..., part])
+            rate[..., part] += np.cross(u[..., part], Uw) / 12 - Uw / 2
+            drate[..., part, :] += (U @ U / 12 - U / 2) @ dv[..., part, :]
+            drate[..., part, :] += (W / 2 - (skew(Uw) + U @ W) / 12) @ du[..., part, :]
+        return rate, drate

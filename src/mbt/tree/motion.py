@@ -1,0 +1,76 @@
+"""How a tree moves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from mbt._core.above import above
+from mbt._core.api.tree_energy import TreeCore
+from mbt.tree.context_access import raise_context_mismatch
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Motion"]
+
+
+class Motion(TreeCore):
+    """The part of `MultibodyTree` that goes on in time."""
+
+    def rollout(
+        self,
+        context: Context,
+        tau: npt.ArrayLike,
+        dt: float,
+        *,
+        method: str = "semi_implicit_euler",
+        every: int = 1,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the states at the ends of steps of equal length from that of a Context, which is the first.
+
+        As `mbt.functional.rollout`, but with the parameters of the Context, of each of its samples, its
+        actuation and applied forces, the same in all steps, and its locks. The Context stays as it is.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        tau : array_like, shape (..., T, num_velocities)
+            Further generalized forces of each of T steps [N m, N], of all samples or of each.
+        dt : float
+            Length of a step [s], of either sign.
+        method : {"semi_implicit_euler", "rk4"}, optional
+            How a step is made, see `mbt.functional.rollout`.
+        every : int, optional
+            The state behind each so many steps is kept.
+
+        Returns
+        -------
+        q : ndarray, shape (..., T // every + 1, num_positions)
+            Positions.
+        v : ndarray, shape (..., T // every + 1, num_velocities)
+            Velocities.
+
+        Raises
+        ------
+        ArgumentValueError
+            When there is no such method, or `dt` is not finite.
+        ContextMismatchError
+            When the Context belongs to another tree.
+        ShapeError, ArgumentTypeError
+            When an array is not of the right shape or type.
+        SingularityError
+            When a single state has no accelerations at the beginning.
+        """
+        tree = cast("MultibodyTree", self)
+        above.compile_copy(tree)
+        if getattr(context, "tree", None) is not self:
+            raise_context_mismatch(tree, context)
+        path: tuple[FloatArray, FloatArray] = above.rollout_context(
+            context, tau, dt, method=method, every=every
+        )
+        return path
