@@ -31,6 +31,7 @@ from mbt.errors import (
     NotFinalizedError,
     ParseError,
     ShapeError,
+    SimulationWarning,
     SingularityError,
     StaleCacheError,
     TopologyError,
@@ -107,6 +108,8 @@ from mbt.tree import (
 if _typing.TYPE_CHECKING:
     from mbt import autodiff, interop, models, parsing, symbolic
     from mbt.context.energy_report import EnergyReport
+    from mbt.motion.simulation import simulate
+    from mbt.motion.trajectory import Trajectory
     from mbt.parsing import ParseReport, load_model
     from mbt.saving import save_model
     from mbt.scalars import BatchContext
@@ -196,6 +199,8 @@ __all__ = [
     "VelocityKinematicsCache",
     "AccelerationKinematicsCache",
     "EnergyReport",
+    "Trajectory",
+    "simulate",
     "autodiff",
     "functional",
     "math",
@@ -235,6 +240,7 @@ __all__ = [
     "NotFinalizedError",
     "ParseError",
     "ShapeError",
+    "SimulationWarning",
     "SingularityError",
     "StaleCacheError",
     "TopologyError",
@@ -254,6 +260,8 @@ _MODULES_OF = {
     "FinalizeReport": "mbt.tree.report",
     "ParseReport": "mbt.parsing",
     "SpanningForest": "mbt.topology",
+    "Trajectory": "mbt.motion.trajectory",
+    "simulate": "mbt.motion.simulation",
 }
 
 

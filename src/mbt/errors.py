@@ -24,6 +24,7 @@ __all__ = [
     "NotFinalizedError",
     "ParseError",
     "ShapeError",
+    "SimulationWarning",
     "SingularityError",
     "StaleCacheError",
     "TopologyError",
@@ -143,6 +144,10 @@ class ParseError(MbtError, ValueError):
 
 class ModelWarning(UserWarning):
     """A model that can be used, but holds something its author will want to know."""
+
+
+class SimulationWarning(UserWarning):
+    """A simulation that could not go on to its end."""
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -57,11 +57,14 @@ def _run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> in
     if options.command is None:
         _print(parser.format_help())
         return 0
+    code = 0
     try:
         if options.command == "info":
             text = _describe_file(options)
         elif options.command == "convert":
             text = _convert_file(options)
+        elif options.command == "simulate":
+            text, code = _simulate_file(options)
         else:
             from mbt.cli.demo import run_demo
 
@@ -74,7 +77,7 @@ def _run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> in
         _complain(str(error))
         return 2
     _print(text)
-    return 0
+    return code
 
 
 def _print(text: str) -> None:
@@ -119,12 +122,21 @@ def _convert_file(options: argparse.Namespace) -> str:
     return text
 
 
+def _simulate_file(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.simulate import run_simulation
+
+    text, complaint = run_simulation(options, **_reading_options(options))
+    if complaint is not None:
+        _complain(complaint)
+    return text, 0 if complaint is None else 2
+
+
 def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mbt", description="Rigid multibody kinematics and dynamics.", allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"mbt {metadata.version('mbt')}")
-    commands = parser.add_subparsers(dest="command", title="commands", metavar="{info,convert,demo}")
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="{info,convert,simulate,demo}")
 
     info = commands.add_parser(
         "info",
@@ -149,6 +161,8 @@ def _make_parser() -> argparse.ArgumentParser:
     )
     convert.add_argument("-o", "--output", metavar="OUT", help="file to write, whole or not at all")
 
+    _add_simulate(commands)
+
     commands.add_parser(
         "demo",
         help="load an arm, compute with it and let it fall",
@@ -156,6 +170,43 @@ def _make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     return parser
+
+
+def _add_simulate(commands: Any) -> None:
+    simulate = commands.add_parser(
+        "simulate",
+        help="let a robot move",
+        description="Simulate a robot description, from the default positions and at rest unless given.",
+        allow_abbrev=False,
+    )
+    _add_reading_options(simulate)
+    simulate.add_argument("--duration", type=float, default=1.0, metavar="S", help="seconds (default: 1)")
+    simulate.add_argument(
+        "--dt", type=float, default=1e-3, metavar="S", help="length of a step (default: 0.001)"
+    )
+    simulate.add_argument(
+        "--method",
+        default="rk4",
+        help="rk4 (default), semi_implicit_euler, or a solver of SciPy: RK45, DOP853, Radau, ...",
+    )
+    for name, what in (
+        ("position", "where a joint is at the beginning [rad, m]"),
+        ("velocity", "how it moves there [rad/s, m/s]"),
+        ("torque", "torque or force on it, all the time [N m, N]"),
+    ):
+        simulate.add_argument(
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="JOINT=VALUE",
+            help=f"{what}; VALUE,VALUE,... where it has several; may be repeated",
+        )
+    simulate.add_argument(
+        "--limit-efforts", action="store_true", help="clip torques to the limits of the file"
+    )
+    simulate.add_argument("--save", metavar="OUT", help="write the trajectory to OUT.npz or OUT.csv")
+    simulate.add_argument("--plot", metavar="OUT", help="draw it to OUT.png, .svg or .pdf, with matplotlib")
+    simulate.add_argument("--json", action="store_true", help="print one JSON object, errors too")
 
 
 def _add_reading_options(command: argparse.ArgumentParser) -> None:

@@ -26,15 +26,15 @@ def as_path(path: object) -> Path:
     return Path(os.fsdecode(path))
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write a text, in UTF-8, in place of what the file holds. When that fails, it is as it was.
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write bytes, or a text in UTF-8, in place of what the file holds. When that fails, it is as it was.
 
     Raises
     ------
     ArgumentValueError
         When it cannot be written.
     """
-    data = text.encode("utf-8")
+    data = content.encode("utf-8") if isinstance(content, str) else content
     draft = None
     try:
         # Of a link the file behind it.

@@ -1,0 +1,81 @@
+"""Coordinates of positions around one of them, in which positions are integrated like velocities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt._core.api.configuration import integrate_positions
+from mbt._core.joints.mobilizers import MobilizerType
+from mbt.math import left_jacobian_inverse_so3
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.instance_state import IndexArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Chart", "rate_of_tangent"]
+
+_TURNING = {
+    MobilizerType.QUATERNION_FLOATING,
+    MobilizerType.QUATERNION_BALL,
+    MobilizerType.RPY_FLOATING,
+    MobilizerType.RPY_BALL,
+}
+
+# A rotation vector is of use up to 2 pi, where its rate has no bound.
+_FAR = 1.5
+
+
+class Chart:
+    """Tangents u at q0, with one number for each velocity: ``q = exp(u) q0``.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        Whose positions.
+    q0 : ndarray, shape (num_positions,)
+        Where u is zero.
+    """
+
+    def __init__(self, tree: MultibodyTree, q0: FloatArray) -> None:
+        self._tree = tree
+        self._q0 = q0
+        self._places = _places_of_rotations(tree)
+
+    def q(self, u: FloatArray) -> FloatArray:
+        """Return positions, (..., num_positions)."""
+        q: FloatArray = integrate_positions(self._tree, self._q0, u, 1.0)
+        return q
+
+    def rate(self, u: FloatArray, v: FloatArray) -> FloatArray:
+        """Return du/dt."""
+        return _rate(self._places, u, v)
+
+    def is_far(self, u: FloatArray) -> bool:
+        """Whether a chart around q would be a better one."""
+        return bool((np.linalg.norm(u[self._places], axis=-1) > _FAR).any())
+
+
+def rate_of_tangent(tree: MultibodyTree, u: FloatArray, v: FloatArray) -> FloatArray:
+    """Return du/dt, (..., nv), where ``q = exp(u) q0`` has velocities v.
+
+    These velocities, but of rotations the inverse of the left Jacobian times them.
+    """
+    return _rate(_places_of_rotations(tree), u, v)
+
+
+def _rate(places: IndexArray, u: FloatArray, v: FloatArray) -> FloatArray:
+    if not places.size:
+        return v
+    rate = v.copy()
+    J_inverse = left_jacobian_inverse_so3(u[..., places])
+    rate[..., places] = (J_inverse @ v[..., places, np.newaxis])[..., 0]
+    return rate
+
+
+def _places_of_rotations(tree: MultibodyTree) -> IndexArray:
+    """Return where the rotation vectors of joints that turn about a point are in u, (n, 3)."""
+    starts = [m.velocity_start for m in tree.mobilizers if m._type in _TURNING]
+    return np.array(starts, dtype=np.intp)[:, np.newaxis] + np.arange(3)

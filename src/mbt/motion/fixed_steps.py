@@ -1,0 +1,125 @@
+"""Simulation in compiled steps of equal length: many in a call, or one for each call of a control function."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.motion.events import EventMonitor
+from mbt.motion.recording import Recording
+from mbt.motion.stepper import make_stepper
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.events import EventStates
+    from mbt.motion.task import Task
+
+__all__ = ["simulate_fixed_steps"]
+
+# Between calls there is time for Ctrl-C and the progress bar.
+_STEPS_A_CALL = 256
+_STATES_A_CALL = 1 << 14
+
+
+def simulate_fixed_steps(task: Task) -> tuple[Recording, tuple[EventStates, ...]]:
+    """Do a task with a compiled method; return what was recorded, and the events."""
+    run = _Run(task)
+    most = max(1, min(_STEPS_A_CALL, _STATES_A_CALL // max(1, math.prod(task.context.batch_shape))))
+    done, last = 0, task.num_steps - 1
+    while done <= last and run.recording.status == "completed":
+        # All steps are equally long but the last.
+        count = min(most, last - done) or 1
+        run.take(done, count)
+        done += count
+        task.progress.report(done / task.num_steps)
+    return run.recording, run.monitor.results()
+
+
+class _Run:
+    """A task on its way."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.stepper = stepper = make_stepper(task.context, task.method)
+        self.recording = Recording(task.start, stepper.state)
+        self.monitor = EventMonitor(task.events, task.start, task.context.q, task.context.v)
+        self.is_single = not task.context.batch_shape
+
+    def take(self, first: int, count: int) -> None:
+        """Take some steps of the same length, and record them."""
+        recording, every = self.recording, self.task.every
+        times, dt = self.task.times(first, first + count), self.task.length_of(first)
+        passage: Any
+        if self.task.inputs.is_function:
+            tau, states, passage = self._take_controlled(times, dt)
+        else:
+            tau, states, passage = self._take_known(first, times, dt)
+        num_states = states.shape[-2]
+        recording.num_steps += num_states + (passage is not None)
+        steps = np.arange(first, first + count)
+        # The state before a step and the forces in it belong together.
+        recording.add_forces(tau[..., (steps % every == 0)[: tau.shape[-2]], :], tau[..., -1, :])
+        is_kept = ((steps + 1) % every == 0)[:num_states]
+        if num_states and (recording.status == "failed" or first + num_states == self.task.num_steps):
+            is_kept[-1] = True
+        recording.add(times[1 : num_states + 1][is_kept], states[..., is_kept, :])
+        if passage is not None:
+            recording.end_at(passage)
+
+    def _take_known(self, first: int, times: FloatArray, dt: float) -> tuple[FloatArray, FloatArray, Any]:
+        """Take all steps in one call, then look at what they passed."""
+        start = self.stepper.state
+        tau = self.task.inputs.rows(first, times.size - 1)
+        states = self.stepper.take(times, tau, dt)
+        if self.is_single:
+            is_bad = ~np.isfinite(states).all(axis=-1)
+            if is_bad.any():
+                count = int(np.argmax(is_bad))
+                self._fail(times[count])
+                tau, states = tau[: count + 1], states[:count]
+        if self.task.events:
+            before = start
+            for k, state in enumerate(states):
+                passage = self._watch(times[k], before, tau[k], times[k + 1], state)
+                if passage is not None:
+                    return tau[: k + 1], states[:k], passage
+                before = state
+        return tau, states, None
+
+    def _take_controlled(self, times: FloatArray, dt: float) -> tuple[FloatArray, FloatArray, Any]:
+        """Ask the control function before each step."""
+        stepper, calc, is_watched = self.stepper, self.task.inputs.calc, bool(self.task.events)
+        taus, states, passage = [], [], None
+        before, nq = stepper.state, stepper.nq
+        q, v = stepper.context.q, stepper.context.v
+        clock = times.tolist()
+        for k in range(len(clock) - 1):
+            tau = calc(clock[k], q, v)
+            taus.append(tau)
+            state = stepper.take_one(clock[k], tau, dt)
+            if self.is_single and not math.isfinite(sum(state.tolist())):
+                self._fail(clock[k])
+                break
+            if is_watched:
+                passage = self._watch(clock[k], before, tau, clock[k + 1], state)
+                if passage is not None:
+                    break
+            states.append(state)
+            before, q, v = state, state[..., :nq], state[..., nq:]
+        kept = np.stack(states, axis=-2) if states else np.empty((0, nq + stepper.nv))
+        return np.stack(taus, axis=-2), kept, passage
+
+    def _watch(self, time: float, before: FloatArray, tau: FloatArray, end: float, after: FloatArray) -> Any:
+        """Look whether an event lies in a step; a step that is shorter leads there."""
+        nq = self.stepper.nq
+
+        def state_at(between: float) -> tuple[FloatArray, FloatArray]:
+            state = self.stepper.step_from(time, before, tau, between - time)
+            return state[:nq], state[nq:]
+
+        return self.monitor.advance(end, after[:nq], after[nq:], state_at)
+
+    def _fail(self, time: float) -> None:
+        self.recording.fail(time, self.stepper.reason)

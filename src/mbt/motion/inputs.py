@@ -1,0 +1,106 @@
+"""Forces that drive a simulation: those of a control, of the actuators, within limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import ShapeError, shape_error
+from mbt.math.arrays import as_finite_array, as_float_array
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Inputs"]
+
+
+class Inputs:
+    """Generalized forces of each step: ``control + B actuation``, clipped to the effort limits where wanted.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        What is driven.
+    context : Context
+        Its actuation acts all the time.
+    control : None, array_like or callable
+        See `simulate`.
+    num_steps : int
+        So many rows an array has.
+    limit_efforts : bool
+        Whether to clip.
+
+    Attributes
+    ----------
+    num_limited : ndarray of int, shape (..., num_velocities)
+        Of how many forces that were asked for, that of each velocity was clipped.
+    """
+
+    def __init__(
+        self, tree: MultibodyTree, context: Context, control: Any, num_steps: int, *, limit_efforts: bool
+    ) -> None:
+        self._shape = (*context.batch_shape, tree.num_velocities)
+        self._held = context.actuation @ tree.actuation_matrix.T
+        self._is_driven = bool(self._held.any())
+        self._function = control if callable(control) else None
+        self._rows = self._as_rows(control, num_steps) if self._function is None else None
+        self._limits = (tree.effort_lower_limits, tree.effort_upper_limits) if limit_efforts else None
+        self.num_limited = np.zeros(self._shape, dtype=np.intp)
+
+    @property
+    def is_function(self) -> bool:
+        """Whether forces depend on the state."""
+        return self._function is not None
+
+    def calc(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return what the control function gives, (..., num_velocities)."""
+        assert self._function is not None
+        tau = self._function(time, q, v)
+        if type(tau) is not np.ndarray or tau.dtype != np.float64 or tau.shape != self._shape:
+            tau = as_float_array(tau, "the result of control")
+            if tau.shape not in (self._shape, self._shape[-1:]):
+                raise shape_error("the result of control", self._shape, tau.shape)
+            tau = np.broadcast_to(tau, self._shape)
+        if self._is_driven:
+            tau = tau + self._held
+        return tau if self._limits is None else self._limit(tau)
+
+    def rows(self, first: int, count: int) -> FloatArray:
+        """Return the forces of some steps, (..., count, num_velocities), where they are known beforehand."""
+        assert self._rows is not None
+        tau = self._rows[..., first : first + count, :]
+        if self._is_driven:
+            tau = tau + self._held[..., np.newaxis, :]
+        if self._limits is not None:
+            tau = self._limit(tau, axis=-2)
+        return np.broadcast_to(tau, (*self._shape[:-1], *tau.shape[-2:]))
+
+    def _limit(self, tau: FloatArray, axis: int | None = None) -> FloatArray:
+        assert self._limits is not None
+        lower, upper = self._limits
+        limited = np.minimum(np.maximum(tau, lower), upper)
+        is_limited = limited != tau
+        # NaN is no limit.
+        is_limited &= tau == tau
+        self.num_limited += is_limited if axis is None else is_limited.sum(axis)
+        return limited
+
+    def _as_rows(self, control: object, num_steps: int) -> FloatArray:
+        nv = self._shape[-1]
+        if control is None:
+            return np.broadcast_to(0.0, (num_steps, nv))
+        rows = as_finite_array(control, "control")
+        wanted = (*self._shape[:-1], num_steps, nv)
+        if rows.shape == (nv,):
+            return np.broadcast_to(rows, wanted)
+        try:
+            if rows.ndim < 2 or rows.shape[-2:] != (num_steps, nv):
+                raise ValueError
+            return np.broadcast_to(rows, wanted)
+        except ValueError:
+            raise ShapeError(
+                f"control: expected shape {wanted}, a row for each step, or ({nv},), got {rows.shape}"
+            ) from None

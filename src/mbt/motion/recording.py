@@ -1,0 +1,69 @@
+"""What a simulation leaves behind, as it goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.events import Passage
+
+__all__ = ["Recording"]
+
+
+class Recording:
+    """States that are kept, with the forces behind each of them.
+
+    Parameters
+    ----------
+    time : float
+        Of the first state.
+    state : ndarray, shape (..., num_positions + num_velocities)
+        The first state.
+
+    Attributes
+    ----------
+    num_steps : int
+        Steps that were made.
+    status : str
+        "completed", "event" or "failed".
+    message : str
+        Why it ended.
+    """
+
+    def __init__(self, time: float, state: FloatArray) -> None:
+        self._times = [np.array([time])]
+        self._states = [state[..., np.newaxis, :]]
+        self._taus: list[FloatArray] = []
+        self.num_steps = 0
+        self.status = "completed"
+        self.message = "the duration is over"
+
+    def add(self, times: FloatArray, states: FloatArray) -> None:
+        """Keep states, (..., n, num_positions + num_velocities)."""
+        self._times.append(times)
+        self._states.append(states)
+
+    def add_forces(self, tau: FloatArray, last: FloatArray) -> None:
+        """Keep the forces behind states, (..., n, nv), from the first on; and those of the last step."""
+        self._taus.append(tau)
+        self._last_tau = last
+
+    def end_at(self, passage: Passage) -> None:
+        """Keep the state of an event as the last one."""
+        self.status = "event"
+        self.message = f"events[{passage.number}] at {passage.time:.9g} s"
+        self.add(np.array([passage.time]), np.concatenate([passage.q, passage.v])[np.newaxis])
+
+    def fail(self, time: float, reason: str) -> None:
+        """End before the time is over."""
+        self.status, self.message = "failed", f"behind {time:.9g} s: {reason}"
+
+    def assemble(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return times (n,), states (..., n, nq + nv) and forces (..., n, nv)."""
+        times, states = np.concatenate(self._times), np.concatenate(self._states, axis=-2)
+        # Nothing is known behind the last state, if that is not one in between.
+        tau = np.concatenate([*self._taus, self._last_tau[..., np.newaxis, :]], axis=-2)
+        return times, states, tau[..., : times.size, :]

@@ -1,0 +1,154 @@
+"""Simulation, for people: `simulate`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from mbt.errors import ArgumentValueError, SimulationWarning, quote
+from mbt.motion.fixed_steps import simulate_fixed_steps
+from mbt.motion.progress import Progress
+from mbt.motion.rollouts import METHODS
+from mbt.motion.solvers import SOLVERS, simulate_with_solver
+from mbt.motion.task import make_task
+from mbt.motion.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from mbt.context.context import Context
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    tree: MultibodyTree,
+    context: Context,
+    duration: float,
+    dt: float = 1e-3,
+    *,
+    method: str = "semi_implicit_euler",
+    control: npt.ArrayLike | Callable[..., npt.ArrayLike] | None = None,
+    events: Callable[..., float] | Sequence[Callable[..., float]] = (),
+    every: int = 1,
+    limit_efforts: bool = False,
+    rtol: float = 1e-6,
+    atol: float = 1e-9,
+    progress: bool | Callable[[float], object] = False,
+) -> Trajectory:
+    """Let a model move, from the state of a Context, and return its trajectory.
+
+    Gravity, the other force elements and joint damping act, ``context.actuation`` and
+    ``context.applied_forces`` all the time, and the control. Locked joints stay locked. The Context stays as
+    it is; ``trajectory.final_context`` is one at the end, from where another simulation can go on. The same
+    arguments give the same trajectory, to the last bit.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    context : Context
+        The state at the beginning, inputs and parameters; of one state or a batch, whose samples move side by
+        side.
+    duration : float
+        How long [s]. Where it is not a multiple of `dt` the last step is shorter.
+    dt : float, optional
+        Length of a step [s]. A solver of SciPy chooses its steps, and `dt` is the time between samples.
+    method : str, optional
+        ``"semi_implicit_euler"`` (of order one) or ``"rk4"`` (of order four), compiled; see
+        `mbt.functional.rollout`. Or a solver of SciPy, of one state: ``"RK23"``, ``"RK45"``, ``"DOP853"``,
+        ``"LSODA"``, and for stiff models ``"Radau"``, ``"BDF"``.
+    control : array_like, shape (..., n, num_velocities) or (num_velocities,), or callable, optional
+        Generalized forces [N m, N]: an array has a row for each of the n steps, or one for all. A function
+        ``control(time, q, v) -> tau``, shape (..., num_velocities), is called before each step of fixed
+        length, and its forces are held, as those of a digital controller; a solver of SciPy calls it whenever
+        it needs accelerations.
+    events : callable or sequence of callable, optional
+        Functions ``event(time, q, v) -> float`` of one state. Where the sign changes is located, to rounding,
+        by a step of the method that is shorter, or on the interpolant of the solver. With the attribute
+        ``event.terminal = True``, or the number of passages, it ends the simulation; ``event.direction``,
+        positive or negative, counts only passages in that direction.
+    every : int, optional
+        Of so many steps the last is kept, and the end in any case.
+    limit_efforts : bool, optional
+        Clip the control and the actuation, together, to ``tree.effort_lower_limits`` and
+        ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often.
+    rtol, atol : float, optional
+        Relative and absolute tolerance of a solver of SciPy, of positions and velocities.
+    progress : bool or callable, optional
+        True shows a bar, where `tqdm` is installed. A function is called with the share done, from 0 to 1.
+
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    ArgumentValueError, ShapeError, ArgumentTypeError
+        When an argument cannot be used.
+    ContextMismatchError
+        When the Context is of another tree.
+    SingularityError
+        When no mass resists a degree of freedom at the beginning.
+    MissingPackageError
+        When a solver of SciPy is asked for, and SciPy is not installed.
+
+    Warns
+    -----
+    SimulationWarning
+        When the simulation of one state cannot go on; what there is is returned. Of a batch such samples are
+        NaN from there on.
+
+    Notes
+    -----
+    Quaternions stay on their group by all methods. A solver of SciPy integrates rotation vectors, with their
+    exact rate, from orientations that are replaced when the vectors become long.
+
+    Examples
+    --------
+    A pendulum, from the horizontal until it hangs:
+
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> bob = mbt.SpatialInertia.point_mass(1.0, [0, 0, -1.0])
+    >>> rod = tree.add_body(mbt.RigidBody("rod", bob))
+    >>> hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, rod, None, axis=[0, 1, 0])
+    >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement())
+    >>> tree.finalize()
+    >>> context = tree.create_default_context()
+    >>> context.q = [1.5707963267948966]
+    >>> def hangs(time, q, v):
+    ...     return q[0]
+    >>> hangs.terminal = True
+    >>> trajectory = mbt.simulate(tree, context, 2.0, method="rk4", events=hangs)
+    >>> trajectory
+    <Trajectory of 593 samples, 0 to 0.591957 s, rk4, event>
+    >>> trajectory.v[-1].round(6)  # -sqrt(2 g l)
+    array([-4.429447])
+    """
+    if method not in METHODS and method not in SOLVERS:
+        known = ", ".join(map(repr, (*METHODS, *SOLVERS)))
+        raise ArgumentValueError(f"method: expected one of {known}, got {quote(method)}")
+    with Progress(progress) as bar:
+        task = make_task(
+            tree,
+            context,
+            duration,
+            dt,
+            method=method,
+            control=control,
+            events=events,
+            every=every,
+            limit_efforts=limit_efforts,
+            rtol=rtol,
+            atol=atol,
+            progress=bar,
+        )
+        run: Any = simulate_fixed_steps if method in METHODS else simulate_with_solver
+        recording, passages = run(task)
+    if recording.status == "failed":
+        warnings.warn(f"simulate: {recording.message}", SimulationWarning, stacklevel=2)
+    return Trajectory._of_recording(task, recording, passages)

@@ -1,0 +1,155 @@
+"""Simulation by the solvers of SciPy, which choose their steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, MissingPackageError, SingularityError
+from mbt.motion.charts import Chart
+from mbt.motion.events import EventMonitor
+from mbt.motion.recording import Recording
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.events import EventStates
+    from mbt.motion.task import Task
+
+__all__ = ["SOLVERS", "simulate_with_solver"]
+
+#: Solvers of `scipy.integrate`.
+SOLVERS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+
+
+def simulate_with_solver(task: Task) -> tuple[Recording, tuple[EventStates, ...]]:
+    """Do a task with a solver of SciPy; return what was recorded, and the events.
+
+    Raises
+    ------
+    ArgumentValueError
+        When there is more than one state.
+    MissingPackageError
+        When SciPy is not installed.
+    """
+    if task.context.batch_shape:
+        raise ArgumentValueError(
+            f"method: {task.method!r} takes one state, got a batch {task.context.batch_shape}; "
+            "'semi_implicit_euler' and 'rk4' take batches"
+        )
+    try:
+        from scipy import integrate
+    except ImportError as error:
+        raise MissingPackageError(
+            f"method: {task.method!r} needs SciPy: pip install 'mbt[sim]' ({error})"
+        ) from error
+    run = _Run(task, getattr(integrate, task.method))
+    run.go()
+    return run.recording, run.monitor.results()
+
+
+class _Run:
+    """A task on its way. A state of the solver is ``[u; v]``, of the present chart."""
+
+    def __init__(self, task: Task, solver_type: Any) -> None:
+        self.task, self.solver_type = task, solver_type
+        context = task.context
+        self.nv = task.tree.num_velocities
+        self.recording = Recording(task.start, np.concatenate([context.q, context.v]))
+        self.monitor = EventMonitor(task.events, task.start, context.q, context.v)
+        # Where states are wanted.
+        steps = np.arange(0, task.num_steps, task.every)
+        self.samples = np.append(task.start + task.dt * steps, task.start + task.duration)
+        self.num_sampled = 1
+        self.step_size: float | None = None
+        # Forces that are known, of each time between samples, and those that act now.
+        self.rows = None if task.inputs.is_function else task.inputs.rows(0, task.num_steps)
+        self.tau = np.zeros(self.nv)
+
+    def go(self) -> None:
+        """Integrate from one change of the forces to the next."""
+        task, context = self.task, self.task.context
+        q, v = context.q, context.v
+        time = task.start
+        try:
+            self._keep_forces(time, q, v)
+            for end, tau in self._pieces():
+                self.tau = tau
+                while time < end and self.recording.status == "completed":
+                    time, q, v = self._integrate(time, q, v, end)
+        except SingularityError as error:
+            self.recording.fail(time, str(error))
+
+    def _pieces(self) -> list[tuple[float, FloatArray]]:
+        """Return the ends of the times in which known forces are held."""
+        task = self.task
+        end = task.start + task.duration
+        if self.rows is None:
+            return [(end, self.tau)]
+        changes = np.flatnonzero((self.rows[1:] != self.rows[:-1]).any(axis=1)) + 1
+        ends = np.append(task.start + task.dt * changes, end)
+        return list(zip(ends.tolist(), self.rows[np.append(0, changes)], strict=True))
+
+    def _integrate(self, time: float, q: FloatArray, v: FloatArray, end: float) -> tuple[Any, ...]:
+        """Go to `end`, or until the chart or the simulation ends."""
+        task, nv = self.task, self.nv
+        chart = Chart(task.tree, q)
+        first_step = None if self.step_size is None else min(self.step_size, end - time)
+        solver = self.solver_type(
+            lambda t, y: self._rate(chart, t, y),
+            time, np.concatenate([np.zeros(nv), v]), end, first_step=first_step, **task.tolerances,
+        )  # fmt: skip
+        while True:
+            message = solver.step()
+            if solver.status == "failed":
+                self.recording.fail(solver.t, message)
+                return solver.t, q, v
+            self.step_size = solver.step_size
+            self.recording.num_steps += 1
+            q, v = chart.q(solver.y[:nv]), solver.y[nv:]
+            self._record(chart, solver)
+            task.progress.report((solver.t - task.start) / task.duration)
+            has_ended = solver.status == "finished" or self.recording.status != "completed"
+            if has_ended or chart.is_far(solver.y[:nv]):
+                return solver.t, q, v
+
+    def _rate(self, chart: Chart, time: float, y: FloatArray) -> FloatArray:
+        task, nv = self.task, self.nv
+        u, v = y[:nv], y[nv:]
+        q = chart.q(u)
+        tau = task.inputs.calc(time, q, v) if self.rows is None else self.tau
+        context = task.context
+        context.time, context.q, context.v = time, q, v
+        return np.concatenate([chart.rate(u, v), task.tree.calc_forward_dynamics(context, tau)])
+
+    def _record(self, chart: Chart, solver: Any) -> None:
+        """Keep the samples inside of a step, up to an event that ends the simulation."""
+        nv = self.nv
+        dense = solver.dense_output()
+
+        def state_at(time: float) -> tuple[FloatArray, FloatArray]:
+            y = dense(time)
+            return chart.q(y[:nv]), y[nv:]
+
+        end, passage = solver.t, None
+        if self.task.events:
+            passage = self.monitor.advance(end, chart.q(solver.y[:nv]), solver.y[nv:], state_at)
+            end = end if passage is None else passage.time
+        count = int(np.searchsorted(self.samples, end, side="left" if passage else "right"))
+        for time in self.samples[self.num_sampled : count].tolist():
+            q, v = state_at(time)
+            self.recording.add(np.array([time]), np.concatenate([q, v])[np.newaxis])
+            self._keep_forces(time, q, v)
+        self.num_sampled = max(count, self.num_sampled)
+        if passage is not None:
+            self.recording.end_at(passage)
+            self._keep_forces(passage.time, passage.q, passage.v)
+
+    def _keep_forces(self, time: float, q: FloatArray, v: FloatArray) -> None:
+        task = self.task
+        if self.rows is None:
+            tau = task.inputs.calc(time, q, v)
+        else:
+            step = int((time - task.start) / task.dt + 1e-6)
+            tau = self.rows[min(step, task.num_steps - 1)]
+        self.recording.add_forces(np.array(tau)[np.newaxis], tau)

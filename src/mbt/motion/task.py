@@ -1,0 +1,165 @@
+"""What is to be simulated: arguments of `simulate`, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.math.arrays import as_bool, as_finite, as_index, as_positive
+from mbt.motion.events import Event, as_events
+from mbt.motion.inputs import Inputs
+from mbt.tree.context_access import raise_context_mismatch
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.progress import Progress
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Task", "make_task"]
+
+# Of a step: what is left of the duration behind the last whole step, when it is more than rounding.
+_LEAST_PART = 1e-6
+
+
+@dataclass
+class Task:
+    """A simulation to be done.
+
+    Attributes
+    ----------
+    tree : MultibodyTree
+        What moves.
+    context : Context
+        The state at the beginning: a copy, with zero actuation.
+    actuation : ndarray
+        That is among the inputs.
+    start, duration, dt : float
+        Times [s].
+    method : str
+        Name of the method.
+    inputs : Inputs
+        What drives it.
+    events : tuple of Event
+        What to look out for.
+    every : int
+        Each so many steps a state is kept.
+    tolerances : dict
+        What a solver of SciPy is given.
+    progress : Progress
+        What is told how far it is.
+    """
+
+    tree: MultibodyTree
+    context: Context
+    actuation: FloatArray
+    start: float
+    duration: float
+    dt: float
+    method: str
+    inputs: Inputs
+    events: tuple[Event, ...]
+    every: int
+    tolerances: dict[str, float]
+    progress: Progress
+
+    @cached_property
+    def num_steps(self) -> int:
+        """Number of steps, the last of which may be shorter."""
+        return _count_steps(self.duration, self.dt)
+
+    def times(self, first: int, last: int) -> FloatArray:
+        """Return the times before some steps, and behind the last of them."""
+        times = self.start + self.dt * np.arange(first, last + 1, dtype=np.float64)
+        if last == self.num_steps:
+            times[-1] = self.start + self.duration
+        return times
+
+    def length_of(self, step: int) -> float:
+        """Return the length of a step."""
+        rest = self.duration - step * self.dt
+        return rest if rest < (1.0 - _LEAST_PART) * self.dt else self.dt
+
+
+def _count_steps(duration: float, dt: float) -> int:
+    steps = duration / dt
+    if steps > 2**53:
+        raise ArgumentValueError(f"dt: expected steps that can be counted, got {dt} of {duration}")
+    whole = int(steps)
+    return max(1, whole + (steps - whole > _LEAST_PART))
+
+
+def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float, **options: Any) -> Task:
+    """Return a task, after a check of all arguments of `simulate`.
+
+    Raises
+    ------
+    MbtError
+        When one of them cannot be used.
+    """
+    _check_context(tree, context)
+    duration, dt = as_positive(duration, "duration"), as_positive(dt, "dt")
+    every = as_index(options["every"], "every", 2**31, "number of steps")
+    if every == 0:
+        raise ArgumentValueError("every: expected a number of steps, 1 or more, got 0")
+    events = as_events(options["events"])
+    if events and context.batch_shape:
+        raise ArgumentValueError("events: expected none in a batch; simulate its samples one at a time")
+    own = context.clone()
+    inputs = Inputs(
+        tree,
+        context,
+        options["control"],
+        _count_steps(duration, dt),
+        limit_efforts=as_bool(options["limit_efforts"], "limit_efforts"),
+    )
+    own.actuation = np.zeros_like(own.actuation)
+    return Task(
+        tree=tree,
+        context=own,
+        actuation=context.actuation,
+        start=_common_time(context),
+        duration=duration,
+        dt=dt,
+        method=options["method"],
+        inputs=inputs,
+        events=events,
+        every=every,
+        tolerances={name: as_positive(options[name], name) for name in ("rtol", "atol")},
+        progress=options["progress"],
+    )
+
+
+def _check_context(tree: MultibodyTree, context: Context) -> None:
+    from mbt.tree import MultibodyTree
+
+    if not isinstance(tree, MultibodyTree):
+        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
+    if getattr(context, "tree", None) is not tree:
+        raise_context_mismatch(tree, context)
+    if tree.scalar_type.name != "double":
+        raise ArgumentTypeError(
+            f"tree: expected one of doubles, got one of {quote(tree.scalar_type.name)}, of which "
+            "mbt.functional.rollout computes the steps"
+        )
+    if not context.batch_shape:
+        for name in ("q", "v"):
+            if not np.isfinite(getattr(context, name)).all():
+                raise ArgumentValueError(
+                    f"context.{name}: expected finite numbers, got {getattr(context, name)}"
+                )
+        # Where no mass resists a degree of freedom, this is an error with its name.
+        tree.calc_forward_dynamics(context)
+
+
+def _common_time(context: Context) -> float:
+    times = np.unique(context.time)
+    if times.size > 1:
+        raise ArgumentValueError(
+            f"context.time: expected the same in all samples, got {times[0]:g} to {times[-1]:g}"
+        )
+    return as_finite(times[0] if times.size else 0.0, "context.time")

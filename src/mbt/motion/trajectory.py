@@ -1,0 +1,385 @@
+"""A trajectory: what `simulate` returns."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, ElementIndexError
+from mbt.motion.over_time import RESULTS, VECTORS, calc_over_time, integrals_over_steps
+from mbt.motion.rollouts import METHODS
+from mbt.motion.units import position_units, velocity_units
+
+if TYPE_CHECKING:
+    import os
+
+    import numpy.typing as npt
+
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.events import EventStates
+    from mbt.motion.recording import Recording
+    from mbt.motion.task import Task
+
+__all__ = ["Energy", "Sample", "Trajectory"]
+
+
+class Energy(NamedTuple):
+    """Energies over time [J]."""
+
+    kinetic: FloatArray
+    potential: FloatArray
+    total: FloatArray
+
+
+class Sample(NamedTuple):
+    """One moment of a trajectory: time, positions, velocities, and the forces of control and actuators."""
+
+    time: float
+    q: FloatArray
+    v: FloatArray
+    tau: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """States over time, from `simulate`. Of a batch all arrays have its axes in front.
+
+    Accelerations, energies and errors of constraints are computed when they are first asked for.
+    ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of them, ``trajectory[a:b:c]`` a
+    trajectory of some. Arrays are read-only.
+
+    Attributes
+    ----------
+    time : ndarray, shape (n,)
+        [s].
+    q : ndarray, shape (..., n, num_positions)
+        Positions.
+    v : ndarray, shape (..., n, num_velocities)
+        Velocities.
+    tau : ndarray, shape (..., n, num_velocities)
+        Generalized forces of the control and the actuators [N m, N], behind each sample; in the last row,
+        those before it.
+    position_names, velocity_names : tuple of str
+        Those of the tree.
+    position_units, velocity_units : tuple of str
+        "rad", "m", or nothing for quaternions; "rad/s" or "m/s".
+    method : str
+        How it was integrated.
+    num_steps : int
+        Number of steps of the integration.
+    status : {"completed", "event", "failed"}
+        How it ended: after the duration, with an event, or because it could not go on.
+    message : str
+        The same in words.
+    events : tuple of EventStates
+        Of each event function the times ``.time`` (k,) at which it passed through zero, and the states
+        there, ``.q`` and ``.v``.
+    num_limited : ndarray of int, shape (..., num_velocities)
+        With ``limit_efforts=True``, in how many steps the force along each velocity was clipped; with a
+        control function and a solver of SciPy, in how many of its calls.
+
+    See Also
+    --------
+    simulate : Makes one.
+    """
+
+    time: FloatArray
+    q: FloatArray
+    v: FloatArray
+    tau: FloatArray
+    position_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    position_units: tuple[str, ...]
+    velocity_units: tuple[str, ...]
+    method: str
+    num_steps: int
+    status: str
+    message: str
+    events: tuple[EventStates, ...]
+    num_limited: Any
+    # At the beginning, without actuation; None of a trajectory from a file.
+    _context: Context | None = None
+    _actuation: FloatArray | None = None
+    _known: dict[str, FloatArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for array in (self.time, self.q, self.v, self.tau, self.num_limited, *self._known.values()):
+            array.flags.writeable = False
+
+    @classmethod
+    def _of_recording(cls, task: Task, recording: Recording, events: tuple[EventStates, ...]) -> Trajectory:
+        time, states, tau = recording.assemble()
+        nq = task.tree.num_positions
+        return cls(
+            time=time,
+            q=states[..., :nq].copy(),
+            v=states[..., nq:].copy(),
+            tau=tau,
+            position_names=task.tree.position_names,
+            velocity_names=task.tree.velocity_names,
+            position_units=position_units(task.tree),
+            velocity_units=velocity_units(task.tree),
+            method=task.method,
+            num_steps=recording.num_steps,
+            status=recording.status,
+            message=recording.message,
+            events=events,
+            num_limited=task.inputs.num_limited,
+            _context=task.context,
+            _actuation=task.actuation,
+        )
+
+    # What follows from the states.
+
+    @property
+    def vdot(self) -> FloatArray:
+        """Accelerations, shape (..., n, num_velocities): of forward dynamics with `tau`."""
+        return self._calc("vdot")
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Kinetic, potential and total energy [J], each of shape (..., n)."""
+        kinetic, potential = self._calc("kinetic_energy"), self._calc("potential_energy")
+        return Energy(kinetic, potential, _frozen(kinetic + potential))
+
+    @cached_property
+    def power(self) -> FloatArray:
+        """Power of all forces that have no potential [W], shape (..., n).
+
+        Of joint damping and of force elements other than springs and gravity, of the control and the
+        actuators, of applied forces.
+        """
+        return _frozen(self._calc("passive_power") + (self.tau * self.v).sum(axis=-1))
+
+    @cached_property
+    def work(self) -> FloatArray:
+        """Work of the same forces since the beginning [J], shape (..., n).
+
+        By cubic polynomials through the powers of the samples. Forces of the control that a method of fixed
+        steps holds are held here, too.
+        """
+        if self.method in METHODS:
+            moved = integrals_over_steps(self.time, np.moveaxis(self.v, -1, 0))
+            driving = (np.moveaxis(self.tau[..., :-1, :], -1, 0) * moved).sum(axis=0)
+            pieces = integrals_over_steps(self.time, self._calc("passive_power")) + driving
+        else:
+            pieces = integrals_over_steps(self.time, self.power)
+        work = np.zeros(self.power.shape)
+        np.cumsum(pieces, axis=-1, out=work[..., 1:])
+        return _frozen(work)
+
+    @cached_property
+    def energy_drift(self) -> FloatArray:
+        """What the total energy has gained that no work explains [J], shape (..., n).
+
+        Without damping and inputs this is the error of the integration; otherwise that of `work` is in it,
+        which needs samples that are close to each other.
+        """
+        total = self.energy.total
+        return _frozen(total - total[..., :1] - self.work)
+
+    def _calc(self, name: str) -> FloatArray:
+        if name not in self._known:
+            context = self._need_context(name)
+            self._known[name] = _frozen(calc_over_time(name, context, self.time, self.q, self.v, self.tau))
+        return self._known[name]
+
+    def _results(self) -> dict[str, FloatArray]:
+        """Return all that is computed, by name."""
+        return {name: self._calc(name) for name in RESULTS}
+
+    # Parts.
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Leading axes."""
+        return self.q.shape[:-2]
+
+    @property
+    def final_context(self) -> Context:
+        """A new Context with the last state and its time, and the parameters and inputs of the first.
+
+        A trajectory from a file has none.
+        """
+        context = self._need_context("final_context").clone()
+        if self._actuation is not None:
+            context.actuation = self._actuation
+        context.time, context.q, context.v = self.time[-1], self.q[..., -1, :], self.v[..., -1, :]
+        return context
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return self.time.size
+
+    def __getitem__(self, i: Any) -> Any:
+        """Return a `Sample`, or a trajectory of some."""
+        if isinstance(i, slice):
+            known = {
+                name: array[..., i, :] if name in VECTORS else array[..., i]
+                for name, array in self._known.items()
+            }
+            return replace(
+                self, time=self.time[i], q=self.q[..., i, :], v=self.v[..., i, :], tau=self.tau[..., i, :],
+                _known=known,
+            )  # fmt: skip
+        try:
+            time = float(self.time[operator.index(i)])
+        except IndexError:
+            raise ElementIndexError(f"trajectory[{i}]: there are {len(self)} samples") from None
+        return Sample(time, self.q[..., i, :], self.v[..., i, :], self.tau[..., i, :])
+
+    def interpolate(self, time: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return positions and velocities at times between samples.
+
+        By cubic polynomials, on the group of rotations, with the velocities and accelerations of the samples
+        on either side.
+
+        Parameters
+        ----------
+        time : array_like, shape (...)
+            Within the trajectory [s]; one or several in a row.
+
+        Returns
+        -------
+        q, v : ndarray, shapes (..., num_positions), (..., num_velocities)
+            With the axes of the batch in front, then those of `time`.
+
+        Raises
+        ------
+        ArgumentValueError
+            When a time is outside, or the trajectory comes from a file.
+        """
+        from mbt.motion.interpolation import interpolate
+
+        return interpolate(self, self._need_context("interpolate").tree, time)
+
+    # Other forms.
+
+    def to_xarray(self) -> Any:
+        """Return an ``xarray.Dataset`` of everything, with names, units and the axes of a batch.
+
+        Raises
+        ------
+        MissingPackageError
+            When xarray is not installed.
+        """
+        from mbt.motion.tables import as_xarray
+
+        return as_xarray(self)
+
+    def to_dataframe(self) -> Any:
+        """Return a ``pandas.DataFrame``: a row for each sample; columns by quantity, then name.
+
+        Raises
+        ------
+        MissingPackageError
+            When pandas is not installed.
+        ArgumentValueError
+            When this is a batch.
+        """
+        from mbt.motion.tables import as_dataframe
+
+        return as_dataframe(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything into a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            With the suffix ``.npz``, which `load` reads, and ``numpy.load``, or ``.csv``, a table of one
+            state over time.
+
+        Raises
+        ------
+        ArgumentValueError
+            When the suffix is another one, or the file cannot be written.
+        """
+        from mbt.motion.trajectory_files import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Trajectory:
+        """Return the trajectory that `save` wrote into an npz file; without the tree.
+
+        Raises
+        ------
+        ArgumentValueError
+            When the file holds no trajectory.
+        """
+        from mbt.motion.trajectory_files import load
+
+        return load(path)
+
+    def plot(self, figure: Any = None) -> Any:
+        """Draw positions, velocities, forces and energies over time.
+
+        Parameters
+        ----------
+        figure : matplotlib.figure.Figure, optional
+            Where to; a new one of ``matplotlib.pyplot`` unless given.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        MissingPackageError
+            When matplotlib is not installed.
+        ArgumentValueError
+            When this is a batch.
+        """
+        from mbt.motion.trajectory_plot import draw
+
+        return draw(self, figure)
+
+    def sample(self, index: int | tuple[int, ...]) -> Trajectory:
+        """Return the trajectory of one sample of a batch.
+
+        Raises
+        ------
+        ElementIndexError
+            When there is no such sample.
+        """
+        i = index if isinstance(index, tuple) else (index,)
+        shape = self.batch_shape
+        if len(i) != len(shape) or not all(-n <= k < n for k, n in zip(i, shape, strict=True)):
+            raise ElementIndexError(f"sample: expected an index into the batch {shape}, got {index}")
+        i = tuple(operator.index(k) % n for k, n in zip(i, shape, strict=True))
+        context: Any = self._context
+        return replace(
+            self, q=self.q[i], v=self.v[i], tau=self.tau[i], num_limited=self.num_limited[i],
+            _context=None if context is None else context._sample(i),
+            _actuation=None if self._actuation is None else self._actuation[i],
+            _known={name: array[i] for name, array in self._known.items()},
+        )  # fmt: skip
+
+    def _need_context(self, what: str) -> Context:
+        if self._context is None:
+            raise ArgumentValueError(f"{what}: a trajectory from a file knows no tree")
+        return self._context
+
+    def _check_one_state(self, what: str) -> None:
+        """Refuse batches."""
+        if self.batch_shape:
+            raise ArgumentValueError(
+                f"{what}: expected one state, got a batch {self.batch_shape}: take trajectory.sample(i)"
+            )
+
+    def __repr__(self) -> str:
+        """Tell the size and how it came about."""
+        batch = f", batch_shape={self.batch_shape}" if self.batch_shape else ""
+        samples = f"{len(self)} samples, {self.time[0]:g} to {self.time[-1]:g} s"
+        return f"<Trajectory of {samples}, {self.method}, {self.status}{batch}>"
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array

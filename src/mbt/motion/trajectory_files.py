@@ -1,0 +1,120 @@
+"""Trajectories in files."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import ArgumentValueError, quote
+from mbt.motion.events import EventStates
+from mbt.motion.over_time import RESULTS
+from mbt.motion.trajectory import Trajectory
+from mbt.saving.files import as_path, write_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbt.math.arrays import FloatArray
+
+__all__ = ["as_target", "columns_of", "load", "save"]
+
+_FORMAT = "mbt trajectory 1"
+_STATES = ("time", "q", "v", "tau", "num_limited")
+_NAMES = ("position_names", "velocity_names", "position_units", "velocity_units")
+_WORDS = ("method", "status", "message")
+
+
+def save(trajectory: Trajectory, path: object) -> None:
+    """Write a trajectory; see ``Trajectory.save``."""
+    target = as_target(path)
+    if target.suffix == ".csv":
+        write_file(target, _as_csv(trajectory))
+        return
+    memory = io.BytesIO()
+    np.savez(memory, **_arrays_of(trajectory))
+    write_file(target, memory.getvalue())
+
+
+def as_target(path: object) -> Path:
+    """Return the path of a file that can be written, told by its suffix."""
+    target = as_path(path)
+    if target.suffix not in (".npz", ".csv"):
+        raise ArgumentValueError(f"path: expected a file .npz or .csv, got {quote(str(target))}")
+    return target
+
+
+def load(path: object) -> Trajectory:
+    """Read a trajectory; see ``Trajectory.load``."""
+    source = as_path(path)
+    try:
+        # np.load does not close what turns out to be no archive.
+        with open(source, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        return _of_arrays(arrays)
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        reason = getattr(error, "strerror", None) or "it is not what save() wrote"
+        raise ArgumentValueError(f"path: {quote(str(source))} cannot be read: {reason}") from error
+
+
+def _arrays_of(trajectory: Trajectory) -> dict[str, Any]:
+    """Return everything as arrays, by name."""
+    arrays = {"format": np.array(_FORMAT), "num_steps": np.array(trajectory.num_steps)}
+    arrays |= {name: np.array(getattr(trajectory, name)) for name in (*_STATES, *_NAMES, *_WORDS)}
+    arrays |= trajectory._results()
+    for i, event in enumerate(trajectory.events):
+        arrays |= {f"event_{i}_{name}": array for name, array in event._asdict().items()}
+    return arrays
+
+
+def _of_arrays(arrays: dict[str, Any]) -> Trajectory:
+    if arrays["format"] != _FORMAT:
+        raise ValueError
+    events: list[EventStates] = []
+    while f"event_{len(events)}_time" in arrays:
+        events.append(EventStates(*(arrays[f"event_{len(events)}_{name}"] for name in EventStates._fields)))
+    fields: dict[str, Any] = {name: arrays[name] for name in _STATES}
+    fields |= {name: tuple(arrays[name].tolist()) for name in _NAMES}
+    fields |= {name: str(arrays[name]) for name in _WORDS}
+    _check_shapes(fields)
+    known = {name: arrays[name] for name in RESULTS}
+    return Trajectory(**fields, num_steps=int(arrays["num_steps"]), events=tuple(events), _known=known)
+
+
+def _check_shapes(fields: dict[str, Any]) -> None:
+    batch = fields["q"].shape[:-2]
+    sizes = {"q": "position_names", "v": "velocity_names", "tau": "velocity_names"}
+    for name, names in sizes.items():
+        if fields[name].shape != (*batch, fields["time"].size, len(fields[names])):
+            raise ValueError
+
+
+def columns_of(trajectory: Trajectory) -> dict[tuple[str, str], FloatArray]:
+    """Return what is known of each sample of one state, by quantity and name."""
+    vectors = {
+        "q": (trajectory.position_names, trajectory.q),
+        "v": (trajectory.velocity_names, trajectory.v),
+        "vdot": (trajectory.velocity_names, trajectory.vdot),
+        "tau": (trajectory.velocity_names, trajectory.tau),
+        "energy": (trajectory.energy._fields, np.stack(trajectory.energy, axis=-1)),
+    }
+    return {
+        (quantity, name): array[:, i]
+        for quantity, (names, array) in vectors.items()
+        for i, name in enumerate(names)
+    }
+
+
+def _as_csv(trajectory: Trajectory) -> str:
+    """Return a table with a line of names, ``q.elbow_q``; numbers are read back to the last bit."""
+    trajectory._check_one_state("save to .csv")
+    columns = columns_of(trajectory)
+    # What could end a field or a line.
+    names = ["time", *(".".join(key) for key in columns)]
+    header = ",".join(
+        '"' + name.replace('"', '""') + '"' if set(name) & set('",\r\n') else name for name in names
+    )
+    rows = np.column_stack([trajectory.time, *columns.values()]).tolist()
+    return "\n".join([header, *(",".join(map(repr, row)) for row in rows)]) + "\n"

@@ -1,0 +1,149 @@
+"""``mbt simulate`` as a user meets it: report, files, messages, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.cli import main
+from mbt.models import model_path
+
+ARM = str(model_path("mbt_arm"))
+
+
+@pytest.fixture(autouse=True)
+def _width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
+    assert main(["simulate", ARM, *arguments]) == code
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = run(capsys, "--duration", "0.5", "--position", "elbow=0.4")
+    assert err == ""
+    lines = out.splitlines()
+    assert lines[0].startswith("mbt_arm · ")
+    assert lines[1] == "0.5 s in 500 steps (rk4): the duration is over"
+    assert "times as fast as it happens" in lines[2]
+    assert lines[3].startswith("energy 74.1465 J → ")
+    assert max(map(len, lines)) <= 100
+    rows = {line.split()[0]: line.split()[1:] for line in lines[6:]}
+    assert list(rows)[:2] == ["waist_q", "shoulder_q"]
+    assert (rows["elbow_q"][0], rows["elbow_q"][-1]) == ("0.4", "rad")
+
+
+def test_it_is_what_simulate_computes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "fall.npz"
+    out, err = run(
+        capsys, "--duration=0.3", "--dt=0.002", "--method=semi_implicit_euler", "--position=elbow=0.4",
+        "--velocity=waist=-1", "--torque=waist=2.5", "--torque=shoulder=-3", "--save", str(target), "--json",
+    )  # fmt: skip
+    assert err == ""
+    tree = mbt.load_model(ARM)
+    context = tree.create_default_context()
+    context.q = tree.q_from_dict({"elbow": 0.4})
+    context.v = tree.v_from_dict({"waist": -1.0})
+    control = tree.v_from_dict({"waist": 2.5, "shoulder": -3.0})
+    trajectory = mbt.simulate(tree, context, 0.3, 0.002, control=control)
+    saved = mbt.Trajectory.load(target)
+    np.testing.assert_array_equal(saved.q, trajectory.q)
+    report = json.loads(out)
+    assert report["positions"] == dict(zip(tree.position_names, trajectory.q[-1].tolist(), strict=True))
+    assert report["velocities"] == dict(zip(tree.velocity_names, trajectory.v[-1].tolist(), strict=True))
+    assert report["work"] == trajectory.work[-1]
+    assert report["energy_drift"] == abs(trajectory.energy_drift).max()
+    assert (report["num_steps"], report["status"], report["method"]) == (
+        150,
+        "completed",
+        "semi_implicit_euler",
+    )
+    assert report["duration"] == pytest.approx(0.3)
+    assert report["real_time_factor"] == pytest.approx(report["duration"] / report["wall_time"])
+
+
+def test_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--duration=0.1", "--torque=waist=500")
+    assert "clipped" not in run(capsys, *arguments)[0]
+    assert "effort of waist_w clipped in 100 steps" in run(capsys, *arguments, "--limit-efforts")[0]
+    out, _ = run(capsys, *arguments, "--limit-efforts", "--json")
+    assert json.loads(out)["num_limited"] == {"waist_w": 100}
+
+
+def test_a_free_base(capsys: pytest.CaptureFixture[str]) -> None:
+    position = "--position=base=1,0,0,0,0,0,2"
+    out, _ = run(capsys, "--base=floating", "--duration=0.2", position, "--json")
+    assert json.loads(out)["positions"]["base_z"] == pytest.approx(2.0 - 0.5 * 9.81 * 0.04)
+
+
+def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra `plot`: pip install '.[plot]'")
+    table, drawing = tmp_path / "fall.csv", tmp_path / "fall.png"
+    run(capsys, "--duration=0.1", "--save", str(table), "--plot", str(drawing))
+    assert len(table.read_text().splitlines()) == 102
+    assert drawing.read_bytes().startswith(b"\x89PNG")
+    _, err = run(capsys, "--duration=0.1", "--plot", str(tmp_path / "fall.abc"), code=2)
+    assert err.startswith("mbt: --plot: ")
+    assert "cannot be written" in err
+
+
+def test_a_simulation_that_cannot_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--duration=3", "--dt=0.3", "--torque=waist=1e12")
+    out, err = run(capsys, *arguments, code=2)
+    assert "(rk4): behind " in out
+    assert err.startswith("mbt: behind ")
+    assert err.endswith(" s: the state is not finite\n")
+    out, _ = run(capsys, *arguments, "--json", code=2)
+    assert json.loads(out)["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--position", "elbo=1"], "There is no joint named 'elbo'. Did you mean 'elbow'?"),
+        (["--position", "elbow"], "--position: expected JOINT=VALUE or JOINT=VALUE,VALUE,..., got 'elbow'"),
+        (["--torque", "elbow=much"], "--torque: expected JOINT=VALUE or JOINT=VALUE,VALUE,..., got"),
+        (["--torque=elbow=1", "--torque=elbow=2"], "--torque: expected each joint once, got 'elbow' twice"),
+        (["--velocity", "elbow=1,2"], "elbow"),
+        (["--duration", "0"], "duration: expected a finite number > 0, got 0"),
+        (["--method", "euler"], "method: expected one of 'semi_implicit_euler', 'rk4'"),
+        (["--save", "fall.txt"], "path: expected a file .npz or .csv, got 'fall.txt'"),
+    ],
+)  # fmt: skip
+def test_messages(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = run(capsys, *arguments, code=2)
+    assert out == ""
+    assert err.startswith("mbt: ")
+    assert message in err
+    out, err = run(capsys, *arguments, "--json", code=2)
+    assert message in json.loads(out)["error"]["message"]
+
+
+def test_progress_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    _, err = run(capsys, "--duration=1")
+    assert "26%" in err
+    assert err.endswith("\r")
+
+
+def test_a_model_that_cannot_move(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "stone.urdf"
+    path.write_text("<robot name='stone'><link name='stone'/></robot>")
+    assert main(["simulate", str(path)]) == 0
+    assert "1 s in 1000 steps" in capsys.readouterr().out
+
+
+def test_missing_matplotlib(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    modules: dict[str, Any] = {"matplotlib": None, "matplotlib.figure": None}
+    for name, module in modules.items():
+        monkeypatch.setitem(__import__("sys").modules, name, module)
+    _, err = run(capsys, "--plot", "fall.png", code=2)
+    assert "--plot needs matplotlib: pip install 'mbt[plot]'" in err
