@@ -40,7 +40,9 @@ def tumbling_bodies(damping: float = 0.0, *, user_written: bool = False) -> mbt.
     """A free body with another on a ball joint, and a third on a hinge; all without symmetry."""
     tree = mbt.MultibodyTree()
     bodies = [
-        tree.add_body(mbt.RigidBody(name, mbt.SpatialInertia.make_from_central_inertia(mass, p, np.diag(inertia))))
+        tree.add_body(
+            mbt.RigidBody(name, mbt.SpatialInertia.make_from_central_inertia(mass, p, np.diag(inertia)))
+        )
         for name, mass, p, inertia in (
             ("first", 1.3, [0.1, 0.2, -0.1], [0.1, 0.2, 0.25]),
             ("second", 0.7, [0.1, 0.0, -0.3], [0.03, 0.02, 0.025]),

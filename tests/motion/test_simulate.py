@@ -326,7 +326,7 @@ def test_what_becomes_singular_ends_the_simulation(method: str) -> None:
     tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     tree.add_force_element(Snap())
     tree.finalize()
-    with pytest.warns(mbt.SimulationWarning, match=r"behind 0\.0\d+ s: it snapped"):
+    with pytest.warns(mbt.SimulationWarning, match=r"behind 0[.\d]* s: it snapped"):
         trajectory = mbt.simulate(tree, tree.create_default_context(), 1.0, 0.01, method=method)
     assert trajectory.status == "failed"
     assert 0.0 <= trajectory.time[-1] <= 0.065

@@ -1,4 +1,4 @@
-"""Simulation in compiled steps of equal length: many in a call, or one for each call of a control function."""
+"""Simulation in steps of equal length: many in a call, or one for each call of a control function."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mbt.errors import ArgumentValueError, SimulationWarning, quote
 from mbt.motion.fixed_steps import simulate_fixed_steps
+from mbt.motion.operands import METHODS
 from mbt.motion.progress import Progress
-from mbt.motion.rollouts import METHODS
 from mbt.motion.solvers import SOLVERS, simulate_with_solver
 from mbt.motion.task import make_task
 from mbt.motion.trajectory import Trajectory
@@ -125,7 +125,7 @@ def simulate(
     >>> hangs.terminal = True
     >>> trajectory = mbt.simulate(tree, context, 2.0, method="rk4", events=hangs)
     >>> trajectory
-    <Trajectory of 593 samples, 0 to 0.591957 s, rk4, event>
+    <Trajectory of 593 samples, 0 to 0.59196 s, rk4, event>
     >>> trajectory.v[-1].round(6)  # -sqrt(2 g l)
     array([-4.429447])
     """

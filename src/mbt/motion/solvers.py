@@ -61,6 +61,7 @@ class _Run:
         steps = np.arange(0, task.num_steps, task.every)
         self.samples = np.append(task.start + task.dt * steps, task.start + task.duration)
         self.num_sampled = 1
+        self.reached = task.start
         self.step_size: float | None = None
         # Forces that are known, of each time between samples, and those that act now.
         self.rows = None if task.inputs.is_function else task.inputs.rows(0, task.num_steps)
@@ -78,7 +79,7 @@ class _Run:
                 while time < end and self.recording.status == "completed":
                     time, q, v = self._integrate(time, q, v, end)
         except SingularityError as error:
-            self.recording.fail(time, str(error))
+            self.recording.fail(self.reached, str(error))
 
     def _pieces(self) -> list[tuple[float, FloatArray]]:
         """Return the ends of the times in which known forces are held."""
@@ -104,7 +105,7 @@ class _Run:
             if solver.status == "failed":
                 self.recording.fail(solver.t, message)
                 return solver.t, q, v
-            self.step_size = solver.step_size
+            self.step_size, self.reached = solver.step_size, solver.t
             self.recording.num_steps += 1
             q, v = chart.q(solver.y[:nv]), solver.y[nv:]
             self._record(chart, solver)

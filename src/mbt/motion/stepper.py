@@ -10,7 +10,7 @@ import numpy as np
 from mbt._core.quantities.table import Quantity
 from mbt.errors import SingularityError
 from mbt.motion.charts import Chart
-from mbt.motion.rollouts import check_method
+from mbt.motion.operands import check_method
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -86,7 +86,11 @@ class _CompiledStepper(Stepper):
         return state
 
     def _evaluate(self, integers: tuple[int, ...], x: FloatArray) -> FloatArray:
-        states: FloatArray = self.context._evaluate(Quantity.ROLLOUT, integers, x)
+        try:
+            states: FloatArray = self.context._evaluate(Quantity.ROLLOUT, integers, x)
+        except SingularityError as error:  # Of one state, and NaN as in a batch.
+            self.reason = str(error)
+            states = np.full((integers[1], self.nq + self.nv), np.nan)
         self.context.q, self.context.v = states[..., -1, : self.nq], states[..., -1, self.nq :]
         return states
 
@@ -103,7 +107,7 @@ class _PythonStepper(Stepper):
         take = self._take_runge_kutta if self._method else self._take_euler
         try:
             q, v = take(time, tau, dt)
-        except SingularityError as error:  # Of one state, and NaN as in a batch.
+        except SingularityError as error:
             self.reason = str(error)
             q, v = np.full(self.nq, np.nan), np.full(self.nv, np.nan)
         context.q, context.v = q, v

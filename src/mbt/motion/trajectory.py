@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbt.errors import ArgumentValueError, ElementIndexError
+from mbt.motion.operands import METHODS
 from mbt.motion.over_time import RESULTS, VECTORS, calc_over_time, integrals_over_steps
-from mbt.motion.rollouts import METHODS
 from mbt.motion.units import position_units, velocity_units
 
 if TYPE_CHECKING:
