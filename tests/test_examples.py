@@ -13,15 +13,19 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 #: What each prints first, when it has little to do.
 PROGRAMS = [
+    pytest.param(
+        "reach.py", ["--seconds=0.4"], r"in 900 steps, energy drift .*\nwaist_w +100% of its torque"
+    ),
     pytest.param("dask_sweep.py", ["--samples=60000"], r"waist +0.00 Nm", marks=pytest.mark.engine),
 ]
-NEEDS = {"dask_sweep.py": ("distributed", "engines")}
+NEEDS: dict[str, tuple[str, str]] = {"dask_sweep.py": ("distributed", "engines")}
 
 
 @pytest.mark.parametrize(("name", "arguments", "start"), PROGRAMS)
 def test_example_runs(name: str, arguments: list[str], start: str, tmp_path: Path) -> None:
-    package, extra = NEEDS[name]
-    pytest.importorskip(package, reason=f"needs the extra `{extra}`: pip install '.[{extra}]'")
+    if name in NEEDS:
+        package, extra = NEEDS[name]
+        pytest.importorskip(package, reason=f"needs the extra `{extra}`: pip install '.[{extra}]'")
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *arguments]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert (run.returncode, run.stderr) == (0, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from typing import Any
 
 import numpy as np
@@ -377,3 +379,29 @@ def test_the_bar_of_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bars[1].closed
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     mbt.simulate(tree, context, 1.0, progress=True)
+
+
+class Interrupted(BaseException):
+    """What Ctrl-C would raise."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="sends a signal of POSIX")
+@pytest.mark.parametrize("batch_shape", [(), (3000,)])
+def test_ctrl_c_ends_a_long_simulation_at_once(batch_shape: tuple[int, ...]) -> None:
+    tree = tumbling_bodies()
+    context = tree.create_default_context(batch_shape)
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    start = time.perf_counter()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Interrupted):
+            mbt.simulate(tree, context, 1e4, method="rk4", every=10**7)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.perf_counter() - start < 1.5
+    assert mbt.simulate(tree, context, 0.01).status == "completed"

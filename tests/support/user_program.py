@@ -39,6 +39,15 @@ def many_states(tree: mbt.MultibodyTree) -> FloatArray:
     return tree.calc_kinetic_energy(batch) + tree.calc_potential_energy(batch)
 
 
+def moving(tree: mbt.MultibodyTree) -> float:
+    context = tree.create_default_context()
+    path = assert_type(mbt.simulate(tree, context, 0.1, control=lambda time, q, v: -0.1 * v), mbt.Trajectory)
+    assert_type(path.q, FloatArray)
+    assert_type(path.energy.total, FloatArray)
+    assert_type(path[::2], mbt.Trajectory)
+    return float(path[-1].time + path.energy_drift[-1])
+
+
 def other_numbers(tree: mbt.MultibodyTree) -> Any:
     twin = tree.to_autodiff()
     context = twin.create_default_context()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import timeit
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from mbt import functional
 from mbt.cli.info import describe_bodies
 from mbt.cli.terminal import fixed, make_bar, make_table, number
 from mbt.models import model_path
+from mbt.motion.simulation import simulate
 from mbt.parsing import load_model
 from mbt.tree.joint import Joint
 
@@ -77,52 +78,20 @@ def _show_holding_torques(tree: MultibodyTree, q: FloatArray) -> list[str]:
 
 
 def _show_fall(tree: MultibodyTree, q: FloatArray) -> list[str]:
+    context = tree.create_default_context()
+    context.q = q
+    fall = simulate(tree, context, 1.0, 1e-3, method="rk4")
+    energy, lost = fall.energy, -fall.work
     rows = []
-    start = moved = total = 0.0
-    for time, kinetic, potential, lost in simulate_fall(tree, q, duration=1.0, step=1e-3, num_samples=5):
-        total = kinetic + potential + lost
-        start = total if time == 0.0 else start
-        moved = max(moved, kinetic + lost)
-        rows.append((f"{time:.2f}", *(fixed(energy, 4) for energy in (kinetic, potential, lost, total))))
+    for i in range(0, len(fall), 250):
+        columns = (energy.kinetic, energy.potential, lost, energy.total + lost)
+        rows.append((f"{fall.time[i]:.2f}", *(fixed(column[i], 4) for column in columns)))
     headers = ("t [s]", "kinetic [J]", "potential [J]", "lost to damping [J]", "sum [J]")
-    drift = abs(total - start)
+    drift, moved = abs(fall.energy_drift).max(), (energy.kinetic + lost).max()
     return [
         *make_table(headers, rows),
         f"  The sum has drifted by {drift:.1e} J: {drift / moved:.0e} of the energy that changed its form.",
     ]
-
-
-def simulate_fall(
-    tree: MultibodyTree, q: FloatArray, *, duration: float, step: float, num_samples: int
-) -> Iterator[tuple[float, float, float, float]]:
-    """Let a tree of joints with one degree of freedom fall from rest.
-
-    Yields
-    ------
-    time, kinetic, potential, lost : float
-        Time [s], the two energies, and the work that damping has taken away so far [J].
-    """
-    damping = np.concatenate([joint.default_damping_vector for joint in _moving_joints(tree)])
-    context = tree.create_default_context()
-    n = tree.num_velocities
-
-    def rates(y: FloatArray) -> FloatArray:
-        # y = [q, v, work of damping]; such joints have qdot = v.
-        v = y[n : 2 * n]
-        context.q, context.v = y[:n], v
-        return np.concatenate([v, tree.calc_forward_dynamics(context), [v @ (damping * v)]])
-
-    y = np.concatenate([q, np.zeros(n + 1)])
-    num_steps = round(duration / step)
-    for i in range(num_steps + 1):
-        if i * (num_samples - 1) % num_steps == 0:
-            context.q, context.v = y[:n], y[n : 2 * n]
-            yield i * step, tree.calc_kinetic_energy(context), tree.calc_potential_energy(context), y[2 * n]
-        k1 = rates(y)
-        k2 = rates(y + 0.5 * step * k1)
-        k3 = rates(y + 0.5 * step * k2)
-        k4 = rates(y + step * k3)
-        y = y + step / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
 
 
 def _show_times(tree: MultibodyTree, q: FloatArray) -> list[str]:

@@ -68,7 +68,7 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
             method=options.method,
             control=tau,
             limit_efforts=options.limit_efforts,
-            progress=_show_progress if sys.stderr is not None and sys.stderr.isatty() else False,
+            progress=_make_bar() if sys.stderr is not None and sys.stderr.isatty() else False,
         )
     seconds = time.perf_counter() - start
     if options.save is not None:
@@ -106,10 +106,19 @@ def _as_values(settings: Sequence[str], option: str) -> dict[str, Any]:
     return values
 
 
-def _show_progress(share: float) -> None:
-    end = "\r" + " " * 30 + "\r" if share >= 1.0 else ""
-    write(f"\r{make_bar(share)} {share:4.0%}{end}", sys.stderr)
-    sys.stderr.flush()
+def _make_bar() -> Callable[[float], None]:
+    """Return what shows the share done on a terminal, and wipes it out at the end."""
+    shown = -1
+
+    def show(share: float) -> None:
+        nonlocal shown
+        if int(100 * share) != shown:
+            shown = int(100 * share)
+            end = "\r" + " " * 30 + "\r" if share >= 1.0 else ""
+            write(f"\r{make_bar(share)} {share:4.0%}{end}", sys.stderr)
+            sys.stderr.flush()
+
+    return show
 
 
 def _make_figure() -> Any:

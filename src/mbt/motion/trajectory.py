@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 
@@ -216,7 +216,13 @@ class Trajectory:
         """Return the number of samples."""
         return self.time.size
 
-    def __getitem__(self, i: Any) -> Any:
+    @overload
+    def __getitem__(self, i: slice) -> Trajectory: ...
+
+    @overload
+    def __getitem__(self, i: SupportsIndex) -> Sample: ...
+
+    def __getitem__(self, i: slice | SupportsIndex) -> Trajectory | Sample:
         """Return a `Sample`, or a trajectory of some."""
         if isinstance(i, slice):
             known = {
@@ -227,8 +233,9 @@ class Trajectory:
                 self, time=self.time[i], q=self.q[..., i, :], v=self.v[..., i, :], tau=self.tau[..., i, :],
                 _known=known,
             )  # fmt: skip
+        i = operator.index(i)
         try:
-            time = float(self.time[operator.index(i)])
+            time = float(self.time[i])
         except IndexError:
             raise ElementIndexError(f"trajectory[{i}]: there are {len(self)} samples") from None
         return Sample(time, self.q[..., i, :], self.v[..., i, :], self.tau[..., i, :])
