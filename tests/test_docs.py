@@ -54,6 +54,7 @@ def test_python_blocks_run_on_engines(page: str) -> None:
 
 
 def test_the_pages_that_have_examples() -> None:
+    assert len(PAGES["contact.md"]) == 3
     assert len(PAGES["editing.md"]) == 7
     assert len(PAGES["extending.md"]) == 6
     assert len(PAGES["identification.md"]) == 3

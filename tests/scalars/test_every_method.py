@@ -145,6 +145,7 @@ ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "com": lambda e: np.array([0.01, 0.02, 0.03]),
     "config": lambda e: mbt.DoorHingeConfig(spring_constant=2.5),
     "coulomb_friction": lambda e: 0.25,
+    "static_friction": lambda e: 0.25,
 }
 
 

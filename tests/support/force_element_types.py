@@ -72,6 +72,17 @@ def _bushing(tree: mbt.MultibodyTree, bodies: Bodies, damping: float) -> mbt.For
     return mbt.LinearBushingRollPitchYaw(*frames, k[0], d[0], k[1], d[1])
 
 
+def _contact(tree: mbt.MultibodyTree, bodies: Bodies, inboard: int) -> mbt.ForceElement:
+    # Deep in the half-space of a body, at slips within a wide stiction: the motion is smooth there.
+    X = mbt.math.make_pose([0.0, 0.0, 9.0], rpy=[0.3, -0.2, 0.4])
+    half_space = tree.add_frame(mbt.FixedOffsetFrame(f"half_space_{inboard}", bodies[inboard], X))
+    points = [[0.1, 0.2, 0.3], [-0.2, 0.1, 0.0]]
+    return mbt.PointContact(
+        bodies[3], points, half_space, stiffness=0.3, dissipation=0.02, static_friction=0.7,
+        dynamic_friction=0.5, stiction_speed=40.0,
+    )  # fmt: skip
+
+
 def _door(tree: mbt.MultibodyTree, joints: Joints) -> mbt.ForceElement:
     # A catch and a threshold as wide as the motion, so that the motion is smooth at this step.
     return mbt.DoorHinge(
@@ -115,6 +126,8 @@ ELEMENTS: dict[str, tuple[Maker, bool]] = {
     "friction of a slider": (lambda t, b, j: mbt.JointFriction(j[2], 0.5, 0.8, 0.9, 1.2), True),
     "bushing": (lambda t, b, j: _bushing(t, b, 0.0), False),
     "damped bushing": (lambda t, b, j: _bushing(t, b, 1.0), True),
+    "contact": (lambda t, b, j: _contact(t, b, 0), True),
+    "contact of moving bodies": (lambda t, b, j: _contact(t, b, 1), True),
     "drag": (lambda t, b, j: Drag(b[3], 0.7), True),
     "well": (lambda t, b, j: Well(b[2], 4.0, 0.0), False),
     "damped well": (lambda t, b, j: Well(b[2], 4.0, 0.5), True),

@@ -37,6 +37,11 @@ class Model:
                 self.frame, self.sled, [1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]
             )
         )
+        self.contact = tree.add_force_element(
+            mbt.PointContact(
+                self.frame, [[1, 2, -3], [4, 5, -6]], stiffness=2.0, dissipation=0.5, static_friction=0.75
+            )
+        )
         tree.finalize()
         self.context = tree.create_default_context()
 
@@ -63,6 +68,10 @@ CONSTANTS: list[tuple[str, str, Any, Any]] = [
     ("bushing", "torque_damping_constants", [4.0, 5.0, 6.0], [0.0, 1.0, 0.5]),
     ("bushing", "force_stiffness_constants", [7.0, 8.0, 9.0], [0.0, 1.0, 0.5]),
     ("bushing", "force_damping_constants", [10.0, 11.0, 12.0], [0.0, 1.0, 0.5]),
+    ("contact", "stiffness", 2.0, 0.0),
+    ("contact", "dissipation", 0.5, 0.25),
+    ("contact", "stiction_speed", 0.05, 2.0),
+    ("contact", "p_FC", [[1.0, 2.0, -3.0], [4.0, 5.0, -6.0]], [[1.0, 2.0, -3.5], [4.0, 5.0, 6.0]]),
 ]
 
 
@@ -98,9 +107,9 @@ def test_a_wrong_constant_changes_nothing(
     element, context = getattr(model, name), model.context
     setter = getattr(element, f"set_{constant}")
     bad: list[Any] = [NAN, INF, "a", None, [1.0, 2.0]]
-    if constant not in ("nominal_angle", "nominal_position", "p_AP", "p_BQ"):
+    if constant not in ("nominal_angle", "nominal_position", "p_AP", "p_BQ", "p_FC"):
         bad.append(-1.0)
-    if constant in ("free_length", "stribeck_velocity", "transition_velocity"):
+    if constant in ("free_length", "stribeck_velocity", "transition_velocity", "stiction_speed"):
         bad.append(0.0)
     for value in bad:
         wrong = [value, 1.0, 1.0] if isinstance(default, list) and not isinstance(value, list) else value
@@ -170,6 +179,11 @@ def test_default_frictions_and_constants_of_a_hinge(model: Model) -> None:
     )
 
 
+def contact(m: Model, **arguments: Any) -> mbt.PointContact:
+    right = {"frame": m.arm, "p_FC": [0, 0, 0], "stiffness": 1.0, "dissipation": 1.0, "static_friction": 1.0}
+    return mbt.PointContact(**{**right, **arguments})
+
+
 WRONG: list[tuple[Callable[[Model], Any], type[Exception], str]] = [
     (
         lambda m: mbt.RevoluteSpring(m.slide, 0, 1),
@@ -235,6 +249,28 @@ WRONG: list[tuple[Callable[[Model], Any], type[Exception], str]] = [
     (lambda m: mbt.JointFriction(m.hinge, 2, 1), mbt.ArgumentValueError, "breakaway_friction"),
     (lambda m: mbt.JointFriction(m.hinge, 1, 1, 0), mbt.ArgumentValueError, "stribeck_velocity"),
     (lambda m: mbt.JointFriction(m.hinge, 1, 1, 1, -1), mbt.ArgumentValueError, "transition_velocity"),
+    (lambda m: contact(m, p_FC=[0] * 2), mbt.ShapeError, r"PointContact: p_FC: expected shape \(n, 3\)"),
+    (lambda m: contact(m, p_FC=np.zeros((0, 3))), mbt.ArgumentValueError, "p_FC: expected one point or more"),
+    (lambda m: contact(m, p_FC=[0, 0, NAN]), mbt.ArgumentValueError, "p_FC"),
+    (lambda m: contact(m, frame=m.hinge), mbt.ArgumentTypeError, "frame: expected a Frame or a RigidBody"),
+    (lambda m: contact(m, frame=m.tree.world_body), mbt.ArgumentValueError, "expected frames on two bodies"),
+    (lambda m: contact(m, half_space_frame=m.arm), mbt.ArgumentValueError, "both on body 'arm'"),
+    (lambda m: contact(m, half_space_frame=1), mbt.ArgumentTypeError, "half_space_frame: expected a Frame"),
+    (lambda m: contact(m, stiffness=-1), mbt.ArgumentValueError, "stiffness"),
+    (lambda m: contact(m, dissipation=INF), mbt.ArgumentValueError, "dissipation"),
+    (lambda m: contact(m, static_friction=-1), mbt.ArgumentValueError, "static_friction"),
+    (lambda m: contact(m, dynamic_friction=-1), mbt.ArgumentValueError, "dynamic_friction"),
+    (
+        lambda m: contact(m, dynamic_friction=2.0),
+        mbt.ArgumentValueError,
+        "static_friction - dynamic_friction: expected a finite number >= 0",
+    ),
+    (lambda m: contact(m, stiction_speed=0), mbt.ArgumentValueError, "stiction_speed"),
+    (
+        lambda m: contact(m, frame=mbt.RigidBody("new", M_BBo_B)),
+        mbt.ForeignElementError,
+        "belongs to no tree yet",
+    ),
     (lambda m: mbt.DoorHingeConfig(catch_torque=-1), mbt.ArgumentValueError, "catch_torque"),
     (
         lambda m: mbt.DoorHingeConfig(spring_zero_angle_rad=NAN),

@@ -10,6 +10,7 @@ import pytest
 
 import mbt
 from support.description import Array
+from support.reference_contact import ContactNumbers, contact_forces
 from support.reference_forces import (
     Motion,
     bushing_displacements,
@@ -32,6 +33,9 @@ CONFIG = mbt.DoorHingeConfig(
     motion_threshold=0.7,
 )
 BUSHING = np.array([5.0, 6.0, 7.0, 0.5, 0.6, 0.7, 20.0, 30.0, 40.0, 2.0, 3.0, 4.0])
+CONTACT = ContactNumbers(50.0, 0.7, 0.8, 0.6, 0.9)
+# Of the first some are on either side of the plane, in any state.
+POINTS = np.array([[0.2, 0.1, -0.3], [0.1, 0.3, 0.2], [-0.3, 0.0, -9.0], [0.0, -9.0, 0.0], [0.0, 0.0, 9.0]])
 
 
 class Model:
@@ -146,6 +150,17 @@ def expect_bushing(m: Model, c: mbt.Context) -> Expected:
     return {"sled": forces[0], "box": forces[1]}, {}, energy
 
 
+def expect_contact(m: Model, c: mbt.Context) -> Expected:
+    A, C = m.motion(c, m.sled), m.motion(c, m.box)
+    frame_A, frame_C = A.of_frame(X_BF), C.of_frame(X_BM)
+    *both, energy, _, _ = contact_forces(frame_A, frame_C, POINTS, CONTACT)
+    forces = []
+    for body, frame, F in zip((A, C), (frame_A, frame_C), both, strict=True):
+        arm = frame.X[:3, 3] - body.X[:3, 3]
+        forces.append(np.concatenate([F[:3] + np.cross(arm, F[3:]), F[3:]]))
+    return {"sled": forces[0], "box": forces[1]}, {}, energy
+
+
 ELEMENTS: dict[str, tuple[Callable[[Model], Any], Callable[[Model, mbt.Context], Expected]]] = {
     "revolute_spring": (lambda m: mbt.RevoluteSpring(m.hinge, 0.4, 3.0), expect_revolute_spring),
     "prismatic_spring": (lambda m: mbt.PrismaticSpring(m.slide, 0.2, 9.0), expect_prismatic_spring),
@@ -158,6 +173,10 @@ ELEMENTS: dict[str, tuple[Callable[[Model], Any], Callable[[Model, mbt.Context],
     "bushing": (
         lambda m: mbt.LinearBushingRollPitchYaw(m.frame_A, m.frame_C, *BUSHING.reshape(4, 3)),
         expect_bushing,
+    ),
+    "contact": (
+        lambda m: mbt.PointContact(m.frame_C, POINTS, m.frame_A, **CONTACT._asdict()),
+        expect_contact,
     ),
 }
 NAMES = tuple(ELEMENTS)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mbt._core.forces.force_elements import ForceElementType, count_parameters, is_on_joint
+from mbt._core.forces.force_elements import ForceElementType, is_on_joint, takes_parameters
 from mbt._core.joints.mobilizers import MobilizerType, count_positions, count_velocities, takes_constants
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, shape_error
 from mbt.math.arrays import as_float_array
@@ -168,7 +168,9 @@ def _check_force_elements(
         most_a, most_b = (nq, nv) if is_on_joint(kind) else (nf, nf)
         if not (0 <= a < most_a and 0 <= b < most_b):
             _refuse("force_places", "coordinates and frames that exist")
-        checked.append(_floats(numbers, "force_parameters", (count_parameters(kind),)))
+        checked.append(_floats(numbers, "force_parameters", (None,)))
+        if not takes_parameters(kind, checked[-1].size):
+            _refuse("force_parameters", "as many numbers of each element as its type has")
     return checked
 
 

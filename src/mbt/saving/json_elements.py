@@ -22,6 +22,7 @@ from mbt.saving.json_values import (
     NUMBER,
     NUMBERS,
     PATH,
+    POINTS,
     POSE,
     SHAPES,
     TEXT,
@@ -41,6 +42,7 @@ from mbt.tree.force_elements import (
     JointFriction,
     LinearBushingRollPitchYaw,
     LinearSpringDamper,
+    PointContact,
     PrismaticSpring,
     RevoluteSpring,
     UniformGravityFieldElement,
@@ -292,6 +294,17 @@ _FORCE_KINDS = (
         _argument("force_stiffness_constants", NUMBERS),
         _argument("force_damping_constants", NUMBERS),
     ),
+    _force_kind(
+        PointContact,
+        _argument("frame", _FRAME),
+        _argument("p_FC", POINTS),
+        _argument("half_space_frame", _FRAME),
+        _argument("stiffness", NUMBER),
+        _argument("dissipation", NUMBER),
+        _argument("static_friction", NUMBER),
+        _argument("dynamic_friction", NUMBER),
+        _argument("stiction_speed", NUMBER),
+    ),
 )
 _ACTUATOR_KINDS = (
     Kind(
@@ -408,4 +421,4 @@ def read_element(
 
 
 # The sorts of values that are never left out; without a model instance it is the default one.
-_ALWAYS_READ = (TEXT, NUMBER, NUMBERS, PATH, INERTIA, CONFIG, INSTANCE, _FRAME, _BODY, _JOINT)
+_ALWAYS_READ = (TEXT, NUMBER, NUMBERS, POINTS, PATH, INERTIA, CONFIG, INSTANCE, _FRAME, _BODY, _JOINT)

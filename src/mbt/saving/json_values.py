@@ -34,6 +34,7 @@ __all__ = [
     "NUMBER",
     "NUMBERS",
     "PATH",
+    "POINTS",
     "POSE",
     "SHAPES",
     "TEXT",
@@ -97,6 +98,17 @@ class Numbers:
     def read(self, fields: Fields, key: str, names: NamesInFile) -> list[float]:
         """Take the list."""
         return fields.take_numbers(key, self._size)
+
+
+class _Points:
+    """Points by rows, (n, 3)."""
+
+    def write(self, value: FloatArray, names: NamesOfTree) -> list[list[float]]:
+        rows: list[list[float]] = value.tolist()
+        return rows
+
+    def read(self, fields: Fields, key: str, names: NamesInFile) -> list[list[float]]:
+        return fields.take_rows(key, 3)
 
 
 class _Limits:
@@ -334,6 +346,7 @@ NO_LIMITS_TOO = _Limits(unwritten=False)
 POSE = _Pose()
 INERTIA = _Inertia()
 PATH = _Path()
+POINTS = _Points()
 SHAPES = _Shapes()
 CONFIG = _Config()
 INSTANCE = _Instance()

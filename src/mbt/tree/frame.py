@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import Parameters
 
-__all__ = ["BodyFrame", "FixedOffsetFrame", "Frame"]
+__all__ = ["BodyFrame", "FixedOffsetFrame", "Frame", "as_frame"]
 
 
 class Frame(FrameAcceleration):
@@ -575,3 +575,11 @@ def _frozen_pose(X_PF: object, what: str) -> FloatArray:
     X = IDENTITY if X_PF is None or X_PF is IDENTITY else as_pose(X_PF, what)
     X.flags.writeable = False
     return X
+
+
+def as_frame(value: object, argument: str) -> Frame:
+    """Return a frame; a body stands for its body frame."""
+    frame = getattr(value, "body_frame", value)
+    if not isinstance(frame, Frame):
+        raise ArgumentTypeError(f"{argument}: expected a Frame or a RigidBody, got {type(value).__name__}")
+    return frame

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.forces.force_elements import count_parameters
+from mbt._core.forces.force_elements import takes_parameters
 from mbt.errors import ArgumentValueError, MbtError, quote, shorten
 from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
 from mbt.math.spatial_inertia import SpatialInertia
@@ -30,6 +30,7 @@ from mbt.tree.force_elements import (
     CompiledForceElement,
     LinearBushingRollPitchYaw,
     LinearSpringDamper,
+    PointContact,
     UniformGravityFieldElement,
 )
 from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
@@ -212,8 +213,9 @@ def _are_shapes(value: Any, element: Any) -> bool:
     return type(value) is tuple and all(type(shape) is Shape for shape in value)
 
 
-def _num_defaults(element: Any) -> tuple[int, ...]:
-    return (count_parameters(element._type),)
+def _are_parameters(value: Any, element: Any) -> bool:
+    is_vector = type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
+    return is_vector and takes_parameters(element._type, value.size)
 
 
 def _is_joint_of_one_dof(value: Any, element: Any) -> bool:
@@ -280,11 +282,12 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
             type(value) is set and all(_is_instance(entry, element) for entry in value)
         ),
     },
-    CompiledForceElement: {"_defaults": _array(_num_defaults)},
+    CompiledForceElement: {"_defaults": _are_parameters},
     JointForceElement: {"_joint": _element(Joint)},
     DoorHinge: {"_config": _is_config},
     LinearSpringDamper: {"_bodyA": _element(RigidBody), "_bodyB": _element(RigidBody)},
     LinearBushingRollPitchYaw: {"_frameA": _element(Frame), "_frameC": _element(Frame)},
+    PointContact: {"_frame": _element(Frame), "_half_space_frame": _element(Frame)},
     JointActuator: {
         "_joint": _is_joint_of_one_dof,
         "_effort_limit": _NUMBER,

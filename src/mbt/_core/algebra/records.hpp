@@ -185,4 +185,27 @@ struct Bushing {
   T drift[3];   // [m/s]  the rate that damps, which takes w_AC / 2 for w_AB, less that
 };
 
+// One point of a frame against a half-space.
+template <class T>
+struct Touch {
+  T rate;      // [m/s]  of the depth
+  T slip[3];   // [m/s]  velocity along the plane
+  T elastic;   // [N]    normal force at rest, zero off the plane
+  T excess;    // [1]    what dissipation adds to it, as a share
+  T drag;      // [s/m]  friction per normal force and slip
+  T drag_by_square;  // [s^3/m^3]  its derivative with respect to the square of the slip
+};
+
+// The points of one frame C against a half-space: sums over them, and the field of their velocity in the half-space.
+template <class T>
+struct Contact {
+  T normal[3];            // [1]    of the plane, in World
+  T p_AoCo[3];            // [m]    in World
+  T V[6];                 // [rad/s, m/s]  at Co, of C in A, in World
+  T F_Co[6];              // [N m, N]  on C at Co, in World
+  T energy;               // [J]
+  T conservative_power;   // [W]
+  T other_power;          // [W]
+};
+
 }  // namespace MBT_NS

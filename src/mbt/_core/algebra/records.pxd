@@ -124,6 +124,23 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S rdot[3]
         S drift[3]
 
+    cdef cppclass Touch[S]:
+        S rate
+        S slip[3]
+        S elastic
+        S excess
+        S drag
+        S drag_by_square
+
+    cdef cppclass Contact[S]:
+        S normal[3]
+        S p_AoCo[3]
+        S V[6]
+        S F_Co[6]
+        S energy
+        S conservative_power
+        S other_power
+
 
 cdef extern from "algebra/composite_rows.hpp" namespace "MBT_NS" nogil:
     cdef cppclass CompositeInWorld:

@@ -66,7 +66,7 @@ class TreeCore(TreeDerivatives):
         what: str,
         pc: PositionKinematicsCache | None = None,
         vc: VelocityKinematicsCache | None = None,
-    ) -> float: ...
+    ) -> Any: ...
     def _add_force_element(
         self,
         context: ContextCore,

@@ -7,7 +7,7 @@ from mbt._core.api.tree_derivatives cimport TreeDerivatives
 from mbt._core.api.tree_dynamics cimport of_bodies
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.quantities.table cimport (
-    CONSERVATIVE_POWER, ELEMENT_CONSERVATIVE_POWER, ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER,
+    CONSERVATIVE_POWER, CONTACT_FORCES, ELEMENT_CONSERVATIVE_POWER, ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER,
     ELEMENT_POTENTIAL_ENERGY, GRAVITY_FORCES, GRAVITY_POTENTIAL_ENERGY, GRAVITY_POWER, KINETIC_ENERGY,
     NON_CONSERVATIVE_POWER, POTENTIAL_ENERGY, check_quantity, no_integers,
 )
@@ -71,14 +71,20 @@ cdef class TreeCore(TreeDerivatives):
     # One force element of the compiled core ---------------------------------------------------------------------
 
     def _calc_force_element(self, context, int index, str what, pc=None, vc=None):
-        """Return "potential_energy" [J], "conservative_power" or "non_conservative_power" [W] of one element."""
+        """Return "potential_energy" [J], "conservative_power" or "non_conservative_power" [W] of one element.
+
+        Or "contact_forces": of each of its points the force on it in World [N], and its depth [m], (num_points, 4).
+        """
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [index, 0, 0, 0, 0]
         cdef int quantity = ELEMENT_POTENTIAL_ENERGY
         self._position_of(c, pc)
         if what != "potential_energy":
             self._velocity_of(c, vc)
-            quantity = ELEMENT_CONSERVATIVE_POWER if what == "conservative_power" else ELEMENT_NON_CONSERVATIVE_POWER
+            quantity = (
+                ELEMENT_CONSERVATIVE_POWER if what == "conservative_power"
+                else CONTACT_FORCES if what == "contact_forces" else ELEMENT_NON_CONSERVATIVE_POWER
+            )
         check_quantity(quantity, integers, &c.compiled.model)
         return c.evaluate(quantity, integers)
 

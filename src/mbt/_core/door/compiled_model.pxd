@@ -21,7 +21,7 @@ cdef class CompiledModel:
     cdef object lane_defaults                # the same for batches, made when the first one comes
     cdef set_constants(self, mobilizer_reversed, declared)
     cdef set_mobods(self)
-    cdef set_force_elements(self, force_type, force_places)
+    cdef set_force_elements(self, force_type, force_places, force_parameters)
     cdef set_parameters(self, sections)
 
 

@@ -7,7 +7,7 @@ from libc.math cimport fabs, sqrt
 from mbt._core.algebra.spatial cimport dot3
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, data, in1
-from mbt._core.forces.force_elements cimport acts_on_joint, num_parameters_of
+from mbt._core.forces.force_elements cimport acts_on_joint, num_points_of
 from mbt._core.joints.mobilizers cimport (
     GENERAL, REVOLUTE_Z, WELD, has_singular_map, has_singular_positions, kind_of, needs_reversal,
     set_effective_constants,
@@ -63,7 +63,7 @@ cdef class CompiledModel:
         m.joint_node = _keep_ints(self._arrays, "joint_node", a["joint_node"])
         self.set_constants(a["mobilizer_reversed"], a["mobilizer_constants"])
         self.set_mobods()
-        self.set_force_elements(a["force_type"], a["force_places"])
+        self.set_force_elements(a["force_type"], a["force_places"], a["force_parameters"])
         m.switches.locked = NULL
         m.switches.weightless = NULL
         if any(a["weightless"]):
@@ -165,7 +165,7 @@ cdef class CompiledModel:
             for b in range(m.num_bodies)
         ])
 
-    cdef set_force_elements(self, force_type, force_places):
+    cdef set_force_elements(self, force_type, force_places, force_parameters):
         cdef Model* m = &self.model
         cdef int i, start = 0
         elements = np.zeros(len(force_type)*sizeof(ForceElement), dtype=np.uint8)
@@ -177,7 +177,9 @@ cdef class CompiledModel:
             element[i].type = force_type[i]
             element[i].a, element[i].b = force_places[i]
             element[i].start = start
-            start += num_parameters_of(element[i].type)
+            element[i].size = len(force_parameters[i])
+            element[i].num_points = num_points_of(element[i].type, element[i].size)
+            start += element[i].size
             m.num_elements_between += not acts_on_joint(element[i].type)
         m.force_elements = element
 
@@ -207,7 +209,7 @@ cdef class CompiledModel:
         if section == "force_element":
             check_index(index, m.num_force_elements, "force element")
             start = layout.force_element + m.force_elements[index].start
-            return slice(start, start + num_parameters_of(m.force_elements[index].type))
+            return slice(start, start + m.force_elements[index].size)
         if section == "gravity":
             start, width, count = layout.gravity, 3, 1
         elif section == "mass":

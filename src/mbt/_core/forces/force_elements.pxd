@@ -6,10 +6,14 @@ in `ForceElementType`, its case in the functions here, and one Python file.
 `c` are the numbers of one element, parameters of a Context: see `ForceElementType`.
 """
 
-from mbt._core.algebra.records cimport Bushing, Ends, Stretch
+from mbt._core.algebra.records cimport Bushing, Contact, Ends, Stretch
 from mbt._core.algebra.spatial cimport (
     add_cross, copy, cross, dot3, rotate, rotate4, rotate_inverse, rotate_inverse4, set_zero,
 )
+from mbt._core.forces.point_contact cimport (
+    NUM_CONTACT_CONSTANTS, calc_contact, calc_contact_force_change, calc_contact_forces_on_ends,
+)
+from mbt._core.model.structs cimport ForceElement
 from mbt._core.scalars cimport T, atan2_, select_lt, sincos_, sqrt_, tanh_
 
 
@@ -21,6 +25,7 @@ cpdef enum ForceElementType:
     # Between two frames A and C.
     LINEAR_SPRING_DAMPER     # free length, stiffness, damping, p_AP (3), p_CQ (3)
     LINEAR_BUSHING_RPY       # stiffness (3) and damping (3) of the torque, stiffness (3) and damping (3) of the force
+    POINT_CONTACT            # see point_contact.pxd; as many points as there are
 
 
 cdef inline int acts_on_joint(int type) noexcept nogil:
@@ -28,11 +33,19 @@ cdef inline int acts_on_joint(int type) noexcept nogil:
     return 1 if type <= JOINT_FRICTION else 0
 
 
-cdef inline int num_parameters_of(int type) noexcept nogil:
-    return (
+cdef inline int takes_num_parameters(int type, int count) noexcept nogil:
+    """1 where an element of a type may have so many numbers."""
+    if type == POINT_CONTACT:
+        return 1 if num_points_of(type, count) > 0 and (count - NUM_CONTACT_CONSTANTS) % 3 == 0 else 0
+    return 1 if count == (
         2 if type == JOINT_SPRING else 8 if type == DOOR_HINGE else 4 if type == JOINT_FRICTION
         else 9 if type == LINEAR_SPRING_DAMPER else 12
-    )
+    ) else 0
+
+
+cdef inline int num_points_of(int type, int count) noexcept nogil:
+    """Points in contact of an element with so many numbers."""
+    return (count - NUM_CONTACT_CONSTANTS)//3 if type == POINT_CONTACT else 0
 
 
 # On one dof -----------------------------------------------------------------------------------------------------
@@ -130,7 +143,7 @@ cdef inline T step_doublet_slope(T width, T x) noexcept nogil:
 
 # Between two frames ---------------------------------------------------------------------------------------------
 
-cdef inline void calc_forces_on_ends(int type, const T* c, Ends[T]* x) noexcept nogil:
+cdef inline void calc_forces_on_ends(const ForceElement* e, const T* c, Ends[T]* x) noexcept nogil:
     """F_A, F_C from the poses and velocities of both frames."""
     cdef Stretch[T] stretch
     cdef T p[3]
@@ -138,7 +151,7 @@ cdef inline void calc_forces_on_ends(int type, const T* c, Ends[T]* x) noexcept 
     cdef int i
     set_zero(x.F_A, 6)
     set_zero(x.F_C, 6)
-    if type == LINEAR_SPRING_DAMPER:
+    if e.type == LINEAR_SPRING_DAMPER:
         calc_stretch(c, x, &stretch)
         force = ((stretch.length - c[0])*c[1] + c[2]*stretch.rate)/stretch.length
         for i in range(3):
@@ -146,7 +159,7 @@ cdef inline void calc_forces_on_ends(int type, const T* c, Ends[T]* x) noexcept 
             x.F_C[3 + i] = -x.F_A[3 + i]
         add_cross(stretch.p_AoP, &x.F_A[3], x.F_A)
         add_cross(stretch.p_CoQ, &x.F_C[3], x.F_C)
-    elif type == LINEAR_BUSHING_RPY:
+    elif e.type == LINEAR_BUSHING_RPY:
         calc_bushing_force(c, x, p, x.F_C)
         # On C at the point midway, and the opposite on A there.
         for i in range(6):
@@ -157,68 +170,84 @@ cdef inline void calc_forces_on_ends(int type, const T* c, Ends[T]* x) noexcept 
         for i in range(3):
             p[i] = -p[i]
         add_cross(p, &x.F_C[3], x.F_C)
+    else:
+        calc_contact_forces_on_ends(c, e.num_points, x)
 
 
-cdef inline T calc_potential_energy_between(int type, const T* c, const Ends[T]* x) noexcept nogil:
+cdef inline T calc_potential_energy_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
     cdef Stretch[T] stretch
     cdef Bushing[T] bushing
+    cdef Contact[T] contact
     cdef T energy = <T>0.0
     cdef T extension
     cdef int i
-    if type == LINEAR_SPRING_DAMPER:
+    if e.type == LINEAR_SPRING_DAMPER:
         calc_stretch(c, x, &stretch)
         extension = stretch.length - c[0]
         energy = c[1]*extension*extension*0.5
-    elif type == LINEAR_BUSHING_RPY:
+    elif e.type == LINEAR_BUSHING_RPY:
         calc_bushing(x, &bushing)
         for i in range(3):
             energy = energy + c[i]*bushing.rpy[i]*bushing.rpy[i]*0.5 + c[6 + i]*bushing.r[i]*bushing.r[i]*0.5
+    else:
+        calc_contact(c, e.num_points, x, &contact, <T*>NULL)
+        energy = contact.energy
     return energy
 
 
-cdef inline T calc_conservative_power_between(int type, const T* c, const Ends[T]* x) noexcept nogil:
+cdef inline T calc_conservative_power_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
     """Minus the rate of the potential energy."""
     cdef Stretch[T] stretch
     cdef Bushing[T] bushing
+    cdef Contact[T] contact
     cdef T power = <T>0.0
     cdef int i
-    if type == LINEAR_SPRING_DAMPER:
+    if e.type == LINEAR_SPRING_DAMPER:
         calc_stretch(c, x, &stretch)
         power = (c[0] - stretch.length)*c[1]*stretch.rate
-    elif type == LINEAR_BUSHING_RPY:
+    elif e.type == LINEAR_BUSHING_RPY:
         calc_bushing(x, &bushing)
         for i in range(3):
             power = power - c[i]*bushing.rpy[i]*bushing.rpydot[i] - c[6 + i]*bushing.r[i]*bushing.rdot[i]
+    else:
+        calc_contact(c, e.num_points, x, &contact, <T*>NULL)
+        power = contact.conservative_power
     return power
 
 
-cdef inline T calc_non_conservative_power_between(int type, const T* c, const Ends[T]* x) noexcept nogil:
+cdef inline T calc_non_conservative_power_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
     """The power of the force less the conservative one, without that difference."""
     cdef Stretch[T] stretch
     cdef Bushing[T] bushing
+    cdef Contact[T] contact
     cdef T power = <T>0.0
     cdef T rate
     cdef int i
-    if type == LINEAR_SPRING_DAMPER:
+    if e.type == LINEAR_SPRING_DAMPER:
         calc_stretch(c, x, &stretch)
         power = power - c[2]*stretch.rate*stretch.rate
-    elif type == LINEAR_BUSHING_RPY:
+    elif e.type == LINEAR_BUSHING_RPY:
         calc_bushing(x, &bushing)
         for i in range(3):
             # The force acts along `rate`, of which only rdot changes the energy.
             rate = bushing.rdot[i] + bushing.drift[i]
             power = power - c[3 + i]*bushing.rpydot[i]*bushing.rpydot[i] - c[9 + i]*rate*rate
             power = power - c[6 + i]*bushing.r[i]*bushing.drift[i]
+    else:
+        calc_contact(c, e.num_points, x, &contact, <T*>NULL)
+        power = contact.other_power
     return power
 
 
-cdef inline T calc_singularity_between(int type, const T* c, const Ends[T]* x) noexcept nogil:
+cdef inline T calc_singularity_between(const ForceElement* e, const T* c, const Ends[T]* x) noexcept nogil:
     """Not positive where the force is undefined: the ends of a spring coincide, or a bushing is in gimbal lock."""
     cdef Stretch[T] stretch
     cdef Bushing[T] bushing
-    if type == LINEAR_SPRING_DAMPER:
+    if e.type == LINEAR_SPRING_DAMPER:
         calc_stretch(c, x, &stretch)
         return stretch.length - c[0]*2.2e-16
+    if e.type == POINT_CONTACT:
+        return <T>1.0
     calc_bushing(x, &bushing)
     return bushing.cos_pitch - <T>1e-3
 
@@ -355,12 +384,14 @@ cdef inline void calc_bushing_force(const T* c, const Ends[T]* ends, T* p_AoCo_W
 # spatial vectors at Ao in World, as are the force F on C and its change dF.
 
 cdef inline void calc_force_change(
-    int type, const T* c, const Ends[T]* x, const T* V, const T* turn, const T* rate, T* F, T* dF
+    const ForceElement* e, const T* c, const Ends[T]* x, const T* V, const T* turn, const T* rate, T* F, T* dF
 ) noexcept nogil:
-    if type == LINEAR_SPRING_DAMPER:
+    if e.type == LINEAR_SPRING_DAMPER:
         calc_stretch_force_change(c, x, V, turn, rate, F, dF)
-    else:
+    elif e.type == LINEAR_BUSHING_RPY:
         calc_bushing_force_change(c, x, V, turn, rate, F, dF)
+    else:
+        calc_contact_force_change(c, e.num_points, x, V, turn, rate, F, dF)
 
 
 cdef inline void calc_stretch_force_change(

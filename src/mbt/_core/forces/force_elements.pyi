@@ -6,9 +6,10 @@ class ForceElementType(IntEnum):
     JOINT_FRICTION = 2
     LINEAR_SPRING_DAMPER = 3
     LINEAR_BUSHING_RPY = 4
+    POINT_CONTACT = 5
 
 def is_on_joint(type: int) -> bool:
     """Whether an element acts on one dof, not between two frames."""
 
-def count_parameters(type: int) -> int:
-    """Numbers of one element."""
+def takes_parameters(type: int, count: int) -> bool:
+    """Whether an element of a type may have so many numbers."""

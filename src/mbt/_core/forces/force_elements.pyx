@@ -6,6 +6,6 @@ def is_on_joint(int type):
     return bool(acts_on_joint(type))
 
 
-def count_parameters(int type):
-    """Numbers of one element."""
-    return num_parameters_of(type)
+def takes_parameters(int type, int count):
+    """Whether an element of a type may have so many numbers."""
+    return bool(takes_num_parameters(type, count))

@@ -24,6 +24,8 @@ cdef struct ForceElement:
     int a           # on one dof: its position; between two frames: frame A
     int b           # on one dof: its velocity; between two frames: frame C
     int start       # first of its numbers among those of all elements
+    int size        # how many they are
+    int num_points  # in contact
 
 
 # What a Context turns on and off. Kernels may branch on it, unlike on parameters.

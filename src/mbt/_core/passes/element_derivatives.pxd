@@ -150,8 +150,8 @@ cdef inline void add_derivatives_along(
         get_shifted(S_of(columns, j), p, S)
         get_shifted(P_of(columns, j), p, P)
         add_cross_motion(S, V_C, P)
-        calc_force_change(e.type, constants, ends, V, S, P, F, dF_q)
-        calc_force_change(e.type, constants, ends, V, zero, S, F, dF_v)
+        calc_force_change(e, constants, ends, V, S, P, F, dF_q)
+        calc_force_change(e, constants, ends, V, zero, S, F, dF_v)
         if side < 0:
             # S × F - y
             for i in range(6):

@@ -106,7 +106,7 @@ cdef inline void add_forces_between(
         e = &model.force_elements[i]
         if not acts_on_joint(e.type):
             set_ends(model, e, X_BF, X_WB, V_WB, &ends)
-            calc_forces_on_ends(e.type, constants + e.start, &ends)
+            calc_forces_on_ends(e, constants + e.start, &ends)
             add_forces_on_ends(model, e, X_WB, &ends, F_Bo_W)
 
 
@@ -219,7 +219,7 @@ cdef inline T calc_element_potential_energy(
 ) noexcept nogil:
     if acts_on_joint(e.type):
         return calc_joint_potential_energy(e.type, constants + e.start, q[e.a])
-    return calc_potential_energy_between(e.type, constants + e.start, ends)
+    return calc_potential_energy_between(e, constants + e.start, ends)
 
 
 cdef inline T calc_element_conservative_power(
@@ -235,7 +235,7 @@ cdef inline T calc_element_conservative_power(
     """Minus the rate of the potential energy."""
     if acts_on_joint(e.type):
         return v[e.b]*calc_joint_conservative_force(e.type, constants + e.start, q[e.a])
-    return calc_conservative_power_between(e.type, constants + e.start, ends)
+    return calc_conservative_power_between(e, constants + e.start, ends)
 
 
 cdef inline T calc_element_non_conservative_power(
@@ -244,4 +244,4 @@ cdef inline T calc_element_non_conservative_power(
     """The rest of the power of the force."""
     if acts_on_joint(e.type):
         return v[e.b]*calc_joint_dissipative_force(e.type, constants + e.start, v[e.b])
-    return calc_non_conservative_power_between(e.type, constants + e.start, ends)
+    return calc_non_conservative_power_between(e, constants + e.start, ends)

@@ -5,10 +5,11 @@ zero for the bias term.
 """
 
 from mbt._core.algebra.records cimport (
-    Articulated, ArticulatedDof, Composite, Composite6, Ends, Kinematics, MotionForce, Parameters, Weight,
+    Articulated, ArticulatedDof, Composite, Composite6, Contact, Ends, Kinematics, MotionForce, Parameters, Weight,
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
+from mbt._core.forces.point_contact cimport calc_contact
 from mbt._core.model.structs cimport ForceElement, Model, Switches
 from mbt._core.passes cimport element_forces
 from mbt._core.passes.body_forces cimport calc_generalized_forces
@@ -268,8 +269,19 @@ cdef inline void run_element_force(
         tau[e.b] = tau[e.b] + force
     else:
         set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
-        calc_forces_on_ends(e.type, p.force_elements + e.start, &ends)
+        calc_forces_on_ends(e, p.force_elements + e.start, &ends)
         add_forces_on_ends(model, e, X_WB, &ends, F_Bo_W)
+
+
+cdef inline void run_contact_forces(
+    const Model* model, const Parameters[T]* p, int element, const T* X_WB, const T* V_WB, T* each
+) noexcept nogil:
+    """Of each point in contact of one element the force on it, in World, and its depth."""
+    cdef const ForceElement* e = &model.force_elements[element]
+    cdef Ends[T] ends
+    cdef Contact[T] contact
+    set_ends(model, e, p.X_BF, X_WB, V_WB, &ends)
+    calc_contact(p.force_elements + e.start, e.num_points, &ends, &contact, each)
 
 
 cdef inline void run_mass_matrix(

@@ -12,10 +12,11 @@ from mbt._core.quantities.maps cimport calc_map, calc_mobilizer_quantity
 from mbt._core.quantities.mass cimport calc_mass_quantity, count_mass_work
 from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work
 from mbt._core.quantities.table cimport (
-    ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES, INERTIAL_PARAMETERS,
-    KINETIC_ENERGY, MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM, MOTION_FORCES_DERIVATIVES,
-    NORMALIZED_POSITIONS, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, QDOT,
-    RELATIVE_TRANSFORM, ROLLOUT, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe, element_of,
+    CONTACT_FORCES, ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES,
+    INERTIAL_PARAMETERS, KINETIC_ENERGY, MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM,
+    MOTION_FORCES_DERIVATIVES, NORMALIZED_POSITIONS, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA,
+    POSES, POSITIONS, QDOT, RELATIVE_TRANSFORM, ROLLOUT, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe,
+    element_of,
 )
 from mbt._core.scalars cimport T
 
@@ -108,6 +109,8 @@ cdef inline void calc_with_kinematics(
         calc_frame_quantity(quantity, integers, model, p, q, v, x, k, out)
     elif quantity == ELEMENT_FORCE:
         calc_element_force(integers[0], model, p, q, v, k, out)
+    elif quantity == CONTACT_FORCES:
+        algorithms.run_contact_forces(model, p, integers[0], k.X_WB, k.V_WB, out)
     elif FRAME_POSES <= quantity < ELEMENT_FORCE:
         calc_body_quantity(quantity, integers, model, switches, p, q, v, x, k, base, out)
     elif KINETIC_ENERGY <= quantity <= ELEMENT_NON_CONSERVATIVE_POWER:

@@ -82,7 +82,7 @@ cdef int find_singular_element(
         e = &model.force_elements[i]
         if not acts_on_joint(e.type):
             element_forces.set_ends[double](model, e, p.X_BF, X_WB, NULL, &ends)
-            if calc_singularity_between(e.type, p.force_elements + e.start, &ends) <= 0.0:
+            if calc_singularity_between(e, p.force_elements + e.start, &ends) <= 0.0:
                 return i
     return -1
 

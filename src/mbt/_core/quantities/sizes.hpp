@@ -18,7 +18,8 @@ enum Dimension {
   kGivenBodies,       // bodies and velocities where the part of the input that may be left out is there, else 0
   kGivenVelocities,
   kKeptSteps,         // of a rollout: the states that are kept
-  kStepInputs         // velocities, for each step or once
+  kStepInputs,        // velocities, for each step or once
+  kContactPoints      // of one force element
 };
 
 struct Term {

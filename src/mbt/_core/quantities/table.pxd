@@ -11,6 +11,7 @@ cdef extern from "quantities/sizes.hpp" namespace "mbt" nogil:
     enum:
         kOne, kBodies, kMovingBodies, kFrames, kJoints, kPositions, kVelocities, kMobilizerPositions
         kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities, kKeptSteps, kStepInputs
+        kContactPoints
     struct Term:
         short factor, dimension
     cdef cppclass Size:
@@ -92,6 +93,7 @@ cpdef enum Quantity:
     ELEMENT_FORCES
     GRAVITY_FORCES
     ELEMENT_FORCE
+    CONTACT_FORCES
     # Energy and power.
     KINETIC_ENERGY
     POTENTIAL_ENERGY

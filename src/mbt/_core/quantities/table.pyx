@@ -22,6 +22,7 @@ cdef Size GIVEN_B = size_of(kGivenBodies)
 cdef Size GIVEN_V = size_of(kGivenVelocities)
 cdef Size KEPT = size_of(kKeptSteps)
 cdef Size INPUTS = size_of(kStepInputs)
+cdef Size CONTACTS = size_of(kContactPoints)
 cdef Size NONE
 cdef Size THREE = 3*ONE
 cdef Size FOUR = 4*ONE
@@ -176,6 +177,8 @@ cdef void describe_quantities() noexcept:
     vector(row(ELEMENT_FORCES, NONE, VELOCITIES, AT_ELEMENTS), 6*NB + NV)
     matrix(row(GRAVITY_FORCES, NONE, POSES), NB, SIX)
     of(vector(row(ELEMENT_FORCE, NONE, VELOCITIES, AT_ELEMENTS), 6*NB + NV), ELEMENT)
+    # f_W, depth.
+    of(matrix(row(CONTACT_FORCES, NONE, VELOCITIES), CONTACTS, FOUR), ELEMENT)
 
     row(KINETIC_ENERGY, NONE, VELOCITIES)
     row(POTENTIAL_ENERGY, NONE, POSES, AT_ELEMENTS)
@@ -312,6 +315,8 @@ cdef Py_ssize_t extent_of(int dimension, int quantity, const int* integers, cons
     elif dimension == kStepInputs:
         i = 1 if integer_of(quantity, integers, HELD) else integer_of(quantity, integers, STEPS)
         return <Py_ssize_t>model.num_velocities*i
+    elif dimension == kContactPoints:
+        return model.force_elements[element_of(quantity, integers)].num_points
     i = integer_of(quantity, integers, MOBILIZER)
     if dimension == kMobilizerPositions:
         return model.q_start[i + 1] - model.q_start[i]

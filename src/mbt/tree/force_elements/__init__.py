@@ -10,6 +10,7 @@ from mbt.tree.force_elements.force_element import ForceElement
 from mbt.tree.force_elements.joint_friction import JointFriction
 from mbt.tree.force_elements.linear_bushing_roll_pitch_yaw import LinearBushingRollPitchYaw
 from mbt.tree.force_elements.linear_spring_damper import LinearSpringDamper
+from mbt.tree.force_elements.point_contact import PointContact
 from mbt.tree.force_elements.prismatic_spring import PrismaticSpring
 from mbt.tree.force_elements.revolute_spring import RevoluteSpring
 from mbt.tree.force_elements.uniform_gravity import UniformGravityFieldElement
@@ -35,6 +36,7 @@ __all__ = [
     "JointFriction",
     "LinearBushingRollPitchYaw",
     "LinearSpringDamper",
+    "PointContact",
     "PrismaticSpring",
     "RevoluteSpring",
     "UniformGravityFieldElement",

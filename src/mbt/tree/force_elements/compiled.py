@@ -84,7 +84,8 @@ class CompiledForceElement(CompiledNumbers, ForceElement):
         vc: VelocityKinematicsCache | None,
     ) -> float:
         check_context(self, context)
-        return self.parent_tree._calc_force_element(context, self._core_index, what, pc, vc)
+        number: float = self.parent_tree._calc_force_element(context, self._core_index, what, pc, vc)
+        return number
 
     # For the tree.
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mbt._core.forces.force_elements import ForceElementType
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentValueError, quote
 from mbt.math.arrays import FloatArray, as_nonnegative_array
 from mbt.math.leading_axes import cut, join, rotate, transpose
 from mbt.tree.body import RigidBody
 from mbt.tree.context_access import check_context, numbers_of
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements.compiled import CompiledForceElement
-from mbt.tree.frame import Frame
+from mbt.tree.frame import Frame, as_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,8 +97,8 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
         force_damping_constants: object,
     ) -> None:
         what = type(self).__name__
-        frame_A = _as_frame(frameA, f"{what}: frameA")
-        frame_C = _as_frame(frameC, f"{what}: frameC")
+        frame_A = as_frame(frameA, f"{what}: frameA")
+        frame_C = as_frame(frameC, f"{what}: frameC")
         if frame_A.body is frame_C.body:
             raise ArgumentValueError(
                 f"{what}: expected frames on two bodies, but {frame_A._label} and {frame_C._label} are both "
@@ -268,10 +268,3 @@ class LinearBushingRollPitchYaw(CompiledForceElement):
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
         return f" frameA={quote(self._frameA.name)} frameC={quote(self._frameC.name)}"
-
-
-def _as_frame(value: object, argument: str) -> Frame:
-    frame = getattr(value, "body_frame", value)
-    if not isinstance(frame, Frame):
-        raise ArgumentTypeError(f"{argument}: expected a Frame or a RigidBody, got {type(value).__name__}")
-    return frame

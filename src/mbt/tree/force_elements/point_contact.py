@@ -1,0 +1,325 @@
+"""Contact of points with a half-space: feet on the ground."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mbt._core.forces.force_elements import ForceElementType
+from mbt.errors import ArgumentValueError, quote, shape_error
+from mbt.math.arrays import FloatArray, as_finite_array
+from mbt.math.leading_axes import flatten, fold
+from mbt.math.numbers import DOUBLES, Numbers
+from mbt.tree.body import RigidBody
+from mbt.tree.context_access import check_context, numbers_of
+from mbt.tree.element import MultibodyElement
+from mbt.tree.force_elements.compiled import CompiledForceElement
+from mbt.tree.frame import Frame, as_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from typing_extensions import Self
+
+    from mbt._core.engines.context import ContextCore
+    from mbt.tree.finalization import FinalizationPlan
+
+__all__ = ["PointContact"]
+
+# The numbers in front of the points.
+_STIFFNESS, _DISSIPATION, _FRICTION, _STICTION_SPEED, _POINTS = 0, 1, 2, 4, 5
+
+
+class PointContact(CompiledForceElement):
+    """Points of a frame F against the half-space ``z < 0`` of a frame A, with friction.
+
+    A point at the depth ``x > 0`` below the plane z = 0 of A is pushed along +z of A by the normal force of
+    Hunt and Crossley, ``N = stiffness x max(1 + dissipation xdot, 0)``, which never pulls. Coulomb friction
+    ``mu(s) N`` acts against its slip, the velocity along the plane, of the speed s. With
+    ``r = s / stiction_speed``, ``mu = static_friction (15 r - 10 r**3 + 3 r**5) / 8`` rises to
+    `static_friction` at r = 1; from there it falls to `dynamic_friction` at r = 3, where it stays. The
+    opposite force acts on A at the same point. All points of a frame are one element: the motion of the
+    frame is computed once for all.
+
+    Parameters
+    ----------
+    frame : Frame or RigidBody
+        The frame F; a body stands for its body frame. The contact belongs to its model instance.
+    p_FC : array_like, shape (3,) or (n, 3)
+        Positions in F [m] of one point or of several.
+    half_space_frame : Frame or RigidBody, optional
+        The frame A, on another body; that of World unless given, then `frame` must belong to a tree.
+    stiffness : float
+        Normal force per depth, of each point [N/m], not negative.
+    dissipation : float
+        Share of the force that it gains per speed of approach [s/m], not negative. After an impact at a low
+        speed v, a ball leaves with about ``(1 - 2/3 dissipation v) v``.
+    static_friction : float
+        Largest friction, as a share of the normal force, not negative.
+    dynamic_friction : float, optional
+        That of points that slip fast, at most `static_friction`; the same unless given.
+    stiction_speed : float, optional
+        Speed of the slip at which friction is largest [m/s], greater than zero; 0.05 unless given. Whatever
+        sticks creeps at a part of it. A smaller one makes the equations of motion stiffer.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When a frame is none.
+    ArgumentValueError
+        When both frames are on one body, there is no point, or a number makes no sense.
+    ForeignElementError
+        When `frame` belongs to no tree, and no other one is given.
+
+    Notes
+    -----
+    All numbers and points are the defaults of parameters of each Context.
+
+    The potential energy is ``stiffness x**2 / 2`` of each point below the plane. What dissipation and
+    friction do is the non-conservative power, never positive, however A moves. See the page on contact for
+    where the force is smooth.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.MultibodyTree()
+    >>> box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(2.0, 0.4, 0.2, 0.2)))
+    >>> corners = [[x, y, -0.1] for x in (-0.2, 0.2) for y in (-0.1, 0.1)]
+    >>> ground = tree.add_force_element(
+    ...     mbt.PointContact(box, corners, stiffness=500.0, dissipation=1.0, static_friction=0.8)
+    ... )
+    >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10.0]))
+    >>> tree.finalize()
+    >>> context = tree.create_default_context()
+    >>> context.q = [1, 0, 0, 0, 0, 0, 0.09]
+    >>> ground.calc_depths(context).round(12)
+    array([0.01, 0.01, 0.01, 0.01])
+    >>> ground.calc_contact_forces(context)[0].round(12)
+    array([0., 0., 5.])
+    >>> tree.calc_forward_dynamics(context).round(12)
+    array([0., 0., 0., 0., 0., 0.])
+    """
+
+    _type: ClassVar[ForceElementType] = ForceElementType.POINT_CONTACT
+
+    def __init__(
+        self,
+        frame: Frame | RigidBody,
+        p_FC: object,
+        half_space_frame: Frame | RigidBody | None = None,
+        *,
+        stiffness: float,
+        dissipation: float,
+        static_friction: float,
+        dynamic_friction: float | None = None,
+        stiction_speed: float = 0.05,
+    ) -> None:
+        what = type(self).__name__
+        F = as_frame(frame, f"{what}: frame")
+        if half_space_frame is None:
+            half_space_frame = F.parent_tree.world_frame
+        A = as_frame(half_space_frame, f"{what}: half_space_frame")
+        if A.body is F.body:
+            raise ArgumentValueError(
+                f"{what}: expected frames on two bodies, but {F._label} and {A._label} are both on "
+                f"{F.body._label}"
+            )
+        points = _as_points(p_FC, f"{what}: p_FC")
+        constants = [
+            DOUBLES.as_nonnegative(stiffness, f"{what}: stiffness"),
+            DOUBLES.as_nonnegative(dissipation, f"{what}: dissipation"),
+            *_as_frictions(static_friction, dynamic_friction, what),
+            DOUBLES.as_positive(stiction_speed, f"{what}: stiction_speed"),
+        ]
+        super().__init__(F.model_instance, np.concatenate([constants, points.ravel()]))
+        self._frame = F
+        self._half_space_frame = A
+
+    @property
+    def frame(self) -> Frame:
+        """The frame F of the points."""
+        return self._frame
+
+    @property
+    def half_space_frame(self) -> Frame:
+        """The frame A of the half-space z < 0."""
+        return self._half_space_frame
+
+    @property
+    def num_points(self) -> int:
+        """Number of points."""
+        return (self._defaults.size - _POINTS) // 3
+
+    @property
+    def p_FC(self) -> FloatArray:
+        """Default positions of the points in F [m], shape (num_points, 3), read-only."""
+        return self._defaults[_POINTS:].reshape(-1, 3)
+
+    @property
+    def stiffness(self) -> float:
+        """Default stiffness [N/m]."""
+        return float(self._defaults[_STIFFNESS])
+
+    @property
+    def dissipation(self) -> float:
+        """Default dissipation [s/m]."""
+        return float(self._defaults[_DISSIPATION])
+
+    @property
+    def static_friction(self) -> float:
+        """Default coefficient of static friction."""
+        return float(self._defaults[_FRICTION])
+
+    @property
+    def dynamic_friction(self) -> float:
+        """Default coefficient of dynamic friction."""
+        return float(self._defaults[_FRICTION + 1])
+
+    @property
+    def stiction_speed(self) -> float:
+        """Default speed of the slip at which friction is largest [m/s]."""
+        return float(self._defaults[_STICTION_SPEED])
+
+    def set_default_stiffness(self, stiffness: object) -> Self:
+        """Set the default stiffness [N/m], not negative, before ``finalize()``."""
+        value = DOUBLES.as_nonnegative(stiffness, f"{self._label}: stiffness")
+        return self._set_defaults(_STIFFNESS, value, "set_stiffness")
+
+    def set_default_dissipation(self, dissipation: object) -> Self:
+        """Set the default dissipation [s/m], not negative, before ``finalize()``."""
+        value = DOUBLES.as_nonnegative(dissipation, f"{self._label}: dissipation")
+        return self._set_defaults(_DISSIPATION, value, "set_dissipation")
+
+    def set_default_friction(self, static_friction: object, dynamic_friction: object = None) -> Self:
+        """Set both default coefficients of friction, before ``finalize()``; see `set_friction`."""
+        values = _as_frictions(static_friction, dynamic_friction, self._label)
+        return self._set_defaults(_FRICTION, values, "set_friction")
+
+    def set_default_stiction_speed(self, stiction_speed: object) -> Self:
+        """Set the default stiction speed [m/s], greater than zero, before ``finalize()``."""
+        value = DOUBLES.as_positive(stiction_speed, f"{self._label}: stiction_speed")
+        return self._set_defaults(_STICTION_SPEED, value, "set_stiction_speed")
+
+    def set_default_p_FC(self, p_FC: object) -> Self:
+        """Set the default positions of the points in F [m], shape (num_points, 3), before ``finalize()``."""
+        value = as_finite_array(p_FC, f"{self._label}: p_FC", (self.num_points, 3))
+        return self._set_defaults(_POINTS, value.ravel(), "set_p_FC")
+
+    # Parameters of one Context.
+
+    def get_stiffness(self, context: ContextCore) -> float:
+        """Return the stiffness that `context` has [N/m]."""
+        return numbers_of(self, context).entry(self._get_numbers(context), _STIFFNESS)
+
+    def set_stiffness(self, context: ContextCore, stiffness: object) -> Self:
+        """Set the stiffness in `context` [N/m], not negative."""
+        value = numbers_of(self, context).as_nonnegative(stiffness, f"{self._label}: stiffness")
+        self._set_number(context, _STIFFNESS, value)
+        return self
+
+    def get_dissipation(self, context: ContextCore) -> float:
+        """Return the dissipation that `context` has [s/m]."""
+        return numbers_of(self, context).entry(self._get_numbers(context), _DISSIPATION)
+
+    def set_dissipation(self, context: ContextCore, dissipation: object) -> Self:
+        """Set the dissipation in `context` [s/m], not negative."""
+        value = numbers_of(self, context).as_nonnegative(dissipation, f"{self._label}: dissipation")
+        self._set_number(context, _DISSIPATION, value)
+        return self
+
+    def get_static_friction(self, context: ContextCore) -> float:
+        """Return the coefficient of static friction that `context` has."""
+        return numbers_of(self, context).entry(self._get_numbers(context), _FRICTION)
+
+    def get_dynamic_friction(self, context: ContextCore) -> float:
+        """Return the coefficient of dynamic friction that `context` has."""
+        return numbers_of(self, context).entry(self._get_numbers(context), _FRICTION + 1)
+
+    def set_friction(
+        self, context: ContextCore, static_friction: object, dynamic_friction: object = None
+    ) -> Self:
+        """Set both coefficients of friction in `context`; the second is the first unless given.
+
+        Raises
+        ------
+        ArgumentValueError
+            Unless ``0 <= dynamic_friction <= static_friction``.
+        """
+        numbers = numbers_of(self, context)
+        values = _as_frictions(static_friction, dynamic_friction, self._label, numbers)
+        self._set_numbers(context, _FRICTION, numbers.stack(values))
+        return self
+
+    def get_stiction_speed(self, context: ContextCore) -> float:
+        """Return the speed at which friction is largest that `context` has [m/s]."""
+        return numbers_of(self, context).entry(self._get_numbers(context), _STICTION_SPEED)
+
+    def set_stiction_speed(self, context: ContextCore, stiction_speed: object) -> Self:
+        """Set the speed at which friction is largest in `context` [m/s], greater than zero."""
+        value = numbers_of(self, context).as_positive(stiction_speed, f"{self._label}: stiction_speed")
+        self._set_number(context, _STICTION_SPEED, value)
+        return self
+
+    def get_p_FC(self, context: ContextCore) -> FloatArray:
+        """Return the positions of the points in F that `context` has [m], shape (num_points, 3)."""
+        points: FloatArray = fold(self._get_numbers(context)[..., _POINTS:], self.num_points, 3)
+        return points
+
+    def set_p_FC(self, context: ContextCore, p_FC: object) -> Self:
+        """Set the positions of the points in F in `context` [m], shape (num_points, 3)."""
+        points = numbers_of(self, context).as_finite_array(p_FC, f"{self._label}: p_FC", (self.num_points, 3))
+        self._set_numbers(context, _POINTS, flatten(points, 2))
+        return self
+
+    # Which points touch, and how.
+
+    def calc_contact_forces(self, context: ContextCore) -> FloatArray:
+        """Return the force on F at each point, in World [N], shape (num_points, 3): zero where none touches.
+
+        Its opposite acts on A at the same point.
+        """
+        return self._calc_contact(context)[..., :3]
+
+    def calc_depths(self, context: ContextCore) -> FloatArray:
+        """Return how deep each point is below the plane [m], shape (num_points,): negative above it."""
+        return self._calc_contact(context)[..., 3]
+
+    def _calc_contact(self, context: ContextCore) -> FloatArray:
+        check_context(self, context)
+        each: FloatArray = self.parent_tree._calc_force_element(context, self._core_index, "contact_forces")
+        return each
+
+    # For the tree.
+
+    def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
+        yield self._frame, "frame"
+        yield self._half_space_frame, "half_space_frame"
+
+    def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
+        return self._half_space_frame._index, self._frame._index
+
+    def _repr_details(self) -> str:
+        """Return what the representation tells beyond the name."""
+        frames = f"frame={quote(self._frame.name)} half_space_frame={quote(self._half_space_frame.name)}"
+        return f" {frames} num_points={self.num_points}"
+
+
+def _as_points(p_FC: object, argument: str) -> FloatArray:
+    points = as_finite_array(p_FC, argument)
+    if points.ndim not in (1, 2) or points.shape[-1] != 3:
+        raise shape_error(argument, (None, 3), points.shape)
+    if points.size == 0:
+        raise ArgumentValueError(f"{argument}: expected one point or more, got none")
+    return points
+
+
+def _as_frictions(
+    static_friction: object, dynamic_friction: object, what: str, numbers: Numbers = DOUBLES
+) -> tuple[float, float]:
+    static = numbers.as_nonnegative(static_friction, f"{what}: static_friction")
+    if dynamic_friction is None:
+        return static, static
+    dynamic = numbers.as_nonnegative(dynamic_friction, f"{what}: dynamic_friction")
+    numbers.as_nonnegative(static - dynamic, f"{what}: static_friction - dynamic_friction")
+    return static, dynamic
