@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.interop.arrays import spread
 from mbt.interop.joints import find_joint
 from mbt.math.arrays import FloatArray, as_float_array
 from mbt.parsing.mujoco_actuators import find_motors
@@ -167,8 +168,7 @@ class MujocoCoordinates:
     ) -> tuple[FloatArray, FloatArray]:
         q, v = as_float_array(q, q_name, (..., nq)), as_float_array(v, v_name, (..., nv))
         if q.shape[:-1] != v.shape[:-1]:
-            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-            q, v = np.broadcast_to(q, (*batch, nq)), np.broadcast_to(v, (*batch, nv))
+            q, v = spread(**{q_name: q, v_name: v})
         return q, v
 
     def _turn(self, qpos: FloatArray, qvel: FloatArray, product: str) -> FloatArray:

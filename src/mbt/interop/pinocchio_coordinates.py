@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.interop.arrays import spread
 from mbt.interop.joints import find_joint
 from mbt.interop.pinocchio_joints import (
     FREE,
@@ -122,17 +123,17 @@ class PinocchioCoordinates:
 
         Velocities that the model does not have are zero.
         """
-        q, v = _take(q, self._nq, v=v)
+        q, v = _take(q, self._nq, self._nv, v=v)
         return self._from(q, v)
 
     def v_to_pinocchio(self, q: npt.ArrayLike, v: npt.ArrayLike) -> FloatArray:
         """Return the `v` of Pinocchio, shape (..., nv), of velocities of the tree at its positions `q`."""
-        q, v = _take(q, self._tree.num_positions, v=v)
+        q, v = _take(q, self._tree.num_positions, self._tree.num_velocities, v=v)
         return self._to(q, v)
 
     def vdot_from_pinocchio(self, q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> FloatArray:
         """Return the accelerations of the tree, shape (..., num_velocities), of `a` (..., nv) at `q`, `v`."""
-        q, v, a = _take(q, self._nq, v=v, a=a)
+        q, v, a = _take(q, self._nq, self._nv, v=v, a=a)
         a = a.copy()
         for part, w_start in self._turning():
             w = v[..., w_start : w_start + 3] if part.kind == FREE else _about_z(v[..., part.v + 2])
@@ -141,7 +142,7 @@ class PinocchioCoordinates:
 
     def vdot_to_pinocchio(self, q: npt.ArrayLike, v: npt.ArrayLike, vdot: npt.ArrayLike) -> FloatArray:
         """Return the `a` of Pinocchio, shape (..., nv), of accelerations of the tree at its `q` and `v`."""
-        q, v, vdot = _take(q, self._tree.num_positions, v=v, vdot=vdot)
+        q, v, vdot = _take(q, self._tree.num_positions, self._tree.num_velocities, v=v, vdot=vdot)
         own, a = self._to(q, v), self._to(q, vdot)
         for part, w_start in self._turning():
             w = own[..., w_start : w_start + 3] if part.kind == FREE else _about_z(own[..., part.v + 2])
@@ -153,12 +154,12 @@ class PinocchioCoordinates:
 
         A force on joints that mimic one another acts on the one that the others mimic.
         """
-        q, tau = _take(q, self._nq, tau=tau)
+        q, tau = _take(q, self._nq, self._nv, tau=tau)
         return self._from(q, tau, with_mimics=False)
 
     def tau_to_pinocchio(self, q: npt.ArrayLike, tau: npt.ArrayLike) -> FloatArray:
         """Return the `tau` of Pinocchio, shape (..., nv), of generalized forces of the tree at its `q`."""
-        q, tau = _take(q, self._tree.num_positions, tau=tau)
+        q, tau = _take(q, self._tree.num_positions, self._tree.num_velocities, tau=tau)
         result = self._to(q, tau)
         for part, joint, master in self._parts:
             if master is not None:
@@ -231,9 +232,7 @@ def _turn(R: FloatArray, v: FloatArray, part: Part) -> FloatArray:
     return np.concatenate(halves, axis=-1)
 
 
-def _take(q: Any, nq: int, **vectors: Any) -> tuple[FloatArray, ...]:
-    """Return float arrays of the same leading axes."""
-    q = as_float_array(q, "q", (..., nq))
-    arrays = [as_float_array(vector, name) for name, vector in vectors.items()]
-    batch = np.broadcast_shapes(q.shape[:-1], *(array.shape[:-1] for array in arrays))
-    return tuple(np.broadcast_to(array, (*batch, array.shape[-1])) for array in (q, *arrays))
+def _take(q: Any, nq: int, nv: int, **vectors: Any) -> tuple[FloatArray, ...]:
+    """Return float arrays of the same leading axes: positions, and vectors as large as velocities."""
+    arrays = {name: as_float_array(vector, name, (..., nv)) for name, vector in vectors.items()}
+    return spread(q=as_float_array(q, "q", (..., nq)), **arrays)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.interop.building import build_tree
+from mbt.interop.pinocchio_constraints import add_constraints
 from mbt.interop.pinocchio_joints import Part, is_model, is_unlimited, read_positions, take_apart
-from mbt.math.arrays import FloatArray, as_finite_array
+from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.description import (
     WORLD,
@@ -37,6 +39,8 @@ __all__ = ["from_pinocchio"]
 
 _MASSLESS = SpatialInertia.zero()
 _BODY, _JOINT = 8, 2
+_OF_POSITIONS = ("lowerPositionLimit", "upperPositionLimit")
+_OF_VELOCITIES = ("armature", "damping", "effortLimit", "friction", "rotorInertia", "velocityLimit")
 
 
 def from_pinocchio(
@@ -47,6 +51,7 @@ def from_pinocchio(
     gravity: npt.ArrayLike | Literal["model"] | None = "model",
     actuators: Actuators = "declared",
     joint_friction: bool = False,
+    constraints: Iterable[Any] = (),
 ) -> MultibodyTree:
     """Return the tree of a model of Pinocchio: the same mass matrix, bias, gravity and poses of frames.
 
@@ -66,6 +71,10 @@ def from_pinocchio(
         Gravity in World [m/s^2]: that of the model unless given; None adds none.
     actuators, joint_friction
         As in `load_model`: Pinocchio has no actuators, and its friction has no effect on its dynamics.
+    constraints : iterable, optional
+        What closes loops, which Pinocchio keeps beside the model: ``RigidConstraintModel``,
+        ``PointAnchorConstraintModel``, ``FrameAnchorConstraintModel``. They become a `BallConstraint` or a
+        `WeldConstraint`, without the compliance and the stabilization that they have.
 
     Returns
     -------
@@ -80,9 +89,13 @@ def from_pinocchio(
     Raises
     ------
     ArgumentTypeError
-        When `model` is not a pinocchio.Model.
+        When `model` is not a pinocchio.Model, or a constraint is none of these.
     ArgumentValueError
-        When a joint is of a type that has no counterpart, or two joints have one name.
+        When a joint is of a type that has no counterpart, two joints have one name, or a constraint is of
+        another model.
+    ShapeError
+        When an array of the model, as ``model.armature``, does not have the size of its positions or
+        velocities.
 
     Examples
     --------
@@ -96,8 +109,25 @@ def from_pinocchio(
     options = ReadOptions(model_name, None, False, joint_friction, actuators)
     g_W = _gravity_of(model, gravity)
     report = ParseReport("<pinocchio.Model>", model_name or model.name or "model")
-    description = _Reader(model, report, options).read()
+    _check_sizes(model)
+    reader = _Reader(model, report, options)
+    description = reader.read()
+    add_constraints(constraints, reader.links, description)
     return build_tree(description, None, base_pose, g_W)
+
+
+def _check_sizes(model: Any) -> None:
+    """Check that arrays have the size of the positions or velocities. Anybody may set others."""
+    configurations = {
+        f"referenceConfigurations[{quote(entry.key())}]": entry.data()
+        for entry in model.referenceConfigurations
+    }
+    for names, size in ((_OF_POSITIONS, model.nq), (_OF_VELOCITIES, model.nv)):
+        for name in names:
+            # Some are of other versions.
+            as_float_array(getattr(model, name, np.zeros(size)), f"model: {name}", (size,))
+    for name, q in configurations.items():
+        as_float_array(q, f"model: {name}", (model.nq,))
 
 
 def _gravity_of(model: pinocchio.Model, gravity: object) -> FloatArray | None:
