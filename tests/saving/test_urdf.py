@@ -238,6 +238,10 @@ LOSSES = {
         lambda t, j: t.add_body(mbt.RigidBody("free", POINT, t.add_model_instance("other"))),
         "model instances: all elements are in one",
     ),
+    "name of the robot": (
+        lambda t, j: t.add_model_instance("a\x01b"),
+        "model instance 'a\\x01b': its name is 'a?b'",
+    ),
     "names": (
         lambda t, j: t.add_body(mbt.RigidBody("body", POINT, t.add_model_instance("other"))),
         "body 'other::body': its name is 'other::body'",

@@ -59,8 +59,8 @@ class _Writer:
         self.losses = Losses()
         self.plan = tree._plan if tree._plan is not None else make_plan(tree._elements)
         own = [instance.name for instance in tree.model_instances][default_model_instance() + 1 :]
-        self.root = Element("robot", {"name": own[0] if own else "model"})
         self.names = UrdfNames(self.losses)
+        self.root = Element("robot", {"name": self.names.of_robot(own[0]) if own else "model"})
         self.links: dict[RigidBody, str] = {}
         self.joints: dict[Any, Element] = {}
         if len({body.model_instance for body in tree.bodies if body is not tree.world_body}) > 1:

@@ -52,6 +52,13 @@ class UrdfNames:
         self._links.add(name)
         return name
 
+    def of_robot(self, model_instance: str) -> str:
+        """Return a name for the robot."""
+        name = without_control_characters(model_instance)
+        if name != model_instance:
+            self._losses.add("model instance", model_instance, f"its name is {quote(name)}")
+        return name
+
     def of_link(self, body: RigidBody) -> str:
         """Return a name for a link."""
         return self._take(body, self._links)
