@@ -98,6 +98,11 @@ EXAMPLES: dict[str, Callable[[Tree], object]] = {
         free(t),
         t.add_body(mbt.RigidBody("other", POINT, t.add_model_instance("other"))),
     ),
+    "the default model instance": free,
+    "a name that two elements of a kind have, or that XML cannot hold": lambda t: (
+        free(t),
+        t.add_body(mbt.RigidBody("free", POINT, t.add_model_instance("other"))),
+    ),
 }
 
 
