@@ -136,6 +136,12 @@ def test_a_control_function_is_held_for_a_step(method: str) -> None:
         return -0.3 * v + np.sin(20.0 * time)
 
     driven = mbt.simulate(tree, context, 0.7, 1e-3, method=method, control=control)
+    own = np.empty(tree.num_velocities)
+    reusing = mbt.simulate(
+        tree, context, 0.7, 1e-3, method=method,
+        control=lambda t, q, v: np.add(-0.3 * v, np.sin(20.0 * t), out=own),
+    )  # fmt: skip
+    np.testing.assert_array_equal(reusing.tau, driven.tau)
     assert asked == driven.time[:-1].tolist()
     np.testing.assert_allclose(driven.tau[:-1], -0.3 * driven.v[:-1] + np.sin(20.0 * driven.time[:-1, None]))
     known = mbt.simulate(tree, context, 0.7, 1e-3, method=method, control=driven.tau[:-1])

@@ -91,25 +91,27 @@ class _Run:
     def _take_controlled(self, times: FloatArray, dt: float) -> tuple[FloatArray, FloatArray, Any]:
         """Ask the control function before each step."""
         stepper, calc, is_watched = self.stepper, self.task.inputs.calc, bool(self.task.events)
-        taus, states, passage = [], [], None
-        before, nq = stepper.state, stepper.nq
+        clock, passage = times.tolist(), None
+        last = len(clock) - 1
+        begun = done = 0
+        before = stepper.state
+        # Steps first: they are filled in one after the other.
+        states = np.empty((last, *before.shape))
+        taus = np.empty((last, *before.shape[:-1], stepper.nv))
         q, v = stepper.context.q, stepper.context.v
-        clock = times.tolist()
-        for k in range(len(clock) - 1):
-            tau = calc(clock[k], q, v)
-            taus.append(tau)
-            state = stepper.take_one(clock[k], tau, dt)
+        while done < last and passage is None:
+            taus[done] = tau = calc(clock[done], q, v)
+            begun = done + 1
+            states[done] = state = stepper.take_one(clock[done], tau, dt)
             if self.is_single and not math.isfinite(sum(state.tolist())):
-                self._fail(clock[k])
+                self._fail(clock[done])
                 break
             if is_watched:
-                passage = self._watch(clock[k], before, tau, clock[k + 1], state)
-                if passage is not None:
-                    break
-            states.append(state)
-            before, q, v = state, state[..., :nq], state[..., nq:]
-        kept = np.stack(states, axis=-2) if states else np.empty((0, nq + stepper.nv))
-        return np.stack(taus, axis=-2), kept, passage
+                passage = self._watch(clock[done], before, taus[done], clock[begun], state)
+            if passage is None:
+                before, done = state, begun
+                q, v = stepper.context.q, stepper.context.v
+        return np.moveaxis(taus[:begun], 0, -2), np.moveaxis(states[:done], 0, -2), passage
 
     def _watch(self, time: float, before: FloatArray, tau: FloatArray, end: float, after: FloatArray) -> Any:
         """Look whether an event lies in a step; a step that is shorter leads there."""

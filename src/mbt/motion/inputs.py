@@ -83,8 +83,6 @@ class Inputs:
         lower, upper = self._limits
         limited = np.minimum(np.maximum(tau, lower), upper)
         is_limited = limited != tau
-        # NaN is no limit.
-        is_limited &= tau == tau
         self.num_limited += is_limited if axis is None else is_limited.sum(axis)
         return limited
 

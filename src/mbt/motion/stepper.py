@@ -70,6 +70,7 @@ class _CompiledStepper(Stepper):
         self._front = body_forces if self._with_forces else np.empty((*batch, 0))
         self._one = np.concatenate([np.zeros((*batch, 1)), self._front, self._held], axis=-1)
         self._tau_of_one = self._one[..., self._one.shape[-1] - self.nv :]
+        self._dt_of_one = 0.0
         self._integers_of_one = (self._method, 1, 1, 0, self._with_forces)
 
     def take(self, times: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
@@ -79,8 +80,9 @@ class _CompiledStepper(Stepper):
         return self._evaluate((self._method, count, 1, 0, self._with_forces), x)
 
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
-        self._one[..., 0] = dt
-        np.add(tau, self._held, out=self._tau_of_one)
+        if dt != self._dt_of_one:
+            self._one[..., 0] = self._dt_of_one = dt
+        np.add(tau, self._held, self._tau_of_one)
         state: FloatArray = self._evaluate(self._integers_of_one, self._one)[..., 0, :]
         state.flags.writeable = False
         return state
