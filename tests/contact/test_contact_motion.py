@@ -235,3 +235,17 @@ def test_a_quadruped_lands_and_stands() -> None:
     assert forces[:, 2].min() > 0.15 * weight
     depths = np.concatenate([foot.calc_depths(context) for foot in feet])
     np.testing.assert_allclose(depths, forces[:, 2] / 3e3, rtol=0.01)
+
+
+def test_blocks_of_a_batch_slide_as_far_as_their_friction_lets_them() -> None:
+    """In one rollout, with a friction of each sample."""
+    tree, contact = block(0.0, ContactNumbers(2e3, 1.0, 0.5, 0.5, 0.01))
+    context = tree.create_default_context(9)
+    friction = np.linspace(0.2, 0.6, 9)
+    contact.set_friction(context, friction)
+    # Low, so that it does not tip: the way does not depend on where the mass is.
+    context.q, context.v = rest_on(0.0, 2e3), [0, 0, 0, 1.0, 0, 0]
+    q, v = tree.rollout(context, np.zeros((6000, 6)), 1e-4, every=6000)
+    way = q[:, -1, 4] - q[:, 0, 4]
+    np.testing.assert_allclose(way, 1.0 / (2 * friction * G), rtol=0.02)
+    assert abs(v[:, -1, 3:]).max() < 0.01

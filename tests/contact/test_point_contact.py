@@ -270,3 +270,39 @@ def test_saved_and_loaded(model: Model, tmp_path: Any) -> None:
         mbt.functional.forward_dynamics(tree, q, v, np.zeros(8)),
         mbt.functional.forward_dynamics(model.tree, q, v, np.zeros(8)),
     )
+
+
+def test_it_goes_with_either_of_its_bodies(model: Model) -> None:
+    for name in ("box", "tray1"):
+        work = model.tree.edit()
+        gone = work.remove_subtree(work.get_body_by_name(name))
+        assert model.contact.name in [element.name for element in gone]
+        assert not any(isinstance(element, mbt.PointContact) for element in work.force_elements)
+    work = model.tree.edit()
+    plane = work.get_frame_by_name("plane")
+    with pytest.raises(mbt.ArgumentValueError, match="'plane' is needed by force element 'PointContact_0'"):
+        work.remove(plane)
+
+
+def test_it_is_an_entry_of_the_energy_report(model: Model) -> None:
+    (q,), (v,) = model.states(1)
+    context = model.context(q, v)
+    report = model.tree.calc_energy_report(context)
+    (entry,) = [entry for entry in report.entries if model.contact.name in entry.element]
+    assert entry.potential_energy == model.contact.calc_potential_energy(context) > 0
+    assert entry.non_conservative_power == model.contact.calc_non_conservative_power(context) < 0
+    assert model.contact.name in str(report)
+
+
+def test_models_with_prefixes_have_contacts_of_their_own(tmp_path: Any) -> None:
+    path = tmp_path / "model.json"
+    alone = Model(on_tray=False).tree.edit()
+    alone.remove(alone.gravity_field)
+    mbt.save_model(alone, path)
+    tree = mbt.MultibodyTree()
+    for prefix in ("one_", "two_"):
+        mbt.parsing.add_model(tree, path, prefix=prefix)
+    tree.finalize()
+    contacts = [element for element in tree.force_elements if isinstance(element, mbt.PointContact)]
+    assert [contact.frame.name for contact in contacts] == ["one_foot", "two_foot"]
+    assert all(contact.half_space_frame is tree.world_frame for contact in contacts)
