@@ -58,8 +58,9 @@ class _Writer:
         self.folder = folder
         self.losses = Losses()
         self.plan = tree._plan if tree._plan is not None else make_plan(tree._elements)
-        own = [instance.name for instance in tree.model_instances][default_model_instance() + 1 :]
-        self.names = UrdfNames(self.losses)
+        instances = [instance.name for instance in tree.model_instances]
+        own = instances[default_model_instance() + 1 :]
+        self.names = UrdfNames(self.losses, instances)
         self.root = Element("robot", {"name": self.names.of_robot(own[0]) if own else "model"})
         self.links: dict[RigidBody, str] = {}
         self.joints: dict[Any, Element] = {}

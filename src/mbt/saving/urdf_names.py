@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbt.errors import quote
 from mbt.saving.urdf_losses import Losses
+from mbt.tree.indices import default_model_instance
 
 if TYPE_CHECKING:
     from mbt.tree.actuator import JointActuator
@@ -32,10 +33,13 @@ class UrdfNames:
     ----------
     losses : Losses
         Where to tell of names that are others.
+    model_instances : list of str
+        Names of the model instances, by index.
     """
 
-    def __init__(self, losses: Losses) -> None:
+    def __init__(self, losses: Losses, model_instances: list[str]) -> None:
         self._losses = losses
+        self._instances = model_instances
         self._links: set[str] = set()
         self._joints: set[str] = set()
         self._actuators: set[str] = set()
@@ -88,11 +92,17 @@ class UrdfNames:
         if name.isspace():
             name = element.kind
         if name in taken:
-            name = _free(without_control_characters(element.scoped_name), taken)
+            name = _free(without_control_characters(self._scoped(element)), taken)
         if name != element.name:
-            self._losses.add(element.kind, element.scoped_name, f"its name is {quote(name)}")
+            self._losses.add(element.kind, self._scoped(element), f"its name is {quote(name)}")
         taken.add(name)
         return name
+
+    def _scoped(self, element: MultibodyElement) -> str:
+        """Return the scoped name, also of a joint that the tree gets when it is finalized."""
+        instance = element.model_instance
+        is_plain = instance <= default_model_instance()
+        return element.name if is_plain else f"{self._instances[instance]}::{element.name}"
 
 
 def _free(name: str, taken: set[str]) -> str:
