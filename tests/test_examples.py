@@ -16,6 +16,11 @@ PROGRAMS = [
     pytest.param(
         "reach.py", ["--seconds=0.4"], r"in 900 steps, energy drift .*\nwaist_w +100% of its torque"
     ),
+    pytest.param(
+        "quadruped_landing.py",
+        ["--seconds=0.5"],
+        r"touches the ground after 0\.2\d+ s at 2\.\d+ m/s\nlargest force \d+\.\d",
+    ),
     pytest.param("dask_sweep.py", ["--samples=60000"], r"waist +0.00 Nm", marks=pytest.mark.engine),
 ]
 NEEDS: dict[str, tuple[str, str]] = {"dask_sweep.py": ("distributed", "engines")}

@@ -67,11 +67,12 @@ def _panels_of(trajectory: Trajectory) -> list[_Panel]:
     labels = {"": "quaternion", "rad": "angle", "m": "position", "N m": "torque", "N": "force"}
     panels = []
     for quantity, (values, names, units) in quantities.items():
-        # Where nothing is applied there is nothing to see.
-        if quantity == "applied" and not values.any():
-            continue
         for unit in dict.fromkeys(units):
             places = [i for i, own in enumerate(units) if own == unit]
+            if quantity == "applied":  # Where nothing is, there is nothing to see.
+                places = [i for i in places if values[:, i].any()]
+            if not places:
+                continue
             label = labels.get(unit, quantity)
             panels.append(
                 _Panel(
