@@ -5,6 +5,7 @@ import pytest
 
 import mbt
 from mbt.errors import ParseError
+from support import urdf_texts as urdf
 from support.sdf_texts import joint, link, model, pose, robot, sdf, world
 
 HAND = model("hand", pose("0 0 1 0 0 0"), link("palm"), link("finger", pose("1 0 0 0 0 0")),
@@ -141,9 +142,107 @@ def test_many_files(tmp_path):
 
 
 def test_other_documents(folder):
-    (folder / "hand" / "new.sdf").write_text('<robot name="hand"><link name="a"/></robot>')
-    with pytest.raises(ParseError, match="'model://hand' is <robot>: expected <sdf>"):
+    (folder / "hand" / "new.sdf").write_text("<mujoco><worldbody/></mujoco>")
+    with pytest.raises(ParseError, match="'model://hand' is <mujoco>: expected <sdf> or <robot>"):
         load(robot(link("arm"), include("model://hand")), folder)
     (folder / "hand" / "new.sdf").write_text(sdf('<light name="sun" type="point"/>'))
     tree = load(world(model("m", link("a")), include("model://hand")), folder)
     assert tree.num_bodies == 2
+
+
+class TestRobots:
+    """URDF that is included."""
+
+    LIMB = urdf.robot(
+        urdf.link("base"),
+        urdf.link("arm", 2.0, origin='<origin xyz="0.1 0.2 0.3"/>'),
+        urdf.joint(
+            "hinge", "base", "arm", inside='<origin xyz="0 0 1" rpy="0.1 0.2 0.3"/><axis xyz="0 1 0"/>'
+        ),
+        urdf.transmission("hinge"),
+        '<frame name="tool" link="arm" xyz="0.5 0 0" rpy="0 0.4 0"/>',
+        "<drake:linear_bushing_rpy>"
+        '<drake:bushing_frameA name="base"/><drake:bushing_frameC name="tool"/>'
+        '<drake:bushing_torque_stiffness value="1 2 3"/><drake:bushing_torque_damping value="0 0 0"/>'
+        '<drake:bushing_force_stiffness value="4 5 6"/><drake:bushing_force_damping value="0 0 0"/>'
+        "</drake:linear_bushing_rpy>",
+        name="limb",
+    )
+    FIX = joint("f", "world", "limb::base", "fixed", "")
+    PLACE = pose("1 2 3 0.1 0.2 0.3")
+
+    @pytest.fixture
+    def limb(self, folder):
+        (folder / "limb.urdf").write_text(self.LIMB)
+        return folder
+
+    def test_it_is_a_model_inside(self, limb):
+        """As if it had been mounted there."""
+        tree = load(robot(include("limb.urdf", self.PLACE), self.FIX), limb)
+        assert [body.scoped_name for body in tree.bodies[1:]] == ["bot::limb::base", "bot::limb::arm"]
+        assert tree.joint_actuators[0].scoped_name == "bot::limb::hinge_motor"
+        X_WM = mbt.math.make_pose([1, 2, 3], rpy=[0.1, 0.2, 0.3])
+        same = mbt.load_model(self.LIMB, base_pose=X_WM)
+        for each in (tree, same):
+            assert each.num_velocities == 1
+        state = [0.3], [0.2], [0.1]
+        vdot = mbt.functional.forward_dynamics(same, *state)
+        assert abs(vdot) > 0.1
+        np.testing.assert_allclose(mbt.functional.forward_dynamics(tree, *state), vdot, rtol=1e-12)
+
+    def test_joints_and_frames_name_what_is_in_it(self, limb):
+        parts = include("limb.urdf", "<name>left</name>"), include("limb.urdf", "<name>right</name>")
+        ends = (
+            joint("a", "world", "left::base", "fixed", ""),
+            joint("b", "left::tool", "right::base", "revolute", "<axis><xyz>0 0 1</xyz></axis>"),
+            '<frame name="eye" attached_to="right::hinge"/>',
+        )
+        tree = load(robot(*parts, *ends), limb)
+        assert tree.num_velocities == 3
+        assert tree.get_frame_by_name("eye").body.scoped_name == "bot::right::arm"
+        assert len(tree.force_elements) == 3
+        context = tree.create_default_context()
+        X = [
+            tree.get_frame_by_name(name).calc_pose_in_world(context)
+            for name in ("bot::left::tool", "bot::right::base")
+        ]
+        context.q = [0.0, 0.5, 0.0]
+        moved = [
+            tree.get_frame_by_name(name).calc_pose_in_world(context)
+            for name in ("bot::left::tool", "bot::right::base")
+        ]
+        assert not np.allclose(X[1], moved[1])
+        np.testing.assert_array_equal(X[0], moved[0])
+
+    def test_placed_by_a_frame(self, limb):
+        place = self.PLACE + "<placement_frame>tool</placement_frame>"
+        tree = load(robot(include("limb.urdf", place), self.FIX), limb)
+        X_WT = tree.get_frame_by_name("tool").calc_pose_in_world(tree.create_default_context())
+        np.testing.assert_allclose(X_WT, mbt.math.make_pose([1, 2, 3], rpy=[0.1, 0.2, 0.3]), atol=1e-15)
+
+    def test_alone_and_static(self, limb):
+        tree = load(world(include("limb.urdf")), limb)
+        assert tree.get_body_by_name("arm").scoped_name == "limb::arm"
+        assert tree.num_velocities == 7
+        tree = load(robot(link("torso"), include("limb.urdf", "<static>true</static>")), limb)
+        assert (tree.num_velocities, len(tree.joint_actuators), len(tree.force_elements)) == (6, 0, 1)
+
+    def test_loops_with_it(self, limb):
+        """Its joints count where loops are looked for."""
+        close = joint("l", "world", "limb::arm", "ball", "")
+        tree = load(robot(include("limb.urdf"), self.FIX, close), limb)
+        assert [each.scoped_name for each in tree.constraints] == ["bot::limb::l"]
+
+    def test_warnings_tell_its_file(self, limb):
+        mimic = urdf.joint("k", "arm", "tip", inside='<mimic joint="hinge"/>')
+        (limb / "limb.urdf").write_text(self.LIMB.replace("</robot>", urdf.link("tip") + mimic + "</robot>"))
+        with pytest.warns(mbt.ModelWarning, match=r"limb.urdf: joint 'k' mimics 'hinge'"):
+            tree = load(robot(include("limb.urdf")), limb)
+        assert tree.get_constraint_by_name("k").joint1 is tree.get_joint_by_name("hinge")
+        (limb / "limb.urdf").write_text(self.LIMB.replace('mass value="2.0"', 'mass value="x"'))
+        with pytest.raises(ParseError, match=r"limb.urdf:3: <mass>: value='x'"):
+            load(robot(include("limb.urdf")), limb)
+
+    def test_it_is_not_merged(self, limb):
+        with pytest.raises(ParseError, match="3: <include>: URDF cannot be merged into a model"):
+            load(robot(include("limb.urdf", "", 'merge="true"')), limb)

@@ -70,11 +70,13 @@ class _SdfReader:
     def read(self) -> ModelDescription:
         self._walk()
         model, walker = self.model, self.walker
-        if not walker.links:
+        if not model.links and not walker.links:
             raise self.root.error("there is no model with a <link>")
         for link in walker.links:
             read_link(link.element, link, model)
         self._read_weightless()
+        for joint in model.joints:  # Of included robots.
+            self._connect(joint.parent, joint.child)
         self._fix_static_links()
         joints = self._read_joints()
         for frame in walker.frames:
@@ -177,7 +179,7 @@ class _SdfReader:
         return name
 
     def _fix_static_links(self) -> None:
-        for link in self.walker.links:
+        for link in (*self.walker.links, *self.walker.robot_links):
             scope = link.scope
             assert scope is not None
             if not scope.is_static:
@@ -215,7 +217,7 @@ class _SdfReader:
             self.report.warn(f"gravity does not act on {shown}: tell the element of gravity, set_enabled()")
 
     def _place_roots(self) -> None:
-        frames = {link.name: link for link in self.walker.links}
+        frames = {link.name: link for link in (*self.walker.links, *self.walker.robot_links)}
         for root in self.model.roots:
             X_WB = frames[root].calc_pose_in_world()
             if X_WB is not IDENTITY:

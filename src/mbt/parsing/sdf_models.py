@@ -9,11 +9,15 @@ from mbt.parsing.checks import warn_of_missed_elements
 from mbt.parsing.description import WORLD, ModelDescription
 from mbt.parsing.drake_elements import DRAKE_ELEMENTS
 from mbt.parsing.options import ReadOptions
+from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf_frames import Scope, SdfFrame
 from mbt.parsing.sdf_includes import Includes
 from mbt.parsing.sdf_joints import take_ends
+from mbt.parsing.sdf_robots import declare_robot, take_over
 from mbt.parsing.sdf_values import NO_POSE, Pose, read_flag, read_pose, take_flag, take_pose, take_text
 from mbt.parsing.sdf_versions import take_version
+from mbt.parsing.sources import Source
+from mbt.parsing.urdf import read_urdf_parts
 from mbt.parsing.xml_tree import MAX_NESTING, Element
 
 __all__ = ["ModelWalker", "PendingJoint"]
@@ -47,6 +51,8 @@ class ModelWalker:
     ----------
     links, frames : list of SdfFrame
         All links and named frames.
+    robot_links : list of SdfFrame
+        Links of included robots in URDF, which the model has already, as all that is on them.
     joints : list of PendingJoint
         All joints but those of static models.
     elements : list of (Element, Scope)
@@ -57,12 +63,14 @@ class ModelWalker:
 
     def __init__(self, model: ModelDescription, options: ReadOptions) -> None:
         self.links: list[SdfFrame] = []
+        self.robot_links: list[SdfFrame] = []
         self.frames: list[SdfFrame] = []
         self.joints: list[PendingJoint] = []
         self.elements: list[tuple[Element, Scope]] = []
         self.documents: list[Element] = []
         self._declared: dict[tuple[str, str], SdfFrame] = {}
         self._model = model
+        self._options = options
         self._frees_all = options.base == "floating"
         self._includes = Includes(options.package_folders, model.report.warnings)
 
@@ -99,8 +107,10 @@ class ModelWalker:
             include.dismiss()
             return None
         root, source = self._includes.read(include, path, outer.files)
+        if root.tag == "robot":
+            return self._include_robot(include, root, source, outer, is_alone=is_alone)
         if root.tag != "sdf":
-            raise include.error(f"{quote(address)} is <{root.tag}>: expected <sdf>")
+            raise include.error(f"{quote(address)} is <{root.tag}>: expected <sdf> or <robot>")
         document = Scope(outer.frame, "", take_version(root), source, files=(*outer.files, str(path)))
         self.documents.append(root)
         model = root.take_first("model")
@@ -109,6 +119,28 @@ class ModelWalker:
             include.dismiss()
             return None
         return self._walk(model, outer, _read_placement(include), document, is_alone=is_alone)
+
+    def _include_robot(
+        self, include: Element, root: Element, source: Source, outer: Scope, *, is_alone: bool
+    ) -> str:
+        """Declare a model in URDF, and add it to the description. Return its name."""
+        placement = _read_placement(include)
+        if placement.is_merged:
+            raise include.error("URDF cannot be merged into a model", 'leave merge="true" out')
+        name = placement.name or (root.take("name") or "").strip() or source.stem
+        robot = read_urdf_parts(root, ParseReport(source.file, name), self._options)
+        frame = self._make_frame(root, outer, placement, outer.prefix + name)
+        inside = Scope(frame, "" if is_alone else f"{frame.name}::", outer.version, source)
+        frame.inside = inside
+        inside.is_static = outer.is_static or self._is_static(root, placement)
+        outer.declare(frame, name)
+        if not is_alone:
+            self._model.scopes.append(frame.name)
+        self.robot_links += declare_robot(robot, root, inside, self._declare)
+        take_over(robot, self._model, inside.prefix, is_static=inside.is_static)
+        warn_of_missed_elements(root)
+        self.documents.append(root)
+        return name
 
     def _walk(
         self,

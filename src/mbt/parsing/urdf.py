@@ -22,7 +22,7 @@ from mbt.parsing.urdf_shapes import read_colors
 from mbt.parsing.urdf_transmissions import add_missing_actuators, read_transmissions
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
-__all__ = ["read_urdf"]
+__all__ = ["read_urdf", "read_urdf_parts"]
 
 _XACRO = "xacro:"
 
@@ -38,6 +38,26 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
         Where to tell what was ignored or repaired.
     options : ReadOptions
         What the caller asks for.
+
+    Raises
+    ------
+    ParseError
+        When anything in it cannot be modelled.
+    """
+    model = read_urdf_parts(root, report, options)
+    if options.base == "floating":
+        free_from_world(model)
+    order_depth_first(model)
+
+    _report_roots(root, model, options)
+    check_dynamics(root, model)
+    _report_ignored(root, report)
+    count_elements(model)
+    return model
+
+
+def read_urdf_parts(root: Element, report: ParseReport, options: ReadOptions) -> ModelDescription:
+    """Read what a URDF document holds, in its order, for a model that may become part of another one.
 
     Raises
     ------
@@ -70,14 +90,6 @@ def read_urdf(root: Element, report: ParseReport, options: ReadOptions) -> Model
     read_transmissions(root, model)
     if options.actuators == "all":
         add_missing_actuators(model)
-    if options.base == "floating":
-        free_from_world(model)
-    order_depth_first(model)
-
-    _report_roots(root, model, options)
-    check_dynamics(root, model)
-    _report_ignored(root, report)
-    count_elements(model)
     return model
 
 
