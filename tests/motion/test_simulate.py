@@ -12,6 +12,8 @@ import pytest
 import mbt
 from mbt import functional
 from motion.moving_models import falling_body, pendulum, state_of, tumbling_bodies
+from support.force_element_types import make_everything
+from support.joint_types import random_state
 
 integrate = pytest.importorskip("scipy.integrate", reason="needs the extra `sim`: pip install '.[sim]'")
 
@@ -103,6 +105,47 @@ def test_against_scipy_directly(method: str) -> None:
     np.testing.assert_allclose(trajectory.q[:, 0], peer.y[0], atol=1e-7)
     np.testing.assert_allclose(trajectory.v[:, 0], peer.y[1], atol=1e-7)
     np.testing.assert_allclose(trajectory.tau[:, 0], np.sin(3.0 * trajectory.time) - 0.5 * trajectory.v[:, 0])
+
+
+def test_every_joint_and_force_element() -> None:
+    """Steps on the group lead where tangents do that SciPy integrates; cubics lie between."""
+    tree = make_everything(user_written=False)
+    context = random_state(tree, np.random.default_rng(7))
+    context.v = 0.3 * context.v
+    steps = mbt.simulate(tree, context, 0.05, 1e-4, method="rk4", every=20)
+    solver = mbt.simulate(tree, context, 0.05, 2e-3, method="DOP853", rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(steps.time, solver.time, rtol=1e-15)
+    moved = functional.difference_positions(tree, steps.q[0], steps.q[-1])
+    assert (abs(moved) > 1e-5).all()
+    np.testing.assert_allclose(functional.difference_positions(tree, steps.q, solver.q), 0.0, atol=1e-7)
+    np.testing.assert_allclose(steps.v, solver.v, atol=1e-5)
+    q, v = solver[::2].interpolate(solver.time[1:-1:2])
+    np.testing.assert_allclose(functional.difference_positions(tree, q, solver.q[1:-1:2]), 0.0, atol=1e-4)
+    np.testing.assert_allclose(v, solver.v[1:-1:2], atol=1e-2)
+
+
+def test_a_ball_that_bounces() -> None:
+    """What contact takes is its work; each bounce is lower."""
+    tree = mbt.MultibodyTree()
+    ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(0.5, 0.1)))
+    contact = mbt.PointContact(ball, [0, 0, -0.1], stiffness=5e3, dissipation=0.1, static_friction=0.5)
+    tree.add_force_element(contact)
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    context = tree.create_default_context()
+    context.q, context.v = [1, 0, 0, 0, 0, 0, 0.6], [0, 0, 0, 0.3, 0, 0]
+    turns = []
+    for dt in (2e-4, 1e-4):
+        trajectory = mbt.simulate(tree, context, 1.5, dt, method="rk4", events=lambda t, q, v: v[5])
+        loss = trajectory.energy.total[0] - trajectory.energy.total[-1]
+        assert loss > 0.5
+        assert abs(trajectory.energy_drift).max() < 1e-3 * loss
+        turns.append(trajectory.events[0].q[:, 6])
+    heights = turns[1][turns[1] > 0.1]
+    assert len(heights) >= 2
+    assert (np.diff([0.6, *heights]) < -0.05).all()
+    # The rate of the force jumps where the ball touches: no order four there.
+    np.testing.assert_allclose(turns[0], turns[1], atol=2e-3)
 
 
 @pytest.mark.parametrize("method", FIXED)

@@ -23,6 +23,7 @@ wrong_terminal.terminal = "yes"  # type: ignore[attr-defined]
     ("arguments", "error", "message"),
     [
         ({"method": "euler"}, mbt.ArgumentValueError, "method: expected one of 'semi_implicit_euler'"),
+        ({"method": []}, mbt.ArgumentValueError, "method: expected one of"),
         ({"method": 4}, mbt.ArgumentValueError, "method: expected one of"),
         ({"duration": 0}, mbt.ArgumentValueError, "duration: expected a finite number > 0, got 0"),
         ({"duration": np.inf}, mbt.ArgumentValueError, "duration: expected a finite number"),

@@ -90,7 +90,7 @@ def test_a_terminal_event_ends_the_simulation(method: str, options: Any) -> None
 @pytest.mark.parametrize("method", METHODS)
 def test_a_number_of_passages(method: str, swing: Any, options: Any) -> None:
     tree, context = swing
-    third = event(lambda t, q, v: q[0], terminal=3)
+    third = event(lambda t, q, v: q[0], terminal=np.int64(3))
     trajectory = mbt.simulate(tree, context, 9.0, method=method, events=[third], **options)
     assert trajectory.events[0].time.size == 3
     assert trajectory.time[-1] == trajectory.events[0].time[-1]

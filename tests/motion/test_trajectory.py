@@ -105,6 +105,8 @@ def test_samples_and_parts(driven: mbt.Trajectory) -> None:
         driven[501]
     with pytest.raises(ValueError, match="read-only"):
         driven.q[0, 0] = 1.0
+    assert driven[7:7].energy.total.shape == (0,)
+    assert repr(driven[7:7]) == "<Trajectory of 0 samples, rk4, completed>"
     assert repr(driven) == "<Trajectory of 501 samples, 0 to 0.5 s, rk4, completed>"
 
 

@@ -76,7 +76,7 @@ def _as_event(function: object, i: int) -> Event:
             f"events[{i}]: expected a function event(time, q, v), got {type(function).__name__}"
         )
     terminal, direction = getattr(function, "terminal", False), getattr(function, "direction", 0)
-    if not isinstance(terminal, (bool, int, np.integer)) or terminal < 0:
+    if not isinstance(terminal, (bool, np.bool_, int, np.integer)) or terminal < 0:
         raise ArgumentValueError(
             f"events[{i}].terminal: expected True, False or a number of passages, got {terminal!r}"
         )

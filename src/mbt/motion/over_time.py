@@ -64,7 +64,7 @@ def calc_over_time(
     """
     most = max(1, _STATES_A_CALL // max(1, math.prod(context.batch_shape)))
     parts = []
-    for first in range(0, time.size, most):
+    for first in range(0, max(1, time.size), most):
         now = slice(first, first + most)
         moving = repeat_context(context, time[now].size)
         moving.time, moving.q, moving.v = time[now], q[..., now, :], v[..., now, :]

@@ -129,7 +129,7 @@ def simulate(
     >>> trajectory.v[-1].round(6)  # -sqrt(2 g l)
     array([-4.429447])
     """
-    if method not in METHODS and method not in SOLVERS:
+    if not isinstance(method, str) or (method not in METHODS and method not in SOLVERS):
         known = ", ".join(map(repr, (*METHODS, *SOLVERS)))
         raise ArgumentValueError(f"method: expected one of {known}, got {quote(method)}")
     with Progress(progress) as bar:

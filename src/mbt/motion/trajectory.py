@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mbt.motion.recording import Recording
     from mbt.motion.task import Task
 
-__all__ = ["Energy", "Sample", "Trajectory"]
+__all__ = ["Energy", "State", "Trajectory"]
 
 
 class Energy(NamedTuple):
@@ -36,7 +36,7 @@ class Energy(NamedTuple):
     total: FloatArray
 
 
-class Sample(NamedTuple):
+class State(NamedTuple):
     """One moment of a trajectory: time, positions, velocities, and the forces of control and actuators."""
 
     time: float
@@ -102,7 +102,7 @@ class Trajectory:
     message: str
     events: tuple[EventStates, ...]
     num_limited: Any
-    # At the beginning, without actuation; None of a trajectory from a file.
+    # With the parameters and applied forces, without actuation; None of a trajectory from a file.
     _context: Context | None = None
     _actuation: FloatArray | None = None
     _known: dict[str, FloatArray] = field(default_factory=dict)
@@ -220,10 +220,10 @@ class Trajectory:
     def __getitem__(self, i: slice) -> Trajectory: ...
 
     @overload
-    def __getitem__(self, i: SupportsIndex) -> Sample: ...
+    def __getitem__(self, i: SupportsIndex) -> State: ...
 
-    def __getitem__(self, i: slice | SupportsIndex) -> Trajectory | Sample:
-        """Return a `Sample`, or a trajectory of some."""
+    def __getitem__(self, i: slice | SupportsIndex) -> Trajectory | State:
+        """Return a `State`, or a trajectory of some."""
         if isinstance(i, slice):
             known = {
                 name: array[..., i, :] if name in VECTORS else array[..., i]
@@ -238,7 +238,7 @@ class Trajectory:
             time = float(self.time[i])
         except IndexError:
             raise ElementIndexError(f"trajectory[{i}]: there are {len(self)} samples") from None
-        return Sample(time, self.q[..., i, :], self.v[..., i, :], self.tau[..., i, :])
+        return State(time, self.q[..., i, :], self.v[..., i, :], self.tau[..., i, :])
 
     def interpolate(self, time: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return positions and velocities at times between samples.
@@ -383,7 +383,8 @@ class Trajectory:
     def __repr__(self) -> str:
         """Tell the size and how it came about."""
         batch = f", batch_shape={self.batch_shape}" if self.batch_shape else ""
-        samples = f"{len(self)} samples, {self.time[0]:g} to {self.time[-1]:g} s"
+        span = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else ""
+        samples = f"{len(self)} samples{span}"
         return f"<Trajectory of {samples}, {self.method}, {self.status}{batch}>"
 
 
