@@ -22,7 +22,7 @@ import mbt
 
 FOUND = sorted(pkgutil.walk_packages(mbt.__path__, "mbt."), key=lambda module: module.name)
 MODULES = [module.name for module in FOUND]
-NO_CYTHON = {"mbt._core.above", "mbt._core.cpu"}
+NO_CYTHON = {"mbt._core.above", "mbt._core.cpu", "mbt._core.cython_utility"}
 COMPILED = [
     module.name
     for module in FOUND
@@ -52,7 +52,7 @@ def test_is_marked_as_typed() -> None:
     assert files("mbt").joinpath("py.typed").is_file()
 
 
-@pytest.mark.parametrize("name", [*COMPILED, "mbt._core.cpu"])
+@pytest.mark.parametrize("name", [*COMPILED, "mbt._core.cpu", "mbt._core.cython_utility"])
 def test_compiled_module_has_a_stub(name: str) -> None:
     stub = name.removeprefix("mbt.").replace(".", "/") + ".pyi"
     assert files("mbt").joinpath(stub).is_file()

@@ -1,6 +1,7 @@
 """Make the C++ sources of the compiled modules: `transpile.py OUTPUT_DIRECTORY MODULE... [--checked]`.
 
-A module is named as `quantities/kernels`.
+A module is named as `quantities/kernels`. `cython_utility` has no source: it is what Cython would repeat in
+each of the others, its functions and the reading of their arguments.
 
 Few processes for many modules, because Cython reads its own utility code once in each; and only modules
 whose sources, options or Cython have changed. A file whose text stays the same keeps its time, so that
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import Cython
 import numpy as np
+from Cython.Build.SharedModule import generate_shared_module
 from Cython.Compiler.CmdLine import parse_command_line
 from Cython.Compiler.Main import compile as run_cython
 
@@ -39,6 +41,19 @@ LARGE = [
     "engines/object_engine",
     "quantities/kernels",
     "quantities/derivatives",
+]
+
+#: What all modules share. Without views of memory, which none uses: three quarters of it.
+SHARED = "cython_utility"
+
+#: Modules that repeat it, for their calls are short: keywords take 36 instructions less, of a thousand
+#: (`benchmarks/instruction_counts.py`).
+ALONE = [
+    "api/stateless",
+    "api/stateless_kinematics",
+    "api/stateless_derivatives",
+    "api/tree_dynamics",
+    "api/tree_derivatives",
 ]
 
 
@@ -80,26 +95,46 @@ def digest(module: str, arguments: list[str]) -> str:
     Cython's own list of dependencies lacks modules that are cimported from their package.
     """
     state = hashlib.sha256(repr((Cython.__version__, np.__version__, arguments)).encode())
-    for path in [CORE / f"{module}.pyx", *sorted(CORE.rglob("*.pxd"))]:
+    sources = [] if module == SHARED else [CORE / f"{module}.pyx", *sorted(CORE.rglob("*.pxd"))]
+    for path in sources:
         state.update(str(path.relative_to(CORE)).encode())
         state.update(path.read_bytes())
     return state.hexdigest()
+
+
+def write_shared(target: Path) -> None:
+    """Write the source of `cython_utility`."""
+    name = ["--module-name", f"mbt._core.{SHARED}"]
+    options, _ = parse_command_line(
+        ["generate-shared", "--cplus", "--exclude", "MemoryView", *name, str(target)]
+    )
+    generate_shared_module(options)
+
+
+def write_module(module: str, target: Path, arguments: list[str]) -> None:
+    """Write the source of a module, of its `.pyx` file."""
+    source = str(CORE / f"{module}.pyx")
+    options, _ = parse_command_line([*arguments, "--output-file", str(target), source])
+    if run_cython(source, options).num_errors:
+        raise RefusedError(f"Cython refuses {source}")
 
 
 def transpile(module: str, output: Path, arguments: list[str]) -> str:
     """Write `module.cxx`, unless it is up to date. Returns what was done."""
     target, record = output / f"{module}.cxx", output / f"{module}.digest"
     arguments = [*arguments, "-I", str(write_fused_scalar(output, module))]
+    if module not in ALONE:
+        arguments += ["--shared", f"mbt._core.{SHARED}"]
     wanted = digest(module, arguments)
     if target.is_file() and record.is_file() and record.read_text(encoding="utf-8") == wanted:
         return "up to date"
     fresh = output / "fresh" / f"{module}.cxx"
     for path in (target, fresh):
         path.parent.mkdir(parents=True, exist_ok=True)
-    source = str(CORE / f"{module}.pyx")
-    options, _ = parse_command_line([*arguments, "--output-file", str(fresh), source])
-    if run_cython(source, options).num_errors:
-        raise RefusedError(f"Cython refuses {source}")
+    if module == SHARED:
+        write_shared(fresh)
+    else:
+        write_module(module, fresh, arguments)
     if target.is_file() and target.read_bytes() == fresh.read_bytes():
         done = "unchanged"
     else:

@@ -1,0 +1,1 @@
+"""What Cython would write into each compiled module: C functions, nothing for Python."""
