@@ -97,7 +97,7 @@ class PointContact(CompiledForceElement):
     array([0.01, 0.01, 0.01, 0.01])
     >>> ground.calc_contact_forces(context)[0].round(12)
     array([0., 0., 5.])
-    >>> tree.calc_forward_dynamics(context).round(12)
+    >>> tree.calc_forward_dynamics(context).round(12) + 0.0
     array([0., 0., 0., 0., 0., 0.])
     """
 
