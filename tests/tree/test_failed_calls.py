@@ -265,7 +265,8 @@ FAILURES: list[tuple[str, Call, type[MbtError], str]] = [
         "foreign joint",
         lambda t: t.add_joint(other.get_joint_by_name("elbow")),
         ForeignElementError,
-        "add_joint: joint 'elbow' belongs to another tree for good. Construct a new one for this tree",
+        "add_joint: joint 'elbow' belongs to another tree. "
+        "Construct a new one for this tree, or remove it there first",
     ),
     (
         "the same joint again",

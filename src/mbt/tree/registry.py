@@ -285,7 +285,7 @@ class ElementRegistry:
             if element._tree is self._tree:
                 owner = "this tree already. Add each element once"
             else:
-                owner = "another tree for good. Construct a new one for this tree"
+                owner = "another tree. Construct a new one for this tree, or remove it there first"
             raise ForeignElementError(f"{element._adder}: {element._label} belongs to {owner}.")
 
     def _check_instance_name_is_free(self, name: str, method: str) -> None:
