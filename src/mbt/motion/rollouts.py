@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["rollout", "rollout_context", "step"]
 
-# Numbers of a state and its inputs in one call: so many stay in the cache with those of the other lanes.
-_NUMBERS_A_CALL = 4096
+# Accelerations of bodies in one call of a block of lanes: some tenth of a second between two looks at signals.
+_WORK_A_CALL = 250_000
+
+# Of one call: its first step, and the integers of the quantity.
+Call = tuple[int, tuple[int, int, int, int, int]]
 
 
 def step(
@@ -157,29 +161,75 @@ def rollout(
 
 def rollout_context(
     context: Context, tau: object, dt: object, *, method: object = "semi_implicit_euler", every: object = 1
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is."""
-    tree, numbers = context.tree, context.tree._numbers
-    inputs = numbers.as_float_array(tau, "tau", (..., None, tree.num_velocities))
-    broadcast({"tau": inputs.shape[:-2]}, context.batch_shape)
+    tree = context.tree
+    forces = tree._numbers.as_float_array(tau, "tau", (..., None, tree.num_velocities))
+    broadcast({"tau": forces.shape[:-2]}, context.batch_shape)
     number = check_method(method)
-    h = numbers.as_finite_array(dt, "dt", ())
+    h = tree._numbers.as_finite_array(dt, "dt", ())
     stride = as_index(every, "every", 2**31, "number of steps")
     if stride == 0:
         raise ArgumentValueError("every: expected a number of steps, 1 or more, got 0")
-    moving = context.clone()
-    states = [join((moving.q, moving.v))[..., np.newaxis, :]]
-    front, inputs = _join_forces(context, h, inputs)
-    numbers_a_step = tree.num_velocities + (tree.num_positions + tree.num_velocities) // stride
-    most = max(1, _NUMBERS_A_CALL // max(1, numbers_a_step))
-    for first, count, kept in _calls(inputs.shape[-2] // stride * stride, stride, most):
-        x = join((*front, flatten(inputs[..., first : first + count, :], 2)))
-        ends = moving._evaluate(Quantity.ROLLOUT, (number, count, min(stride, count), 0, len(front) - 1), x)
-        moving.q, moving.v = ends[..., -1, : tree.num_positions], ends[..., -1, tree.num_positions :]
-        if kept:
+    num_kept = forces.shape[-2] // stride
+    front, forces = _join_forces(context, h, _without_repeats(forces))
+    most = max(1, _WORK_A_CALL // (tree.num_bodies * (4 if number else 1)))
+    calls = [
+        (first, (number, count, stride if kept else count + 1, int(forces.shape[-2] == 1), len(front) - 1))
+        for first, count, kept in _calls(num_kept * stride, stride, most)
+    ]
+    if context.batch_shape:
+        return _fill_rows(context, calls, join(front), forces, num_kept)
+    return _append_states(context.clone(), calls, front, forces)
+
+
+def _append_states(context: Any, calls: list[Call], front: list[Any], forces: Any) -> tuple[Any, Any]:
+    """Return the states of one state of any numbers, which moves a Context from call to call."""
+    nq = context.tree.num_positions
+    states = [join((context.q, context.v))[np.newaxis]]
+    for first, (method, count, every, held, with_forces) in calls:
+        tau = forces[0] if held else forces[first : first + count].reshape(-1)
+        integers = (method, count, min(every, count), held, with_forces)
+        ends = context._evaluate(Quantity.ROLLOUT, integers, join((*front, tau)))
+        context.q, context.v = ends[-1, :nq], ends[-1, nq:]
+        if every <= count:
             states.append(ends)
     path = join(states, -2)
-    return path[..., : tree.num_positions].copy(), path[..., tree.num_positions :].copy()
+    return path[:, :nq].copy(), path[:, nq:].copy()
+
+
+def _fill_rows(
+    context: Any, calls: list[Call], front: Any, forces: Any, num_kept: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the states of all samples, which lanes write where they belong."""
+    batch, count = context.batch_shape, math.prod(context.batch_shape)
+    tau = _rows_of_samples(forces, batch, count)
+    ends = [np.array(x).reshape(count, x.shape[-1]) for x in (context.q, context.v)]
+    paths = [np.empty((count, num_kept + 1, end.shape[-1])) for end in ends]
+    for path, end in zip(paths, ends, strict=True):
+        path[:, 0] = end
+    row = 1
+    for first, integers in calls:
+        _, num_steps, every, held, _ = integers
+        part = tau if held else np.ascontiguousarray(tau[:, first : first + num_steps])
+        context._roll_out(integers, front, part, *ends, *paths, row)
+        row += num_steps // every
+    q, v = (path.reshape(*batch, *path.shape[1:]) for path in paths)
+    return q, v
+
+
+def _without_repeats(forces: Any) -> Any:
+    """Return forces (..., T, nv), of which those of a broadcast array are the same in all steps: (..., 1, nv)."""
+    is_repeated = isinstance(forces, np.ndarray) and forces.strides[-2] == 0 and forces.shape[-2] > 1
+    return forces[..., :1, :] if is_repeated else forces
+
+
+def _rows_of_samples(forces: FloatArray, batch: tuple[int, ...], count: int) -> FloatArray:
+    """Return forces (..., T, nv) as (count, T, nv), or (1, T, nv) where all samples have the same."""
+    lead = forces.ndim - 2
+    if all(n == 1 or step == 0 for n, step in zip(forces.shape[:lead], forces.strides[:lead], strict=True)):
+        return np.ascontiguousarray(forces[(0,) * lead])[np.newaxis]
+    return np.broadcast_to(forces, (*batch, *forces.shape[lead:])).reshape(count, *forces.shape[lead:])
 
 
 def _roll_out(

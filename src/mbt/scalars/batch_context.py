@@ -129,6 +129,11 @@ class BatchContext(ScalarContext):
             array = array[..., None]
         return self._spread(convert(array, what, (size,)), 1)
 
+    def _roll_out(self, *arguments: Any) -> None:
+        """Go on by steps of time from states that are arguments: see the engine."""
+        self._push()
+        self._engine.roll_out(self, *arguments)
+
     # For elements written in Python.
 
     @contextmanager

@@ -23,10 +23,11 @@ from mbt._core.quantities cimport algorithms, kernels
 from mbt._core.quantities cimport dynamics
 from mbt._core.quantities.dispatch cimport calc_other_quantity, count_work_of
 from mbt._core.quantities.dynamics cimport calc_derivatives
+from mbt._core.quantities.motion cimport count_rollout_work, take_step
 from mbt._core.quantities.table cimport (
     BODY_POSES, FORWARD_DYNAMICS, FRAME_JACOBIAN, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
-    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of, integer_of,
-    needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
+    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, ROLLOUT, Sizes, element_of,
+    integer_of, needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
 )
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, sincos_of_angles, store_pose, store_rows,
@@ -134,6 +135,18 @@ ctypedef Pivots[Lanes] (*Kernel)(
 ) noexcept nogil
 
 
+# Where a rollout takes its inputs from, and leaves the states that it keeps: as they lie in the arrays of users, a step
+# at a time, so that a block needs memory for one state whatever the number of steps.
+cdef struct Path:
+    const double* tau
+    Py_ssize_t tau_of_sample, tau_of_step        # strides; zero where one input is for all
+    double* q
+    double* v
+    Py_ssize_t q_of_sample, v_of_sample
+    double* q_end                # and all states behind the last step, which are those of the beginning before
+    double* v_end
+
+
 # One computation of all samples.
 cdef struct Job:
     Kernel kernel
@@ -160,6 +173,7 @@ cdef struct Job:
     Py_ssize_t output_size       # numbers a sample, of each output
     bint in_rows                 # the kernel writes rows of doubles
     bint streamed
+    const Path* path             # of a rollout from arrays to arrays, else NULL
     Py_ssize_t count             # samples
     # Of the parts for threads:
     Py_ssize_t shared_from       # samples before are done
@@ -242,6 +256,61 @@ cdef class LaneEngine(Engine):
         self.fill(context, quantity, numbers, x, results)
         return results
 
+    def roll_out(
+        self, ContextCore context not None, tuple integers not None, x, tau, q_end not None, v_end not None,
+        q not None, v not None, Py_ssize_t first_row
+    ):
+        """Go on with all samples by a rollout, and keep its states.
+
+        Parameters
+        ----------
+        context : ContextCore
+            It tells which dofs are locked, and which bodies weigh nothing.
+        integers : tuple of int
+            Of the quantity ROLLOUT.
+        x : ndarray
+            dt, and forces on bodies where there are any: one row for all samples, or one for each.
+        tau : ndarray, shape (1 or count, 1 or T, nv)
+            Generalized forces of each step, or of all.
+        q_end, v_end : ndarray, shapes (count, nq), (count, nv)
+            The states at the beginning, which become those at the end.
+        q, v : ndarray, shapes (count, num_rows, nq), (count, num_rows, nv)
+            The states that are kept are written into these.
+        first_row : int
+            Which of their rows the first one is.
+        """
+        cdef int[<int>MAX_INTEGERS] numbers
+        cdef const Model* m = &self.compiled.model
+        cdef Py_ssize_t num_rows
+        cdef Path path
+        take_integers(ROLLOUT, integers, m, numbers)
+        num_rows = sizes_of(ROLLOUT, numbers, m).shape[0]
+        for name, array, shape in (
+            ("q_end", q_end, (self.count, m.num_positions)), ("v_end", v_end, (self.count, m.num_velocities)),
+            ("q", q, (self.count, q.shape[1], m.num_positions)), ("v", v, (self.count, q.shape[1], m.num_velocities)),
+        ):
+            check_array(array, name, shape)
+            if not cnp.PyArray_ISWRITEABLE(array):
+                raise TypeError(f"{name}: expected an array that can be written")
+        if not 0 <= first_row <= q.shape[1] - num_rows:
+            raise ValueError(f"first_row: expected 0 to {q.shape[1] - num_rows}, got {first_row}")
+        check_array(tau, "tau", (tau.shape[0], tau.shape[1], m.num_velocities))
+        if tau.shape[0] not in (1, self.count) or tau.shape[1] not in (1, numbers[1]):
+            raise ValueError(f"tau: expected those of 1 or {self.count} samples, 1 or {numbers[1]} steps")
+        path.tau = data(tau)
+        path.tau_of_step = m.num_velocities if tau.shape[1] > 1 else 0
+        path.tau_of_sample = tau.shape[1]*m.num_velocities if tau.shape[0] > 1 else 0
+        path.q_of_sample, path.v_of_sample = q.shape[1]*m.num_positions, q.shape[1]*m.num_velocities
+        path.q, path.v = data(q) + m.num_positions*first_row, data(v) + m.num_velocities*first_row
+        path.q_end, path.v_end = data(q_end), data(v_end)
+        with Exclusive(context):
+            if self.parameters is None:
+                self.parameters = lane_parameters(self.compiled, self.vector)
+            evaluate_samples(
+                context, ROLLOUT, numbers, self.count, self.parameters, self.columns, self.rows, q_end, v_end,
+                self.operand_rows(x, ()), (), &path
+            )
+
     cdef object output(self, out, str name, tuple shape):
         if out is None:
             return np.empty(shape)
@@ -271,9 +340,17 @@ cdef class LaneEngine(Engine):
             evaluate_samples(
                 context, quantity, integers, self.count, self.parameters, self.columns, self.rows,
                 self.operand_rows(self.q, outputs), self.operand_rows(self.v, outputs),
-                self.operand_rows(x, outputs), outputs
+                self.operand_rows(x, outputs), outputs, NULL
             )
         return 0
+
+
+cdef int check_array(object array, str name, tuple shape) except -1:
+    if not (cnp.PyArray_Check(array) and cnp.PyArray_TYPE(array) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(array)):
+        raise TypeError(f"{name}: expected a float64, C-contiguous array")
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    return 0
 
 
 cdef object no_numbers = np.empty(0)
@@ -291,12 +368,12 @@ def evaluate(
     """
     cdef int[<int>MAX_INTEGERS] numbers
     take_integers(quantity, integers, &context.compiled.model, numbers)
-    evaluate_samples(context, quantity, numbers, count, parameters, columns, rows, q, v, x, outputs)
+    evaluate_samples(context, quantity, numbers, count, parameters, columns, rows, q, v, x, outputs, NULL)
 
 
 cdef int evaluate_samples(
     ContextCore context, int quantity, const int* integers, Py_ssize_t count, LaneParameters parameters, columns, rows,
-    q, v, x, tuple outputs
+    q, v, x, tuple outputs, const Path* path
 ) except -1:
     cdef CompiledModel compiled = context.compiled
     cdef const Model* m = &compiled.model
@@ -309,6 +386,7 @@ cdef int evaluate_samples(
         raise ValueError("parameters: expected those of the tree of the context")
     set_up(&job, compiled, quantity, integers, count, outputs)
     job.switches = &switches
+    job.path = path
     job.parameters = &parameters.parameters
     if rows is not None:
         columns = np.ascontiguousarray(columns, dtype=np.intp)
@@ -326,7 +404,10 @@ cdef int evaluate_samples(
         job.parameter_rows = operand(rows, "rows", count, job.num_columns)
     operands[0] = operand(q, "q", count, m.num_positions)
     operands[1] = operand(v, "v", count, m.num_velocities)
-    operands[2] = operand(x, "x", count, sizes_of(quantity, integers, m).input)
+    # The inputs of the steps along a path are not part of x.
+    operands[2] = operand(
+        x, "x", count, sizes_of(quantity, integers, m).input if path == NULL else 1 + 6*m.num_bodies*integers[4]
+    )
     if not needs_velocities(quantity):
         operands[1].stride = 0
     job.operands = operands
@@ -374,8 +455,9 @@ cdef int set_up(
     job.has_rates = False
     job.checked_parameters = NULL
     job.spoils_input = quantity == FORWARD_DYNAMICS and integers[0]
+    job.path = NULL
     job.num_outputs = len(outputs)
-    job.output_size = sizes_of(quantity, integers, m).result//job.num_outputs
+    job.output_size = sizes_of(quantity, integers, m).result//job.num_outputs if outputs else 0
     job.count = count
     job.in_rows = quantity == BODY_POSES
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
@@ -416,6 +498,8 @@ cdef int run_job(Job* job) except -1:
 cdef Py_ssize_t first_run(const Job* job) noexcept nogil:
     """Samples to begin with, for a fraction of a second whatever the model; whole blocks."""
     cdef Py_ssize_t numbers = count_work_of(job.quantity, job.integers, job.model) + job.output_size*job.num_outputs
+    if job.path != NULL:
+        numbers *= job.integers[1]
     return MBT_W*(1 + WORK_OF_FIRST_RUN//(MBT_W*numbers))
 
 
@@ -515,6 +599,12 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
             if i == first or job.operands[j].stride or job.spoils_input:
                 load_samples(&job.operands[j], i, count, at)
             at += job.operands[j].size
+        if job.path != NULL:
+            if job.is_checked or job.checked_parameters != NULL:
+                spoil_velocities(job, i, count, checked_work, v)
+            roll_out_block(job, i, count, parameters, inputs, v, x, work)
+            i += count
+            continue
         if job.in_rows:
             to = job.outputs[0] + job.output_size*i
             if count < MBT_W:
@@ -588,6 +678,8 @@ cdef Kernel kernel_of(int quantity) noexcept:
         return calc_inverse_dynamics_derivatives
     if quantity == FRAME_JACOBIAN:
         return calc_frame_jacobian
+    if quantity == ROLLOUT:
+        return calc_rollout
     return calc_other
 
 
@@ -667,6 +759,70 @@ cdef Pivots[Lanes] calc_frame_jacobian(
     return no_pivots()
 
 
+cdef Pivots[Lanes] calc_rollout(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
+    Lanes* out
+) noexcept nogil:
+    """Inputs and states of all steps in lanes."""
+    cdef const Model* m = job.model
+    cdef Lanes* tau = x + 1 + (6*m.num_bodies if job.integers[4] else 0)
+    cdef Lanes* q_now = work + algorithms.count_work(m) + count_rollout_work(m) - m.num_positions - m.num_velocities
+    cdef Lanes* v_now = q_now + m.num_positions
+    cdef int i, k
+    copy_lanes(q, m.num_positions, q_now)
+    copy_lanes(v, m.num_velocities, v_now)
+    for i in range(job.integers[1]):
+        take_lane_step(job, p, x, tau, work, q_now, v_now)
+        if not job.integers[3]:
+            tau += m.num_velocities
+        if (i + 1) % job.integers[2] == 0:
+            copy_lanes(q_now, m.num_positions + m.num_velocities, out)
+            out += m.num_positions + m.num_velocities
+    return no_pivots()
+
+
+cdef void roll_out_block(
+    const Job* job, Py_ssize_t first, Py_ssize_t count, const Parameters[Lanes]* p, Lanes* q, Lanes* v, Lanes* x,
+    Lanes* work
+) noexcept nogil:
+    """Inputs and states of each step straight from and to arrays; q and v change."""
+    cdef const Path* path = job.path
+    cdef int nq = job.model.num_positions
+    cdef int nv = job.model.num_velocities
+    cdef Lanes* tau = work + algorithms.count_work(job.model) + count_rollout_work(job.model) - nv
+    cdef const double* input = path.tau + path.tau_of_sample*first
+    cdef double* q_row = path.q + path.q_of_sample*first
+    cdef double* v_row = path.v + path.v_of_sample*first
+    cdef int i
+    for i in range(job.integers[1]):
+        if i == 0 or path.tau_of_step:
+            load_rows_partial(input, path.tau_of_sample, nv, <int>count, tau)
+            input += path.tau_of_step
+        take_lane_step(job, p, x, tau, work, q, v)
+        if (i + 1) % job.integers[2] == 0:
+            store_rows_partial(q, q_row, path.q_of_sample, nq, <int>count)
+            store_rows_partial(v, v_row, path.v_of_sample, nv, <int>count)
+            q_row += nq
+            v_row += nv
+    store_rows_partial(q, path.q_end + nq*first, nq, nq, <int>count)
+    store_rows_partial(v, path.v_end + nv*first, nv, nv, <int>count)
+
+
+cdef void take_lane_step(
+    const Job* job, const Parameters[Lanes]* p, const Lanes* x, const Lanes* tau, Lanes* work, Lanes* q, Lanes* v
+) noexcept nogil:
+    """`x` is dt, and forces on bodies where there are any."""
+    take_step[Lanes](
+        job.integers[0], job.model, job.switches, p, x + 1 if job.integers[4] else NULL, tau, x[0], work, q, v
+    )
+
+
+cdef inline void copy_lanes(const Lanes* source, Py_ssize_t n, Lanes* to) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        to[i] = source[i]
+
+
 cdef Pivots[Lanes] calc_other(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
@@ -706,6 +862,17 @@ cdef void spoil_singular(const Job* job, Py_ssize_t first, Py_ssize_t count, dou
             for j in range(job.num_outputs):
                 for k in range(job.output_size):
                     job.outputs[j][job.output_size*i + k] = NAN
+
+
+cdef void spoil_velocities(
+    const Job* job, Py_ssize_t first, Py_ssize_t count, double* memory, Lanes* v
+) noexcept nogil:
+    """The same of where a rollout begins: its velocities are NaN, and with them whatever follows."""
+    cdef Py_ssize_t i, k
+    for i in range(count):
+        if has_no_result(job, first + i, memory):
+            for k in range(job.model.num_velocities):
+                (<double*>(v + k))[i] = NAN
 
 
 cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept nogil:

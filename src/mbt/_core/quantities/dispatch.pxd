@@ -18,7 +18,7 @@ from mbt._core.quantities.table cimport (
     POSES, POSITIONS, QDOT, RELATIVE_TRANSFORM, ROLLOUT, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe,
     element_of,
 )
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport Lanes, T
 
 
 cdef inline Py_ssize_t count_work_of(int quantity, const int* integers, const Model* model) noexcept nogil:
@@ -75,7 +75,7 @@ cdef inline Pivots[T] calc_other_quantity(
     """All but the hot ones, with kinematics computed in `memory`."""
     cdef Kinematics[T] k
     cdef int reads
-    if quantity == ROLLOUT:
+    if quantity == ROLLOUT and T is not Lanes:
         calc_rollout(integers, model, switches, p, q, v, x, memory, out)
         return no_pivots(memory)
     if quantity <= FORWARD_DYNAMICS_DERIVATIVES:

@@ -18,8 +18,8 @@ cdef enum:
 
 
 cdef inline Py_ssize_t count_rollout_work(const Model* model) noexcept nogil:
-    """Scalars of working memory behind those of any algorithm."""
-    return 2*<Py_ssize_t>model.num_positions + 15*<Py_ssize_t>model.num_velocities
+    """Scalars of working memory behind those of any algorithm: of `take_step`, and a state with its input."""
+    return 2*<Py_ssize_t>model.num_positions + 12*<Py_ssize_t>model.num_velocities
 
 
 cdef inline void calc_rollout(
@@ -36,17 +36,13 @@ cdef inline void calc_rollout(
     cdef Py_ssize_t stride = 0 if integers[3] else nv
     cdef const T* F_Bo_W = x + 1 if integers[4] else NULL
     cdef const T* tau = x + 1 + (6*model.num_bodies if integers[4] else 0)
-    cdef T* q_now = memory + algorithms.count_work(model) + 4*nv
+    cdef T* q_now = memory + algorithms.count_work(model) + nq + 10*nv
     cdef T* v_now = q_now + nq
-    cdef T* work = v_now + nv
     cdef int i
     copy(q, nq, q_now)
     copy(v, nv, v_now)
     for i in range(steps):
-        if method == RUNGE_KUTTA_4:
-            take_runge_kutta_step(model, switches, p, F_Bo_W, tau, x[0], memory, work, q_now, v_now)
-        else:
-            take_euler_step(model, switches, p, F_Bo_W, tau, x[0], memory, work, q_now, v_now)
+        take_step(method, model, switches, p, F_Bo_W, tau, x[0], memory, q_now, v_now)
         tau += stride
         if (i + 1) % every == 0:
             copy(q_now, nq, out)
@@ -54,56 +50,51 @@ cdef inline void calc_rollout(
             out += nq + nv
 
 
-cdef inline void take_euler_step(
-    const Model* model, const Switches* switches, const Parameters[T]* p, const T* F_Bo_W, const T* tau, T dt,
-    T* memory, T* work, T* q, T* v
+cdef inline void take_step(
+    int method, const Model* model, const Switches* switches, const Parameters[T]* p, const T* F_Bo_W, const T* tau,
+    T dt, T* memory, T* q, T* v
 ) noexcept nogil:
-    """v1 = v + vdot dt, q1 = exp(v1 dt) q. `work` holds nv + nq scalars."""
-    cdef T* vdot = work
-    cdef T* q0 = vdot + model.num_velocities
-    calc_vdot(model, switches, p, q, v, F_Bo_W, tau, memory, vdot)
-    add_multiple(model.num_velocities, v, vdot, dt, v)
-    copy(q, model.num_positions, q0)
-    integrate_positions(model, q0, v, dt, q)
+    """One step of the state in place; of positions u since its beginning, q = exp(u) q0.
 
-
-cdef inline void take_runge_kutta_step(
-    const Model* model, const Switches* switches, const Parameters[T]* p, const T* F_Bo_W, const T* tau, T dt,
-    T* memory, T* work, T* q, T* v
-) noexcept nogil:
-    """Of order four: steps u since the beginning, q = exp(u) q0. `work` holds nq + 9 nv scalars."""
+    Semi-implicit Euler: v1 = v0 + vdot dt, u = v1 dt. Or Runge-Kutta of order four in u and v. Needs nq + 10 nv more
+    scalars of memory than any algorithm. In NumPy: tests/support/textbook.py, step_of_runge_kutta.
+    """
     cdef Py_ssize_t nv = model.num_velocities
-    cdef T* q0 = work
-    cdef T* v0 = q0 + model.num_positions
-    cdef T* u = v0 + nv
-    cdef T* vdot = u + nv
+    cdef T* u = memory + algorithms.count_work(model) + 4*nv
+    cdef T* v0 = u + nv
+    cdef T* vdot = v0 + nv
     cdef T* rate = vdot + nv
-    cdef T* sum_rate = rate + nv
-    cdef T* sum_vdot = sum_rate + nv
-    cdef T half = 0.5*dt
-    cdef T part
-    cdef int stage
+    cdef T* sums = rate + nv          # of rates, and of vdot
+    cdef T* q0 = sums + 2*nv
+    cdef T reach = dt
+    cdef int stage, num_stages = 4 if method == RUNGE_KUTTA_4 else 1
     cdef double weight
     copy(q, model.num_positions, q0)
     copy(v, nv, v0)
     set_zero(u, nv)
-    set_zero(sum_rate, nv)
-    set_zero(sum_vdot, nv)
-    for stage in range(4):
+    set_zero(sums, 2*nv)
+    for stage in range(num_stages):
         calc_vdot(model, switches, p, q, v, F_Bo_W, tau, memory, vdot)
-        calc_step_rate(model, u, v, rate)
-        weight = 1.0 if stage == 0 or stage == 3 else 2.0
-        add_multiple(nv, sum_rate, rate, <T>weight, sum_rate)
-        add_multiple(nv, sum_vdot, vdot, <T>weight, sum_vdot)
-        if stage == 3:
-            break
-        part = half if stage < 2 else dt
-        for_next_stage(model, q0, v0, rate, vdot, part, u, q, v)
-    part = (1.0/6.0)*dt
-    for_next_stage(model, q0, v0, sum_rate, sum_vdot, part, u, q, v)
+        if method == RUNGE_KUTTA_4:
+            calc_step_rate(model, u, v, rate)
+            # (1, 2, 2, 1)/6, at (0, 1/2, 1/2, 1) of the step.
+            weight = 1.0 if stage == 0 or stage == 3 else 2.0
+            add_multiple(nv, sums, rate, <T>weight, sums)
+            add_multiple(nv, sums + nv, vdot, <T>weight, sums + nv)
+            if stage < 2:
+                reach = 0.5*dt
+            elif stage == 2:
+                reach = dt
+            else:
+                reach = (1.0/6.0)*dt
+                copy(sums, nv, rate)
+                copy(sums + nv, nv, vdot)
+        else:
+            add_multiple(nv, v0, vdot, dt, rate)
+        move(model, q0, v0, rate, vdot, reach, u, q, v)
 
 
-cdef inline void for_next_stage(
+cdef inline void move(
     const Model* model, const T* q0, const T* v0, const T* rate, const T* vdot, T dt, T* u, T* q, T* v
 ) noexcept nogil:
     """u = rate dt, q = exp(u) q0, v = v0 + vdot dt."""
