@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt._core.api.stateless import step_of_state
 from mbt._core.quantities.table import Quantity
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_index
 from mbt.math.leading_axes import flatten, join
 from mbt.motion.operands import broadcast, check_method, take_operands
+from mbt.motion.stages import move_context
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -74,8 +76,11 @@ def step(
     --------
     rollout : many steps in one call.
     """
-    batch, (*state, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
-    path = _roll_out(tree, batch, [*state, forces[..., np.newaxis, :]], dt, method=method)
+    state = step_of_state(tree, q, v, tau, dt, check_method(method))
+    if state is not None:
+        return state
+    batch, (*states, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
+    path = _roll_out(tree, batch, [*states, forces[..., np.newaxis, :]], dt, method=method)
     return path[0][..., 1, :].copy(), path[1][..., 1, :].copy()
 
 
@@ -172,6 +177,8 @@ def rollout_context(
     if stride == 0:
         raise ArgumentValueError("every: expected a number of steps, 1 or more, got 0")
     num_kept = forces.shape[-2] // stride
+    if tree._user_force_elements:
+        return _move_in_python(context, forces, h, number, num_kept, stride)
     front, forces = _join_forces(context, h, _without_repeats(forces))
     most = max(1, _WORK_A_CALL // (tree.num_bodies * (4 if number else 1)))
     calls = [
@@ -180,7 +187,11 @@ def rollout_context(
     ]
     if context.batch_shape:
         return _fill_rows(context, calls, join(front), forces, num_kept)
-    return _append_states(context.clone(), calls, front, forces)
+    q, v = _append_states(context.clone(), calls, front, forces)
+    if np.isnan(context._numbers.known_values(v[-1])).any():
+        # A state without accelerations: an error tells why.
+        tree.calc_forward_dynamics(context, forces[0])
+    return q, v
 
 
 def _append_states(context: Any, calls: list[Call], front: list[Any], forces: Any) -> tuple[Any, Any]:
@@ -216,6 +227,23 @@ def _fill_rows(
         row += num_steps // every
     q, v = (path.reshape(*batch, *path.shape[1:]) for path in paths)
     return q, v
+
+
+def _move_in_python(
+    context: Context, forces: Any, dt: Any, method: int, num_kept: int, every: int
+) -> tuple[Any, Any]:
+    """Return the states step by step: elements in Python compute their forces in each of them."""
+    moving = context.clone()
+    if num_kept:
+        # A state without accelerations: an error tells why.
+        moving.tree.calc_forward_dynamics(moving, forces[..., 0, :])
+    states = [(moving.q, moving.v)]
+    for i in range(num_kept * every):
+        move_context(moving, forces[..., i, :], dt, of_order_four=method == 1)
+        if (i + 1) % every == 0:
+            states.append((moving.q, moving.v))
+    qs, vs = zip(*states, strict=True)
+    return np.stack(qs, -2), np.stack(vs, -2)
 
 
 def _without_repeats(forces: Any) -> Any:

@@ -10,10 +10,10 @@ import numpy as np
 from mbt._core.api.configuration import integrate_positions
 from mbt._core.api.stateless import forward_dynamics
 from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives
-from mbt._core.joints.mobilizers import MobilizerType
 from mbt.math import exp_so3, left_jacobian_so3
 from mbt.math.poses import skew
 from mbt.motion.operands import check_method, take_operands
+from mbt.motion.stages import STAGES, calc_step_rate, find_turning_dofs
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["step_derivatives"]
-
-_TURNING = {
-    MobilizerType.QUATERNION_FLOATING,
-    MobilizerType.QUATERNION_BALL,
-    MobilizerType.RPY_FLOATING,
-    MobilizerType.RPY_BALL,
-}
 
 
 def step_derivatives(
@@ -94,8 +87,7 @@ class _Stages:
         nv = tree.num_velocities
         parts = np.eye(3 * nv).reshape(3, nv, 3 * nv)
         self.dq, self.dv, self.dtau = (np.broadcast_to(part, (*batch, nv, 3 * nv)) for part in parts)
-        mobilizers = tree.mobilizers
-        self.turning = [m.velocity_start for m in mobilizers if m._type in _TURNING]
+        self.turning = find_turning_dofs(tree)
 
     def differentiate_euler(self) -> tuple[FloatArray, FloatArray]:
         """v1 = v + vdot dt, q1 = exp(v1 dt) q."""
@@ -105,19 +97,19 @@ class _Stages:
 
     def differentiate_runge_kutta(self) -> tuple[FloatArray, FloatArray]:
         """Make the four stages of `take_runge_kutta_step`, each with its changes."""
-        h = self.dt
         u, v, du, dv = np.zeros_like(self.v), self.v, np.zeros_like(self.dv), self.dv
         q, dq = self.q, self.dq
-        sums: list[Any] = [0.0, 0.0, 0.0, 0.0]
-        for weight, reach in ((1.0, 0.5 * h), (2.0, 0.5 * h), (2.0, h), (1.0, 0.0)):
+        sums: list[Any] = [0.0, 0.0, 0.0]
+        for weight, reach in STAGES:
             vdot = forward_dynamics(self.tree, q, v, self.tau)
             dvdot = self.change_of_vdot(q, v, dq, dv)
-            rate, drate = self.rate(u, v, du, dv)
-            sums = [s + weight * x for s, x in zip(sums, (rate, vdot, drate, dvdot), strict=True)]
-            if reach:
-                u, v, du, dv = reach * rate, self.v + reach * vdot, reach * drate, self.dv + reach * dvdot
+            rate, drate = calc_step_rate(self.turning, u, v), self.change_of_rate(u, v, du, dv)
+            sums = [s + weight * x for s, x in zip(sums, (rate, drate, dvdot), strict=True)]
+            if reach is not None:
+                h = reach * self.dt
+                u, v, du, dv = h * rate, self.v + h * vdot, h * drate, self.dv + h * dvdot
                 q, dq = integrate_positions(self.tree, self.q, u, 1.0), self.move(u, du)
-        rate, _, drate, dvdot = (h / 6.0 * s for s in sums)
+        rate, drate, dvdot = (self.dt * s for s in sums)
         return self.move(rate, drate), self.dv + dvdot
 
     def change_of_vdot(self, q: FloatArray, v: FloatArray, dq: FloatArray, dv: FloatArray) -> FloatArray:
@@ -134,16 +126,13 @@ class _Stages:
             )
         return dq
 
-    def rate(
-        self, u: FloatArray, v: FloatArray, du: FloatArray, dv: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """v, but of rotations w - u x w / 2 + u x (u x w) / 12, and its change."""
-        rate, drate = v.copy(), dv.copy()
+    def change_of_rate(self, u: FloatArray, v: FloatArray, du: FloatArray, dv: FloatArray) -> FloatArray:
+        """Change of `calc_step_rate`."""
+        drate = dv.copy()
         for k in self.turning:
             part = slice(k, k + 3)
             U, W = skew(u[..., part]), skew(v[..., part])
             Uw = np.cross(u[..., part], v[..., part])
-            rate[..., part] += np.cross(u[..., part], Uw) / 12 - Uw / 2
             drate[..., part, :] += (U @ U / 12 - U / 2) @ dv[..., part, :]
             drate[..., part, :] += (W / 2 - (skew(Uw) + U @ W) / 12) @ du[..., part, :]
-        return rate, drate
+        return drate

@@ -4,12 +4,13 @@ One state in exact arrays goes straight into the kernel. Anything else is conver
 """
 
 cimport numpy as cnp
+from libc.math cimport isfinite, isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, is_array1, out1, out2, out3, overlap
+from mbt._core.door.exact_arrays cimport adopt, apart, data, is_array1, new1, out1, out2, out3, overlap
 from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
@@ -220,6 +221,44 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
     cdef int[<int>MAX_INTEGERS] with_forces = [len(batch.arrays) == 5, 0, 0, 0, 0]
     run_batch(batch, compiled, FORWARD_DYNAMICS, with_forces, (out,))
     return out
+
+
+def step_of_state(tree, q, v, tau, dt, int method):
+    """Return the state one step after a single one in exact arrays; None where there is more to do than that."""
+    cdef CompiledModel compiled = compiled_of(tree)
+    if compiled is None or type(dt) is not float or not isfinite(dt):
+        return None
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nq = m.num_positions
+    cdef Py_ssize_t nv = m.num_velocities
+    if not (
+        is_array1(q, nq) and is_array1(v, nv) and is_array1(tau, nv)
+        and (<TreeCore>tree)._user_force_elements is None
+    ):
+        return None
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    if m.num_elements_between:
+        check_elements(tree, compiled, data(q))
+    # In one call of one step, with one input for all steps, and no forces on bodies.
+    cdef int[<int>MAX_INTEGERS] integers = [method, 1, 1, 1, 0]
+    cdef Py_ssize_t num_work = kernels.rollout_work_size(m)
+    cdef double* memory
+    cdef double* x
+    q1, v1 = new1(nq), new1(nv)
+    memory = kernels.get_work(m, num_work + 1 + nq + 2*nv)
+    x = memory + kernels.work_size(m) + num_work
+    x[0] = dt
+    memcpy(x + 1, data(tau), nv*sizeof(double))
+    kernels.rollout(
+        integers, m, &m.switches, &compiled.defaults.parameters, data(q), data(v), x, memory, x + 1 + nv
+    )
+    memcpy(data(q1), x + 1 + nv, nq*sizeof(double))
+    memcpy(data(v1), x + 1 + nv + nq, nv*sizeof(double))
+    if nv and isnan(data(v1)[0]):
+        # A state without accelerations: an error tells why.
+        forward_dynamics(tree, q, v, tau)
+    return q1, v1
 
 
 cdef object calc_single(tree, str method, Batch batch, out, include_force_elements=None):

@@ -7,7 +7,7 @@ from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, 
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities cimport algorithms
-from mbt._core.quantities.motion cimport calc_rollout
+from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work
 
 
 cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
@@ -126,6 +126,11 @@ cdef int find_massless_dof(const Model* model, const int* locked, const Articula
         if dofs[k].D <= PIVOT_TOLERANCE*dofs[k].scale and not (locked != NULL and locked[k]):
             return k
     return -1
+
+
+cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil:
+    """Doubles that `rollout` needs behind those of any algorithm."""
+    return count_rollout_work(model)
 
 
 cdef void rollout(

@@ -1,0 +1,82 @@
+"""Steps in Python, where elements of users compute in Python anyway: the equations of `quantities/motion.pxd`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.joints.mobilizers import MobilizerType
+from mbt.errors import SingularityError
+from mbt.math.leading_axes import join
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["STAGES", "calc_step_rate", "find_turning_dofs", "move_context"]
+
+#: Of Runge-Kutta: the weight of each stage, and how far into the step the next one is.
+STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, None))
+
+_TURNING = {
+    MobilizerType.QUATERNION_FLOATING,
+    MobilizerType.QUATERNION_BALL,
+    MobilizerType.RPY_FLOATING,
+    MobilizerType.RPY_BALL,
+}
+
+
+def find_turning_dofs(tree: MultibodyTree) -> list[int]:
+    """Return the first of each three velocities that are an angular velocity, not rates of positions."""
+    return [mobilizer.velocity_start for mobilizer in tree.mobilizers if mobilizer._type in _TURNING]
+
+
+def calc_step_rate(turning: Sequence[int], u: Any, v: Any) -> Any:
+    """Return the rate of a step u from q0 to q = exp(u) q0, at velocities v there: (..., nv).
+
+    v, but of rotations w - u x w / 2 + u x (u x w) / 12.
+    """
+    parts, end = [], 0
+    for k in turning:
+        w, turn = v[..., k : k + 3], u[..., k : k + 3]
+        uw = np.cross(turn, w)
+        parts += [v[..., end:k], w - uw / 2.0 + np.cross(turn, uw) / 12.0]
+        end = k + 3
+    return join([*parts, v[..., end:]])
+
+
+def move_context(context: Context, tau: Any, dt: Any, *, of_order_four: bool) -> None:
+    """Move a Context by one step, with its inputs and generalized forces `tau`: NaN where there is no answer."""
+    try:
+        (_take_runge_kutta_step if of_order_four else _take_euler_step)(context, tau, dt)
+    except SingularityError:
+        context.v = context.v * np.nan
+
+
+def _take_euler_step(context: Context, tau: Any, dt: Any) -> None:
+    v = context.v + context.tree.calc_forward_dynamics(context, tau) * dt
+    _go(context, context.q, context.time, dt, v * dt, v)
+
+
+def _take_runge_kutta_step(context: Context, tau: Any, dt: Any) -> None:
+    tree, turning = context.tree, find_turning_dofs(context.tree)
+    q0, v0, start = context.q, context.v, context.time
+    u = v0 * 0.0
+    mean_rate = mean_vdot = u
+    for weight, reach in STAGES:
+        vdot = tree.calc_forward_dynamics(context, tau)
+        rate = calc_step_rate(turning, u, context.v)
+        mean_rate, mean_vdot = mean_rate + rate * weight, mean_vdot + vdot * weight
+        if reach is not None:
+            part = dt * reach
+            u = rate * part
+            _go(context, q0, start, part, u, v0 + vdot * part)
+    _go(context, q0, start, dt, mean_rate * dt, v0 + mean_vdot * dt)
+
+
+def _go(context: Context, q0: Any, start: Any, dt: Any, u: Any, v: Any) -> None:
+    context.q = context.tree.integrate_positions(q0, u, 1.0)
+    context.v = v
+    context.time = start + dt
