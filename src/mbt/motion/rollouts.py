@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rollout", "rollout_context", "step"]
 
-# Accelerations of bodies in one call of a block of lanes: some tenth of a second between two looks at signals.
+# Accelerations of bodies in one call: of a block of lanes, some hundredths of a second.
 _WORK_A_CALL = 250_000
 
 # Of one call: its first step, and the integers of the quantity.
@@ -247,7 +247,7 @@ def _move_in_python(
 
 
 def _without_repeats(forces: Any) -> Any:
-    """Return forces (..., T, nv), of which those of a broadcast array are the same in all steps: (..., 1, nv)."""
+    """Return forces (..., T, nv), or (..., 1, nv) where a broadcast array has the same in all steps."""
     is_repeated = isinstance(forces, np.ndarray) and forces.strides[-2] == 0 and forces.shape[-2] > 1
     return forces[..., :1, :] if is_repeated else forces
 

@@ -1,4 +1,7 @@
-"""Steps in Python, where elements of users compute in Python anyway: the equations of `quantities/motion.pxd`."""
+"""Steps in Python, where elements of users compute in Python anyway.
+
+The equations are those of `quantities/motion.pxd`.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,8 @@ _TURNING = {
 
 
 def find_turning_dofs(tree: MultibodyTree) -> list[int]:
-    """Return the first of each three velocities that are an angular velocity, not rates of positions."""
-    return [mobilizer.velocity_start for mobilizer in tree.mobilizers if mobilizer._type in _TURNING]
+    """Return the first of each three velocities that are an angular velocity, and not rates of positions."""
+    return sorted(mobilizer.velocity_start for mobilizer in tree.mobilizers if mobilizer._type in _TURNING)
 
 
 def calc_step_rate(turning: Sequence[int], u: Any, v: Any) -> Any:
@@ -48,7 +51,7 @@ def calc_step_rate(turning: Sequence[int], u: Any, v: Any) -> Any:
 
 
 def move_context(context: Context, tau: Any, dt: Any, *, of_order_four: bool) -> None:
-    """Move a Context by one step, with its inputs and generalized forces `tau`: NaN where there is no answer."""
+    """Move a Context by one step, with its inputs and generalized forces: NaN where there is no answer."""
     try:
         (_take_runge_kutta_step if of_order_four else _take_euler_step)(context, tau, dt)
     except SingularityError:

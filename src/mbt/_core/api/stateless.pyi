@@ -153,3 +153,8 @@ def gravity_generalized_forces(
     ndarray, shape (..., num_velocities)
         Generalized forces [N m or N].
     """
+
+def step_of_state(
+    tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, tau: npt.ArrayLike, dt: float, method: int
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the state one step after a single one in exact arrays; None where there is more to do than that."""

@@ -50,6 +50,38 @@ class LaneEngine(Engine):
     ) -> tuple[FloatArray, ...]:
         """Return the parts of a quantity along its first axis, written into those of `outs` that are not None."""
 
+    def roll_out(
+        self,
+        context: ContextCore,
+        integers: tuple[int, ...],
+        x: FloatArray,
+        tau: FloatArray,
+        q_end: FloatArray,
+        v_end: FloatArray,
+        q: FloatArray,
+        v: FloatArray,
+        first_row: int,
+    ) -> None:
+        """Go on with all samples by a rollout, and keep its states.
+
+        Parameters
+        ----------
+        context : ContextCore
+            It tells which dofs are locked, and which bodies weigh nothing.
+        integers : tuple of int
+            Of the quantity ROLLOUT.
+        x : ndarray
+            dt, and forces on bodies where there are any: one row for all samples, or one for each.
+        tau : ndarray, shape (1 or count, 1 or T, nv)
+            Generalized forces of each step, or of all.
+        q_end, v_end : ndarray, shapes (count, nq), (count, nv)
+            The states at the beginning, which become those at the end.
+        q, v : ndarray, shapes (count, num_rows, nq), (count, num_rows, nv)
+            The states that are kept are written into these.
+        first_row : int
+            Which of their rows the first one is.
+        """
+
 def evaluate(
     context: ContextCore,
     quantity: int,

@@ -768,7 +768,7 @@ cdef Pivots[Lanes] calc_rollout(
     cdef Lanes* tau = x + 1 + (6*m.num_bodies if job.integers[4] else 0)
     cdef Lanes* q_now = work + algorithms.count_work(m) + count_rollout_work(m) - m.num_positions - m.num_velocities
     cdef Lanes* v_now = q_now + m.num_positions
-    cdef int i, k
+    cdef int i
     copy_lanes(q, m.num_positions, q_now)
     copy_lanes(v, m.num_velocities, v_now)
     for i in range(job.integers[1]):
