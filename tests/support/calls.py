@@ -161,7 +161,8 @@ _ROLLOUT = Call(
     False,
 )
 _CONTEXT_ROLLOUT = Call(
-    lambda tree: _joined(tree.rollout),
+    # Behind the state of the Context.
+    lambda tree: lambda *arguments, **options: _joined(tree.rollout)(*arguments, **options)[..., 1:, :],
     lambda tree, context, tau: (context, tau, 0.125),
     {"tau": (2, "nv")},
     False,

@@ -182,8 +182,8 @@ def rollout_context(
     front, forces = _join_forces(context, h, _without_repeats(forces))
     most = max(1, _WORK_A_CALL // (tree.num_bodies * (4 if number else 1)))
     calls = [
-        (first, (number, count, stride if kept else count + 1, int(forces.shape[-2] == 1), len(front) - 1))
-        for first, count, kept in _calls(num_kept * stride, stride, most)
+        (first, (number, count, part, int(forces.shape[-2] == 1), len(front) - 1))
+        for first, count, part in _calls(num_kept * stride, stride, most)
     ]
     if context.batch_shape:
         return _fill_rows(context, calls, join(front), forces, num_kept)
@@ -255,7 +255,8 @@ def _without_repeats(forces: Any) -> Any:
 def _rows_of_samples(forces: FloatArray, batch: tuple[int, ...], count: int) -> FloatArray:
     """Return forces (..., T, nv) as (count, T, nv), or (1, T, nv) where all samples have the same."""
     lead = forces.ndim - 2
-    if all(n == 1 or step == 0 for n, step in zip(forces.shape[:lead], forces.strides[:lead], strict=True)):
+    axes = zip(forces.shape[:lead], forces.strides[:lead], strict=True)
+    if all(extent == 1 or (extent and step == 0) for extent, step in axes):
         return np.ascontiguousarray(forces[(0,) * lead])[np.newaxis]
     return np.broadcast_to(forces, (*batch, *forces.shape[lead:])).reshape(count, *forces.shape[lead:])
 
@@ -274,16 +275,17 @@ def _roll_out(
     return np.stack(qs).reshape(*batch, *qs[0].shape), np.stack(vs).reshape(*batch, *vs[0].shape)
 
 
-def _calls(total: int, every: int, most: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield the first step of each call, how many it makes, `most` or less, and whether states are kept."""
+def _calls(total: int, every: int, most: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the first step of each call, how many it makes, `most` or less, and how many lead to a state."""
     if every <= most:
         size = most // every * every
         for first in range(0, total, size):
-            yield first, min(size, total - first), True
+            yield first, min(size, total - first), every
     else:
         for end in range(every, total + 1, every):
             for first in range(end - every, end, most):
-                yield first, min(most, end - first), first + most >= end
+                # More than it makes where it is not the last one before a state that is kept.
+                yield first, min(most, end - first), end - first
 
 
 def _join_forces(context: Context, h: Any, tau: Any) -> tuple[list[Any], Any]:
