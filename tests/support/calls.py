@@ -162,7 +162,9 @@ _ROLLOUT = Call(
 )
 _CONTEXT_ROLLOUT = Call(
     # Behind the state of the Context.
-    lambda tree: lambda *arguments, **options: _joined(tree.rollout)(*arguments, **options)[..., 1:, :],
+    lambda tree: (
+        lambda *arguments, **options: _joined(tree.rollout)(*arguments, **options)[..., 1:, :].copy()
+    ),
     lambda tree, context, tau: (context, tau, 0.125),
     {"tau": (2, "nv")},
     False,
