@@ -11,6 +11,7 @@ nothing compiles it again.
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import os
 import sys
@@ -163,7 +164,10 @@ def main() -> None:
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
     modules = sorted(options.modules, key=lambda name: LARGE.index(name) if name in LARGE else len(LARGE))
-    with ProcessPoolExecutor(int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", os.cpu_count() or 1))) as pool:
+    processes = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", os.cpu_count() or 1))
+    # Python looks for garbage each time that some hundred objects are new. Cython makes millions that stay: a
+    # third to half of its time.
+    with ProcessPoolExecutor(processes, initializer=gc.set_threshold, initargs=(500_000,)) as pool:
         arguments = cython_arguments(options.checked)
         tasks = [pool.submit(transpile, module, output, arguments) for module in modules]
         for module, task in zip(modules, tasks, strict=True):
