@@ -363,6 +363,25 @@ def test_what_is_not_finite_any_more_ends_the_simulation() -> None:
     assert np.isfinite(trajectory.q).all()
 
 
+@pytest.mark.parametrize("user_written", [False, True], ids=["compiled", "in python"])
+def test_a_locked_joint_beside_what_is_not_finite(user_written: bool) -> None:
+    tree = tumbling_bodies(user_written=user_written)
+    context, batch = state_of(tree), tree.create_default_context(3)
+    for each in (context, batch):
+        tree.get_joint_by_name("hinge").lock(each)
+    too_much = np.full(10, 1e308)
+    for control in (too_much, lambda t, q, v: too_much):
+        with pytest.warns(mbt.SimulationWarning, match="not finite"):
+            assert mbt.simulate(tree, context, 0.1, control=control).status == "failed"
+    v = np.zeros((3, 10))
+    v[1, 0] = np.nan
+    batch.v = v
+    trajectory = mbt.simulate(tree, batch, 0.6, 2e-3)
+    assert np.isnan(trajectory.q[1, -1]).any()
+    assert np.isfinite(trajectory.q[[0, 2]]).all()
+    assert not trajectory.v[[0, 2], :, 9].any()
+
+
 class Snap(mbt.ForceElement):
     """What has no answer after a while."""
 

@@ -33,6 +33,8 @@ class Stepper(ABC):
         self.context = context
         self.nq, self.nv = tree.num_positions, tree.num_velocities
         self._method = check_method(method)
+        locked = context._locked_dofs()
+        self._locked = locked.copy() if locked.any() else None
         # Why a state is not finite.
         self.reason = "the state is not finite"
 
@@ -51,11 +53,17 @@ class Stepper(ABC):
 
     def step_from(self, time: float, state: FloatArray, tau: FloatArray, dt: float) -> FloatArray:
         """Return where one step leads from another state; the own one is not changed."""
-        q, v = self.context.q, self.context.v
-        self.context.q, self.context.v = state[..., : self.nq], state[..., self.nq :]
+        here = self.state
+        self._go(state)
         there = self.take_one(time, tau, dt)
-        self.context.q, self.context.v = q, v
+        self._go(here)
         return there
+
+    def _go(self, state: FloatArray) -> None:
+        v = state[..., self.nq :]
+        # What is locked is at rest, also where nothing else is known.
+        self.context.v = v if self._locked is None else np.where(self._locked, 0.0, v)
+        self.context.q = state[..., : self.nq]
 
 
 class _CompiledStepper(Stepper):
@@ -93,7 +101,7 @@ class _CompiledStepper(Stepper):
         except SingularityError as error:  # Of one state, and NaN as in a batch.
             self.reason = str(error)
             states = np.full((integers[1], self.nq + self.nv), np.nan)
-        self.context.q, self.context.v = states[..., -1, : self.nq], states[..., -1, self.nq :]
+        self._go(states[..., -1, :])
         return states
 
 
@@ -105,15 +113,14 @@ class _PythonStepper(Stepper):
         return np.stack(states, axis=-2)
 
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
-        context = self.context
         take = self._take_runge_kutta if self._method else self._take_euler
         try:
             q, v = take(time, tau, dt)
         except SingularityError as error:
             self.reason = str(error)
             q, v = np.full(self.nq, np.nan), np.full(self.nv, np.nan)
-        context.q, context.v = q, v
         state = np.concatenate([q, v], axis=-1)
+        self._go(state)
         state.flags.writeable = False
         return state
 
