@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt._core.api.configuration import integrate_positions
-from mbt._core.joints.mobilizers import MobilizerType
 from mbt.math import left_jacobian_inverse_so3
+from mbt.motion.stages import find_turning_dofs
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["Chart", "rate_of_tangent"]
-
-_TURNING = {
-    MobilizerType.QUATERNION_FLOATING,
-    MobilizerType.QUATERNION_BALL,
-    MobilizerType.RPY_FLOATING,
-    MobilizerType.RPY_BALL,
-}
 
 # A rotation vector is of use up to 2 pi, where its rate has no bound.
 _FAR = 1.5
@@ -77,5 +70,4 @@ def _rate(places: IndexArray, u: FloatArray, v: FloatArray) -> FloatArray:
 
 def _places_of_rotations(tree: MultibodyTree) -> IndexArray:
     """Return where the rotation vectors of joints that turn about a point are in u, (n, 3)."""
-    starts = [m.velocity_start for m in tree.mobilizers if m._type in _TURNING]
-    return np.array(starts, dtype=np.intp)[:, np.newaxis] + np.arange(3)
+    return np.array(find_turning_dofs(tree), dtype=np.intp)[:, np.newaxis] + np.arange(3)

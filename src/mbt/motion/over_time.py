@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.motion.accelerations import calc_vdot
 from mbt.scalars.repeated_context import repeat_context
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _calc_passive_power(context: Context, _: FloatArray) -> Any:
 
 #: What is computed of a batch of states, and of the forces there, by name.
 RESULTS: dict[str, Callable[[Context, FloatArray], Any]] = {
-    "vdot": lambda context, tau: context.tree.calc_forward_dynamics(context, tau),
+    "vdot": calc_vdot,
     "kinetic_energy": lambda context, _: context.tree.calc_kinetic_energy(context),
     "potential_energy": lambda context, _: context.tree.calc_potential_energy(context),
     "passive_power": _calc_passive_power,

@@ -13,6 +13,7 @@ from mbt._core.quantities.table import Quantity
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_index
 from mbt.math.leading_axes import flatten, join
+from mbt.motion.accelerations import rest_where_locked
 from mbt.motion.operands import broadcast, check_method, take_operands
 from mbt.motion.stages import move_context
 
@@ -202,7 +203,7 @@ def _append_states(context: Any, calls: list[Call], front: list[Any], forces: An
         tau = forces[0] if held else forces[first : first + count].reshape(-1)
         integers = (method, count, min(every, count), held, with_forces)
         ends = context._evaluate(Quantity.ROLLOUT, integers, join((*front, tau)))
-        context.q, context.v = ends[-1, :nq], ends[-1, nq:]
+        context.q, context.v = ends[-1, :nq], rest_where_locked(context, ends[-1, nq:])
         if every <= count:
             states.append(ends)
     path = join(states, -2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.errors import ArgumentValueError, MissingPackageError, SingularityError
+from mbt.motion.accelerations import calc_vdot
 from mbt.motion.charts import Chart
 from mbt.motion.events import EventMonitor
 from mbt.motion.recording import Recording
@@ -121,7 +122,7 @@ class _Run:
         tau = task.inputs.calc(time, q, v) if self.rows is None else self.tau
         context = task.context
         context.time, context.q, context.v = time, q, v
-        return np.concatenate([chart.rate(u, v), task.tree.calc_forward_dynamics(context, tau)])
+        return np.concatenate([chart.rate(u, v), calc_vdot(context, tau)])
 
     def _record(self, chart: Chart, solver: Any) -> None:
         """Keep the samples inside of a step, up to an event that ends the simulation."""

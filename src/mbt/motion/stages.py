@@ -13,12 +13,13 @@ import numpy as np
 from mbt._core.joints.mobilizers import MobilizerType
 from mbt.errors import SingularityError
 from mbt.math.leading_axes import join
+from mbt.motion.accelerations import calc_vdot, rest_where_locked
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["STAGES", "calc_step_rate", "find_turning_dofs", "move_context"]
+__all__ = ["STAGES", "calc_step_rate", "find_turning_dofs", "move_context", "take_step"]
 
 #: Of Runge-Kutta: the weight of each stage, and how far into the step the next one is.
 STAGES = ((1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, None))
@@ -53,23 +54,34 @@ def calc_step_rate(turning: Sequence[int], u: Any, v: Any) -> Any:
 def move_context(context: Context, tau: Any, dt: Any, *, of_order_four: bool) -> None:
     """Move a Context by one step, with its inputs and generalized forces: NaN where there is no answer."""
     try:
-        (_take_runge_kutta_step if of_order_four else _take_euler_step)(context, tau, dt)
+        take_step(context, tau, dt, of_order_four=of_order_four)
     except SingularityError:
-        context.v = context.v * np.nan
+        context.v = rest_where_locked(context, context.v * np.nan)
+
+
+def take_step(context: Context, tau: Any, dt: Any, *, of_order_four: bool) -> None:
+    """Move a Context by one step.
+
+    Raises
+    ------
+    SingularityError
+        When one state has no accelerations; the Context is then somewhere on its way.
+    """
+    (_take_runge_kutta_step if of_order_four else _take_euler_step)(context, tau, dt)
 
 
 def _take_euler_step(context: Context, tau: Any, dt: Any) -> None:
-    v = context.v + context.tree.calc_forward_dynamics(context, tau) * dt
+    v = context.v + calc_vdot(context, tau) * dt
     _go(context, context.q, context.time, dt, v * dt, v)
 
 
 def _take_runge_kutta_step(context: Context, tau: Any, dt: Any) -> None:
-    tree, turning = context.tree, find_turning_dofs(context.tree)
+    turning = find_turning_dofs(context.tree)
     q0, v0, start = context.q, context.v, context.time
     u = v0 * 0.0
     mean_rate = mean_vdot = u
     for weight, reach in STAGES:
-        vdot = tree.calc_forward_dynamics(context, tau)
+        vdot = calc_vdot(context, tau)
         rate = calc_step_rate(turning, u, context.v)
         mean_rate, mean_vdot = mean_rate + rate * weight, mean_vdot + vdot * weight
         if reach is not None:

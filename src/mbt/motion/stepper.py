@@ -9,8 +9,9 @@ import numpy as np
 
 from mbt._core.quantities.table import Quantity
 from mbt.errors import SingularityError
-from mbt.motion.charts import Chart
-from mbt.motion.operands import check_method
+from mbt.motion.accelerations import rest_where_locked
+from mbt.motion.operands import METHODS, check_method
+from mbt.motion.stages import take_step
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -33,8 +34,7 @@ class Stepper(ABC):
         self.context = context
         self.nq, self.nv = tree.num_positions, tree.num_velocities
         self._method = check_method(method)
-        locked = context._locked_dofs()
-        self._locked = locked.copy() if locked.any() else None
+        self._has_locks = bool(context._locked_dofs().any())
         # Why a state is not finite.
         self.reason = "the state is not finite"
 
@@ -60,10 +60,9 @@ class Stepper(ABC):
         return there
 
     def _go(self, state: FloatArray) -> None:
-        v = state[..., self.nq :]
-        # What is locked is at rest, also where nothing else is known.
-        self.context.v = v if self._locked is None else np.where(self._locked, 0.0, v)
         self.context.q = state[..., : self.nq]
+        v = state[..., self.nq :]
+        self.context.v = rest_where_locked(self.context, v) if self._has_locks else v
 
 
 class _CompiledStepper(Stepper):
@@ -113,33 +112,13 @@ class _PythonStepper(Stepper):
         return np.stack(states, axis=-2)
 
     def take_one(self, time: float, tau: FloatArray, dt: float) -> FloatArray:
-        take = self._take_runge_kutta if self._method else self._take_euler
+        self.context.time = time
         try:
-            q, v = take(time, tau, dt)
+            take_step(self.context, tau, dt, of_order_four=self._method == METHODS["rk4"])
+            state = self.state
         except SingularityError as error:
             self.reason = str(error)
-            q, v = np.full(self.nq, np.nan), np.full(self.nv, np.nan)
-        state = np.concatenate([q, v], axis=-1)
-        self._go(state)
+            state = np.full(self.nq + self.nv, np.nan)
+            self._go(state)
         state.flags.writeable = False
         return state
-
-    def _take_euler(self, time: float, tau: FloatArray, dt: float) -> tuple[FloatArray, FloatArray]:
-        q0, v0 = self.context.q, self.context.v
-        v = v0 + dt * self._calc_vdot(time, q0, v0, tau)
-        return Chart(self.context.tree, q0).q(dt * v), v
-
-    def _take_runge_kutta(self, time: float, tau: FloatArray, dt: float) -> tuple[FloatArray, FloatArray]:
-        """Of order four, in ``[u; v]`` with ``q = exp(u) q0``."""
-        chart, v0 = Chart(self.context.tree, self.context.q), self.context.v
-        rate, vdot, total_u, total_v = np.zeros((4, *v0.shape))
-        for reach, weight in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
-            u, v = reach * dt * rate, v0 + reach * dt * vdot
-            rate, vdot = chart.rate(u, v), self._calc_vdot(time + reach * dt, chart.q(u), v, tau)
-            total_u, total_v = total_u + weight * rate, total_v + weight * vdot
-        return chart.q(dt / 6.0 * total_u), v0 + dt / 6.0 * total_v
-
-    def _calc_vdot(self, time: float, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
-        context = self.context
-        context.time, context.q, context.v = time, q, v
-        return context.tree.calc_forward_dynamics(context, tau)

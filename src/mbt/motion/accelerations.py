@@ -1,0 +1,24 @@
+"""Accelerations of a model on its way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+
+__all__ = ["calc_vdot", "rest_where_locked"]
+
+
+def calc_vdot(context: Context, tau: Any) -> Any:
+    """Return the accelerations of a Context with its inputs and these forces, (..., num_velocities)."""
+    return rest_where_locked(context, context.tree.calc_forward_dynamics(context, tau))
+
+
+def rest_where_locked(context: Context, rates: Any) -> Any:
+    """Return velocities or accelerations: what is locked is at rest, also where the others are NaN."""
+    locked = context._locked_dofs()
+    is_of_doubles = isinstance(rates, np.ndarray) and rates.dtype == np.float64
+    return np.where(locked, 0.0, rates) if is_of_doubles and locked.any() else rates
