@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import overload
 
@@ -17,11 +18,16 @@ from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY, calc_rows_of_rpy, make_pose
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
-__all__ = ["read_numbers", "take_number", "take_numbers", "take_pose", "take_pose_rows"]
+__all__ = ["read_numbers", "take_each_number", "take_number", "take_numbers", "take_pose", "take_pose_rows"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 _IDENTITY_ROWS: list[list[float]] = IDENTITY[:3].tolist()
+
+# What stands for a position or angles that are not given.
+_NOWHERE = "0 0 0"
+# Texts that are longer than three numbers are as a rule: what is made of them is not kept.
+_LONG = 200
 
 
 @overload
@@ -67,6 +73,28 @@ def take_numbers(
     return _convert(element, attribute, text, count)
 
 
+def take_each_number(element: Element, attributes: Sequence[str]) -> list[float] | None:
+    """Return a number of each of these attributes; None, and nothing taken, where one is missing or none.
+
+    That is quicker than to take them one by one, which then says what is wrong.
+    """
+    texts = element.attributes
+    try:
+        written = [texts[name] for name in attributes]
+        numbers = list(map(float, written))
+    except (KeyError, ValueError):
+        return None
+    together = "".join(written)
+    if "_" in together or not together.isascii() or not isfinite(sum(numbers)):
+        return None
+    if len(texts) == len(numbers):
+        texts.clear()
+    else:
+        for name in attributes:
+            del texts[name]
+    return numbers
+
+
 def read_numbers(element: Element, count: int) -> list[float]:
     """Return the `count` numbers that the text of an element holds, separated by blanks."""
     return _convert(element, None, element.text, count)
@@ -75,27 +103,74 @@ def read_numbers(element: Element, count: int) -> list[float]:
 def _convert(element: Element, attribute: str | None, text: str, count: int) -> list[float]:
     """Return the numbers that a text holds; of the element itself, where it is not that of an attribute."""
     try:
-        numbers = list(map(float, text.split()))
+        numbers = _split(text) if len(text) <= _LONG else _split.__wrapped__(text)
     except ValueError:
-        numbers = []
-    if len(numbers) != count or not all(map(isfinite, numbers)) or "_" in text or not text.isascii():
+        numbers = ()
+    if len(numbers) != count:
         raise _error(element, attribute, text, count)
+    return list(numbers)
+
+
+# In most files many are alike.
+@lru_cache(maxsize=4096)
+def _split(text: str) -> tuple[float, ...]:
+    """Return the numbers of a text.
+
+    Raises
+    ------
+    ValueError
+        When anything else is in it.
+    """
+    numbers = tuple(map(float, text.split()))
+    # Python reads more as a number than XML does: digits of other scripts, underscores, words.
+    if not all(map(isfinite, numbers)) or "_" in text or not text.isascii():
+        raise ValueError
     return numbers
 
 
 def take_pose(element: Element | None) -> FloatArray:
     """Return the pose, shape (4, 4), of an element with ``xyz`` and ``rpy``; the identity without one.
 
-    It is read-only.
+    It is read-only, and the same array wherever the same is written.
     """
-    rows = take_pose_rows(element)
-    if rows is _IDENTITY_ROWS:
+    if element is None or not element.attributes:
         return IDENTITY
+    attributes = element.attributes
+    xyz, rpy = attributes.get("xyz", _NOWHERE), attributes.get("rpy", _NOWHERE)
+    if "quat_xyzw" not in attributes and len(xyz) + len(rpy) <= _LONG:
+        try:
+            X = _make_pose(xyz, rpy)
+        except ValueError:
+            pass  # What is wrong is said below.
+        else:
+            attributes.pop("xyz", None)
+            attributes.pop("rpy", None)
+            return X
+    return _make_matrix(take_pose_rows(element))
+
+
+@lru_cache(maxsize=1024)
+def _make_pose(xyz: str, rpy: str) -> FloatArray:
+    """Return the pose of these texts; raise a ValueError where they are not three numbers each."""
+    x, y, z = _split(xyz)
+    roll, pitch, yaw = _split(rpy)
+    return _make_matrix(_make_rows(x, y, z, roll, pitch, yaw))
+
+
+def _make_matrix(rows: Sequence[list[float]]) -> FloatArray:
     # A flat list becomes an array in half the time (benchmarks/loading.py).
     a, b, c = rows
     X = np.array([*a, *b, *c, 0.0, 0.0, 0.0, 1.0]).reshape(4, 4)
     X.setflags(write=False)
     return X
+
+
+def _make_rows(x: float, y: float, z: float, roll: float, pitch: float, yaw: float) -> Sequence[list[float]]:
+    """Return the upper three rows of a pose."""
+    if roll == 0.0 and pitch == 0.0 and yaw == 0.0:
+        return [1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z]
+    a, b, c = calc_rows_of_rpy(roll, pitch, yaw)
+    return [*a, x], [*b, y], [*c, z]
 
 
 def take_pose_rows(element: Element | None) -> Sequence[list[float]]:
@@ -106,14 +181,8 @@ def take_pose_rows(element: Element | None) -> Sequence[list[float]]:
     quaternion = element.attributes.get("quat_xyzw")
     if quaternion is not None:
         return _read_rows_with_quaternion(element, [x, y, z])
-    if element.attributes.get("rpy") == "0 0 0":  # As most origins have it.
-        del element.attributes["rpy"]
-        return [1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z]
     roll, pitch, yaw = take_numbers(element, "rpy", 3, _ZEROS)
-    if roll == 0.0 and pitch == 0.0 and yaw == 0.0:
-        return [1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z]
-    a, b, c = calc_rows_of_rpy(roll, pitch, yaw)
-    return [*a, x], [*b, y], [*c, z]
+    return _make_rows(x, y, z, roll, pitch, yaw)
 
 
 _ZEROS = [0.0, 0.0, 0.0]

@@ -11,7 +11,7 @@ from mbt.errors import quote
 from mbt.math.poses import normalize_axis
 from mbt.parsing.description import NO_LIMITS, JointDescription, JointLimits, ModelDescription
 from mbt.parsing.directions import calc_rotation_from_z
-from mbt.parsing.numbers import take_number, take_numbers, take_pose
+from mbt.parsing.numbers import take_each_number, take_number, take_numbers, take_pose
 from mbt.parsing.urdf_paths import read_path
 from mbt.parsing.xml_tree import Element
 
@@ -25,6 +25,19 @@ _JOINT_KINDS = {
     "fixed": "weld",
     "floating": "floating",
     "planar": "planar",
+}
+_ACCELERATION = "drake:acceleration"
+# What is read inside, by the kind; of others their ends.
+_ENDS = frozenset(("parent", "child", "origin"))
+_MOTION = _ENDS | {"dynamics", "limit"}
+_PARTS = {
+    "revolute": _MOTION,
+    "prismatic": _MOTION,
+    "screw": _MOTION,
+    "curvilinear": _MOTION,
+    "planar": _ENDS | {"dynamics"},
+    "ball": _ENDS | {"dynamics"},
+    "universal": _ENDS | {"dynamics"},
 }
 # Those of <drake:joint>.
 _DRAKE_JOINT_KINDS = {
@@ -46,27 +59,39 @@ def read_joint(joint: Element, model: ModelDescription, *, with_friction: bool) 
     """
     type_ = _take_type(joint)
     kind = (_DRAKE_JOINT_KINDS if joint.tag == "drake:joint" else _JOINT_KINDS)[type_]
-    parent = joint.require_first("parent").require_name("link")
-    child = joint.require_first("child").require_name("link")
-    X_PF = take_pose(joint.take_first("origin"))
+    parts = joint.take_parts(_PARTS.get(kind, _ENDS))
+    parent, child = _take_link(joint, parts, "parent"), _take_link(joint, parts, "child")
+    X_PF = take_pose(parts.get("origin"))
     description = JointDescription(joint.attributes["name"], kind, parent, child, X_PF, joint.line)
     model.joints.append(description)
     if description.is_actuatable:
-        _read_motion(joint, type_, description, model, with_friction)
+        _read_motion(joint, parts, type_, description, model, with_friction)
     elif kind == "planar":
-        _read_plane(joint, description)
+        _read_plane(joint, parts, description)
     elif kind in ("ball", "universal"):
-        description.damping = _read_damping(joint, joint.take_first("dynamics"), 1)
+        description.damping = _read_damping(joint, parts.get("dynamics"), 1)
+
+
+def _take_link(joint: Element, parts: dict[str, Element], end: str) -> str:
+    """Return the name of the link at one end of a joint."""
+    if end not in parts:
+        raise joint.missing_child(end)
+    return parts[end].require_name("link")
 
 
 def _read_motion(
-    joint: Element, type_: str, description: JointDescription, model: ModelDescription, with_friction: bool
+    joint: Element,
+    parts: dict[str, Element],
+    type_: str,
+    description: JointDescription,
+    model: ModelDescription,
+    with_friction: bool,
 ) -> None:
     """Read what belongs to one degree of freedom."""
-    dynamics = joint.take_first("dynamics")
+    dynamics = parts.get("dynamics")
     description.damping = _read_damping(joint, dynamics, 1)
     description.friction = _read_friction(joint, dynamics, model, with_friction)
-    description.limits = _read_limits(joint, type_)
+    description.limits = _read_limits(joint, parts.get("limit"), type_)
     if type_ == "curvilinear":
         description.path = read_path(joint)
     else:
@@ -77,9 +102,9 @@ def _read_motion(
         description.screw_pitch = take_number(pitch, "value")
 
 
-def _read_plane(joint: Element, description: JointDescription) -> None:
+def _read_plane(joint: Element, parts: dict[str, Element], description: JointDescription) -> None:
     """Turn z of F, and of M, to the normal of the plane: the axis."""
-    description.damping = _read_damping(joint, joint.take_first("dynamics"), 3)
+    description.damping = _read_damping(joint, parts.get("dynamics"), 3)
     X_FJ = np.eye(4)
     X_FJ[:3, :3] = calc_rotation_from_z(normalize_axis(read_axis(joint), "axis"))
     description.X_PF = description.X_PF @ X_FJ
@@ -110,14 +135,13 @@ def read_axis(joint: Element) -> list[float]:
     return axis
 
 
-def _read_limits(joint: Element, type_: str) -> JointLimits:
-    limit = joint.take_first("limit")
+def _read_limits(joint: Element, limit: Element | None, type_: str) -> JointLimits:
     is_limited = type_ in ("revolute", "prismatic")
     if limit is None:
         if is_limited:
             joint.repair(f"it is {type_} without <limit>", "its position is not limited")
         return NO_LIMITS
-    lower, upper = take_number(limit, "lower", None), take_number(limit, "upper", None)
+    lower, upper, velocity, effort = _take_limits(limit)
     if is_limited and (lower is None or upper is None):
         missing = " and ".join(name for name, value in (("lower", lower), ("upper", upper)) if value is None)
         joint.repair(f"it is {type_} without {missing} in its <limit>", "no such limit is taken", at=limit)
@@ -130,14 +154,27 @@ def _read_limits(joint: Element, type_: str) -> JointLimits:
     return JointLimits(
         -math.inf if lower is None else _without_largest(lower),
         math.inf if upper is None else _without_largest(upper),
-        velocity=_take_magnitude(joint, limit, "velocity"),
-        acceleration=_take_magnitude(joint, limit, "drake:acceleration"),
-        effort=_take_magnitude(joint, limit, "effort"),
+        velocity=_check_magnitude(joint, "velocity", velocity),
+        acceleration=_check_magnitude(joint, _ACCELERATION, take_number(limit, _ACCELERATION, math.inf)),
+        effort=_check_magnitude(joint, "effort", effort),
     )
 
 
-def _take_magnitude(joint: Element, limit: Element, name: str) -> float:
-    magnitude = take_number(limit, name, math.inf)
+def _take_limits(limit: Element) -> tuple[float | None, float | None, float, float]:
+    """Return the lower and upper limit, those of velocity and effort."""
+    numbers = take_each_number(limit, ("lower", "upper", "velocity", "effort"))
+    if numbers is not None:
+        lower, upper, velocity, effort = numbers
+        return lower, upper, velocity, effort
+    return (
+        take_number(limit, "lower", None),
+        take_number(limit, "upper", None),
+        take_number(limit, "velocity", math.inf),
+        take_number(limit, "effort", math.inf),
+    )
+
+
+def _check_magnitude(joint: Element, name: str, magnitude: float) -> float:
     if magnitude < 0.0:
         raise joint.error(f"{name} = {magnitude:g}: a limit of {name} cannot be negative")
     return _without_largest(magnitude)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.description import WORLD, LinkDescription, ModelDescription
 from mbt.parsing.inertias import Moments, make_spatial_inertia
-from mbt.parsing.numbers import take_number, take_pose_rows
+from mbt.parsing.numbers import take_each_number, take_number, take_pose_rows
 from mbt.parsing.urdf_shapes import Colors, read_shapes
 from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_link"]
 
+_LINK_PARTS = frozenset(("inertial",))
+_INERTIAL_PARTS = frozenset(("mass", "inertia", "origin"))
 _PRODUCTS = ("ixy", "ixz", "iyz")
+_MOMENTS = ("ixx", "iyy", "izz", *_PRODUCTS)
 _MASSLESS = SpatialInertia.zero()
 
 
@@ -26,7 +29,7 @@ def read_link(link: Element, model: ModelDescription, colors: Colors) -> None:
         When its mass is negative, or anything of its inertia is missing, no number or beyond bounds.
     """
     name = link.attributes["name"]
-    inertial = link.take_first("inertial")
+    inertial = link.take_parts(_LINK_PARTS).get("inertial")
     visuals, collisions = read_shapes(link, model, colors)
     if name == WORLD:
         if inertial is not None:
@@ -44,7 +47,8 @@ def _read_inertial(
     link: Element, inertial: Element, model: ModelDescription
 ) -> tuple[float, SpatialInertia, float]:
     """Return the mass, the mass properties and a moment as `LinkDescription` has them."""
-    written, inertia = inertial.take_first("mass"), inertial.take_first("inertia")
+    parts = inertial.take_parts(_INERTIAL_PARTS)
+    written, inertia = parts.get("mass"), parts.get("inertia")
     if written is None:
         if inertia is None or any(_read_moments(inertia)):
             raise inertial.error(
@@ -54,7 +58,7 @@ def _read_inertial(
         inertial.dismiss()
         return 0.0, _MASSLESS, 0.0
     mass = take_number(written, "value")
-    X_BI = take_pose_rows(inertial.take_first("origin"))
+    X_BI = take_pose_rows(parts.get("origin"))
     if mass < 0.0:
         raise link.error(f"mass = {mass:g}: a mass cannot be negative")
     if inertia is None:
@@ -67,6 +71,10 @@ def _read_inertial(
 
 
 def _read_moments(inertia: Element) -> Moments:
+    numbers = take_each_number(inertia, _MOMENTS)
+    if numbers is not None:
+        xx, yy, zz, xy, xz, yz = numbers
+        return xx, yy, zz, xy, xz, yz
     xx, yy, zz = take_number(inertia, "ixx"), take_number(inertia, "iyy"), take_number(inertia, "izz")
     missing = [product for product in _PRODUCTS if product not in inertia.attributes]
     if missing:

@@ -14,6 +14,8 @@ Color = tuple[float, float, float, float]
 #: Colours by the names of materials.
 Colors = dict[str, Color]
 
+_COLLISION_PARTS = frozenset(("geometry", "origin"))
+_VISUAL_PARTS = _COLLISION_PARTS | {"material"}
 _UNSCALED = (1.0, 1.0, 1.0)
 # The kinds by the tags of URDF, and of Drake.
 _KINDS = {
@@ -62,31 +64,32 @@ def read_shapes(
         tag = child.tag
         if tag == "visual":
             child.is_read = True
-            material = child.take_first("material")
+            parts = child.take_parts(_VISUAL_PARTS)
+            material = parts.get("material")
             color = None if material is None else _read_color(material, colors)
-            shape = _read_shape(link, child, color, model)
+            shape = _read_shape(link, child, parts, color, model)
             if shape is not None:
                 visuals.append(shape)
         elif tag == "collision":
             child.is_read = True
-            shape = _read_shape(link, child, None, model)
+            shape = _read_shape(link, child, child.take_parts(_COLLISION_PARTS), None, model)
             if shape is not None:
                 collisions.append(shape)
     return tuple(visuals), tuple(collisions)
 
 
 def _read_shape(
-    link: Element, element: Element, color: Color | None, model: ModelDescription
+    link: Element, element: Element, parts: dict[str, Element], color: Color | None, model: ModelDescription
 ) -> Shape | None:
     """Return the shape of a visual or collision; None where it has none that can be read."""
-    found = _find_geometry(element)
+    found = _find_geometry(element, parts.get("geometry"))
     if isinstance(found, str):
         model.report.ignore(found)
         element.dismiss()
         return None
     kind = _KINDS[found.tag]
     try:
-        X_BG = take_pose(element.take_first("origin"))
+        X_BG = take_pose(parts.get("origin"))
         if kind == "mesh":
             size, mesh, folder = _read_mesh(found)
         else:
@@ -99,9 +102,8 @@ def _read_shape(
     return Shape._of_checked(kind, size, X_BG, element.attributes.get("name", ""), color, mesh, folder)
 
 
-def _find_geometry(element: Element) -> Element | str:
+def _find_geometry(element: Element, geometry: Element | None) -> Element | str:
     """Return what says the kind of a shape, or what to report where nothing does."""
-    geometry = element.take_first("geometry")
     if geometry is None or not geometry.children:
         return f"link/{element.tag} without geometry"
     for child in geometry.children:

@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 MAX_BYTES = 64 * 2**20
+# Bytes of a document whose elements take too much memory to be kept until all is read: some 20 times as much.
+_LARGE = 2**20
 MAX_NESTING = 64
 # By the root of the document. Bodies of MJCF are nested, so a rope of a hundred links is a hundred deep.
 _NESTING = {"mujoco": 400, "mujocoinclude": 400}
@@ -52,8 +54,8 @@ _OPAQUE_TAGS = {
 class Document:
     """What all elements of a document have in common: what messages call it, and how faults are met.
 
-    `folder` is that of the file, or None of what is not a file. Warnings
-    of one that another document includes tell its file.
+    `folder` is that of the file, or None of what is not a file. Warnings of one that another document
+    includes tell its file. Of one that `is_large` no more is kept in memory than is still to be read.
     """
 
     file: str
@@ -61,6 +63,7 @@ class Document:
     warnings: list[ParseRemark] = field(default_factory=list)
     folder: str | None = None
     is_included: bool = False
+    is_large: bool = False
 
     def repair(self, fault: str, remedy: str, line: int | None, element: str | None = None) -> None:
         """Warn of a fault and of what is made of it; refuse it when strict."""
@@ -136,11 +139,23 @@ class Element:
                     child.dismiss()
         return first
 
+    def take_parts(self, tags: frozenset[str]) -> dict[str, Element]:
+        """Return the children with these tags, by tag. Of several with one tag the first counts."""
+        parts: dict[str, Element] = {}
+        for child in self.children:
+            tag = child.tag
+            if tag in tags:
+                child.is_read = True
+                if parts.setdefault(tag, child) is not child:
+                    self.repair(f"it has a second <{tag}>", "the first one counts", at=child)
+                    child.dismiss()
+        return parts
+
     def require_first(self, tag: str, hint: str | None = None) -> Element:
         """Return the child with this tag, which must be there. Of several the first counts."""
         child = self.take_first(tag)
         if child is None:
-            raise self.error(f"the element <{tag}> is missing", hint)
+            raise self.missing_child(tag, hint)
         return child
 
     def dismiss(self) -> None:
@@ -150,8 +165,8 @@ class Element:
         self.attributes = {"name": self.attributes["name"]} if "name" in self.attributes else {}
 
     def forget_read(self) -> None:
-        """Let go of all inside, once nothing of it is left to read or to tell of: it takes much memory."""
-        if not self.unread():
+        """Let go of all inside, once nothing of it is left to read or to tell of: large files take much."""
+        if self.document.is_large and not self.unread():
             self.children = ()
 
     def unread(self) -> list[tuple[str, Element]]:
@@ -184,6 +199,10 @@ class Element:
     def missing(self, attribute: str, hint: str | None = None) -> ParseError:
         """Return the error of an element without an attribute that it needs."""
         return self.error(f"the attribute {attribute!r} is missing", hint)
+
+    def missing_child(self, tag: str, hint: str | None = None) -> ParseError:
+        """Return the error of an element without a child that it needs."""
+        return self.error(f"the element <{tag}> is missing", hint)
 
     def repair(self, fault: str, remedy: str, *, at: Element | None = None) -> None:
         """Warn of a fault of this element, and of what is made of it; refuse it when strict.
@@ -220,6 +239,7 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
         raise ParseError(message, file=document.file)
     if not data.strip():
         raise ParseError("the text is empty", file=document.file)
+    document.is_large = len(data) > _LARGE
     beginning = data[: data.find(b">") + 1].replace(b"\0", b"")  # Without the zeros of wide characters.
     declared = DECLARED_ENCODING.match(beginning) if encoding is None else None
     if declared is not None and declared.group(1).lower() not in _OF_EXPAT:
