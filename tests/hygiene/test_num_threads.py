@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import mbt
-from mbt import functional
+from mbt import _core, functional
 from mbt._core.engines.lane_engine import lane_count
 from mbt.errors import quote
 from support.case import get_case
@@ -271,10 +271,29 @@ def test_config_tells_instruction_sets(isa: str) -> None:
     assert (match[1], match[3].split(", ")) == (isa, usable_isas())
 
 
-def test_an_instruction_set_that_is_not_there_is_named() -> None:
+def test_an_instruction_set_that_is_not_known_is_named() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import mbt"], capture_output=True, text=True, check=False,
         env={**os.environ, "MBT_ISA": "v9"},
     )  # fmt: skip
     assert done.returncode != 0
-    assert f"MBT_ISA='v9': expected one of {usable_isas()}, built and supported here" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: environment variable MBT_ISA: 'v9' is not an instruction set that mbt knows; "
+        f"expected {' or '.join(usable_isas())}, or unset it for the best"
+    )
+
+
+@pytest.mark.parametrize(
+    ("built", "usable", "forced", "message"),
+    [
+        (["v3"], ["v3"], "v4", "'v4' is not built; expected v3, or"),
+        (["v4", "v3", "v2"], ["v3", "v2"], "v4", "is not what this processor runs; expected v3 or v2, or"),
+        (["v4"], [], "v4", "that this processor does not run: built for v4"),
+    ],
+)
+def test_an_instruction_set_that_cannot_be_had_is_explained(
+    monkeypatch: pytest.MonkeyPatch, built: list[str], usable: list[str], forced: str, message: str
+) -> None:
+    monkeypatch.setenv("MBT_ISA", forced)
+    with pytest.raises(ImportError, match=message):
+        _core._choose(built, usable)

@@ -10,12 +10,13 @@ import mbt
 from mbt.math.poses import IDENTITY
 from mbt.tree.indices import ModelInstanceIndex
 
-LINK = """<link name="{}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
-</inertial></link>"""
+LINK = """<link name="{}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"
+izz="1"/></inertial></link>"""
 ROBOT = f"""<robot name="{{}}">{LINK.format("base")}{LINK.format("arm")}
 <joint name="hinge" type="revolute"><parent link="base"/><child link="arm"/>
 <limit lower="-1" upper="2" velocity="3" effort="4"/></joint>
-<transmission name="drive" type="SimpleTransmission"><joint name="hinge"/><actuator name="motor"/></transmission>
+<transmission name="drive" type="SimpleTransmission"><joint name="hinge"/><actuator name="motor"/>
+</transmission>
 </robot>"""
 
 
@@ -108,7 +109,8 @@ def test_robots_with_the_same_names_are_told_apart() -> None:
         tree.get_joint_by_name("hinge")
     assert [body.index for body in tree.bodies] == list(range(5))
     assert [frame.index for frame in tree.frames] == list(range(len(tree.frames)))
-    assert tree.joints[1].model_instance == left and tree.joints[3].model_instance == right
+    assert tree.joints[1].model_instance == left
+    assert tree.joints[3].model_instance == right
     assert tree._elements.graph.body_names[1:] == ["left::base", "left::arm", "right::base", "right::arm"]
     tree.finalize()
     assert tree.num_positions == 2

@@ -30,14 +30,23 @@ def _find_built() -> dict[str, str]:
 
 def _choose(built: list[str], usable: list[str]) -> str:
     forced = os.environ.get("MBT_ISA")
-    if forced and forced not in usable:
-        raise ImportError(f"MBT_ISA={forced!r}: expected one of {usable}, built and supported here")
     if not usable:
         runs = ", ".join(cpu.supported()) or "none of v2, v3, v4"
         raise ImportError(
             f"mbt was built for x86-64 instruction sets that this processor does not run: built for "
             f"{', '.join(built) or 'none'}, this processor runs {runs}. Build it here, or build all sets: "
             f"pip install . --config-settings=cmake.define.MBT_ISA=all"
+        )
+    if forced and forced not in usable:
+        if forced not in _ISAS:
+            why = "is not an instruction set that mbt knows"
+        elif forced not in built:
+            why = "is not built"
+        else:
+            why = "is not what this processor runs"
+        raise ImportError(
+            f"environment variable MBT_ISA: {forced!r} {why}; expected {' or '.join(usable)}, "
+            "or unset it for the best"
         )
     return forced or usable[0]
 

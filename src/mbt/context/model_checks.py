@@ -150,7 +150,8 @@ def _check_constants(constants: Sequence[Any], types: list[int]) -> list[Any]:
     # Not np.ravel of each: there are as many as bodies.
     flat = [values if getattr(values, "ndim", 0) == 1 else np.ravel(values) for values in constants]
     label = f"compiled model: {name}"
-    checked = [as_float_array(values, label, ndim=1) for values in flat]
+    is_usual = {(type(values), values.dtype) for values in flat} == {(np.ndarray, np.dtype(np.float64))}
+    checked = flat if is_usual else [as_float_array(values, label, ndim=1) for values in flat]
     if not all(map(takes_constants, types, checked)):
         _refuse(name, "as many constants of each mobilizer as its type has")
     return checked

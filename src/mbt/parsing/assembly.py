@@ -335,7 +335,7 @@ class _Elements:
 
 def _make_joint_of_kind(ends: tuple[str, Frame, Frame], joint: JointDescription) -> Joint:
     if joint.kind == "weld":
-        return WeldJoint(*ends)
+        return WeldJoint._of_checked(*ends)
     if joint.kind == "floating":
         return QuaternionFloatingJoint(*ends)
     if joint.kind == "planar":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,11 @@ from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY, as_pose, inverse_pose
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
+from mbt.tree.joint_limits import frozen
 from mbt.tree.mobilizer import Mobilizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["WeldJoint", "WeldMobilizer"]
 
@@ -93,8 +97,17 @@ class WeldJoint(Joint):
     _mobilizer_type: ClassVar[type[Mobilizer]] = WeldMobilizer
 
     def __init__(self, name: str, frame_on_parent: Frame, frame_on_child: Frame, X_FM: object = None) -> None:
-        super().__init__(name, frame_on_parent, frame_on_child, np.zeros(0))
+        super().__init__(name, frame_on_parent, frame_on_child, _NO_DAMPING)
         self._X_FM = _checked_pose(X_FM, self._label)
+
+    @classmethod
+    def _of_checked(cls, name: str, frame_on_parent: Frame, frame_on_child: Frame) -> Self:
+        """Return a weld of frames that coincide, of what a reader has checked."""
+        joint = cls.__new__(cls)
+        joint._begin(name, frame_on_child._model_instance)
+        joint._hold(frame_on_parent, frame_on_child, _NO_DAMPING)
+        joint._X_FM = IDENTITY
+        return joint
 
     @property
     def X_FM(self) -> FloatArray:
@@ -105,6 +118,9 @@ class WeldJoint(Joint):
         mobilizer = WeldMobilizer._between_ends_of(self)
         mobilizer._X_FM = self._X_FM
         return mobilizer
+
+
+_NO_DAMPING = frozen(np.zeros(0))
 
 
 def _checked_pose(X_FM: object, what: str) -> FloatArray:
