@@ -137,21 +137,13 @@ class Element(XmlElement):
                 if first is None:
                     first = child
                 else:
-                    self.repair(f"it has a second <{tag}>", "the first one counts", at=child)
-                    child.dismiss()
+                    self.dismiss_second(child)
         return first
 
-    def take_parts(self, tags: frozenset[str]) -> dict[str, Element]:
-        """Return the children with these tags, by tag. Of several with one tag the first counts."""
-        parts: dict[str, Element] = {}
-        for child in self.children:
-            tag = child.tag
-            if tag in tags:
-                child.is_read = True
-                if parts.setdefault(tag, child) is not child:
-                    self.repair(f"it has a second <{tag}>", "the first one counts", at=child)
-                    child.dismiss()
-        return parts
+    def dismiss_second(self, child: Element) -> None:
+        """Warn of a child of which there is one already."""
+        self.repair(f"it has a second <{child.tag}>", "the first one counts", at=child)
+        child.dismiss()
 
     def require_first(self, tag: str, hint: str | None = None) -> Element:
         """Return the child with this tag, which must be there. Of several the first counts."""
@@ -168,7 +160,7 @@ class Element(XmlElement):
 
     def forget_read(self) -> None:
         """Let go of all inside, once nothing of it is left to read or to tell of: large files take much."""
-        if self.document.is_large and not self.unread():
+        if self.document.is_large and not self.has_unread():
             self.children = ()
 
     def unread(self) -> list[tuple[str, Element]]:
@@ -189,7 +181,7 @@ class Element(XmlElement):
             for name in child.attributes:
                 if name != "name" and not name.startswith("xmlns"):
                     found.append((f"{folder}{child.tag}@{name}", child))
-            if child.children:
+            if child.children and child.has_unread():
                 child._find_unread(f"{folder}{child.tag}/", found)
 
     def error(self, message: str, hint: str | None = None) -> ParseError:
@@ -239,7 +231,7 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
     if len(data) > MAX_BYTES:
         message = f"{len(data)} bytes are more than a description may have ({MAX_BYTES})"
         raise ParseError(message, file=document.file)
-    if not data.strip():
+    if not data or data.isspace():
         raise ParseError("the text is empty", file=document.file)
     document.is_large = len(data) > _LARGE
     beginning = data[: data.find(b">") + 1].replace(b"\0", b"")  # Without the zeros of wide characters.

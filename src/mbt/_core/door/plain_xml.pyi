@@ -1,6 +1,6 @@
 from typing import Any, TypeVar
 
-from typing_extensions import disjoint_base
+from typing_extensions import Self, disjoint_base
 
 _ElementT = TypeVar("_ElementT", bound=XmlElement)
 
@@ -17,6 +17,11 @@ class XmlElement:
     text_parts: list[str] | None
 
     def __init__(self, tag: str, attributes: dict[str, str], line: int, document: Any) -> None: ...
+    def take_parts(self, tags: frozenset[str]) -> dict[str, Self]:
+        """Return the children with these tags, by tag. Of several with one tag the first counts."""
+
+    def has_unread(self) -> bool:
+        """Return whether anything below this element was not taken, names aside."""
 
 def parse_plain_xml(
     data: bytes,

@@ -56,6 +56,27 @@ cdef class XmlElement:
         # Most elements have none.
         self.children = ()
 
+    def take_parts(self, frozenset tags not None):
+        """Return the children with these tags, by tag. Of several with one tag the first counts."""
+        cdef dict parts = {}
+        cdef XmlElement child
+        for child in self.children:
+            if child.tag in tags:
+                child.is_read = True
+                if <object>PyDict_SetDefault(parts, child.tag, child) is not child:
+                    self.dismiss_second(child)
+        return parts
+
+    def has_unread(self):
+        """Return whether anything below this element was not taken, names aside."""
+        cdef XmlElement child
+        for child in self.children:
+            if not child.is_read or child.attributes and (len(child.attributes) > 1 or "name" not in child.attributes):
+                return True
+            if child.children and child.has_unread():
+                return True
+        return False
+
 
 cdef struct Name:
     const char* start
