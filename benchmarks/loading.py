@@ -4,7 +4,8 @@
 
 From URDF text to a model that computes; with the first mass matrix too; `finalize()` alone. The libraries
 take turns; the fastest of each counts. Those that are not installed, or do not read a file, stay empty. Files
-are read as they are, not lumped. Time is CPU time: what else the processor does makes no difference.
+are read as they are, not lumped. Time is CPU time: what else the processor does makes little difference. The
+last columns are ratios to pin, of the fastest runs and of the medians.
 
 `--joints`: chains of so many joints, with the memory that their trees hold, in mbt alone.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import statistics
 import tracemalloc
 import warnings
 from collections.abc import Callable
@@ -81,7 +83,7 @@ def time_of(work: Load, text: str) -> float:
 
 
 def measure(text: str, runs: int) -> dict[str, float]:
-    """Return the fastest of so many runs of each library [ms]."""
+    """Return the fastest of so many runs of each library [ms], and ratios."""
     works: dict[str, Load] = {**loaders(), "mbt, with M": load_and_compute}
     times: dict[str, list[float]] = {name: [] for name in (*works, "finalize")}
     for _ in range(runs):
@@ -91,7 +93,11 @@ def measure(text: str, runs: int) -> dict[str, float]:
             except (RuntimeError, ValueError):
                 del works[name]
         times["finalize"].append(time_of_finalize(text))
-    return {name: min(column, default=np.nan) for name, column in times.items()}
+    fastest = {name: min(column, default=np.nan) for name, column in times.items()}
+    if "pin" in works:
+        fastest["mbt/pin"] = fastest["mbt"] / fastest["pin"]
+        fastest["of medians"] = statistics.median(times["mbt"]) / statistics.median(times["pin"])
+    return fastest
 
 
 def measure_large(joints: int) -> tuple[float, float, float]:
@@ -134,11 +140,12 @@ def main() -> None:
     columns: list[str] = []
     for name, text in texts.items():
         fastest = measure(text, arguments.runs)
-        if not columns:
+        if not columns:  # All libraries read what is made here.
             columns = list(fastest)
             print("| ms | " + " | ".join(columns) + " |")
             print("|---|" + "--:|" * len(columns))
-        cells = (f"{fastest[column]:.2f}" if fastest[column] > 0 else "" for column in columns)
+        values = (fastest.get(column, np.nan) for column in columns)
+        cells = (f"{value:.2f}" if value > 0 else "" for value in values)
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 

@@ -11,7 +11,17 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "mbt"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-MAY_IMPORT_CORE = {"_core", "config", "tree", "context", "functional", "scalars", "wiring", "motion", "parsing"}
+MAY_IMPORT_CORE = {
+    "_core",
+    "config",
+    "tree",
+    "context",
+    "functional",
+    "scalars",
+    "wiring",
+    "motion",
+    "parsing",
+}
 
 
 def _imported_modules(path: Path) -> set[str]:

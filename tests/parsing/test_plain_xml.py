@@ -15,7 +15,7 @@ from mbt.parsing.xml_tree import MAX_NESTING, Document, Element, parse_xml
 PLAIN = [
     b"<robot/>",
     b"<robot name='a' ></robot >\n",
-    b'<?xml version="1.0"?>\n<!-- one -->\r\n<robot\n name="a"\n\tb =  "c">\r\n  <link/></robot>\n<!-- two -->',
+    b'<?xml version="1.0"?>\n<!-- 1 -->\r\n<robot\n name="a"\n\tb =  "c">\r\n  <link/></robot>\n<!-- 2 -->',
     b'<?xml version="1.0" encoding="UTF-8"?><robot>text<link a="1 > 0" b=\'"\'/>more ><!-- <no> --></robot>',
     b"<robot><transmission><type> k/Simple </type><type/><type>\n</type></transmission></robot>",
     b"<robot><gazebo a='1'><type>x</type><gazebo/><b c='d'>t</b></gazebo><gazebo/><link/>\n<link/></robot>",

@@ -475,7 +475,7 @@ class MultibodyTree(ConfigurationSpace, Motion, Identification, TreeReports, Edi
         try:
             declarations.collect(
                 self._elements.in_order(),
-                [frame for frame in self._elements.frames if frame._is_user_defined],
+                self._elements.user_frames(),
             )
         finally:
             self._declaring = None

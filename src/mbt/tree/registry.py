@@ -83,6 +83,11 @@ class ElementRegistry:
         """Return all elements that can declare parameters, kind by kind."""
         return tuple(element for kind in self.kinds for element in kind)
 
+    def user_frames(self) -> list[Frame]:
+        """Return the frames whose pose is computed in Python."""
+        others = [frame for frame in self.frames if type(frame) not in _COMPILED_FRAMES]
+        return [frame for frame in others if frame._is_user_defined]
+
     # Additions: check everything, then change.
 
     def add_model_instance(self, instance: ModelInstance) -> None:
@@ -249,8 +254,8 @@ class ElementRegistry:
 
     def check_user_elements(self) -> None:
         """Check what elements written in Python refer to: it may have changed since they were added."""
-        for element in (*self.frames, *self.force_elements):
-            if type(element) not in _COMPILED_FRAMES and element._is_user_defined:
+        for element in (*self.user_frames(), *self.force_elements):
+            if element._is_user_defined:
                 self.check_needs(element, elements_among(element))
 
     def check_needs(self, element: MultibodyElement, needs: Iterable[tuple[MultibodyElement, str]]) -> None:
