@@ -8,6 +8,7 @@ damping act; actuation does not.
 from mbt._core.api.configuration import difference_positions, integrate_positions
 from mbt._core.api.stateless import (
     bias_term,
+    constrained_forward_dynamics,
     forward_dynamics,
     gravity_generalized_forces,
     inverse_dynamics,
@@ -17,6 +18,9 @@ from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives, in
 from mbt._core.api.stateless_kinematics import (
     body_poses,
     center_of_mass,
+    constraint_bias,
+    constraint_errors,
+    constraint_jacobian,
     frame_jacobian,
     frame_jacobian_rate,
     frame_pose,
@@ -30,6 +34,10 @@ __all__ = [
     "bias_term",
     "body_poses",
     "center_of_mass",
+    "constrained_forward_dynamics",
+    "constraint_bias",
+    "constraint_errors",
+    "constraint_jacobian",
     "difference_positions",
     "forward_dynamics",
     "forward_dynamics_derivatives",

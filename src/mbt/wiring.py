@@ -43,6 +43,7 @@ def _context() -> ModuleType:
 @above.bring(
     "as_points",
     "body_node_index",
+    "check_constraints_at",
     "check_outputs",
     "check_three",
     "check_with_respect_to",
@@ -100,6 +101,13 @@ def _single_states() -> ModuleType:
     from mbt.context import single_states
 
     return single_states
+
+
+@above.bring("differentiate_constrained_dynamics")
+def _constrained_derivatives() -> ModuleType:
+    from mbt.context import constrained_derivatives
+
+    return constrained_derivatives
 
 
 @above.bring("AutoDiffArray")

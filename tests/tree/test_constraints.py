@@ -226,15 +226,11 @@ def test_damaged_pickles_are_refused(tree: mbt.MultibodyTree) -> None:
             pickle.loads(pickle.dumps(damaged))
 
 
-def test_no_computation_obeys_them(tree: mbt.MultibodyTree) -> None:
-    bare = tree.clone()
+def test_forward_dynamics_obeys_them(tree: mbt.MultibodyTree) -> None:
     tree.add_constraint(couple(tree, 0, 1, -2, 0.5))
-    tau = np.arange(1.0, 9.0)
-    results = []
-    for model in (tree, bare):
-        model.finalize()
-        results.append(mbt.functional.forward_dynamics(model, model.default_positions, np.zeros(8), tau))
-    np.testing.assert_array_equal(*results)
+    tree.finalize()
+    vdot = mbt.functional.forward_dynamics(tree, tree.default_positions, np.zeros(8), np.arange(1.0, 9.0))
+    assert vdot[0] == pytest.approx(-2.0 * vdot[1])
 
 
 def test_reports_tell_them(tree: mbt.MultibodyTree) -> None:
@@ -245,7 +241,7 @@ def test_reports_tell_them(tree: mbt.MultibodyTree) -> None:
     tree.finalize()
     assert "2 constraints" in repr(tree)
     lines = str(tree.finalize_report).splitlines()
-    start = lines.index("Constraints, kept as data and obeyed by no computation: 2")
+    start = lines.index("Constraints, which forward dynamics obeys: 2")
     assert lines[start + 1 : start + 3] == [
         "  'gear': q(turn0) = -2 q(turn1) +0.5",
         "  'left::gear': q(left::turn0) = 1 q(turn0) +0",

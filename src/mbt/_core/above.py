@@ -53,6 +53,7 @@ class _Above:
     mask_of_instances: Function
 
     # Errors whose messages name elements.
+    check_constraints_at: Function
     raise_concurrent_use: Function
     raise_context_mismatch: Function
     raise_foreign_cache: Function
@@ -72,6 +73,7 @@ class _Above:
     calc_energy_report: Function
     calc_single: Function
     calc_user_forces: Function
+    differentiate_constrained_dynamics: Function
     differentiate_each: Function
     differentiate_user_forces: Function
     of_each_state: Function

@@ -143,7 +143,7 @@ def _describe_axis(joint: Joint) -> str:
 def _describe_constraints(tree: MultibodyTree, max_rows: int | None) -> list[str]:
     if not tree.constraints:
         return []
-    lines = ["", *textwrap.wrap("Constraints: kept, and obeyed by no computation", line_width())]
+    lines = ["", *textwrap.wrap("Constraints, which forward dynamics obeys", line_width())]
     for constraint in tree.constraints[:max_rows]:
         lines += _wrap(f"{constraint.name}: {constraint.equation}", show_all=max_rows is None)
     if max_rows is not None and len(tree.constraints) > max_rows:

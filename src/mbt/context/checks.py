@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "as_points",
     "body_node_index",
+    "check_constraints_at",
     "check_forces",
     "check_outputs",
     "check_three",
@@ -174,6 +175,19 @@ def raise_singular_element(tree: MultibodyTree, core_index: int) -> NoReturn:
     compiled = (e for e in tree.force_elements if isinstance(e, CompiledForceElement))
     element = next(e for e in compiled if e._core_index == core_index)
     raise SingularityError(f"{element._label}: {element._describe_singularity()}")
+
+
+def check_constraints_at(context: Context) -> None:
+    """Refuse positions in which the direction of a constraint is undefined; what else is NaN comes through.
+
+    Raises
+    ------
+    SingularityError
+        When the points of a `DistanceConstraint` coincide.
+    """
+    for constraint in context.tree.constraints:
+        if constraint.is_enabled_in(context):
+            constraint._check_direction(context)
 
 
 def raise_locked(context: Context, v: FloatArray) -> NoReturn:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt._core.quantities.table import Quantity
 from mbt.errors import SingularityError
 from mbt.math.leading_axes import entry_of, rotate
 from mbt.tree.report_tables import Section, Table, as_html, plural
@@ -54,7 +55,8 @@ class EnergyReport:
     Attributes
     ----------
     entries : tuple of EnergyEntry
-        Bodies, rotors, force elements, joint damping, actuators and applied forces, in this order.
+        Bodies, rotors, force elements, joint damping, actuators, applied forces and constraints, in this
+        order. Forces of constraints have no power where velocities obey them.
     kinetic_energy_rate : float, or ndarray of the batch shape
         ``v' (M vdot + C v)`` with the accelerations of forward dynamics [W]; NaN where a massless joint
         leaves none.
@@ -97,7 +99,7 @@ class EnergyReport:
 
     @property
     def non_conservative_power(self) -> Any:
-        """Power of all else: force elements, joint damping, actuators, applied forces [W]."""
+        """Power of all else: force elements, joint damping, actuators, applied forces, constraints [W]."""
         return self._sum(entry.non_conservative_power for entry in self.entries)
 
     def _sum(self, numbers: Iterable[Any]) -> Any:
@@ -222,7 +224,16 @@ def _calc_energy_report(tree: MultibodyTree, context: Context) -> EnergyReport:
         *_damping_entries(tree, context, entry),
         *_input_entries(tree, context, entry),
     ]
-    return EnergyReport(tuple(entries), _kinetic_energy_rate(tree, context), zero)
+    try:
+        vdot, multipliers = tree.calc_constrained_forward_dynamics(context)
+    except SingularityError:
+        vdot, multipliers = (
+            np.full(tree.num_velocities, np.nan),
+            np.full(tree.num_constraint_equations, np.nan),
+        )
+    entries += _constraint_entries(tree, context, entry, multipliers)
+    rate = _scalar(context, (context.v * tree.calc_inverse_dynamics(context, vdot)).sum(-1))
+    return EnergyReport(tuple(entries), rate, zero)
 
 
 def _scalar(context: Context, number: Any) -> Any:
@@ -284,9 +295,16 @@ def _input_entries(tree: MultibodyTree, context: Context, entry: Any) -> list[En
     return entries
 
 
-def _kinetic_energy_rate(tree: MultibodyTree, context: Context) -> Any:
-    try:
-        vdot = tree.calc_forward_dynamics(context)
-    except SingularityError:
-        return math.nan
-    return _scalar(context, (context.v * tree.calc_inverse_dynamics(context, vdot)).sum(-1))
+def _constraint_entries(
+    tree: MultibodyTree, context: Context, entry: Any, multipliers: Any
+) -> list[EnergyEntry]:
+    if not tree.num_constraints:
+        return []
+    rates = rotate(context._evaluate(Quantity.CONSTRAINT_JACOBIAN), context.v)
+    entries = []
+    for constraint in tree.constraints:
+        first = constraint.first_equation
+        rows = slice(first, first + constraint.num_equations)
+        power = (multipliers[..., rows] * rates[..., rows]).sum(-1)
+        entries.append(entry(constraint._label, non_conservative_power=_scalar(context, power)))
+    return entries

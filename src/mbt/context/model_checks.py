@@ -13,7 +13,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mbt._core.forces.force_elements import ForceElementType, is_on_joint, takes_parameters
+from mbt._core.forces.force_elements import (
+    ConstraintType,
+    ForceElementType,
+    count_constraint_parameters,
+    is_on_joint,
+    takes_parameters,
+)
 from mbt._core.joints.mobilizers import MobilizerType, count_positions, count_velocities, takes_constants
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, shape_error
 from mbt.math.arrays import as_float_array
@@ -39,8 +45,15 @@ _INTEGERS = (
     "actuator_dof",
     "force_type",
     "weightless",
+    "constraint_type",
 )
-_LISTS = ("mobilizer_constants", "force_parameters", "force_places")
+_LISTS = (
+    "mobilizer_constants",
+    "force_parameters",
+    "force_places",
+    "constraint_parameters",
+    "constraint_places",
+)
 _FLOATS = (
     "gravity",
     "mass",
@@ -96,6 +109,11 @@ def check_model_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
     places, parameters = arrays["force_places"], arrays["force_parameters"]
     checked["force_places"] = places
     checked["force_parameters"] = _check_force_elements(checked["force_type"], places, parameters, nf, nq, nv)
+    places, parameters = arrays["constraint_places"], arrays["constraint_parameters"]
+    checked["constraint_places"] = places
+    checked["constraint_parameters"] = _check_constraints(
+        checked["constraint_type"], places, parameters, nf, nq, nv
+    )
     return checked
 
 
@@ -172,6 +190,24 @@ def _check_force_elements(
         checked.append(_floats(numbers, "force_parameters", (None,)))
         if not takes_parameters(kind, checked[-1].size):
             _refuse("force_parameters", "as many numbers of each element as its type has")
+    return checked
+
+
+def _check_constraints(
+    types: list[int], places: Sequence[Sequence[int]], parameters: Sequence[Any], nf: int, nq: int, nv: int
+) -> list[Any]:
+    _check_range(types, "constraint_type", 0, len(ConstraintType))
+    _check_size(places, "constraint_places", len(types))
+    _check_size(parameters, "constraint_parameters", len(types))
+    checked = []
+    for kind, place, numbers in zip(types, places, parameters, strict=True):
+        a, b, *dofs = _as_integers(place, "constraint_places", 4)
+        is_coupler = kind == ConstraintType.COUPLER
+        most = nq if is_coupler else nf
+        first_dof, most_dofs = (0, nv) if is_coupler else (-1, 0)
+        if not (0 <= a < most and 0 <= b < most and all(first_dof <= dof < most_dofs for dof in dofs)):
+            _refuse("constraint_places", "coordinates and frames that exist")
+        checked.append(_floats(numbers, "constraint_parameters", (count_constraint_parameters(kind),)))
     return checked
 
 

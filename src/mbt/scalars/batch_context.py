@@ -204,6 +204,7 @@ class BatchContext(ScalarContext):
                 "parameters": self._parameters.of_sample(number),
                 "locked": own["locked"],
                 "weightless": own["weightless"],
+                "disabled": own["disabled"],
                 "applied_forces": forces,
                 "declared": {**vectors, "abstract": declared["abstract"]},
             }
@@ -229,6 +230,7 @@ class BatchContext(ScalarContext):
             **context._get_state(),
             "parameters": parameters.of_sample(0) if len(parameters.rows) else parameters.common,
             "weightless": own["weightless"],
+            "disabled": own["disabled"],
         }
         context._set_state(state)
         return context

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbt.scalars.tree import ScalarTree
     from mbt.symbolic.dual import DualType
 
-__all__ = ["derivatives_of", "make_context_along"]
+__all__ = ["derivatives_of", "lift", "make_context_along"]
 
 
 def make_context_along(
@@ -25,8 +25,8 @@ def make_context_along(
 ) -> ScalarContext:
     """Return a Context of a clone in numbers with derivatives; see `mbt.context.tangents`."""
 
-    def lift(array: Any, rates: Any = None) -> Any:
-        return _lift(twin, array, rates)
+    def lifted(array: Any, rates: Any = None) -> Any:
+        return lift(twin, array, rates)
 
     state = context._get_state()
     if isinstance(context, ScalarContext):
@@ -50,19 +50,19 @@ def make_context_along(
             **state,
             "applied_forces": None,
             "declared": {
-                "numeric": [lift(array) for array in declared["numeric"]],
+                "numeric": [lifted(array) for array in declared["numeric"]],
                 # Elements in them become those of the clone.
                 "abstract": copy.deepcopy(declared["abstract"], {id(context.tree): twin}),
-                "discrete": [lift(array) for array in declared["discrete"]],
+                "discrete": [lifted(array) for array in declared["discrete"]],
             },
             "scalars": {
-                "q": lift(own["q"], q_rates),
-                "v": lift(own["v"], v_rates),
-                "_actuation": lift(own["_actuation"]),
-                "_parameters": lift(own["_parameters"]),
-                "_time": lift(time, time_rates)[()],
+                "q": lifted(own["q"], q_rates),
+                "v": lifted(own["v"], v_rates),
+                "_actuation": lifted(own["_actuation"]),
+                "_parameters": lifted(own["_parameters"]),
+                "_time": lifted(time, time_rates)[()],
             },
-            "scalar_forces": None if forces is None else tuple(lift(array) for array in forces),
+            "scalar_forces": None if forces is None else tuple(lifted(array) for array in forces),
         },
     )
 
@@ -93,7 +93,7 @@ def _as_array(number: Any) -> Any:
     return array
 
 
-def _lift(twin: ScalarTree, array: Any, rates: Any) -> Any:
+def lift(twin: ScalarTree, array: Any, rates: Any) -> Any:
     """Return numbers of the other scalar with derivatives, (n,) and (n, count); None: constants."""
     if twin.scalar_type is get_scalar_type("autodiff"):
         return wrap(array, np.zeros((*array.shape, 0)) if rates is None else rates)

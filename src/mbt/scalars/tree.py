@@ -9,7 +9,7 @@ from mbt.errors import AlreadyFinalizedError
 from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.context import ScalarContext
 from mbt.scalars.forces import ScalarForces
-from mbt.scalars.tangents import derivatives_of, make_context_along
+from mbt.scalars.tangents import derivatives_of, lift, make_context_along
 from mbt.symbolic import ScalarType
 from mbt.tree import MultibodyTree
 
@@ -76,6 +76,10 @@ class ScalarTree(MultibodyTree):
     def _make_context_along(self, context: Any, q_rates: Any, v_rates: Any, time_rates: Any) -> Any:
         """Return a Context like one of another tree, with derivatives of q, v and time."""
         return make_context_along(self, context, q_rates, v_rates, time_rates)
+
+    def _lift(self, array: Any, rates: Any) -> Any:
+        """Return numbers of another tree with derivatives along some directions, (n,) and (n, count)."""
+        return lift(self, array, rates)
 
     def _derivatives_of(self, result: Any, count: int) -> Any:
         """Return the derivatives of an array along so many directions."""

@@ -74,6 +74,14 @@ class FinalizationPlan:
         """Number of velocities of the tree."""
         return self.v_start[-1]
 
+    def node_of(self, joint: Joint) -> int:
+        """Return the node whose inboard mobilizer models a joint: of its child, or its parent if reversed."""
+        for body in (joint.child_body, joint.parent_body):
+            node = self.forest.node_of_body[body._index]
+            if node > 0 and self.mobilizer_of_node[node - 1].joint is joint:
+                return node
+        raise AssertionError(f"{joint!r} has no place")
+
     def default_positions(self) -> FloatArray:
         """Return the positions of a new Context."""
         q = np.zeros(self.num_positions)
@@ -169,6 +177,7 @@ def make_arrays(
         **_joint_arrays(elements, plan),
         **_actuator_arrays(elements, plan),
         **_force_element_arrays(elements, plan),
+        **_constraint_arrays(elements, plan),
         "gravity": np.zeros(3) if gravity is None else gravity.gravity_vector.copy(),
     }
 
@@ -281,6 +290,15 @@ def _force_element_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> 
         "user_force_elements": tuple(
             element for element in elements.force_elements if element._is_user_defined
         ),
+    }
+
+
+def _constraint_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
+    constraints = elements.constraints.as_tuple()
+    return {
+        "constraint_type": [constraint._type for constraint in constraints],
+        "constraint_places": [constraint._places(plan) for constraint in constraints],
+        "constraint_parameters": [constraint._default_parameters() for constraint in constraints],
     }
 
 

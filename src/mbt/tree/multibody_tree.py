@@ -14,6 +14,7 @@ from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedE
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.configuration import ConfigurationSpace
+from mbt.tree.constraint_equations import ConstraintEquations
 from mbt.tree.constraints import Constraint
 from mbt.tree.construction import make_element, make_joint_frames
 from mbt.tree.context_access import raise_context_mismatch
@@ -51,7 +52,9 @@ ForceElementT = TypeVar("ForceElementT", bound=ForceElement)
 ConstraintT = TypeVar("ConstraintT", bound=Constraint)
 
 
-class MultibodyTree(ConfigurationSpace, Motion, Identification, TreeReports, Editing, Factories):
+class MultibodyTree(
+    ConfigurationSpace, ConstraintEquations, Motion, Identification, TreeReports, Editing, Factories
+):
     """A tree of rigid bodies, connected by joints, with the forces that act on them.
 
     A new tree holds the world body and nothing else, not even gravity. Elements are added, then `finalize`
@@ -408,7 +411,7 @@ class MultibodyTree(ConfigurationSpace, Motion, Identification, TreeReports, Edi
     def add_constraint(
         self, constraint: Constraint | Callable[..., Constraint], *args: Any, **kwargs: Any
     ) -> Constraint:
-        """Add a constraint. It is kept as data: no computation obeys it yet.
+        """Add a constraint. Forward dynamics obeys it, and all that follows from its accelerations.
 
         Parameters
         ----------

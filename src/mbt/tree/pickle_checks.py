@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.forces.force_elements import takes_parameters
+from mbt._core.forces.force_elements import count_constraint_parameters, takes_parameters
 from mbt.errors import ArgumentValueError, MbtError, quote, shorten
 from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
 from mbt.math.spatial_inertia import SpatialInertia
@@ -294,7 +294,7 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         "_rotor_inertia": _NUMBER,
         "_gear_ratio": _NUMBER,
     },
-    Constraint: {"_defaults": _array(lambda element: (element._num_numbers,))},
+    Constraint: {"_defaults": _array(lambda element: (count_constraint_parameters(element._type),))},
     ConstraintBetweenFrames: {"_frame_A": _element(Frame), "_frame_B": _element(Frame)},
     CouplerConstraint: {
         "_joint0": _is_joint_of_one_dof,

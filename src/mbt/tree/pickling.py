@@ -52,7 +52,7 @@ __all__ = [
 
 #: Number of the format, written into every pickle of trees, elements, Contexts and forces. A change of what
 #: they hold needs another number.
-FORMAT = 3
+FORMAT = 4
 
 # Attribute of a tree whose elements have nothing yet.
 _BLANK = "_is_blank"

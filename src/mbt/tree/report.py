@@ -263,7 +263,7 @@ class FinalizeReport:
         constraints = self._tree.constraints
         if constraints:
             equations = [f"{quote(entry.scoped_name)}: {entry.equation}" for entry in constraints]
-            title = f"Constraints, kept as data and obeyed by no computation: {len(constraints)}"
+            title = f"Constraints, which forward dynamics obeys: {len(constraints)}"
             notes.append(Section(title, equations))
         return sections + [section.cut(max_rows) for section in notes]
 

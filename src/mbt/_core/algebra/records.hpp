@@ -41,6 +41,7 @@ struct Parameters {
   const T* damping;             // (nv,)               [N m s/rad, N s/m]
   const T* reflected_inertia;   // (nv,)               [kg m^2, kg]
   const T* force_elements;      // the numbers of one element after the other
+  const T* constraints;         // the numbers of one constraint after the other
 };
 
 // Inverse dynamics: motion and force at No, in N.
@@ -87,6 +88,24 @@ struct Articulated {
   T Z[6];      // [N m, N]  torque and force
   T acc[6];    // [rad/s^2, m/s^2]  alpha and a, less gravity
   T size[2];   // [kg m^2, kg]  traces of A and C before any dof is eliminated; only of general joints
+};
+
+// A frame in World, and how it moves.
+template <class T>
+struct FrameMotion {
+  T R[9];
+  T p[3];
+  T w[3];      // [rad/s]
+  T v[3];      // [m/s]
+  T alpha[3];  // [rad/s^2]
+  T a[3];      // [m/s^2]  of its origin
+};
+
+// Constraints: a mobod in World, and the velocity of its origin in N.
+template <class T>
+struct Placed {
+  Pose<T> X_WN;
+  T v[3];  // [m/s]
 };
 
 // Derivatives: motion of a mobod about O, a point fixed in World where the node origin of its base mobod is, in World.

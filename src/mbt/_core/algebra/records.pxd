@@ -22,6 +22,7 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         const S* damping
         const S* reflected_inertia
         const S* force_elements
+        const S* constraints
 
     cdef cppclass MotionForce[S]:
         Pose[S] X_PN
@@ -61,6 +62,18 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         S D_inverse
         S scale
         S u
+
+    cdef cppclass FrameMotion[S]:
+        S R[9]
+        S p[3]
+        S w[3]
+        S v[3]
+        S alpha[3]
+        S a[3]
+
+    cdef cppclass Placed[S]:
+        Pose[S] X_WN
+        S v[3]
 
     cdef cppclass Pivots[S]:
         const S* D

@@ -121,6 +121,37 @@ cdef inline void calc_rotation_vector_between(const T* q0, const T* q1, T* r) no
         r[i] = d[1 + i]*f
 
 
+cdef inline void calc_rotation_vector(const T* R, T* r) noexcept nogil:
+    """The shortest r with R = exp([r]x), at most pi long."""
+    cdef T K[16]
+    cdef T none[4]
+    cdef T q[4]
+    cdef T largest
+    cdef int i, j
+    # K = 4 q q': of its rows, which are all multiples of q, the one whose entry on the diagonal is the largest.
+    K[0] = <T>1.0 + R[0] + R[4] + R[8]
+    K[5] = <T>1.0 + R[0] - R[4] - R[8]
+    K[10] = <T>1.0 - R[0] + R[4] - R[8]
+    K[15] = <T>1.0 - R[0] - R[4] + R[8]
+    K[1] = R[7] - R[5]
+    K[2] = R[2] - R[6]
+    K[3] = R[3] - R[1]
+    K[6] = R[1] + R[3]
+    K[7] = R[2] + R[6]
+    K[11] = R[5] + R[7]
+    for i in range(4):
+        none[i] = <T>(1.0 if i == 0 else 0.0)
+        q[i] = K[i]
+        for j in range(i):
+            K[4*i + j] = K[4*j + i]
+    largest = K[0]
+    for i in range(1, 4):
+        for j in range(4):
+            q[j] = select_lt(largest, K[5*i], K[4*i + j], q[j])
+        largest = select_lt(largest, K[5*i], K[5*i], largest)
+    calc_rotation_vector_between(none, q, r)
+
+
 # Roll, pitch and yaw --------------------------------------------------------------------------------------------
 
 cdef inline void rpy_to_rotation(const T* rpy, T* R) noexcept nogil:

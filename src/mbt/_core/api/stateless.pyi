@@ -94,6 +94,45 @@ def forward_dynamics(
         When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
     """
 
+def constrained_forward_dynamics(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    *,
+    external_forces: MultibodyForces | None = None,
+    stabilize: bool = False,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the generalized accelerations that `tau` gives, and the multipliers of the constraints.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, tau : array_like, shape (..., num_velocities)
+        Generalized velocities and forces. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
+    stabilize : bool, optional
+        Let the errors of each constraint die away, with its own frequency and damping ratio.
+
+    Returns
+    -------
+    vdot : ndarray, shape (..., num_velocities)
+        Generalized accelerations, those of `forward_dynamics` [rad/s^2, m/s^2].
+    multipliers : ndarray, shape (..., num_constraint_equations)
+        Forces and torques of the constraints: see `MultibodyTree.calc_constrained_forward_dynamics`.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+    """
+
 def mass_matrix(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Return the mass matrix M(q), symmetric, reflected inertia of the rotors included.
 

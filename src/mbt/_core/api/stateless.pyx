@@ -10,15 +10,15 @@ from libc.string cimport memcpy, memset
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, is_array1, new1, out1, out2, out3, overlap
+from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, is_array1, new1, out1, out2, out3, overlap
 from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity,
-    no_integers,
+    CONSTRAINED_FORWARD_DYNAMICS, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX,
+    MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
 )
 
 import numpy as np
@@ -209,6 +209,10 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     )
     if singular >= 0:
         above.raise_massless_dof(tree, singular)
+    if m.num_constraints and isnan(kernels.multipliers_in(m, memory)[0]):
+        context = above.Context(tree)
+        context.q = q
+        above.check_constraints_at(context)
     memcpy(data(vdot), result, nv*sizeof(double))
     return vdot
 
@@ -259,6 +263,58 @@ def step_of_state(tree, q, v, tau, dt, int method):
         # A state without accelerations: an error tells why.
         forward_dynamics(tree, q, v, tau)
     return q1, v1
+
+
+def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabilize=False):
+    """Return the generalized accelerations that `tau` gives, and the multipliers of the constraints.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, tau : array_like, shape (..., num_velocities)
+        Generalized velocities and forces. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
+    stabilize : bool, optional
+        Let the errors of each constraint die away, with its own frequency and damping ratio.
+
+    Returns
+    -------
+    vdot : ndarray, shape (..., num_velocities)
+        Generalized accelerations, those of `forward_dynamics` [rad/s^2, m/s^2].
+    multipliers : ndarray, shape (..., num_constraint_equations)
+        Forces and torques of the constraints: see `MultibodyTree.calc_constrained_forward_dynamics`.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef bint stabilized = flag(stabilize, "stabilize")
+    cdef Py_ssize_t nv
+    cdef Batch batch
+    cdef int[<int>MAX_INTEGERS] integers = [0, stabilized, 0, 0, 0]
+    if compiled is None:
+        nv = tree.num_velocities
+        both = above.of_each_state(
+            tree, CONSTRAINED_FORWARD_DYNAMICS, {"q": q, "v": v, "tau": tau}, None, "_calc_constrained_dynamics",
+            integers=(0, stabilized), external_forces=external_forces, stabilize=stabilized
+        )
+        return both[..., :nv], both[..., nv:]
+    nv = compiled.model.num_velocities
+    batch = batch_with_forces(tree, compiled, q, v, "tau", tau, external_forces)
+    if not batch.shape:
+        return above.calc_single(tree, "calc_constrained_forward_dynamics", batch.arrays, stabilize=stabilized)
+    integers[0] = len(batch.arrays) == 5
+    both = batch.output(None, (nv + compiled.model.num_equations,))
+    run_batch(batch, compiled, CONSTRAINED_FORWARD_DYNAMICS, integers, (both,))
+    return both[..., :nv], both[..., nv:]
 
 
 cdef object calc_single(tree, str method, Batch batch, out, include_force_elements=None):

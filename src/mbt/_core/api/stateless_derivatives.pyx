@@ -134,7 +134,7 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* matrices
     cdef int singular
-    if not is_single(tree, m, q, v, tau, external_forces):
+    if m.num_constraints or not is_single(tree, m, q, v, tau, external_forces):
         return derivatives_batch(tree, compiled, q, v, "tau", tau, external_forces, True, out)
     check_single(tree, compiled, q)
     dvdot_dq, dvdot_dv, M_inverse = outputs_of(out, nv)
@@ -180,8 +180,8 @@ cdef derivatives_batch(
     add_forces_operands(tree, external_forces, names, values, cores, m)
     cdef Batch batch = Batch(names, values, cores)
     arrays = batch.outputs(out, (nv, nv))
-    if not batch.shape or (<TreeCore>tree)._user_force_elements is not None:
-        # State by state on a Context: user-written force elements run in Python.
+    if not batch.shape or (<TreeCore>tree)._user_force_elements is not None or is_forward and m.num_constraints:
+        # State by state on a Context: user-written force elements run in Python, constraints in dual numbers.
         return above.differentiate_each(tree, batch.arrays, batch.shape, is_forward, arrays)
     cdef int[<int>MAX_INTEGERS] with_forces = [len(names) == 5, 0, 0, 0, 0]
     if with_forces[0]:

@@ -326,3 +326,84 @@ def center_of_mass(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | N
     array([[ 0. ,  0. , -0.5],
            [-0.5,  0. ,  0. ]])
     """
+
+def constraint_errors(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
+    """Return how far positions are from obeying the constraints: zero where they do.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_constraint_equations), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_constraint_equations)
+        See each type of constraints [rad, m].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+
+def constraint_jacobian(
+    tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None = None
+) -> FloatArray:
+    """Return J(q), with ``J v`` the rates of the constraint errors.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_constraint_equations, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_constraint_equations, num_velocities)
+        See each type of constraints.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+
+def constraint_bias(
+    tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, *, out: FloatArray | None = None
+) -> FloatArray:
+    """Return ``Jdot v``: the rates of ``J v`` at vdot = 0.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    out : ndarray, shape (..., num_constraint_equations), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_constraint_equations)
+        [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """

@@ -13,9 +13,9 @@ from mbt._core.engines.leading_axes cimport Batch
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CENTER_OF_MASS, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, MAX_INTEGERS, MOMENTUM_REGRESSOR,
-    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe,
-    needs_velocities, no_integers, shape_tuple, sizes_of,
+    BODY_POSES, CENTER_OF_MASS, CONSTRAINT_BIAS, CONSTRAINT_ERRORS, CONSTRAINT_JACOBIAN, FRAME_JACOBIAN,
+    FRAME_POSE_IN_WORLD, MAX_INTEGERS, MOMENTUM_REGRESSOR, OPERATIONAL_SPACE_INERTIA,
+    OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe, needs_velocities, no_integers, shape_tuple, sizes_of,
 )
 
 import numpy as np
@@ -412,6 +412,89 @@ def momentum_regressor(tree, q, v, *, p_WoP_W=None, out=None):
     return of_state(tree, compiled, MOMENTUM_REGRESSOR, no_integers, q, v, point, out)
 
 
+def constraint_errors(tree, q, *, out=None):
+    """Return how far positions are from obeying the constraints: zero where they do.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_constraint_equations), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_constraint_equations)
+        See each type of constraints [rad, m].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+    return of_state(tree, compiled_of(tree), CONSTRAINT_ERRORS, no_integers, q, None, None, out)
+
+
+def constraint_jacobian(tree, q, *, out=None):
+    """Return J(q), with ``J v`` the rates of the constraint errors.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    out : ndarray, shape (..., num_constraint_equations, num_velocities), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_constraint_equations, num_velocities)
+        See each type of constraints.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+    return of_state(tree, compiled_of(tree), CONSTRAINT_JACOBIAN, no_integers, q, None, None, out)
+
+
+def constraint_bias(tree, q, v, *, out=None):
+    """Return ``Jdot v``: the rates of ``J v`` at vdot = 0.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities. Leading axes broadcast.
+    out : ndarray, shape (..., num_constraint_equations), float64, C-contiguous, optional
+        Written in place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    ndarray, shape (..., num_constraint_equations)
+        [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When a single state has a zero quaternion; in a batch that sample is NaN.
+    """
+    return of_state(tree, compiled_of(tree), CONSTRAINT_BIAS, no_integers, q, v, None, out)
+
+
 cdef object of_frame_in_space(tree, int quantity, q, frame, expressed_in, out):
     cdef CompiledModel compiled = compiled_of(tree)
     cdef int[5] integers = [(<TreeCore>tree).frame(frame, "frame"), 0, 0, 0, 0]
@@ -421,7 +504,7 @@ cdef object of_frame_in_space(tree, int quantity, q, frame, expressed_in, out):
 
 
 cdef object of_state(tree, CompiledModel compiled, int quantity, const int* integers, q, v, point, out):
-    """A matrix of q, of v if it depends on that, and of a point if that is its input."""
+    """A matrix or a vector of q, of v if it depends on that, and of a point if that is its input."""
     if compiled is None:
         return of_other_scalar(tree, quantity, integers, q, v, point, out)
     cdef const Model* m = &compiled.model
@@ -439,7 +522,10 @@ cdef object of_state(tree, CompiledModel compiled, int quantity, const int* inte
         q, v, point = batch.arrays
     if m.num_checked:
         check_positions(tree, compiled, data(q))
-    out = out2(out, "out", sizes.shape[0], sizes.shape[1])
+    if sizes.num_axes == 1:
+        out = out1(out, "out", sizes.shape[0])
+    else:
+        out = out2(out, "out", sizes.shape[0], sizes.shape[1])
     q = apart(q, out)
     if with_v:
         v = apart(v, out)

@@ -190,10 +190,16 @@ cdef class TreeAccelerations(TreeJacobians):
         """
         cdef ContextCore c = self.own(context)
         # Once: accelerations and reactions are those of the same forces.
-        cdef list user = self.user_pairs(c)
-        vdot = self.accelerations(c, user).vdot
+        cdef list pairs = self.user_pairs(c)
+        if c.compiled.model.num_constraints == 0:
+            vdot = self.accelerations(c, pairs).vdot
+            pairs = pairs + self.applied_pairs(c)
+        else:
+            pairs = pairs + self.applied_pairs(c)
+            vdot, multipliers = self.constrained_dynamics_of(c, None, pairs, False)
+            pairs.append(self.constraint_pair(c, multipliers))
         # Forces on dofs are pairs of forces between two bodies, and pass through the joint that they act on.
-        F_Bo_W, _ = sum_of(user + self.applied_pairs(c))
+        F_Bo_W, _ = sum_of(pairs)
         cdef int[5] integers = [F_Bo_W is not None, 0, 0, 0, 0]
         x = vdot if F_Bo_W is None else c.concatenate((vdot, flat(c, F_Bo_W)))
         return c.evaluate(JOINT_REACTIONS, integers, x, out)

@@ -92,7 +92,8 @@ class TreeDerivatives(TreeIdentification):
         ``dvdot = -M^-1 dtau``, with dtau the derivatives of inverse dynamics at these accelerations.
         ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
         written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. What is locked does not
-        move: its rows are zero, also those and the columns of `M_inverse`.
+        move: its rows are zero, also those and the columns of `M_inverse`. With constraints the accelerations are those
+        that obey them, and derivatives are those of the solution, by dual numbers.
 
         Parameters
         ----------
@@ -114,7 +115,8 @@ class TreeDerivatives(TreeIdentification):
         dvdot_dv : ndarray, shape (num_velocities, num_velocities)
             Partial derivatives with respect to v.
         M_inverse : ndarray, shape (num_velocities, num_velocities)
-            Partial derivatives with respect to `tau_applied`: the inverse of the mass matrix where nothing is locked.
+            Partial derivatives with respect to `tau_applied`: the inverse of the mass matrix where nothing is locked
+            and no constraint acts.
 
         Raises
         ------

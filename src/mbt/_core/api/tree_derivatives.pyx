@@ -120,7 +120,8 @@ cdef class TreeDerivatives(TreeIdentification):
         ``dvdot = -M^-1 dtau``, with dtau the derivatives of inverse dynamics at these accelerations.
         ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
         written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. What is locked does not
-        move: its rows are zero, also those and the columns of `M_inverse`.
+        move: its rows are zero, also those and the columns of `M_inverse`. With constraints the accelerations are those
+        that obey them, and derivatives are those of the solution, by dual numbers.
 
         Parameters
         ----------
@@ -142,7 +143,8 @@ cdef class TreeDerivatives(TreeIdentification):
         dvdot_dv : ndarray, shape (num_velocities, num_velocities)
             Partial derivatives with respect to v.
         M_inverse : ndarray, shape (num_velocities, num_velocities)
-            Partial derivatives with respect to `tau_applied`: the inverse of the mass matrix where nothing is locked.
+            Partial derivatives with respect to `tau_applied`: the inverse of the mass matrix where nothing is locked
+            and no constraint acts.
 
         Raises
         ------
@@ -160,6 +162,10 @@ cdef class TreeDerivatives(TreeIdentification):
         cdef double* matrices
         if tau_applied is not None:
             tau_applied = c.take(tau_applied, "tau_applied", nv)
+        if m.num_constraints:
+            return write_three(
+                c, out, above.differentiate_constrained_dynamics(self, c, tau_applied, external_forces)
+            )
         if c._engine is not None:
             return self.forward_derivatives_of(c, tau_applied, external_forces, out)
         dvdot_dq, dvdot_dv, M_inverse = outputs_of(out, nv)

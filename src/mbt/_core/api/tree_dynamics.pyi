@@ -17,6 +17,7 @@ class TreeDynamics(TreeKinematics):
         pc: PositionKinematicsCache | None = None,
         vc: VelocityKinematicsCache | None = None,
         include_force_elements: bool = False,
+        multipliers: npt.ArrayLike | None = None,
         A_WB_array: FloatArray | None = None,
         F_BMo_W_array: FloatArray | None = None,
         out: FloatArray | None = None,
@@ -24,7 +25,7 @@ class TreeDynamics(TreeKinematics):
         """Return the generalized forces that give the accelerations `known_vdot`, in O(n).
 
         ``tau = M(q) vdot + C(q, v) v - tau_app - sum of J_WB' F_app``. Force elements (gravity, joint damping) enter
-        only through `external_forces` or with `include_force_elements`.
+        only through `external_forces` or with `include_force_elements`, constraint forces with `multipliers`.
 
         Parameters
         ----------
@@ -38,6 +39,8 @@ class TreeDynamics(TreeKinematics):
             Kinematics of the same state; those of the Context by default.
         include_force_elements : bool
             Whether the force elements and joint damping act too.
+        multipliers : array_like, shape (num_constraint_equations,), optional
+            Forces of the constraints, ``tau -= J' multipliers``: see `calc_constrained_forward_dynamics`.
         A_WB_array : ndarray, shape (num_bodies, 6), optional
             Filled with the spatial acceleration of each body in World [rad/s^2, m/s^2].
         F_BMo_W_array : ndarray, shape (num_bodies, 6), optional
@@ -186,6 +189,64 @@ class TreeDynamics(TreeKinematics):
             When no mass resists a degree of freedom.
         """
 
+    def calc_constrained_forward_dynamics(
+        self,
+        context: ContextCore,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        stabilize: bool = False,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the generalized accelerations, and the multipliers of the constraints that are enabled.
+
+        Solves ``M vdot + C v = tau + J' multipliers`` and ``J vdot + Jdot v = 0``, where tau is that of
+        `calc_forward_dynamics`, which returns the same accelerations.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        tau_applied : array_like, shape (num_velocities,), optional
+            Generalized forces [N m or N].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World, and generalized.
+        stabilize : bool, optional
+            Let the errors e of each constraint die away, with its own frequency and damping ratio:
+            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``.
+
+        Returns
+        -------
+        vdot : ndarray, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        multipliers : ndarray, shape (num_constraint_equations,)
+            Forces and torques of the constraints [N, N m]; zero of those that are disabled. See each type for what
+            they act on. Where constraints say the same twice, of all that give these accelerations the smallest.
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10.0]))
+        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
+        >>> tree.finalize()
+        >>> vdot, multipliers = tree.calc_constrained_forward_dynamics(tree.create_default_context())
+        >>> abs(vdot).max() < 1e-9, multipliers.round(6) + 0.0
+        (True, array([ 0.,  0., 20.]))
+        """
+
+    def _calc_constrained_dynamics(
+        self,
+        context: ContextCore,
+        tau_applied: npt.ArrayLike | None,
+        external_forces: MultibodyForces | None,
+        stabilize: bool,
+    ) -> FloatArray: ...
     def calc_force_elements_contribution(
         self,
         context: ContextCore,

@@ -1,19 +1,21 @@
 """Dynamics of a Context: inverse and forward dynamics, and the terms of the equations of motion."""
 
 cimport numpy as cnp
+from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived
-from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, out1, out2, size
+from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, new1, out1, out2, size
 from mbt._core.engines.context cimport (
     ContextCore, PositionKinematicsCache, VelocityKinematicsCache, check_elements_at,
 )
-from mbt._core.model.structs cimport Model
+from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    ACCELERATION_KINEMATICS, CORIOLIS_MATRIX, ELEMENT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES,
-    INVERSE_DYNAMICS, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS, MOTION_FORCES, REACTION_FORCES, no_integers,
+    ACCELERATION_KINEMATICS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, CORIOLIS_MATRIX, ELEMENT_FORCES,
+    FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
+    MOTION_FORCES, REACTION_FORCES, no_integers,
 )
 
 from mbt._core.above import above
@@ -28,12 +30,12 @@ cdef class TreeDynamics(TreeKinematics):
 
     def calc_inverse_dynamics(
         self, context, known_vdot, external_forces=None, *, pc=None, vc=None, include_force_elements=False,
-        A_WB_array=None, F_BMo_W_array=None, out=None
+        multipliers=None, A_WB_array=None, F_BMo_W_array=None, out=None
     ):
         """Return the generalized forces that give the accelerations `known_vdot`, in O(n).
 
         ``tau = M(q) vdot + C(q, v) v - tau_app - sum of J_WB' F_app``. Force elements (gravity, joint damping) enter
-        only through `external_forces` or with `include_force_elements`.
+        only through `external_forces` or with `include_force_elements`, constraint forces with `multipliers`.
 
         Parameters
         ----------
@@ -47,6 +49,8 @@ cdef class TreeDynamics(TreeKinematics):
             Kinematics of the same state; those of the Context by default.
         include_force_elements : bool
             Whether the force elements and joint damping act too.
+        multipliers : array_like, shape (num_constraint_equations,), optional
+            Forces of the constraints, ``tau -= J' multipliers``: see `calc_constrained_forward_dynamics`.
         A_WB_array : ndarray, shape (num_bodies, 6), optional
             Filled with the spatial acceleration of each body in World [rad/s^2, m/s^2].
         F_BMo_W_array : ndarray, shape (num_bodies, 6), optional
@@ -92,12 +96,15 @@ cdef class TreeDynamics(TreeKinematics):
         if pc is not None or vc is not None:
             self.check_caches(c, pc, vc)
         vdot = c.take(known_vdot, "known_vdot", m.num_velocities)
-        if external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None:
+        if multipliers is not None:
+            multipliers = c.take(multipliers, "multipliers", m.num_equations)
+        if (
+            external_forces is not None or A_WB_array is not None or F_BMo_W_array is not None
+            or multipliers is not None or with_elements and self._user_force_elements is not None
+        ):
             return self.inverse_dynamics_with_forces(
-                c, vdot, external_forces, with_elements, A_WB_array, F_BMo_W_array, out
+                c, vdot, external_forces, with_elements, multipliers, A_WB_array, F_BMo_W_array, out
             )
-        if with_elements and self._user_force_elements is not None:
-            return self.inverse_dynamics_with_forces(c, vdot, None, True, None, None, out)
         if c._engine is not None or with_elements and self.acts_on_bodies(c):
             return c.evaluate(INVERSE_DYNAMICS if with_elements else MOTION_FORCES, no_integers, vdot, out)
         tau = out1(out, "out", m.num_velocities)
@@ -113,7 +120,7 @@ cdef class TreeDynamics(TreeKinematics):
         return tau
 
     cdef object inverse_dynamics_with_forces(
-        self, ContextCore c, vdot, external_forces, bint with_elements, A_WB_array, F_BMo_W_array, out
+        self, ContextCore c, vdot, external_forces, bint with_elements, multipliers, A_WB_array, F_BMo_W_array, out
     ):
         """Inverse dynamics of any numbers, with applied forces, and with the accelerations and forces of bodies."""
         cdef int quantity = INVERSE_DYNAMICS if with_elements else MOTION_FORCES
@@ -122,6 +129,8 @@ cdef class TreeDynamics(TreeKinematics):
             pairs.append(self.external_pair(c, external_forces, "external_forces"))
         if with_elements:
             pairs += self.user_pairs(c)
+        if multipliers is not None:
+            pairs.append(self.constraint_pair(c, multipliers))
         F_Bo_W, tau_applied = sum_of(pairs)
         cdef int[5] integers = [F_Bo_W is not None, 0, 0, 0, 0]
         cdef int[5] reactions = [with_elements, F_Bo_W is not None, 0, 0, 0]
@@ -175,6 +184,12 @@ cdef class TreeDynamics(TreeKinematics):
         if c._engine is None:
             return self.arrays_of(&c.compiled.model, forces, "forces")
         return forces.body_forces, forces.generalized_forces
+
+    cdef tuple constraint_pair(self, ContextCore c, multipliers):
+        """Those of constraints."""
+        cdef Py_ssize_t count = 6*c.compiled.model.num_bodies
+        both = c.evaluate(CONSTRAINT_FORCES, no_integers, multipliers)
+        return of_bodies(both[..., :count]), both[..., count:]
 
     cdef tuple arrays_of(self, const Model* m, forces, str name):
         """Body forces and generalized forces of an argument, as kernels can read and write them."""
@@ -333,6 +348,71 @@ cdef class TreeDynamics(TreeKinematics):
         self.solve_forward_dynamics(c, tau_applied, pairs, vdot)
         return vdot
 
+    def calc_constrained_forward_dynamics(self, context, tau_applied=None, external_forces=None, *, stabilize=False):
+        """Return the generalized accelerations, and the multipliers of the constraints that are enabled.
+
+        Solves ``M vdot + C v = tau + J' multipliers`` and ``J vdot + Jdot v = 0``, where tau is that of
+        `calc_forward_dynamics`, which returns the same accelerations.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        tau_applied : array_like, shape (num_velocities,), optional
+            Generalized forces [N m or N].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World, and generalized.
+        stabilize : bool, optional
+            Let the errors e of each constraint die away, with its own frequency and damping ratio:
+            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``.
+
+        Returns
+        -------
+        vdot : ndarray, shape (num_velocities,)
+            Generalized accelerations [rad/s^2, m/s^2].
+        multipliers : ndarray, shape (num_constraint_equations,)
+            Forces and torques of the constraints [N, N m]; zero of those that are disabled. See each type for what
+            they act on. Where constraints say the same twice, of all that give these accelerations the smallest.
+
+        Raises
+        ------
+        SingularityError
+            When no mass resists a degree of freedom.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> gravity = tree.add_force_element(mbt.UniformGravityFieldElement([0, 0, -10.0]))
+        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
+        >>> tree.finalize()
+        >>> vdot, multipliers = tree.calc_constrained_forward_dynamics(tree.create_default_context())
+        >>> abs(vdot).max() < 1e-9, multipliers.round(6) + 0.0
+        (True, array([ 0.,  0., 20.]))
+        """
+        cdef ContextCore c = self.own(context)
+        cdef bint stabilized = flag(stabilize, "stabilize")
+        if tau_applied is not None:
+            tau_applied = c.take(tau_applied, "tau_applied", c.compiled.model.num_velocities)
+        return self.constrained_dynamics_of(c, tau_applied, self.acting_pairs(c, external_forces), stabilized)
+
+    def _calc_constrained_dynamics(self, context, tau_applied, external_forces, bint stabilize):
+        """The same in one array."""
+        return self.own(context).concatenate(
+            self.calc_constrained_forward_dynamics(context, tau_applied, external_forces, stabilize=stabilize)
+        )
+
+    cdef tuple constrained_dynamics_of(self, ContextCore c, tau_applied, list pairs, bint stabilized):
+        """Accelerations and multipliers in the numbers of any Context."""
+        cdef Py_ssize_t nv = c.compiled.model.num_velocities
+        if c._engine is not None:
+            both = self.forward_dynamics_of(c, tau_applied, pairs, None, CONSTRAINED_FORWARD_DYNAMICS, stabilized)
+            return both[..., :nv], both[..., nv:]
+        vdot, multipliers = new1(nv), new1(c.compiled.model.num_equations)
+        self.solve_forward_dynamics(c, tau_applied, pairs, vdot, multipliers, stabilized)
+        return vdot, multipliers
+
     cdef list acting_pairs(self, ContextCore c, external_forces):
         """All forces of forward dynamics but those of the elements of the compiled core."""
         cdef list pairs = []
@@ -342,15 +422,17 @@ cdef class TreeDynamics(TreeKinematics):
         pairs += self.user_pairs(c)
         return pairs
 
-    cdef object forward_dynamics_of(self, ContextCore c, tau_applied, list pairs, out):
+    cdef object forward_dynamics_of(
+        self, ContextCore c, tau_applied, list pairs, out, int quantity=FORWARD_DYNAMICS, bint stabilized=False
+    ):
         """Accelerations in numbers of other Contexts: force elements, actuation and these forces act."""
-        cdef int[5] integers = [0, 0, 0, 0, 0]
+        cdef int[5] integers = [0, stabilized, 0, 0, 0]
         x = self.applied_torques(c, tau_applied)
         F_Bo_W, tau = sum_of(pairs)
         if F_Bo_W is not None:
             integers[0] = 1
             x = c.concatenate((x, flat(c, F_Bo_W), tau))
-        return c.evaluate(FORWARD_DYNAMICS, integers, x, out)
+        return c.evaluate(quantity, integers, x, out)
 
     cdef object applied_torques(self, ContextCore c, tau_applied):
         """Generalized forces that are an argument, and those of actuators."""
@@ -360,8 +442,13 @@ cdef class TreeDynamics(TreeKinematics):
             tau = c._numbers.add_at(tau, dofs, c.actuation)
         return tau
 
-    cdef int solve_forward_dynamics(self, ContextCore c, object tau_applied, list inputs, object vdot) except -1:
+    cdef int solve_forward_dynamics(
+        self, ContextCore c, object tau_applied, list inputs, object vdot, object multipliers=None,
+        bint stabilized=False
+    ) except -1:
         """Fill `vdot`: force elements, actuation and `inputs` act, pairs of body and generalized forces, or None."""
+        cdef Switches switches = c.switches
+        cdef const double* found
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t nb = m.num_bodies
         cdef Py_ssize_t nv = m.num_velocities
@@ -370,6 +457,7 @@ cdef class TreeDynamics(TreeKinematics):
         cdef PositionKinematicsCache pc = c.position() if with_forces else None
         cdef VelocityKinematicsCache vc = c.velocity() if m.num_elements_between else None
         cdef Derived derived = c.derived()
+        switches.stabilized = stabilized
         if with_forces:
             self.check_elements(m, derived, pc)
 
@@ -393,11 +481,17 @@ cdef class TreeDynamics(TreeKinematics):
             kernels.generalized_forces(m, pc.X_WB_data, pc.H_PB_W_data, F, memory, result)
             add_doubles(result, nv, tau)
         singular = kernels.forward_dynamics(
-            m, &derived.parameters, &c.switches, c.q_data, c.v_data, tau, memory, result
+            m, &derived.parameters, &switches, c.q_data, c.v_data, tau, memory, result
         )
         if singular >= 0:
             above.raise_massless_dof(self, singular)
         memcpy(data(vdot), result, nv*sizeof(double))
+        if m.num_constraints:
+            found = kernels.multipliers_in(m, memory)
+            if multipliers is not None:
+                memcpy(data(multipliers), found, m.num_equations*sizeof(double))
+            if isnan(found[0]):
+                above.check_constraints_at(c)
         return 0
 
     def calc_force_elements_contribution(self, context, forces, *, pc=None, vc=None):

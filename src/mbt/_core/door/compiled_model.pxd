@@ -22,6 +22,7 @@ cdef class CompiledModel:
     cdef set_constants(self, mobilizer_reversed, declared)
     cdef set_mobods(self)
     cdef set_force_elements(self, force_type, force_places, force_parameters)
+    cdef set_constraints(self, constraint_type, constraint_places)
     cdef set_parameters(self, sections)
 
 

@@ -7,12 +7,15 @@ from libc.math cimport fabs, sqrt
 from mbt._core.algebra.spatial cimport dot3
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, data, in1
-from mbt._core.forces.force_elements cimport acts_on_joint, num_points_of
+from mbt._core.forces.constraints cimport num_constraint_parameters_of, num_equations_of
+from mbt._core.forces.force_elements cimport COUPLER, acts_on_joint, num_points_of
 from mbt._core.joints.mobilizers cimport (
     GENERAL, REVOLUTE_Z, WELD, has_singular_map, has_singular_positions, kind_of, needs_reversal,
     set_effective_constants,
 )
-from mbt._core.model.structs cimport ForceElement, MobodJoint, Model, ParameterLayout
+from mbt._core.model.structs cimport Constraint, ForceElement, MobodJoint, Model, ParameterLayout
+
+from itertools import accumulate
 
 import numpy as np
 
@@ -24,7 +27,7 @@ adopt(ReadOnlyArray)
 
 PARAMETER_SECTIONS = (
     "gravity", "mass", "com", "unit_inertia", "massless_inertia", "frame_pose", "damping", "rotor_inertia",
-    "gear_ratio", "force_element",
+    "gear_ratio", "force_element", "constraint",
 )
 
 
@@ -64,13 +67,17 @@ cdef class CompiledModel:
         self.set_constants(a["mobilizer_reversed"], a["mobilizer_constants"])
         self.set_mobods()
         self.set_force_elements(a["force_type"], a["force_places"], a["force_parameters"])
+        self.set_constraints(a["constraint_type"], a["constraint_places"])
         m.switches.locked = NULL
         m.switches.weightless = NULL
+        m.switches.disabled = NULL
+        m.switches.stabilized = 0
         if any(a["weightless"]):
             m.switches.weightless = _keep_ints(self._arrays, "weightless", a["weightless"])
         self.set_parameters((
             a["gravity"], a["mass"], a["p_BoBcm_B"], a["G_BBo_B"], a["J_BBo_B"], a["frame_X_PF"], a["damping"],
-            a["rotor_inertia"], a["gear_ratio"], np.concatenate([np.zeros(0), *a["force_parameters"]])
+            a["rotor_inertia"], a["gear_ratio"], np.concatenate([np.zeros(0), *a["force_parameters"]]),
+            np.concatenate([np.zeros(0), *a["constraint_parameters"]])
         ))
         self.default_q = _frozen(np.array(a["default_q"]))
         self.defaults = Derived(self, self.default_parameters)
@@ -183,8 +190,40 @@ cdef class CompiledModel:
             m.num_elements_between += not acts_on_joint(element[i].type)
         m.force_elements = element
 
+    cdef set_constraints(self, constraint_type, constraint_places):
+        """Each with what it acts on, and the mobods inboard of that."""
+        cdef Model* m = &self.model
+        cdef int i, j, start = 0
+        cdef list through = [[] for _ in range(m.num_mobods)]
+        constraints = np.zeros(len(constraint_type)*sizeof(Constraint), dtype=np.uint8)
+        self._arrays["constraints"] = constraints
+        cdef Constraint* x = <Constraint*>cnp.PyArray_DATA(constraints)
+        m.num_constraints = len(constraint_type)
+        m.num_equations = 0
+        for i in range(m.num_constraints):
+            x[i].type = constraint_type[i]
+            x[i].a, x[i].b, x[i].dof_a, x[i].dof_b = constraint_places[i]
+            if x[i].type == COUPLER:
+                x[i].mobod_a, x[i].mobod_b = m.dof_mobod[x[i].dof_a], m.dof_mobod[x[i].dof_b]
+            else:
+                x[i].mobod_a = m.mobod[m.frame_node[x[i].a]]
+                x[i].mobod_b = m.mobod[m.frame_node[x[i].b]]
+            x[i].row = m.num_equations
+            x[i].start = start
+            m.num_equations += num_equations_of(x[i].type)
+            start += num_constraint_parameters_of(x[i].type)
+            for j in (x[i].mobod_a, x[i].mobod_b):
+                while j > 0 and i not in through[j]:
+                    through[j].append(i)
+                    j = m.joints[j].parent
+        m.constraints = x
+        m.through_start = _keep_ints(
+            self._arrays, "through_start", [0, *accumulate([len(of_mobod) for of_mobod in through])]
+        )
+        m.through = _keep_ints(self._arrays, "through", [i for of_mobod in through for i in of_mobod])
+
     cdef set_parameters(self, sections):
-        cdef Py_ssize_t[10] starts
+        cdef Py_ssize_t[11] starts
         cdef Py_ssize_t size = 0
         flat = [np.asarray(section, dtype=np.float64).ravel() for section in sections]
         for i, section in enumerate(flat):
@@ -192,7 +231,7 @@ cdef class CompiledModel:
             size += section.size
         self.layout = ParameterLayout(
             starts[0], starts[1], starts[2], starts[3], starts[4], starts[5], starts[6], starts[7], starts[8],
-            starts[9], size
+            starts[9], starts[10], size
         )
         self.default_parameters = _frozen(np.concatenate(flat))
 
@@ -210,6 +249,10 @@ cdef class CompiledModel:
             check_index(index, m.num_force_elements, "force element")
             start = layout.force_element + m.force_elements[index].start
             return slice(start, start + m.force_elements[index].size)
+        if section == "constraint":
+            check_index(index, m.num_constraints, "constraint")
+            start = layout.constraint + m.constraints[index].start
+            return slice(start, start + num_constraint_parameters_of(m.constraints[index].type))
         if section == "gravity":
             start, width, count = layout.gravity, 3, 1
         elif section == "mass":

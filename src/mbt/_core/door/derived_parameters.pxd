@@ -62,6 +62,7 @@ cdef inline void derive_parameters(
     p.gravity = parameters + layout.gravity
     p.damping = parameters + layout.damping
     p.force_elements = parameters + layout.force_element
+    p.constraints = parameters + layout.constraint
     if changed & FRAMES:
         calc_X_BF(model, parameters + layout.frame_pose, X_BF)
         calc_mobod_frames(model, X_BF, mobods, X_NB)

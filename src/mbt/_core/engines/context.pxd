@@ -81,7 +81,8 @@ cdef class ContextCore:
     cdef Derived _derived                    # of the parameters; None after one has changed
     cdef object _locked                      # (num_velocities,) array of int, never written in place; None: all move
     cdef object _weightless                  # (num_bodies,) array of int, never written in place; None: all weigh
-    cdef Switches switches                   # what _locked and _weightless hold
+    cdef object _disabled                    # (num_constraints,) array of int, never written in place; None: all are on
+    cdef Switches switches                   # what these three hold
     # What changed: a number that grows with each write.
     cdef unsigned long long time_serial, q_serial, v_serial, parameter_serial, input_serial, switch_serial
     # The thread in a call that others may come between, and how many such calls of it are nested.
@@ -108,7 +109,7 @@ cdef class ContextCore:
     cdef _store_q(self, const double* values)
     cdef _store_v(self, const double* values)
     cdef _store_actuation(self, const double* values)
-    cdef _take_switches(self, locked, weightless)
+    cdef _take_switches(self, locked, weightless, disabled)
 
 
 cdef class Exclusive:

@@ -533,7 +533,7 @@ cdef class ContextCore:
         self._store_q(data(self.compiled.default_q))
         self._time = 0.0
         self.time_serial = self.input_serial = self.switch_serial = next_serial()
-        self._locked = self._weightless = None
+        self._locked = self._weightless = self._disabled = None
         self.switches = self.compiled.model.switches
         self._parameters = self.compiled.default_parameters
         self._derived = self.compiled.defaults
@@ -650,7 +650,7 @@ cdef class ContextCore:
         memcpy(self._actuation.data, values, self._actuation.size*sizeof(double))
         self.input_serial = next_serial()
 
-    # Locks, and bodies that gravity spares ----------------------------------------------------------------------
+    # Locks, bodies that gravity spares, constraints that are off ------------------------------------------------
 
     def _set_locked(self, int start, int count, bint locked):
         """Lock or unlock dofs; a locked dof is at rest."""
@@ -664,7 +664,7 @@ cdef class ContextCore:
             v = np.array(_vector(self._v))
             v[start:start + count] = 0.0
             self._store_v(data(v))
-        self._take_switches(flags if flags.any() else None, self._weightless)
+        self._take_switches(flags if flags.any() else None, self._weightless, self._disabled)
 
     def _is_locked(self, int start, int count):
         """Whether there are dofs, and all of them are locked."""
@@ -695,7 +695,7 @@ cdef class ContextCore:
         self.check_user()
         flags = self._weightless_flags()
         flags[nodes] = weightless
-        self._take_switches(self._locked, flags)
+        self._take_switches(self._locked, flags, self._disabled)
 
     def _is_weightless(self, int node):
         return bool(self._weightless_flags()[node])
@@ -711,11 +711,26 @@ cdef class ContextCore:
                 flags[b] = self.compiled.model.switches.weightless[b]
         return flags
 
-    cdef _take_switches(self, locked, weightless):
+    def _set_disabled(self, int index, bint disabled):
+        """Let what is computed obey a constraint, or not."""
+        self.check_user()
+        if self._disabled is None:
+            flags = np.zeros(self.compiled.model.num_constraints, dtype=np.intc)
+        else:
+            flags = self._disabled.copy()
+        flags[index] = disabled
+        self._take_switches(self._locked, self._weightless, flags if flags.any() else None)
+
+    def _is_disabled(self, int index):
+        return self._disabled is not None and bool(self._disabled[index])
+
+    cdef _take_switches(self, locked, weightless, disabled):
         """Take arrays of flags that nobody writes any more; None stands for the default."""
         self._locked = locked
         self._weightless = weightless
+        self._disabled = disabled
         self.switches.locked = flags_of(locked)
+        self.switches.disabled = flags_of(disabled)
         if weightless is None:
             self.switches.weightless = self.compiled.model.switches.weightless
         else:
@@ -784,6 +799,7 @@ cdef class ContextCore:
             "parameters": None if is_default else self._parameters,
             "locked": self._locked,
             "weightless": self._weightless,
+            "disabled": self._disabled,
             "applied_forces": None if forces is None else (forces.body_forces, forces.generalized_forces),
         }
 
@@ -799,6 +815,7 @@ cdef class ContextCore:
             parameters = _frozen_copy(in1(parameters, "parameters", self.compiled.layout.size))
         locked = _frozen_flags(state["locked"], "locked", m.num_velocities)
         weightless = _frozen_flags(state["weightless"], "weightless", m.num_bodies)
+        disabled = _frozen_flags(state["disabled"], "disabled", m.num_constraints)
         forces = None
         if state["applied_forces"] is not None:
             forces = above.MultibodyForces(self.tree)
@@ -814,7 +831,7 @@ cdef class ContextCore:
             self._parameters, self._derived = parameters, None
             self.parameter_serial = next_serial()
         self._applied_forces = forces
-        self._take_switches(locked, weightless)
+        self._take_switches(locked, weightless, disabled)
 
     def _copy_from(self, ContextCore other not None):
         """Take over state, inputs and parameters of another Context of this tree."""

@@ -6,9 +6,9 @@ from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities cimport dynamics
 from mbt._core.quantities.dispatch cimport calc_with_kinematics, count_work_of
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CENTER_OF_MASS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD,
-    GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
-    MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
+    BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES,
+    FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
+    MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
     OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, ROLLOUT, VELOCITIES, describe, sizes_of,
 )
 
@@ -75,7 +75,7 @@ cdef int run(
     if quantity == ROLLOUT:
         kernels.rollout(integers, model, switches, p, q, v, x, memory, out)
         return -1
-    if quantity <= FORWARD_DYNAMICS_DERIVATIVES:
+    if quantity <= CONSTRAINED_FORWARD_DYNAMICS:
         singular = calc_dynamics(quantity, integers, model, switches, p, q, v, x, memory, base, result)
         if singular < 0 and num_out:
             memcpy(out, result, num_out*sizeof(double))
@@ -88,8 +88,9 @@ cdef int run(
 
 cdef bint divides_by_pivots(int quantity) noexcept nogil:
     return (
-        quantity == FORWARD_DYNAMICS or quantity == MASS_MATRIX_INVERSE or quantity == FORWARD_DYNAMICS_DERIVATIVES
-        or quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA
+        quantity == FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS or quantity == MASS_MATRIX_INVERSE
+        or quantity == FORWARD_DYNAMICS_DERIVATIVES or quantity == OPERATIONAL_SPACE_INVERSE_INERTIA
+        or quantity == OPERATIONAL_SPACE_INERTIA
     )
 
 
@@ -104,6 +105,7 @@ cdef int calc_dynamics(
     cdef double[3] no_gravity = [0.0, 0.0, 0.0]
     cdef double* matrices
     cdef double mass
+    cdef Switches own = switches[0]
     cdef int singular = -1
     if quantity == MOTION_FORCES:
         kernels.inverse_dynamics(model, p, no_gravity, q, v, x, memory, out)
@@ -113,14 +115,18 @@ cdef int calc_dynamics(
         kernels.inverse_dynamics_with_elements(model, p, switches.weightless, q, v, x, memory, out)
         if integers[0]:
             subtract_forces(model, p, q, x + nv, memory, out)
-    elif quantity == FORWARD_DYNAMICS:
+    elif quantity == FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS:
         # Behind the memory of forward dynamics.
         memcpy(more + 2*nv, x, nv*sizeof(double))
         if integers[0]:
             kernels.stateless_generalized_forces(model, p, q, x + nv, memory, more)
             for i in range(nv):
                 more[2*nv + i] += x[nv + 6*model.num_bodies + i] + more[i]
-        singular = kernels.forward_dynamics_with_elements(model, p, switches, q, v, more + 2*nv, memory, out)
+        if quantity == CONSTRAINED_FORWARD_DYNAMICS:
+            own.stabilized = integers[1]
+        singular = kernels.forward_dynamics_with_elements(model, p, &own, q, v, more + 2*nv, memory, out)
+        if quantity == CONSTRAINED_FORWARD_DYNAMICS:
+            memcpy(out + nv, kernels.multipliers_in(model, memory), model.num_equations*sizeof(double))
     elif quantity == MASS_MATRIX:
         kernels.mass_matrix(model, p, q, memory, out)
     elif quantity == MASS_MATRIX_INVERSE:

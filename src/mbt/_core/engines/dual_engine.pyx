@@ -346,7 +346,10 @@ cdef class DualEngine(Engine):
         # Of the dynamics there are partial derivatives along all dofs at once. With products they take the time of 1.4
         # blocks of forward dynamics, of 2 to 2.4 of inverse dynamics (6 to 30 dofs).
         if (
-            (quantity == MOTION_FORCES or quantity == INVERSE_DYNAMICS or quantity == FORWARD_DYNAMICS)
+            (
+                quantity == MOTION_FORCES or quantity == INVERSE_DYNAMICS
+                or quantity == FORWARD_DYNAMICS and self.compiled.model.num_constraints == 0
+            )
             and not integers[0] and directions > MBT_W and not self.parameters.directions
         ):
             singular = self.compute_by_partials(context, quantity, x, dx, directions, values, derivatives)

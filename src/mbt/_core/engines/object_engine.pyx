@@ -104,7 +104,7 @@ cdef class ObjectEngine(Engine):
         parameters, derived, q, v = self.parameters, self.derived, self.q, self.v
         cdef Parameters[PyScalar] p = self.of_parameters
         cdef Switches switches = context.switches
-        held = context._locked, context._weightless
+        held = context._locked, context._weightless, context._disabled
         x = self.take([] if x is None else x, "x", sizes.input)
         result = new_objects(sizes.result)
         work = new_objects(count_work_of(quantity, numbers, m))

@@ -28,6 +28,14 @@ cpdef enum ForceElementType:
     POINT_CONTACT            # see point_contact.pxd; as many points as there are
 
 
+cpdef enum ConstraintType:
+    # Each begins with natural frequency and damping ratio of its stabilization.
+    BALL
+    WELD
+    DISTANCE                 # distance, p_AP (3), p_BQ (3)
+    COUPLER                  # gear ratio, offset
+
+
 cdef inline int acts_on_joint(int type) noexcept nogil:
     """1 for an element on one dof, 0 for one between two frames."""
     return 1 if type <= JOINT_FRICTION else 0

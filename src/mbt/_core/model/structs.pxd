@@ -28,10 +28,25 @@ cdef struct ForceElement:
     int num_points  # in contact
 
 
+cdef struct Constraint:
+    # One constraint, see constraints.pxd.
+    int type        # ConstraintType
+    int a           # frame A; of a coupler a position
+    int b           # frame B; of a coupler a position
+    int dof_a       # of a coupler the velocities of these positions; else -1
+    int dof_b
+    int mobod_a     # what it acts on
+    int mobod_b
+    int row         # of its first equation
+    int start       # first of its numbers among those of all constraints
+
+
 # What a Context turns on and off. Kernels may branch on it, unlike on parameters.
 cdef struct Switches:
     const int* locked            # (num_velocities,) 1 where a dof cannot move; NULL where all can
     const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
+    const int* disabled          # (num_constraints,) 1 where a constraint is off; NULL where all are on
+    int stabilized               # 1 where errors of constraints die away
 
 
 cdef struct Model:
@@ -66,6 +81,13 @@ cdef struct Model:
     int num_force_elements
     int num_elements_between     # of them, those between two frames
     const ForceElement* force_elements
+    # By constraint, (num_constraints,)
+    int num_constraints
+    int num_equations            # of all of them
+    const Constraint* constraints
+    # The constraints that act on a mobod or outboard of it: from through_start[i] to through_start[i + 1]
+    const int* through_start     # (num_mobods + 1,)
+    const int* through
     Switches switches            # the defaults
     # Nodes whose mobilizer has singular positions, (num_checked,)
     int num_checked
@@ -97,4 +119,5 @@ cdef struct ParameterLayout:
     Py_ssize_t rotor_inertia     # (num_actuators,)
     Py_ssize_t gear_ratio        # (num_actuators,)
     Py_ssize_t force_element     # (the numbers of one force element after the other)
+    Py_ssize_t constraint        # (the numbers of one constraint after the other)
     Py_ssize_t size

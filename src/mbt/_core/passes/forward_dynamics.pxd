@@ -39,7 +39,7 @@ cdef inline void calc_forward_dynamics(
     T* vdot,                       # (nv,)            [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
-    cdef int i, k
+    cdef int i
     cdef const MobodJoint* joint
     cdef Articulated[T]* x
     calc_motions_and_articulations(model, mobods, gravity, q, v, sin_q, cos_q, work, H_N)
@@ -57,7 +57,16 @@ cdef inline void calc_forward_dynamics(
             eliminate_dof(&dofs[joint.v_start], x)
             add_articulation_to_parent(x, &work[joint.parent])
 
-    # Base to tip: accelerations.
+    calc_accelerations(model, H_N, dofs, work, vdot)
+
+
+cdef inline void calc_accelerations(
+    const Model* model, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
+) noexcept nogil:
+    """Base to tip."""
+    cdef int i, k
+    cdef const MobodJoint* joint
+    cdef Articulated[T]* x
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &work[i]

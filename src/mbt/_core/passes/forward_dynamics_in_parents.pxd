@@ -41,7 +41,7 @@ cdef inline void calc_forward_dynamics_in_parents(
     T* vdot,                       # (nv,)            [rad/s^2, m/s^2]
 ) noexcept nogil:
     """vdot = M^-1 (tau + tau_g - C v), and zero where a dof is locked: the constraint forces do not appear."""
-    cdef int i, k
+    cdef int i
     cdef const MobodJoint* joint
     cdef Articulated[T]* x
     calc_motions_and_articulations(model, mobods, gravity, q, v, sin_q, cos_q, work, H_N)
@@ -55,7 +55,16 @@ cdef inline void calc_forward_dynamics_in_parents(
         if joint.parent != 0:
             add_articulation_rows_to_parent(x, &dofs[joint.v_start], &work[joint.parent])
 
-    # Base to tip: accelerations.
+    calc_accelerations_in_parents(model, H_N, dofs, work, vdot)
+
+
+cdef inline void calc_accelerations_in_parents(
+    const Model* model, const T* H_N, const ArticulatedDof[T]* dofs, Articulated[T]* work, T* vdot
+) noexcept nogil:
+    """Base to tip."""
+    cdef int i, k
+    cdef const MobodJoint* joint
+    cdef Articulated[T]* x
     for i in range(1, model.num_mobods):
         joint = &model.joints[i]
         x = &work[i]

@@ -15,15 +15,16 @@ from mbt._core.passes cimport element_forces
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.body_poses cimport calc_body_poses
 from mbt._core.passes.center_of_mass cimport calc_center_of_mass
+from mbt._core.passes.constrained_dynamics cimport calc_constraint_forces, count_constraint_work
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix
 from mbt._core.passes.element_forces cimport (
     acts_on_bodies, add_forces_between, add_forces_on_ends, add_gravity_forces, calc_damping_power,
     calc_element_conservative_power, calc_element_non_conservative_power, calc_element_potential_energy,
     calc_gravity_potential_energy, calc_gravity_power, calc_joint_force, set_ends,
 )
-from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
+from mbt._core.passes.forward_dynamics cimport calc_accelerations, calc_forward_dynamics
 from mbt._core.passes.forward_dynamics_in_parents cimport (
-    calc_forward_dynamics_in_parents, carry_first_dofs_to_parents,
+    calc_accelerations_in_parents, calc_forward_dynamics_in_parents, carry_first_dofs_to_parents,
 )
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
@@ -37,8 +38,11 @@ from mbt._core.scalars cimport T
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
-    """Scalars of working memory that any of the algorithms needs: O(n)."""
-    return 160*<Py_ssize_t>model.num_bodies + 40*<Py_ssize_t>model.num_velocities + 2*model.angle_stride
+    """Scalars of working memory that any algorithm needs: O(n), and O(n m + m^2) with m constraint equations."""
+    return (
+        160*<Py_ssize_t>model.num_bodies + 40*<Py_ssize_t>model.num_velocities + 2*model.angle_stride
+        + count_constraint_work(model)
+    )
 
 
 cdef inline void run_positions(
@@ -110,6 +114,33 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics(
     return dofs
 
 
+cdef inline T* multipliers_in(const Model* model, T* memory) noexcept nogil:
+    """Where forward dynamics leaves the multipliers of constraints."""
+    cdef T* H_N = <T*>(<Articulated[T]*>memory + model.num_mobods)
+    cdef T* dofs = H_N + 6*model.num_velocities + 2*model.angle_stride
+    return <T*>(<ArticulatedDof[T]*>dofs + model.num_velocities)
+
+
+cdef inline ArticulatedDof[T]* run_constrained_dynamics(
+    const Model* model, const Parameters[T]* p, const T* gravity, const Switches* switches,
+    const T* q, const T* v, const T* tau, T* memory, T* vdot
+) noexcept nogil:
+    """The same with constraints: M vdot = tau + J' lambda + tau_g - C v. See `multipliers_in` for lambda."""
+    cdef ArticulatedDof[T]* dofs = run_forward_dynamics(model, p, gravity, switches.locked, q, v, tau, memory, vdot)
+    cdef Articulated[T]* work = <Articulated[T]*>memory
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    cdef T* multipliers = multipliers_in(model, memory)
+    if model.num_constraints:
+        calc_constraint_forces(
+            model, switches, p, q, v, vdot, work, H_N, dofs, multipliers + model.num_equations, multipliers
+        )
+        if T is double:
+            calc_accelerations_in_parents(model, H_N, dofs, work, vdot)
+        else:
+            calc_accelerations(model, H_N, dofs, work, vdot)
+    return dofs
+
+
 cdef inline void add_joint_forces(
     const Model* model, const Parameters[T]* p, const T* q, const T* v, int subtract, T* tau
 ) noexcept nogil:
@@ -165,7 +196,7 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
     const Model* model, const Parameters[T]* p, const Switches* switches,
     const T* q, const T* v, const T* tau, T* memory, T* vdot
 ) noexcept nogil:
-    """The accelerations that tau gives, besides gravity, joint damping and force elements.
+    """The accelerations that tau gives, besides gravity, joint damping, force elements and constraints.
 
     Needs 2 nv more scalars of memory. Returns the pivots, in `memory`.
     """
@@ -179,8 +210,8 @@ cdef inline ArticulatedDof[T]* run_forward_dynamics_with_elements(
         run_body_forces(model, p, switches.weightless, q, v, memory, tau_of_bodies)
         for k in range(model.num_velocities):
             total[k] = total[k] + tau_of_bodies[k]
-    return run_forward_dynamics(
-        model, p, gravity_acceleration(p, switches.weightless, zero), switches.locked, q, v, total, memory, vdot
+    return run_constrained_dynamics(
+        model, p, gravity_acceleration(p, switches.weightless, zero), switches, q, v, total, memory, vdot
     )
 
 

@@ -4,6 +4,7 @@ from mbt._core.algebra.records cimport Kinematics, Parameters, Pivots
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport algorithms, derivative_algorithms
 from mbt._core.quantities.bodies cimport calc_body_quantity, calc_element_force, calc_energy, calc_regressor
+from mbt._core.quantities.constraints cimport calc_constraint_quantity
 from mbt._core.quantities.dynamics cimport (
     calc_cold_quantity, calc_hot_quantity, count_operational_space_work, is_hot, no_pivots,
 )
@@ -12,11 +13,11 @@ from mbt._core.quantities.maps cimport calc_map, calc_mobilizer_quantity
 from mbt._core.quantities.mass cimport calc_mass_quantity, count_mass_work
 from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work
 from mbt._core.quantities.table cimport (
-    CONTACT_FORCES, ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES,
-    INERTIAL_PARAMETERS, KINETIC_ENERGY, MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM,
-    MOTION_FORCES_DERIVATIVES, NORMALIZED_POSITIONS, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA,
-    POSES, POSITIONS, QDOT, RELATIVE_TRANSFORM, ROLLOUT, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe,
-    element_of,
+    CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_ERRORS, CONSTRAINT_FORCES, CONTACT_FORCES, ELEMENT_FORCE,
+    ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES, INERTIAL_PARAMETERS, KINETIC_ENERGY,
+    MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM, MOTION_FORCES_DERIVATIVES, NORMALIZED_POSITIONS,
+    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, QDOT, RELATIVE_TRANSFORM, ROLLOUT,
+    TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, describe, element_of,
 )
 from mbt._core.scalars cimport Lanes, T
 
@@ -78,7 +79,7 @@ cdef inline Pivots[T] calc_other_quantity(
     if quantity == ROLLOUT and T is not Lanes:
         calc_rollout(integers, model, switches, p, q, v, x, memory, out)
         return no_pivots(memory)
-    if quantity <= FORWARD_DYNAMICS_DERIVATIVES:
+    if quantity <= CONSTRAINED_FORWARD_DYNAMICS:
         return calc_cold_quantity(quantity, integers, model, switches, p, q, v, x, memory, base, out)
     reads = describe(quantity).reads
     if reads == POSES:
@@ -113,6 +114,8 @@ cdef inline void calc_with_kinematics(
         algorithms.run_contact_forces(model, p, integers[0], k.X_WB, k.V_WB, out)
     elif FRAME_POSES <= quantity < ELEMENT_FORCE:
         calc_body_quantity(quantity, integers, model, switches, p, q, v, x, k, base, out)
+    elif CONSTRAINT_ERRORS <= quantity <= CONSTRAINT_FORCES:
+        calc_constraint_quantity(quantity, model, switches, p, q, v, x, k, out)
     elif KINETIC_ENERGY <= quantity <= ELEMENT_NON_CONSERVATIVE_POWER:
         out[0] = calc_energy(
             quantity, element_of(quantity, integers), model, switches.weightless, p, q, v, k

@@ -1,15 +1,15 @@
 """Dynamics, and what else goes straight from q into mobod frames."""
 
 from mbt._core.algebra.records cimport ArticulatedDof, Parameters, Pivots
-from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes.element_forces cimport acts_on_bodies
 from mbt._core.passes.jacobian cimport multiply_by_Nplus
 from mbt._core.quantities cimport algorithms, derivative_algorithms
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CENTER_OF_MASS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD,
-    GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
-    MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
+    BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES,
+    FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
+    MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
     OPERATIONAL_SPACE_INVERSE_INERTIA,
 )
 from mbt._core.scalars cimport T
@@ -97,6 +97,19 @@ cdef inline Pivots[T] calc_forward_dynamics(
     )
 
 
+cdef inline Pivots[T] calc_constrained_forward_dynamics(
+    const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
+    T* x, T* memory, T* out
+) noexcept nogil:
+    """vdot, and the multipliers; tau is overwritten. Integers are GIVEN and STABILIZED."""
+    cdef Switches stabilized = switches[0]
+    cdef Pivots[T] pivots
+    stabilized.stabilized = integers[1]
+    pivots = calc_forward_dynamics(integers[0], model, &stabilized, p, q, v, x, memory, out)
+    copy(algorithms.multipliers_in(model, memory), model.num_equations, out + model.num_velocities)
+    return pivots
+
+
 cdef inline void subtract_forces(
     const Model* model, const Parameters[T]* p, const T* q, const T* forces, T* memory, T* tau
 ) noexcept nogil:
@@ -131,6 +144,8 @@ cdef inline Pivots[T] calc_cold_quantity(
         pivots = calc_operational_space(quantity, integers, model, p, q, memory, base, out)
     elif quantity == CENTER_OF_MASS:
         algorithms.run_center_of_mass(model, p, q, memory, &total_mass, out)
+    elif quantity == CONSTRAINED_FORWARD_DYNAMICS:
+        pivots = calc_constrained_forward_dynamics(integers, model, switches, p, q, v, <T*>x, memory, out)
     else:
         pivots = calc_derivatives(quantity, integers[0], model, switches, p, q, v, x, memory, out)
     return pivots

@@ -47,6 +47,7 @@ cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil
 cdef void rollout(
     const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,
     const double* v, const double* x, double* memory, double* out) noexcept nogil
+cdef const double* multipliers_in(const Model* model, double* memory) noexcept nogil
 cdef void mass_matrix(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M) noexcept nogil
 cdef void body_poses(

@@ -103,9 +103,14 @@ cdef int forward_dynamics(
     """Of tau and gravity on all bodies. Returns -1, or the last dof that no mass resists."""
     cdef double[3] zero
     cdef const double* gravity = algorithms.gravity_acceleration[double](p, switches.weightless, zero)
-    return find_massless_dof(model, switches.locked, algorithms.run_forward_dynamics[double](
-        model, p, gravity, switches.locked, q, v, tau, memory, vdot
+    return find_massless_dof(model, switches.locked, algorithms.run_constrained_dynamics[double](
+        model, p, gravity, switches, q, v, tau, memory, vdot
     ))
+
+
+cdef const double* multipliers_in(const Model* model, double* memory) noexcept nogil:
+    """Where forward dynamics has left the multipliers of constraints."""
+    return algorithms.multipliers_in[double](model, memory)
 
 
 cdef int forward_dynamics_with_elements(

@@ -11,6 +11,7 @@ enum Dimension {
   kJoints,
   kPositions,
   kVelocities,
+  kEquations,
   kMobilizerPositions,  // of the mobilizer of one body
   kMobilizerVelocities,
   kPoints,

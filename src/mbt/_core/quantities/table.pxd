@@ -9,9 +9,9 @@ from mbt._core.model.structs cimport Model
 
 cdef extern from "quantities/sizes.hpp" namespace "mbt" nogil:
     enum:
-        kOne, kBodies, kMovingBodies, kFrames, kJoints, kPositions, kVelocities, kMobilizerPositions
-        kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities, kKeptSteps, kStepInputs
-        kContactPoints
+        kOne, kBodies, kMovingBodies, kFrames, kJoints, kPositions, kVelocities, kEquations
+        kMobilizerPositions, kMobilizerVelocities, kPoints, kRates, kGivenBodies, kGivenVelocities, kKeptSteps
+        kStepInputs, kContactPoints
     struct Term:
         short factor, dimension
     cdef cppclass Size:
@@ -42,6 +42,7 @@ cpdef enum Quantity:
     MOTION_FORCES_DERIVATIVES
     INVERSE_DYNAMICS_DERIVATIVES
     FORWARD_DYNAMICS_DERIVATIVES
+    CONSTRAINED_FORWARD_DYNAMICS
     # Maps between v and qdot, and steps between positions.
     QDOT
     VELOCITY
@@ -94,6 +95,11 @@ cpdef enum Quantity:
     GRAVITY_FORCES
     ELEMENT_FORCE
     CONTACT_FORCES
+    # Constraints.
+    CONSTRAINT_ERRORS
+    CONSTRAINT_JACOBIAN
+    CONSTRAINT_BIAS
+    CONSTRAINT_FORCES
     # Energy and power.
     KINETIC_ENERGY
     POTENTIAL_ENERGY
@@ -134,6 +140,7 @@ cdef enum Kind:
     BY_QDOT        # 1 where a Jacobian or a bias is one with respect to qdot, not v
     POINTS         # how many points the input has as columns; -1: one, in an array without that axis
     WITH_ELEMENTS  # 1 where gravity and the force elements act
+    STABILIZED     # 1 where errors of constraints die away
     GIVEN          # 1 where the part of the input is there that may be left out
     METHOD         # of steps: 0 semi-implicit Euler, 1 Runge-Kutta of order 4
     STEPS          # how many

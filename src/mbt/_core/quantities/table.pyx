@@ -14,6 +14,7 @@ cdef Size NF = size_of(kFrames)
 cdef Size NJ = size_of(kJoints)
 cdef Size NQ = size_of(kPositions)
 cdef Size NV = size_of(kVelocities)
+cdef Size NE = size_of(kEquations)
 cdef Size MQ = size_of(kMobilizerPositions)
 cdef Size MV = size_of(kMobilizerVelocities)
 cdef Size POINT = size_of(kPoints)
@@ -103,6 +104,12 @@ cdef void describe_quantities() noexcept:
     of(block(row(INVERSE_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), THREE, NV, NV), GIVEN)
     of(block(row(FORWARD_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), THREE, NV, NV), GIVEN)
 
+    # tau, F_Bo_W, more tau -> vdot, multipliers.
+    of(
+        vector(row(CONSTRAINED_FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV + NE),
+        GIVEN, STABILIZED
+    )
+
     # v -> N v.
     vector(row(QDOT, NV, FROM_Q, AT_MAPS), NQ)
     # qdot -> N+ qdot.
@@ -179,6 +186,13 @@ cdef void describe_quantities() noexcept:
     of(vector(row(ELEMENT_FORCE, NONE, VELOCITIES, AT_ELEMENTS), 6*NB + NV), ELEMENT)
     # f_W, depth.
     of(matrix(row(CONTACT_FORCES, NONE, VELOCITIES), CONTACTS, FOUR), ELEMENT)
+
+    vector(row(CONSTRAINT_ERRORS, NONE, POSES), NE)
+    matrix(row(CONSTRAINT_JACOBIAN, NONE, POSITIONS), NE, NV)
+    # Jdot v.
+    vector(row(CONSTRAINT_BIAS, NONE, VELOCITIES), NE)
+    # lambda -> F_Bo_W, tau.
+    vector(row(CONSTRAINT_FORCES, NE, POSES), 6*NB + NV)
 
     row(KINETIC_ENERGY, NONE, VELOCITIES)
     row(POTENTIAL_ENERGY, NONE, POSES, AT_ELEMENTS)
@@ -293,6 +307,8 @@ cdef Py_ssize_t extent_of(int dimension, int quantity, const int* integers, cons
         return model.num_velocities
     elif dimension == kPositions:
         return model.num_positions
+    elif dimension == kEquations:
+        return model.num_equations
     elif dimension == kBodies:
         return model.num_bodies
     elif dimension == kMovingBodies:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from mbt._core.forces.force_elements import ConstraintType
 from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.constraints.constraint import STABILIZATION
 
@@ -45,8 +46,7 @@ class BallConstraint(ConstraintBetweenFrames):
     <BallConstraint 'hook' index=0 model_instance=1 origins of world and ball coincide>
     """
 
-    num_equations: ClassVar[int] = 3
-    _num_numbers: ClassVar[int] = 2
+    _type: ClassVar[ConstraintType] = ConstraintType.BALL
 
     def __init__(
         self,

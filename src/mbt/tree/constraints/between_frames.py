@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
 from mbt.tree.body import RigidBody
@@ -10,6 +11,9 @@ from mbt.tree.constraints.constraint import Constraint
 from mbt.tree.element import MultibodyElement
 from mbt.tree.frame import Frame
 from mbt.tree.indices import world_model_instance
+
+if TYPE_CHECKING:
+    from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["ConstraintBetweenFrames"]
 
@@ -71,6 +75,9 @@ class ConstraintBetweenFrames(Constraint):
     def _needs(self) -> Iterator[tuple[MultibodyElement, str]]:
         yield self._frame_A, "frame_A"
         yield self._frame_B, "frame_B"
+
+    def _places(self, plan: FinalizationPlan) -> tuple[int, int, int, int]:
+        return self._frame_A._index, self._frame_B._index, -1, -1
 
     def _names(self) -> tuple[str, str]:
         """Return what an equation calls the frames: their scoped names where instances differ."""

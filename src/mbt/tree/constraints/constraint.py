@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from mbt._core.forces.force_elements import ConstraintType, count_equations
 from mbt.errors import ArgumentTypeError, NotFinalizedError, quote
-from mbt.math.arrays import FloatArray, as_nonnegative_array
+from mbt.math.arrays import FloatArray, as_bool, as_nonnegative_array
 from mbt.tree.compiled_numbers import CompiledNumbers
+from mbt.tree.context_access import check_context, numbers_of
 from mbt.tree.element import MultibodyElement, as_name
 from mbt.tree.indices import ConstraintIndex
 from mbt.tree.joint_limits import frozen
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from mbt._core.engines.context import ContextCore
+    from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["STABILIZATION", "Constraint"]
 
@@ -45,16 +50,13 @@ class Constraint(CompiledNumbers):
     _adder: ClassVar[str] = "add_constraint"
     _section: ClassVar[str] = "constraint"
 
-    #: Number of equations.
-    num_equations: ClassVar[int]
-
-    # How many numbers it has.
-    _num_numbers: ClassVar[int]
+    # What it is, for the core.
+    _type: ClassVar[ConstraintType]
 
     def __init__(
         self, name: str, model_instance: int, numbers: Iterable[float], stabilization: object
     ) -> None:
-        if not hasattr(type(self), "num_equations"):
+        if not hasattr(type(self), "_type"):
             raise ArgumentTypeError(f"{type(self).__name__}: use one of the constraints that mbt has")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), model_instance)
         pair = as_nonnegative_array(stabilization, f"{self.kind} {quote(name)}: stabilization", (2,))
@@ -64,6 +66,11 @@ class Constraint(CompiledNumbers):
     def index(self) -> ConstraintIndex:
         """Index of this constraint in its tree."""
         return ConstraintIndex(self._checked_index())
+
+    @property
+    def num_equations(self) -> int:
+        """Number of equations."""
+        return count_equations(self._type)
 
     @property
     def first_equation(self) -> int:
@@ -81,18 +88,50 @@ class Constraint(CompiledNumbers):
         pair = as_nonnegative_array(stabilization, f"{self._label}: stabilization", (2,))
         return self._set_defaults(0, pair, "set_stabilization")
 
+    # In one Context.
+
+    def get_stabilization(self, context: ContextCore) -> FloatArray:
+        """Return the natural frequency [rad/s] and the damping ratio that `context` has, shape (2,)."""
+        return self._get_numbers(context)[..., :2]
+
+    def set_stabilization(self, context: ContextCore, stabilization: object) -> Self:
+        """Set the natural frequency [rad/s] and the damping ratio in `context`, shape (2,), not negative."""
+        pair = numbers_of(self, context).as_nonnegative_array(
+            stabilization, f"{self._label}: stabilization", (2,)
+        )
+        self._set_numbers(context, 0, pair)
+        return self
+
+    def is_enabled_in(self, context: ContextCore) -> bool:
+        """Return whether what is computed with `context` obeys this constraint, as it does by default."""
+        check_context(self, context)
+        return not context._is_disabled(self._placed())
+
+    def set_enabled_in(self, context: ContextCore, enabled: bool) -> Self:
+        """Let what is computed with `context` obey this constraint, or not.
+
+        Its equations keep their rows, with rows of the Jacobian, errors and multipliers of zero while it is
+        disabled.
+        """
+        check_context(self, context)
+        context._set_disabled(self._placed(), not as_bool(enabled, f"{self._label}: enabled"))
+        return self
+
     @property
     @abstractmethod
     def equation(self) -> str:
         """What the constraint says, for people to read."""
 
+    def _check_direction(self, context: ContextCore) -> None:
+        """Refuse positions in which its Jacobian is undefined."""
+
     @abstractmethod
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         """Return the elements that it refers to, with the names of its arguments."""
 
-    def _set_defaults(self, first: int, values: Any, setter: str) -> Self:
-        self._check_not_finalized("the default constants", "Set them before, or on tree.edit().")
-        return super()._set_defaults(first, values, setter)
+    @abstractmethod
+    def _places(self, plan: FinalizationPlan) -> tuple[int, int, int, int]:
+        """Return where it acts: two frames and -1, -1; or two positions and their velocities."""
 
     def _placed(self) -> int:
         if not self.parent_tree.is_finalized:

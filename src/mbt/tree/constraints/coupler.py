@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
+from mbt._core.forces.force_elements import ConstraintType
 from mbt.errors import ArgumentValueError, quote
 from mbt.math.arrays import as_finite
 from mbt.tree.constraints.constraint import STABILIZATION, Constraint
+from mbt.tree.context_access import numbers_of
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.joint import Joint
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from mbt._core.engines.context import ContextCore
+    from mbt.tree.finalization import FinalizationPlan
 
 __all__ = ["CouplerConstraint"]
 
@@ -55,8 +60,7 @@ class CouplerConstraint(Constraint):
     <CouplerConstraint 'grip' index=0 model_instance=1 q(slide_right) = -1 q(slide_left) +0>
     """
 
-    num_equations: ClassVar[int] = 1
-    _num_numbers: ClassVar[int] = 4
+    _type: ClassVar[ConstraintType] = ConstraintType.COUPLER
 
     def __init__(
         self,
@@ -111,6 +115,28 @@ class CouplerConstraint(Constraint):
         """Set the position of `joint0` where that of `joint1` is zero [rad, m], before ``finalize()``."""
         return self._set_defaults(3, as_finite(offset, f"{self._label}: offset"), "set_offset")
 
+    # In one Context.
+
+    def get_gear_ratio(self, context: ContextCore) -> float:
+        """Return the movement of `joint0` per movement of `joint1` that `context` has."""
+        return numbers_of(self, context).entry(self._get_numbers(context), 2)
+
+    def set_gear_ratio(self, context: ContextCore, gear_ratio: object) -> Self:
+        """Set the movement of `joint0` per movement of `joint1` in `context`."""
+        self._set_number(
+            context, 2, numbers_of(self, context).as_finite(gear_ratio, f"{self._label}: gear_ratio")
+        )
+        return self
+
+    def get_offset(self, context: ContextCore) -> float:
+        """Return the position of `joint0` where that of `joint1` is zero that `context` has [rad, m]."""
+        return numbers_of(self, context).entry(self._get_numbers(context), 3)
+
+    def set_offset(self, context: ContextCore, offset: object) -> Self:
+        """Set the position of `joint0` where that of `joint1` is zero in `context` [rad, m]."""
+        self._set_number(context, 3, numbers_of(self, context).as_finite(offset, f"{self._label}: offset"))
+        return self
+
     @property
     def equation(self) -> str:
         """What the constraint says, for people to read: ``"q(right) = -1 q(left) +0"``."""
@@ -121,3 +147,9 @@ class CouplerConstraint(Constraint):
 
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         return (self._joint0, "joint0"), (self._joint1, "joint1")
+
+    def _places(self, plan: FinalizationPlan) -> tuple[int, int, int, int]:
+        nodes = [plan.node_of(joint) for joint in (self._joint0, self._joint1)]
+        a, b = (plan.q_start[node] for node in nodes)
+        dof_a, dof_b = (plan.v_start[node] for node in nodes)
+        return a, b, dof_a, dof_b

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mbt.errors import quote
+import numpy as np
+
+from mbt._core.forces.force_elements import ConstraintType
+from mbt.errors import SingularityError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.constraints.constraint import STABILIZATION
+from mbt.tree.context_access import numbers_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.body import RigidBody
     from mbt.tree.frame import Frame
 
@@ -58,8 +63,7 @@ class DistanceConstraint(ConstraintBetweenFrames):
     <DistanceConstraint 'rod' index=0 model_instance=1 distance of points of world and ball = 2>
     """
 
-    num_equations: ClassVar[int] = 1
-    _num_numbers: ClassVar[int] = 9
+    _type: ClassVar[ConstraintType] = ConstraintType.DISTANCE
 
     def __init__(
         self,
@@ -107,7 +111,53 @@ class DistanceConstraint(ConstraintBetweenFrames):
         """Set the position of Q in B [m], shape (3,), before ``finalize()``."""
         return self._set_defaults(6, as_finite_array(p_BQ, f"{self._label}: p_BQ", (3,)), "set_p_BQ")
 
+    # In one Context.
+
+    def get_distance(self, context: ContextCore) -> float:
+        """Return the distance that `context` has [m]."""
+        return numbers_of(self, context).entry(self._get_numbers(context), 2)
+
+    def set_distance(self, context: ContextCore, distance: object) -> Self:
+        """Set the distance in `context` [m], greater than zero."""
+        self._set_number(
+            context, 2, numbers_of(self, context).as_positive(distance, f"{self._label}: distance")
+        )
+        return self
+
+    def get_p_AP(self, context: ContextCore) -> FloatArray:
+        """Return the position of P in A that `context` has [m], shape (3,)."""
+        return self._get_numbers(context)[..., 3:6]
+
+    def set_p_AP(self, context: ContextCore, p_AP: object) -> Self:
+        """Set the position of P in A in `context` [m], shape (3,)."""
+        self._set_numbers(
+            context, 3, numbers_of(self, context).as_finite_array(p_AP, f"{self._label}: p_AP", (3,))
+        )
+        return self
+
+    def get_p_BQ(self, context: ContextCore) -> FloatArray:
+        """Return the position of Q in B that `context` has [m], shape (3,)."""
+        return self._get_numbers(context)[..., 6:9]
+
+    def set_p_BQ(self, context: ContextCore, p_BQ: object) -> Self:
+        """Set the position of Q in B in `context` [m], shape (3,)."""
+        self._set_numbers(
+            context, 6, numbers_of(self, context).as_finite_array(p_BQ, f"{self._label}: p_BQ", (3,))
+        )
+        return self
+
     @property
     def equation(self) -> str:
         """What the constraint says, for people to read: ``"distance of points of base and tip = 2"``."""
         return "distance of points of {} and {} = {:g}".format(*self._names(), self.default_distance)
+
+    def _check_direction(self, context: ContextCore) -> None:
+        """Refuse positions in which the points coincide, to rounding."""
+        X_AB = self.parent_tree.calc_relative_transform(context, self._frame_A, self._frame_B)
+        p_AP, p_BQ = self.get_p_AP(context), self.get_p_BQ(context)
+        p_AQ = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3]
+        if np.linalg.norm(p_AQ - p_AP) <= 1e-14 * (np.linalg.norm(p_AQ) + np.linalg.norm(p_AP)):
+            raise SingularityError(
+                f"{self._label}: its points, on {self._frame_A._label} and {self._frame_B._label}, coincide, "
+                "so its force has no direction. Move them apart."
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from mbt._core.forces.force_elements import ConstraintType
 from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.constraints.constraint import STABILIZATION
 
@@ -47,8 +48,7 @@ class WeldConstraint(ConstraintBetweenFrames):
     <WeldConstraint 'clamp' index=0 model_instance=1 world and ball coincide>
     """
 
-    num_equations: ClassVar[int] = 6
-    _num_numbers: ClassVar[int] = 2
+    _type: ClassVar[ConstraintType] = ConstraintType.WELD
 
     def __init__(
         self,

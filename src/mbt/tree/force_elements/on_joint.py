@@ -46,12 +46,8 @@ class JointForceElement(CompiledForceElement):
         yield self._joint, "joint"
 
     def _places(self, plan: FinalizationPlan) -> tuple[int, int]:
-        # The joint is inboard of its child, or of its parent when it is reversed.
-        for body in (self._joint.child_body, self._joint.parent_body):
-            node = plan.forest.node_of_body[body._index]
-            if node > 0 and plan.mobilizer_of_node[node - 1].joint is self._joint:
-                return plan.q_start[node], plan.v_start[node]
-        raise AssertionError(f"{self._joint!r} has no place")
+        node = plan.node_of(self._joint)
+        return plan.q_start[node], plan.v_start[node]
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""

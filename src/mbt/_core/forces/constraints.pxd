@@ -1,0 +1,189 @@
+"""The constraints of the compiled core, and the only place that knows one type from another.
+
+A type is its errors, their rates, the rates of these, and the forces that enforce it. With its multipliers lambda it
+adds J' lambda to the generalized forces, where J v are the rates.
+
+`c` are the numbers of one constraint, parameters of a Context: see `ConstraintType`.
+"""
+
+from mbt._core.algebra.records cimport FrameMotion
+from mbt._core.algebra.rotations cimport calc_rotation_vector, set_identity
+from mbt._core.algebra.spatial cimport (
+    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, set_zero, transpose3,
+)
+from mbt._core.forces.force_elements cimport BALL, COUPLER, DISTANCE, WELD
+from mbt._core.model.structs cimport Constraint
+from mbt._core.scalars cimport T, sqrt_
+
+
+cdef inline int num_equations_of(int type) noexcept nogil:
+    return 3 if type == BALL else 6 if type == WELD else 1
+
+
+cdef inline int num_constraint_parameters_of(int type) noexcept nogil:
+    return 9 if type == DISTANCE else 4 if type == COUPLER else 2
+
+
+cdef inline void calc_constraint_errors(
+    const Constraint* x, const T* c, const T* q, const FrameMotion[T]* A, const FrameMotion[T]* B, T* errors
+) noexcept nogil:
+    """How far positions are from obeying it; `A` and `B` are its frames, of a coupler none."""
+    cdef FrameMotion[T] P
+    cdef FrameMotion[T] Q
+    cdef T r[3]
+    cdef T R_AW[9]
+    cdef T R_AB[9]
+    cdef int i
+    if x.type == COUPLER:
+        errors[0] = q[x.a] - c[2]*q[x.b] - c[3]
+    elif x.type == DISTANCE:
+        calc_motions_of_ends(c, A, B, &P, &Q)
+        for i in range(3):
+            r[i] = Q.p[i] - P.p[i]
+        errors[0] = sqrt_(dot3(r, r)) - c[2]
+    else:
+        for i in range(3):
+            r[i] = B.p[i] - A.p[i]
+        rotate_inverse(A.R, r, errors + num_equations_of(x.type) - 3)
+        if x.type == WELD:
+            transpose3(A.R, R_AW)
+            multiply_rotations(R_AW, B.R, R_AB)
+            calc_rotation_vector(R_AB, errors)
+
+
+cdef inline void calc_constraint_rates(
+    const Constraint* x, const T* c, const T* v, const FrameMotion[T]* A, const FrameMotion[T]* B, T* rates
+) noexcept nogil:
+    """J v: the rates of the errors; of a rotation vector the angular velocity of B in A."""
+    cdef FrameMotion[T] P
+    cdef FrameMotion[T] Q
+    cdef T u[3]
+    cdef T y[3]
+    cdef T w[3]
+    cdef T length
+    cdef int i
+    if x.type == COUPLER:
+        rates[0] = v[x.dof_a] - c[2]*v[x.dof_b]
+    elif x.type == DISTANCE:
+        calc_motions_of_ends(c, A, B, &P, &Q)
+        calc_direction(&P, &Q, u, &length)
+        for i in range(3):
+            y[i] = Q.v[i] - P.v[i]
+        rates[0] = dot3(u, y)
+    else:
+        calc_relative_velocity(A, B, y)
+        rotate_inverse(A.R, y, rates + num_equations_of(x.type) - 3)
+        if x.type == WELD:
+            for i in range(3):
+                w[i] = B.w[i] - A.w[i]
+            rotate_inverse(A.R, w, rates)
+
+
+cdef inline void calc_constraint_accelerations(
+    const Constraint* x, const T* c, const T* vdot, const FrameMotion[T]* A, const FrameMotion[T]* B, T* y
+) noexcept nogil:
+    """J vdot + Jdot v: the rates of J v."""
+    cdef FrameMotion[T] P
+    cdef FrameMotion[T] Q
+    cdef T u[3]
+    cdef T d[3]
+    cdef T e[3]
+    cdef T f[3]
+    cdef T length, rate
+    cdef int i
+    if x.type == COUPLER:
+        y[0] = vdot[x.dof_a] - c[2]*vdot[x.dof_b]
+    elif x.type == DISTANCE:
+        calc_motions_of_ends(c, A, B, &P, &Q)
+        calc_direction(&P, &Q, u, &length)
+        for i in range(3):
+            d[i] = Q.v[i] - P.v[i]
+            e[i] = Q.a[i] - P.a[i]
+        rate = dot3(u, d)
+        y[0] = dot3(u, e) + (dot3(d, d) - rate*rate)/length
+    else:
+        # a_B - a_A - alpha_A × r - 2 w_A × v_rel - w_A × (w_A × r)
+        calc_relative_velocity(A, B, d)
+        for i in range(3):
+            u[i] = A.p[i] - B.p[i]
+            d[i] = d[i]*2.0
+            e[i] = B.a[i] - A.a[i]
+        cross(A.w, u, f)
+        for i in range(3):
+            f[i] = f[i] - d[i]
+        add_cross(A.w, f, e)
+        add_cross(A.alpha, u, e)
+        rotate_inverse(A.R, e, y + num_equations_of(x.type) - 3)
+        if x.type == WELD:
+            # alpha_B - alpha_A - w_A × w_B
+            for i in range(3):
+                e[i] = B.alpha[i] - A.alpha[i]
+            add_cross(B.w, A.w, e)
+            rotate_inverse(A.R, e, y)
+
+
+cdef inline void calc_axes_and_points(
+    const Constraint* x, const T* c, const FrameMotion[T]* A, const FrameMotion[T]* B, T* axes, T* u, T* p_A, T* p_B
+) noexcept nogil:
+    """Where unit multipliers act: forces along the columns of `axes` at a point of A and one of B, in World.
+
+    Of a distance they are parts of the force, u' of which is its own.
+    """
+    cdef FrameMotion[T] P
+    cdef FrameMotion[T] Q
+    cdef T length
+    if x.type == DISTANCE:
+        calc_motions_of_ends(c, A, B, &P, &Q)
+        calc_direction(&P, &Q, u, &length)
+        set_identity(axes)
+        copy(P.p, 3, p_A)
+        copy(Q.p, 3, p_B)
+    else:
+        copy(A.R, 9, axes)
+        copy(B.p, 3, p_A)
+        copy(B.p, 3, p_B)
+
+
+cdef inline void calc_relative_velocity(const FrameMotion[T]* A, const FrameMotion[T]* B, T* v_rel) noexcept nogil:
+    """Of Bo in A, in World: v_B - v_A - w_A × r."""
+    cdef T minus_r[3]
+    cdef int i
+    for i in range(3):
+        minus_r[i] = A.p[i] - B.p[i]
+        v_rel[i] = B.v[i] - A.v[i]
+    add_cross(A.w, minus_r, v_rel)
+
+
+cdef inline void calc_motions_of_ends(
+    const T* c, const FrameMotion[T]* A, const FrameMotion[T]* B, FrameMotion[T]* P, FrameMotion[T]* Q
+) noexcept nogil:
+    """Of the points that keep their distance."""
+    calc_motion_of_point(A, c + 3, P)
+    calc_motion_of_point(B, c + 6, Q)
+
+
+cdef inline void calc_motion_of_point(const FrameMotion[T]* F, const T* p_FP, FrameMotion[T]* P) noexcept nogil:
+    """Position, velocity and acceleration of a point of F."""
+    cdef T r[3]
+    cdef T wr[3]
+    cdef int i
+    rotate(F.R, p_FP, r)
+    cross(F.w, r, wr)
+    for i in range(3):
+        P.p[i] = F.p[i] + r[i]
+        P.v[i] = F.v[i] + wr[i]
+        P.a[i] = F.a[i]
+    add_cross(F.alpha, r, P.a)
+    add_cross(F.w, wr, P.a)
+
+
+cdef inline void calc_direction(
+    const FrameMotion[T]* P, const FrameMotion[T]* Q, T* u, T* length
+) noexcept nogil:
+    """The unit vector from P to Q, and their distance; undefined where they coincide."""
+    cdef int i
+    for i in range(3):
+        u[i] = Q.p[i] - P.p[i]
+    length[0] = sqrt_(dot3(u, u))
+    for i in range(3):
+        u[i] = u[i]/length[0]

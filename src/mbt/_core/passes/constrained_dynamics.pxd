@@ -1,0 +1,465 @@
+"""Constraint forces, on the articulated bodies that forward dynamics leaves in memory: O(n m + m^2 n) for m equations.
+
+    Lambda = J M^-1 J' = Z D^-1 Z',   Lambda lambda = -(J vdot + Jdot v),   M vdot = tau + J' lambda - C v
+
+A column of Z is what a unit multiplier leaves at each dof after those outboard have given way: one sweep to World from
+either frame. Constraints that say the same twice, or what cannot be otherwise, leave lambda open but not vdot. The
+method of multipliers finds it by few solutions with Lambda + mu 1, in units in which the sweeps from both frames alone give
+entries of size one: mu is well above rounding, and (mu / eigenvalue)^iterations well below.
+
+J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021.
+In NumPy: tests/support/constraints.py.
+"""
+
+from mbt._core.algebra.records cimport (
+    Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
+)
+from mbt._core.algebra.rotations cimport set_identity
+from mbt._core.algebra.spatial cimport (
+    add_cross, copy, cross, dot3, multiply_rotations, rotate, rotate_inverse, set_zero,
+)
+from mbt._core.forces.constraints cimport (
+    calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates,
+    num_equations_of,
+)
+from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
+from mbt._core.joints.mobod_joints cimport add_joint_acceleration
+from mbt._core.model.structs cimport Constraint, MobodJoint, Model, Switches
+from mbt._core.passes.mass_matrix_inverse cimport project_motion
+from mbt._core.scalars cimport T, select_lt, sqrt_
+
+
+cdef extern from *:
+    """
+    // Of the unit matrix that is added to Lambda, and how often the rest is solved for again.
+    static constexpr double kProximalWeight = 1e-9;
+    static constexpr int kProximalIterations = 4;
+    // Levers shorter than 1e-6 m count little: what they add is lost in the rounding of others.
+    static constexpr double kSquaredLever = 1e-12;
+    """
+    const double PROXIMAL_WEIGHT "kProximalWeight"
+    const int PROXIMAL_ITERATIONS "kProximalIterations"
+    const double SQUARED_LEVER "kSquaredLever"
+
+
+cdef enum:
+    MAX_EQUATIONS = 6
+    STRIDE = 8    # of columns, a multiple of what fits into a register
+
+
+cdef inline Py_ssize_t count_constraint_work(const Model* model) noexcept nogil:
+    """Scalars of working memory."""
+    cdef Py_ssize_t m = model.num_equations
+    if m == 0:
+        return 0
+    return 15*<Py_ssize_t>model.num_mobods + m*(model.num_velocities + m + 5)
+
+
+cdef inline void calc_constraint_forces(
+    # Topology:
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,                    # (nq,)            [rad, m]
+    const T* v,                    # (nv,)            [rad/s, m/s]
+    const T* vdot,                 # (nv,)            [rad/s^2, m/s^2]  without constraint forces
+    const Articulated[T]* work,    # (num_mobods,)
+    const T* H_N,                  # (nv, 6)          [1, m]
+    # In, destroyed:
+    ArticulatedDof[T]* dofs,       # (nv,)            u with the constraint forces
+    # Work:
+    T* memory,                     # (count_constraint_work,)
+    # Out:
+    T* multipliers,                # (num_equations,) [N m, N]
+) noexcept nogil:
+    """What is left to do is the way from base to tip."""
+    cdef Py_ssize_t m = model.num_equations
+    cdef Placed[T]* placed = <Placed[T]*>memory
+    cdef T* Z = <T*>(placed + model.num_mobods)
+    cdef T* Lambda = Z + m*model.num_velocities
+    cdef T* scale = Lambda + m*m
+    cdef T* right = scale + m
+    cdef T* D = right + m
+    cdef const Constraint* x
+    cdef int i, e
+    place_mobods(model, v, work, H_N, placed)
+    set_zero(Z, m*model.num_velocities)
+    for i in range(model.num_constraints):
+        x = &model.constraints[i]
+        if switches.disabled != NULL and switches.disabled[i]:
+            set_zero(scale + x.row, num_equations_of(x.type))
+            set_zero(right + x.row, num_equations_of(x.type))
+        else:
+            start_constraint(
+                model, x, switches.stabilized, p, q, v, vdot, work, placed, H_N, dofs, Z + x.row, scale + x.row,
+                right + x.row
+            )
+    calc_Lambda(model, dofs, Z, scale, Lambda)
+    for e in range(m):
+        right[e] = right[e]*scale[e]
+    solve_proximal(m, Lambda, D, right, multipliers)
+    for e in range(m):
+        multipliers[e] = multipliers[e]*scale[e]
+    add_constraint_forces(model, Z, multipliers, dofs)
+
+
+cdef inline void place_mobods(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* v,                    # (nv,)          [rad/s, m/s]
+    const Articulated[T]* work,    # (num_mobods,)
+    const T* H_N,                  # (nv, 6)        [1, m]
+    # Out:
+    Placed[T]* placed,             # (num_mobods,)  those that constraints act through, and World
+) noexcept nogil:
+    """Poses in World, and velocities of origins."""
+    cdef T angular[3]
+    cdef T v_P[3]
+    cdef int i, k
+    cdef const MobodJoint* joint
+    cdef const Placed[T]* parent
+    set_identity(placed[0].X_WN.R)
+    set_zero(placed[0].X_WN.p, 3)
+    set_zero(placed[0].v, 3)
+    for i in range(1, model.num_mobods):
+        if model.through_start[i] == model.through_start[i + 1]:
+            continue
+        joint = &model.joints[i]
+        parent = &placed[joint.parent]
+        multiply_rotations(parent.X_WN.R, work[i].X_PN.R, placed[i].X_WN.R)
+        rotate(parent.X_WN.R, work[i].X_PN.p, placed[i].X_WN.p)
+        copy(parent.v, 3, v_P)
+        add_cross(work[joint.parent].w, work[i].X_PN.p, v_P)
+        rotate_inverse(work[i].X_PN.R, v_P, placed[i].v)
+        set_zero(angular, 3)
+        add_joint_acceleration(joint, H_N, v, angular, placed[i].v)
+        for k in range(3):
+            placed[i].X_WN.p[k] = placed[i].X_WN.p[k] + parent.X_WN.p[k]
+
+
+cdef inline void calc_frame_motion(
+    # Topology:
+    const Model* model,
+    int frame,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    # Out:
+    FrameMotion[T]* F,
+) noexcept nogil:
+    """Of a frame in World; its acceleration less gravity."""
+    cdef int node = model.frame_node[frame]
+    cdef int i = model.mobod[node]
+    cdef const Pose[T]* X_NB = &p.X_NB[node]
+    cdef const T* X_BF = p.X_BF + 16*frame
+    cdef const T* R_WN = &placed[i].X_WN.R[0]
+    cdef T R_NF[9]
+    cdef T R_BF[9]
+    cdef T p_BF[3]
+    cdef T p_NF[3]
+    cdef T y[3]
+    cdef T z[3]
+    cdef int j, k
+    if model.frame_parent[frame] < 0:
+        copy(X_NB.R, 9, R_NF)
+        copy(X_NB.p, 3, p_NF)
+    else:
+        for j in range(3):
+            for k in range(3):
+                R_BF[3*j + k] = X_BF[4*j + k]
+            p_BF[j] = X_BF[4*j + 3]
+        multiply_rotations(X_NB.R, R_BF, R_NF)
+        rotate(X_NB.R, p_BF, p_NF)
+        for j in range(3):
+            p_NF[j] = p_NF[j] + X_NB.p[j]
+    multiply_rotations(R_WN, R_NF, F.R)
+    rotate(R_WN, p_NF, F.p)
+    for j in range(3):
+        F.p[j] = F.p[j] + placed[i].X_WN.p[j]
+    # v + w × p, a + alpha × p + w × (w × p)
+    cross(work[i].w, p_NF, y)
+    copy(work[i].acc + 3, 3, z)
+    add_cross(work[i].w, y, z)
+    add_cross(work[i].acc, p_NF, z)
+    rotate(R_WN, z, F.a)
+    for j in range(3):
+        y[j] = y[j] + placed[i].v[j]
+    rotate(R_WN, y, F.v)
+    rotate(R_WN, work[i].w, F.w)
+    rotate(R_WN, work[i].acc, F.alpha)
+
+
+cdef inline void start_constraint(
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    int stabilized,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* q,                    # (nq,)          [rad, m]
+    const T* v,                    # (nv,)          [rad/s, m/s]
+    const T* vdot,                 # (nv,)          [rad/s^2, m/s^2]
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    const T* H_N,                  # (nv, 6)        [1, m]
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    # Out:
+    T* Z,                          # (nv, num_equations) [N m, N]  from the column of the first equation on
+    T* scale,                      # (n,)           [1]  1 / (size of the diagonal of Lambda)^(1/2)
+    T* right,                      # (n,)           [rad/s^2, m/s^2]
+) noexcept nogil:
+    """What the equations of one constraint need of vdot, and their columns of Z."""
+    cdef const T* c = p.constraints + x.start
+    cdef int n = num_equations_of(x.type)
+    cdef FrameMotion[T] A
+    cdef FrameMotion[T] B
+    cdef T y[MAX_EQUATIONS]
+    cdef T size[2]
+    cdef T axes[9]
+    cdef T u[3]
+    cdef T p_A[3]
+    cdef T p_B[3]
+    cdef int e
+    if x.type != COUPLER:
+        calc_frame_motion(model, x.a, p, work, placed, &A)
+        calc_frame_motion(model, x.b, p, work, placed, &B)
+    calc_constraint_accelerations(x, c, vdot, &A, &B, right)
+    for e in range(n):
+        right[e] = -right[e]
+    if stabilized:
+        calc_constraint_rates(x, c, v, &A, &B, y)
+        for e in range(n):
+            right[e] = right[e] - c[1]*c[0]*2.0*y[e]
+        calc_constraint_errors(x, c, q, &A, &B, y)
+        for e in range(n):
+            right[e] = right[e] - c[0]*c[0]*y[e]
+    set_zero(size, 2)
+    if x.type == COUPLER:
+        sweep(model, x, x.mobod_a, x.dof_a, <T>1.0, axes, u, p_A, work, placed, H_N, dofs, size, Z)
+        sweep(model, x, x.mobod_b, x.dof_b, -c[2], axes, u, p_B, work, placed, H_N, dofs, size, Z)
+    else:
+        calc_axes_and_points(x, c, &A, &B, axes, u, p_A, p_B)
+        sweep(model, x, x.mobod_a, -1, <T>(-1.0), axes, u, p_A, work, placed, H_N, dofs, size, Z)
+        sweep(model, x, x.mobod_b, -1, <T>1.0, axes, u, p_B, work, placed, H_N, dofs, size, Z)
+    for e in range(2):
+        # Zero where all dofs are locked.
+        size[e] = <T>1.0/sqrt_(select_lt(<T>0.0, size[e], size[e], <T>1.0))
+    for e in range(n):
+        scale[e] = size[e//3]
+
+
+cdef inline void sweep(
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    int i,                         # the mobod it begins at
+    int dof,                       # of a coupler the dof it begins at; else -1
+    # In:
+    T unit,                        # what a multiplier of one is there
+    const T* axes,                 # (3, 3)         [1]  columns, in World
+    const T* u,                    # (3,)           [1]  in World
+    const T* p_WP,                 # (3,)           [m]  where forces act
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    const T* H_N,                  # (nv, 6)        [1, m]
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    # Out:
+    T* size,                       # (2,)           [1/kg]  of the diagonal of Lambda, rotational rows of six first
+    T* Z,                          # (nv, num_equations) [N m, N]  from the column of the first equation on
+) noexcept nogil:
+    """Add what unit multipliers at one end of a constraint leave at the dofs inboard of it."""
+    cdef T F[MAX_EQUATIONS*STRIDE]
+    cdef T y[STRIDE]
+    cdef const MobodJoint* joint
+    cdef int l
+    cdef int n = 3 if x.type == DISTANCE else num_equations_of(x.type)
+    cdef int width = n
+    if T is double:
+        width = STRIDE if n > 1 else 1
+    set_zero(F, MAX_EQUATIONS*STRIDE)
+    if dof < 0:
+        set_unit_forces(x.type == WELD, unit, axes, p_WP, &placed[i].X_WN, F)
+    while i > 0:
+        joint = &model.joints[i]
+        for l in range(joint.v_start + joint.nv - 1, joint.v_start - 1, -1):
+            project_motion(joint, l, H_N, width, STRIDE, F, y)
+            if l == dof:
+                y[0] = y[0] + unit
+            add_row(x, n, u, y, &dofs[l], size, Z + l*model.num_equations)
+            if T is double:
+                # U of the first dof is that of the parent, see forward_dynamics_in_parents.
+                if l > joint.v_start:
+                    give_way(&dofs[l], width, y, F)
+            else:
+                give_way(&dofs[l], width, y, F)
+        if joint.parent != 0:
+            carry_columns(&work[i].X_PN, width, STRIDE, F)
+            if T is double:
+                give_way(&dofs[joint.v_start], width, y, F)
+        i = joint.parent
+
+
+cdef inline void give_way(const ArticulatedDof[T]* dof, int n, T* y, T* F) noexcept nogil:
+    """F -= U y / D."""
+    cdef int e
+    for e in range(n):
+        y[e] = -(y[e]*dof.D_inverse)
+    add_to_columns(dof.U, n, STRIDE, y, F)
+
+
+cdef inline void add_row(
+    # Topology:
+    const Constraint* x,
+    int n,
+    # In:
+    const T* u,                    # (3,)           [1]  in World
+    const T* y,                    # (n,)           [N m, N]
+    const ArticulatedDof[T]* dof,
+    # Out:
+    T* size,                       # (2,)           [1/kg]  of the diagonal of Lambda
+    T* Z,                          # (num_equations,) [N m, N]  from the column of the first equation on
+) noexcept nogil:
+    """Of one dof."""
+    cdef int e
+    if x.type == DISTANCE:
+        Z[0] = Z[0] + dot3(u, y)
+    else:
+        for e in range(n):
+            Z[e] = Z[e] + y[e]
+    for e in range(n):
+        size[e//3] = size[e//3] + y[e]*y[e]*dof.D_inverse
+    for e in range(1 + n//6):
+        size[e] = size[e] + dof.D_inverse*SQUARED_LEVER
+
+
+cdef inline void set_unit_forces(
+    bint with_torques, T unit, const T* axes, const T* p_WP, const Pose[T]* X_WN, T* F
+) noexcept nogil:
+    """Columns of [torque about No; force] in N: torques along the axes where there are any, and forces at P."""
+    cdef T f[3]
+    cdef T t[3]
+    cdef T p_NP_W[3]
+    cdef T p_NP[3]
+    cdef int i, j
+    cdef int first = 3 if with_torques else 0
+    for i in range(3):
+        p_NP_W[i] = p_WP[i] - X_WN.p[i]
+    rotate_inverse(X_WN.R, p_NP_W, p_NP)
+    for j in range(3):
+        for i in range(3):
+            f[i] = unit*(X_WN.R[i]*axes[j] + X_WN.R[3 + i]*axes[3 + j] + X_WN.R[6 + i]*axes[6 + j])
+        cross(p_NP, f, t)
+        for i in range(3):
+            F[STRIDE*i + first + j] = t[i]
+            F[STRIDE*(3 + i) + first + j] = f[i]
+            if with_torques:
+                F[STRIDE*i + j] = f[i]
+
+
+cdef inline void calc_Lambda(
+    # Topology:
+    const Model* model,
+    # In:
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const T* Z,                    # (nv, num_equations) [N m, N]
+    const T* scale,                # (num_equations,) [1]
+    # Out:
+    T* Lambda,                     # (num_equations, num_equations) [1]  lower triangle
+) noexcept nogil:
+    """Z D^-1 Z' in units of `scale`, from what acts through each mobod."""
+    cdef Py_ssize_t m = model.num_equations
+    cdef const Constraint* x
+    cdef const Constraint* y
+    cdef const T* row
+    cdef int i, k, a, b
+    cdef Py_ssize_t e, f
+    cdef T s
+    set_zero(Lambda, m*m)
+    for i in range(1, model.num_mobods):
+        for k in range(model.joints[i].v_start, model.joints[i].v_start + model.joints[i].nv):
+            row = Z + m*k
+            for a in range(model.through_start[i], model.through_start[i + 1]):
+                x = &model.constraints[model.through[a]]
+                for e in range(x.row, x.row + num_equations_of(x.type)):
+                    s = row[e]*dofs[k].D_inverse
+                    for b in range(model.through_start[i], a + 1):
+                        y = &model.constraints[model.through[b]]
+                        for f in range(y.row, y.row + num_equations_of(y.type)):
+                            Lambda[m*e + f] = Lambda[m*e + f] + s*row[f]
+    for e in range(m):
+        for f in range(e + 1):
+            Lambda[m*e + f] = Lambda[m*e + f]*(scale[e]*scale[f])
+
+
+cdef inline void solve_proximal(
+    Py_ssize_t m,
+    # In, destroyed:
+    T* A,                          # (m, m)           [1]  lower triangle
+    T* D,                          # (m,)             [1]
+    T* right,                      # (m,)             [1]
+    # Out:
+    T* x,                          # (m,)             [1]
+) noexcept nogil:
+    """A x = right, where A may be singular: x += (A + mu 1)^-1 (right - A x), from x = 0."""
+    cdef Py_ssize_t i, j, k
+    cdef int _iteration
+    cdef T s
+    # A + mu 1 = L D L'
+    for i in range(m):
+        for j in range(i):
+            s = A[m*i + j]
+            for k in range(j):
+                s = s - A[m*i + k]*A[m*j + k]
+            # Of L D until the row is done.
+            A[m*i + j] = s
+        s = A[m*i + i] + <T>PROXIMAL_WEIGHT
+        for k in range(i):
+            s = s - A[m*i + k]*A[m*i + k]*D[k]
+            A[m*i + k] = A[m*i + k]*D[k]
+        D[i] = <T>1.0/s
+    set_zero(x, m)
+    for _iteration in range(PROXIMAL_ITERATIONS):
+        for i in range(m):
+            for k in range(i):
+                right[i] = right[i] - A[m*i + k]*right[k]
+        for i in range(m):
+            right[i] = right[i]*D[i]
+        for i in range(m - 1, -1, -1):
+            for k in range(i + 1, m):
+                right[i] = right[i] - A[m*k + i]*right[k]
+        # right - A x is mu times the last step.
+        for i in range(m):
+            x[i] = x[i] + right[i]
+            right[i] = right[i]*PROXIMAL_WEIGHT
+
+
+cdef inline void add_constraint_forces(
+    # Topology:
+    const Model* model,
+    # In:
+    const T* Z,                    # (nv, num_equations) [N m, N]
+    const T* multipliers,          # (num_equations,) [N m, N]
+    # In, destroyed:
+    ArticulatedDof[T]* dofs,       # (nv,)
+) noexcept nogil:
+    """u += Z' lambda; of doubles u / D, of the first dof of a joint."""
+    cdef const Constraint* x
+    cdef int i, k, a, e
+    cdef T s
+    for i in range(1, model.num_mobods):
+        for k in range(model.joints[i].v_start, model.joints[i].v_start + model.joints[i].nv):
+            s = <T>0.0
+            for a in range(model.through_start[i], model.through_start[i + 1]):
+                x = &model.constraints[model.through[a]]
+                for e in range(x.row, x.row + num_equations_of(x.type)):
+                    s = s + Z[model.num_equations*k + e]*multipliers[e]
+            if T is double:
+                if k == model.joints[i].v_start:
+                    s = s*dofs[k].D_inverse
+            dofs[k].u = dofs[k].u + s

@@ -1,0 +1,174 @@
+"""What constraints say of a state, from kinematics in World."""
+
+from mbt._core.algebra.records cimport FrameMotion, Kinematics, Parameters
+from mbt._core.algebra.spatial cimport add_cross, copy, cross, rotate, set_zero
+from mbt._core.forces.constraints cimport (
+    calc_axes_and_points, calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates,
+    num_equations_of,
+)
+from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
+from mbt._core.model.structs cimport Constraint, Model, Switches
+from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
+from mbt._core.quantities.table cimport (
+    CONSTRAINT_BIAS, CONSTRAINT_ERRORS, CONSTRAINT_FORCES, CONSTRAINT_JACOBIAN,
+)
+from mbt._core.scalars cimport T
+
+
+cdef inline void calc_constraint_quantity(
+    int quantity, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
+    const T* x, const Kinematics[T]* k, T* out
+) noexcept nogil:
+    """Rows of those that are disabled are zero. The input of forces are multipliers, that of the bias is none."""
+    cdef const Constraint* constraint
+    cdef T* vdot = k.rest
+    cdef T* A_WB = k.rest + model.num_velocities
+    cdef FrameMotion[T] A
+    cdef FrameMotion[T] B
+    cdef int i
+    if quantity == CONSTRAINT_JACOBIAN:
+        set_zero(out, <Py_ssize_t>model.num_equations*model.num_velocities)
+    elif quantity == CONSTRAINT_FORCES:
+        set_zero(out, 6*<Py_ssize_t>model.num_bodies + model.num_velocities)
+    else:
+        set_zero(out, model.num_equations)
+    if quantity == CONSTRAINT_BIAS:
+        set_zero(vdot, model.num_velocities)
+        calc_acceleration_kinematics(model, p.X_BF, q, v, vdot, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, A_WB)
+    for i in range(model.num_constraints):
+        if switches.disabled != NULL and switches.disabled[i]:
+            continue
+        constraint = &model.constraints[i]
+        if constraint.type != COUPLER:
+            set_frame(model, p, k.X_WB, constraint.a, &A)
+            set_frame(model, p, k.X_WB, constraint.b, &B)
+        if quantity == CONSTRAINT_ERRORS:
+            calc_constraint_errors(constraint, p.constraints + constraint.start, q, &A, &B, out + constraint.row)
+        elif quantity == CONSTRAINT_BIAS:
+            if constraint.type != COUPLER:
+                move_frame(model, k.X_WB, k.V_WB, A_WB, constraint.a, &A)
+                move_frame(model, k.X_WB, k.V_WB, A_WB, constraint.b, &B)
+            calc_constraint_accelerations(
+                constraint, p.constraints + constraint.start, vdot, &A, &B, out + constraint.row
+            )
+        elif quantity == CONSTRAINT_JACOBIAN:
+            add_columns(model, constraint, p, k, &A, &B, out + constraint.row*model.num_velocities)
+        else:
+            add_forces(
+                model, constraint, p, k.X_WB, x + constraint.row, &A, &B, out, out + 6*model.num_bodies
+            )
+
+
+cdef inline void set_frame(
+    const Model* model, const Parameters[T]* p, const T* X_WB, int frame, FrameMotion[T]* F
+) noexcept nogil:
+    """A frame in World, at rest."""
+    cdef const T* X = X_WB + 16*model.frame_node[frame]
+    cdef const T* X_BF = p.X_BF + 16*frame
+    cdef int i, j
+    for i in range(3):
+        F.p[i] = X[4*i]*X_BF[3] + X[4*i + 1]*X_BF[7] + X[4*i + 2]*X_BF[11] + X[4*i + 3]
+        for j in range(3):
+            F.R[3*i + j] = X[4*i]*X_BF[j] + X[4*i + 1]*X_BF[4 + j] + X[4*i + 2]*X_BF[8 + j]
+    set_zero(F.w, 3)
+    set_zero(F.v, 3)
+    set_zero(F.alpha, 3)
+    set_zero(F.a, 3)
+
+
+cdef inline void move_frame(
+    const Model* model, const T* X_WB, const T* V_WB, const T* A_WB, int frame, FrameMotion[T]* F
+) noexcept nogil:
+    """Velocity and acceleration, from those of its body."""
+    cdef int b = model.frame_node[frame]
+    cdef T r[3]
+    cdef T wr[3]
+    cdef int i
+    for i in range(3):
+        r[i] = F.p[i] - X_WB[16*b + 4*i + 3]
+    copy(V_WB + 6*b, 3, F.w)
+    copy(A_WB + 6*b, 3, F.alpha)
+    copy(A_WB + 6*b + 3, 3, F.a)
+    cross(F.w, r, wr)
+    for i in range(3):
+        F.v[i] = V_WB[6*b + 3 + i] + wr[i]
+    add_cross(F.alpha, r, F.a)
+    add_cross(F.w, wr, F.a)
+
+
+cdef inline void add_columns(
+    const Model* model, const Constraint* x, const Parameters[T]* p, const Kinematics[T]* k, FrameMotion[T]* A,
+    FrameMotion[T]* B, T* J
+) noexcept nogil:
+    """The rows of one constraint."""
+    if x.type == COUPLER:
+        J[x.dof_a] = <T>1.0
+        J[x.dof_b] = -p.constraints[x.start + 2]
+    else:
+        add_columns_of_end(model, x, p, k, model.frame_node[x.a], A, A, B, J)
+        add_columns_of_end(model, x, p, k, model.frame_node[x.b], B, A, B, J)
+
+
+cdef inline void add_columns_of_end(
+    const Model* model, const Constraint* x, const Parameters[T]* p, const Kinematics[T]* k, int node,
+    FrameMotion[T]* end, const FrameMotion[T]* A, const FrameMotion[T]* B, T* J
+) noexcept nogil:
+    """Each dof inboard of a node moves one of the two frames, `end`, while the other one rests."""
+    cdef T r[3]
+    cdef T rates[6]
+    cdef int i, l
+    while node > 0:
+        for i in range(3):
+            r[i] = end.p[i] - k.X_WB[16*node + 4*i + 3]
+        for l in range(model.v_start[node], model.v_start[node + 1]):
+            copy(k.H_PB_W + 6*l, 3, end.w)
+            copy(k.H_PB_W + 6*l + 3, 3, end.v)
+            add_cross(end.w, r, end.v)
+            calc_constraint_rates(x, p.constraints + x.start, <const T*>NULL, A, B, rates)
+            for i in range(num_equations_of(x.type)):
+                J[i*model.num_velocities + l] = J[i*model.num_velocities + l] + rates[i]
+        node = model.parent[node]
+    set_zero(end.w, 3)
+    set_zero(end.v, 3)
+
+
+cdef inline void add_forces(
+    const Model* model, const Constraint* x, const Parameters[T]* p, const T* X_WB, const T* multipliers,
+    const FrameMotion[T]* A, const FrameMotion[T]* B, T* F_Bo_W, T* tau
+) noexcept nogil:
+    """What these multipliers do: forces on two bodies, or on two dofs."""
+    cdef T axes[9]
+    cdef T u[3]
+    cdef T p_A[3]
+    cdef T p_B[3]
+    cdef T f[3]
+    cdef T t[3]
+    cdef int i
+    if x.type == COUPLER:
+        tau[x.dof_a] = tau[x.dof_a] + multipliers[0]
+        tau[x.dof_b] = tau[x.dof_b] - p.constraints[x.start + 2]*multipliers[0]
+        return
+    calc_axes_and_points(x, p.constraints + x.start, A, B, axes, u, p_A, p_B)
+    set_zero(t, 3)
+    if x.type == DISTANCE:
+        for i in range(3):
+            f[i] = u[i]*multipliers[0]
+    else:
+        rotate(axes, multipliers + num_equations_of(x.type) - 3, f)
+        if x.type == WELD:
+            rotate(axes, multipliers, t)
+    add_force(X_WB + 16*model.frame_node[x.a], -1.0, t, f, p_A, F_Bo_W + 6*model.frame_node[x.a])
+    add_force(X_WB + 16*model.frame_node[x.b], 1.0, t, f, p_B, F_Bo_W + 6*model.frame_node[x.b])
+
+
+cdef inline void add_force(const T* X_WB, double sign, const T* t, const T* f, const T* p_WP, T* F_Bo_W) noexcept nogil:
+    """A torque and a force at P, times `sign`."""
+    cdef T r[3]
+    cdef T moment[3]
+    cdef int i
+    for i in range(3):
+        r[i] = p_WP[i] - X_WB[4*i + 3]
+    cross(r, f, moment)
+    for i in range(3):
+        F_Bo_W[i] = F_Bo_W[i] + sign*(t[i] + moment[i])
+        F_Bo_W[3 + i] = F_Bo_W[3 + i] + sign*f[i]

@@ -1,0 +1,144 @@
+"""Constraints without any of the code that computes them: Jacobians of frames, and dense linear algebra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import mbt
+from mbt.math import log_so3
+from support.joint_types import MOVING_JOINT_TYPES, add_joint_of_type, add_random_body
+from support.random_trees import random_pose
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Errors (m,), Jacobian (m, nv) and Jdot v (m,) of the constraints that are enabled; zero of others."""
+
+    errors: Array
+    J: Array
+    bias: Array
+
+
+def equations_of(tree: mbt.MultibodyTree, context: Any) -> Equations:
+    """Return what all constraints say at a state."""
+    rows = [
+        _rows_of(tree, context, constraint)
+        if constraint.is_enabled_in(context)
+        else tuple(
+            np.zeros(shape)
+            for shape in (
+                (constraint.num_equations,),
+                (constraint.num_equations, tree.num_velocities),
+                (constraint.num_equations,),
+            )
+        )
+        for constraint in tree.constraints
+    ]
+    return Equations(*(np.concatenate(part) for part in zip(*rows, strict=True)))
+
+
+def _rows_of(tree: mbt.MultibodyTree, context: Any, constraint: Any) -> tuple[Array, Array, Array]:
+    if isinstance(constraint, mbt.CouplerConstraint):
+        ratio, offset = constraint.get_gear_ratio(context), constraint.get_offset(context)
+        J = np.zeros((1, tree.num_velocities))
+        error = -offset
+        for joint, factor in ((constraint.joint0, 1.0), (constraint.joint1, -ratio)):
+            J[0, joint.velocity_start] = factor
+            error += factor * joint.get_positions(context)[0]
+        return np.array([error]), J, np.zeros(1)
+    A, B = constraint.frame_A, constraint.frame_B
+    X_AB = tree.calc_relative_transform(context, A, B)
+    if isinstance(constraint, mbt.DistanceConstraint):
+        p_AP, p_BQ = constraint.get_p_AP(context), constraint.get_p_BQ(context)
+        J = tree.calc_jacobian_spatial_velocity(context, "v", B, p_BQ, A, A)[3:]
+        bias = tree.calc_bias_spatial_acceleration(context, "v", B, p_BQ, A, A)[3:]
+        d = X_AB[:3, :3] @ p_BQ + X_AB[:3, 3] - p_AP
+        length = np.linalg.norm(d)
+        u, rate = d / length, J @ context.v
+        across = rate - u * (u @ rate)
+        return (
+            np.array([length - constraint.get_distance(context)]),
+            (u @ J)[None],
+            np.array([u @ bias + across @ across / length]),
+        )
+    J = tree.calc_jacobian_spatial_velocity(context, "v", B, np.zeros(3), A, A)
+    bias = tree.calc_bias_spatial_acceleration(context, "v", B, np.zeros(3), A, A)
+    errors = np.concatenate([log_so3(X_AB[:3, :3]), X_AB[:3, 3]])
+    first = 3 if isinstance(constraint, mbt.BallConstraint) else 0
+    return errors[first:], J[first:], bias[first:]
+
+
+def constrained_accelerations(
+    tree: mbt.MultibodyTree, context: Any, tau: Array, right: Array | None = None
+) -> tuple[Array, Array]:
+    """Return vdot and J' lambda, by dense least squares: J vdot + Jdot v = `right`, zero by default."""
+    free = ~context._locked_dofs()
+    all_on = tree.create_default_context()
+    all_on._copy_from(context)
+    for constraint in tree.constraints:
+        constraint.set_enabled_in(all_on, False)
+    unconstrained = tree.calc_forward_dynamics(all_on, tau)
+    M = tree.calc_mass_matrix(context)[np.ix_(free, free)]
+    equations = equations_of(tree, context)
+    J = equations.J[:, free]
+    needed = (0.0 if right is None else right) - equations.bias - J @ unconstrained[free]
+    # In units in which M is the identity.
+    L = np.linalg.cholesky(M)
+    W = np.linalg.solve(L, J.T).T
+    scale = np.linalg.norm(W, axis=1)
+    scale = np.where(scale > 1e-9 * max(scale.max(), 1e-300), scale, 1.0)
+    x = np.linalg.lstsq(W / scale[:, None], needed / scale, rcond=1e-9)[0]
+    vdot = unconstrained.copy()
+    vdot[free] += np.linalg.solve(L.T, x)
+    forces = np.zeros(tree.num_velocities)
+    forces[free] = L @ x
+    return vdot, forces
+
+
+def tree_with_loops(
+    seed: int, num_bodies: int = 7, kinds: tuple[str, ...] = MOVING_JOINT_TYPES, num_constraints: int = 3
+) -> mbt.MultibodyTree:
+    """Return a random tree with random constraints: fewer equations than it has velocities."""
+    rng = np.random.default_rng(seed)
+    tree = mbt.MultibodyTree()
+    bodies = [tree.world_body]
+    for i in range(num_bodies):
+        body = add_random_body(tree, rng, f"body{i}")
+        kind = str(rng.choice(list(kinds)))
+        inboard = bodies[int(rng.integers(len(bodies)))]
+        add_joint_of_type(tree, kind, f"joint{i}", inboard, body, rng, is_reversed=bool(rng.integers(2)))
+        bodies.append(body)
+    tree.add_force_element(mbt.UniformGravityFieldElement([0.3, -0.2, -9.81]))
+    frames = [tree.add_frame(mbt.FixedOffsetFrame(f"on_{b.name}", b, random_pose(rng))) for b in bodies]
+    hinges = [joint for joint in tree.joints if joint.num_velocities == 1]
+    for i in range(num_constraints):
+        a, b = rng.choice(len(frames), 2, replace=False)
+        A, B = (frames[k] if rng.integers(2) else bodies[k].body_frame for k in (a, b))
+        kind = int(rng.integers(4 if len(hinges) > 1 else 3))
+        if kind == 0:
+            tree.add_constraint(mbt.BallConstraint(f"c{i}", A, B))
+        elif kind == 1 and i == 0:
+            tree.add_constraint(mbt.WeldConstraint(f"c{i}", A, B))
+        elif kind == 3:
+            first, second = rng.choice(len(hinges), 2, replace=False)
+            tree.add_constraint(mbt.CouplerConstraint(f"c{i}", hinges[first], hinges[second], -1.5, 0.1))
+        else:
+            p_AP, p_BQ = rng.normal(size=(2, 3))
+            tree.add_constraint(mbt.DistanceConstraint(f"c{i}", A, p_AP, B, p_BQ, 0.7))
+    tree.finalize()
+    return tree
+
+
+def conditioning(tree: mbt.MultibodyTree, context: Any) -> float:
+    """Return the smallest singular value of J in units of each equation: zero where they depend on each other."""
+    J = equations_of(tree, context).J
+    W = np.linalg.solve(np.linalg.cholesky(tree.calc_mass_matrix(context)), J.T).T
+    sizes = np.linalg.norm(W, axis=1)
+    if len(J) > len(context.v) or not sizes.all():
+        return 0.0
+    return float(np.linalg.svd(W / sizes[:, None], compute_uv=False).min())
