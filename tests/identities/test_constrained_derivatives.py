@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbt
-import mbt.functional as F
+from mbt import functional
 from support.constraints import conditioning, tree_with_loops
 from support.joint_types import random_state
 
@@ -52,13 +52,13 @@ def test_of_functions_and_batches() -> None:
     contexts = [random_state(tree, np.random.default_rng(i)) for i in range(3)]
     q, v = (np.array([getattr(c, name) for c in contexts]) for name in ("q", "v"))
     tau = np.random.default_rng(1).normal(size=tree.num_velocities)
-    found = F.forward_dynamics_derivatives(tree, q, v, tau)
+    found = functional.forward_dynamics_derivatives(tree, q, v, tau)
     samples = tree.create_default_context(3)
     samples.q, samples.v = q, v
     of_samples = tree.calc_forward_dynamics_derivatives(samples, tau)
     for i, context in enumerate(contexts):
         own = tree.calc_forward_dynamics_derivatives(context, tau)
-        single = F.forward_dynamics_derivatives(tree, q[i], v[i], tau)
+        single = functional.forward_dynamics_derivatives(tree, q[i], v[i], tau)
         for a, b, c, d in zip(found, of_samples, own, single, strict=True):
             np.testing.assert_array_equal(a[i], c)
             np.testing.assert_array_equal(b[i], c)

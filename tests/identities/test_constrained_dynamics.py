@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbt
-import mbt.functional as F
+from mbt import functional
 from support.constraints import conditioning, constrained_accelerations, equations_of, tree_with_loops
 from support.joint_types import random_state
 from support.kinds import values_of
@@ -187,19 +187,21 @@ def test_batches_and_parameters_of_samples(independent: list[int]) -> None:
             assert_near(errors[i], tree.calc_constraint_errors(context))
         # What a sample gets depends on nothing else in its batch.
         np.testing.assert_array_equal(
-            F.forward_dynamics(tree, q, v, tau)[3:5], F.forward_dynamics(tree, q[3:5], v[3:5], tau)
+            functional.forward_dynamics(tree, q, v, tau)[3:5],
+            functional.forward_dynamics(tree, q[3:5], v[3:5], tau),
         )
-        alone, forces = F.constrained_forward_dynamics(tree, q[:1], v[:1], tau)
-        both, all_forces = F.constrained_forward_dynamics(tree, q, v, tau)
+        alone, forces = functional.constrained_forward_dynamics(tree, q[:1], v[:1], tau)
+        both, all_forces = functional.constrained_forward_dynamics(tree, q, v, tau)
         np.testing.assert_array_equal(both[:1], alone)
         np.testing.assert_array_equal(all_forces[:1], forces)
-        np.testing.assert_array_equal(F.forward_dynamics(tree, q, v, tau), both)
-        np.testing.assert_array_equal(F.constraint_jacobian(tree, q), J)
-        np.testing.assert_array_equal(F.constraint_bias(tree, q, v), bias)
-        np.testing.assert_array_equal(F.constraint_errors(tree, q), errors)
+        np.testing.assert_array_equal(functional.forward_dynamics(tree, q, v, tau), both)
+        np.testing.assert_array_equal(functional.constraint_jacobian(tree, q), J)
+        np.testing.assert_array_equal(functional.constraint_bias(tree, q, v), bias)
+        np.testing.assert_array_equal(functional.constraint_errors(tree, q), errors)
         for function, arguments in (
-            (F.constraint_errors, (q[0],)), (F.constraint_jacobian, (q[0],)), (F.constraint_bias, (q[0], v[0])),
-            (F.forward_dynamics, (q[0], v[0], tau)), (F.constrained_forward_dynamics, (q[0], v[0], tau)),
+            (functional.constraint_errors, (q[0],)), (functional.constraint_jacobian, (q[0],)),
+            (functional.constraint_bias, (q[0], v[0])), (functional.forward_dynamics, (q[0], v[0], tau)),
+            (functional.constrained_forward_dynamics, (q[0], v[0], tau)),
         ):  # fmt: skip
             whole = function(tree, *([x] if x is not tau else x for x in arguments))
             one = function(tree, *arguments)

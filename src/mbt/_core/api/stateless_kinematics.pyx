@@ -15,7 +15,8 @@ from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
     BODY_POSES, CENTER_OF_MASS, CONSTRAINT_BIAS, CONSTRAINT_ERRORS, CONSTRAINT_JACOBIAN, FRAME_JACOBIAN,
     FRAME_POSE_IN_WORLD, MAX_INTEGERS, MOMENTUM_REGRESSOR, OPERATIONAL_SPACE_INERTIA,
-    OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe, needs_velocities, no_integers, shape_tuple, sizes_of,
+    OPERATIONAL_SPACE_INVERSE_INERTIA, SPATIAL_JACOBIAN_RATE, Sizes, describe, needs_velocities, no_integers,
+    shape_tuple, sizes_of,
 )
 
 import numpy as np

@@ -2,10 +2,10 @@
 
     Lambda = J M^-1 J' = Z D^-1 Z',   Lambda lambda = -(J vdot + Jdot v),   M vdot = tau + J' lambda - C v
 
-A column of Z is what a unit multiplier leaves at each dof after those outboard have given way: one sweep to World from
-either frame. Constraints that say the same twice, or what cannot be otherwise, leave lambda open but not vdot. The
-method of multipliers finds it by few solutions with Lambda + mu 1, in units in which the sweeps from both frames alone give
-entries of size one: mu is well above rounding, and (mu / eigenvalue)^iterations well below.
+A column of Z is what a unit multiplier leaves at each dof after those outboard have given way: one sweep to World
+from either frame. Constraints that say the same twice, or what cannot be otherwise, leave lambda open but not vdot.
+The method of multipliers finds it by few solutions with Lambda + mu 1, in units in which the sweeps from both frames
+alone give entries of size one: mu is well above rounding, and (mu / eigenvalue)^iterations well below.
 
 J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021.
 In NumPy: tests/support/constraints.py.

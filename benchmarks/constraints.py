@@ -1,0 +1,171 @@
+"""Forward dynamics with constraints of one state, beside Pinocchio's.
+
+    python benchmarks/constraints.py [--urdf FILE --feet LINK LINK] [--rounds 200]
+
+A four-bar linkage, closed by a ball, and a free humanoid both feet of which are held, with 12 equations: that of the
+benchmarks, or one of a file. Printed, of interleaved rounds: the least and the median time of a call, their
+ratios, and by how much the accelerations differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+import mbt
+from mbt import functional
+from models import Array, BenchmarkModel, make_model, read_lumped, with_free_root
+
+BARS = (0.3, 0.8, 0.5)
+POST = 0.7
+CALLS = 100
+
+Calls = tuple[Callable[[], Array], Callable[[], Array], Callable[[Array], Array]]
+
+
+def four_bar_urdf() -> str:
+    """Return three bars in a row, which turn about y."""
+    text = '<robot name="four_bar"><link name="base"/>'
+    for i, length in enumerate(BARS):
+        parent, start = (f"bar{i - 1}", BARS[i - 1]) if i else ("base", 0.0)
+        moment = length**2 / 12
+        text += (
+            f'<link name="bar{i}"><inertial><origin xyz="{length / 2} 0 0"/><mass value="1"/><inertia ixx="1e-3" '
+            f'iyy="{moment}" izz="{moment}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            f'<joint name="pin{i}" type="revolute"><limit lower="-9" upper="9" effort="9" velocity="9"/><parent link="{parent}"/><child link="bar{i}"/>'
+            f'<origin xyz="{start} 0 0"/><axis xyz="0 1 0"/></joint>'
+        )
+    return text + "</robot>"
+
+
+def prepare_four_bar() -> Calls:
+    """Return the calls of both, and what takes accelerations of Pinocchio to those of mbt."""
+    text = four_bar_urdf()
+    tree = mbt.load_model(text)
+    work = tree.edit()
+    tip = work.add_frame(
+        mbt.FixedOffsetFrame("tip", work.get_body_by_name("bar2"), mbt.math.make_pose([BARS[2], 0, 0]))
+    )
+    post = work.add_frame(
+        mbt.FixedOffsetFrame("post", work.get_body_by_name("base"), mbt.math.make_pose([POST, 0, 0]))
+    )
+    work.add_constraint(mbt.BallConstraint("closure", post, tip))
+    work.finalize()
+    model = pin.buildModelFromXML(text)
+    closure = pin.RigidConstraintModel(
+        pin.ContactType.CONTACT_3D,
+        model,
+        0,
+        pin.SE3(np.eye(3), np.array([POST, 0, 0])),
+        3,
+        pin.SE3(np.eye(3), np.array([BARS[2], 0, 0])),
+        pin.ReferenceFrame.LOCAL,
+    )
+    q, v = np.array([-0.9, 0.7, 1.1]), np.zeros(3)
+    return prepare(work, model, [closure], (q, v), (q, v), lambda vdot: vdot)
+
+
+def prepare_humanoid(source: BenchmarkModel, feet: list[str]) -> Calls:
+    """Return the same of a free robot whose feet are held."""
+    tree = mbt.load_model(with_free_root(source))
+    work = tree.edit()
+    world = work.world_body
+    held = []
+    context = tree.create_default_context()
+    for name in feet:
+        body = work.get_body_by_name(name)
+        X_WF = tree.calc_relative_transform(context, tree.world_frame, tree.get_body_by_name(name))
+        ground = work.add_frame(mbt.FixedOffsetFrame(f"ground of {name}", world, X_WF))
+        work.add_constraint(mbt.WeldConstraint(f"{name} held", ground, body))
+        held.append((name, X_WF))
+    work.finalize()
+    model = pin.buildModelFromXML(source.urdf, pin.JointModelFreeFlyer())
+    models = []
+    for name, X_WF in held:
+        frame = model.frames[model.getFrameId(name)]
+        models.append(
+            pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_6D,
+                model,
+                frame.parentJoint,
+                frame.placement,
+                0,
+                pin.SE3(X_WF[:3, :3], X_WF[:3, 3]),
+                pin.ReferenceFrame.LOCAL,
+            )
+        )
+    nv = work.num_velocities
+    q, v = context.q.copy(), np.zeros(nv)
+    order = [
+        model.joints[model.getJointId(joint.name)].idx_v for joint in work.joints if joint.num_velocities == 1
+    ]
+
+    def to_tree(vdot: Array) -> Array:
+        return np.concatenate([vdot[3:6], vdot[:3], vdot[order]])
+
+    return prepare(work, model, models, (q, v), (pin.neutral(model), np.zeros(nv)), to_tree)
+
+
+def prepare(
+    tree: mbt.MultibodyTree, model: Any, models: list[Any], own: Any, peer: Any, to_tree: Any
+) -> Calls:
+    """Return calls with all that may be made before."""
+    model.gravity.linear = np.array([0, 0, -9.81])
+    data = model.createData()
+    constraints, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for constraint in models:
+        constraints.append(constraint)
+        datas.append(constraint.createData())
+    settings = pin.ProximalSettings(1e-12, 1e-9, 10)
+    pin.initConstraintDynamics(model, data, constraints, datas)
+    tau = np.zeros(model.nv)
+    return (
+        lambda: functional.forward_dynamics(tree, *own, tau),
+        lambda: pin.constraintDynamics(model, data, *peer, tau, constraints, datas, settings),
+        to_tree,
+    )
+
+
+def measure(calls: list[Callable[[], Array]], rounds: int) -> list[tuple[float, float]]:
+    """Return least and median time of each [us], of rounds that take turns."""
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, own in zip(calls, times, strict=True):
+            start = time.perf_counter()
+            for _ in range(CALLS):
+                call()
+            own.append((time.perf_counter() - start) / CALLS * 1e6)
+    return [(min(own), statistics.median(own)) for own in times]
+
+
+def main() -> None:
+    """Print a line for each mechanism."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--urdf", type=Path, help="a humanoid; that of the benchmarks by default")
+    parser.add_argument(
+        "--feet", nargs=2, default=("left_leg_5", "right_leg_5"), help="its links that are held"
+    )
+    parser.add_argument("--rounds", type=int, default=200)
+    arguments = parser.parse_args()
+    robot = make_model("humanoid") if arguments.urdf is None else read_lumped(arguments.urdf, floating=True)
+    for name, (own, peer, to_tree) in {
+        "four-bar": prepare_four_bar(),
+        robot.name: prepare_humanoid(robot, list(arguments.feet)),
+    }.items():
+        difference = abs(own() - to_tree(peer())).max() / max(1.0, abs(own()).max())
+        (mine, my_median), (theirs, their_median) = measure([own, peer], arguments.rounds)
+        print(
+            f"{name}: mbt {mine:.2f} us (median {my_median:.2f}), pin {theirs:.2f} us (median {their_median:.2f}), "
+            f"ratio {theirs / mine:.2f} (median {their_median / my_median:.2f}), difference {difference:.1e}"
+        )
+
+
+if __name__ == "__main__":
+    main()
