@@ -2,9 +2,9 @@
 
     python benchmarks/constraints.py [--urdf FILE --feet LINK LINK] [--rounds 200]
 
-A four-bar linkage, closed by a ball, and a free humanoid both feet of which are held, with 12 equations: that of the
-benchmarks, or one of a file. Printed, of interleaved rounds: the least and the median time of a call, their
-ratios, and by how much the accelerations differ.
+A four-bar linkage, closed by a ball, and a free humanoid both feet of which are held, with 12 equations: that
+of the benchmarks, or one of a file. Printed, of interleaved rounds: the least and the median time of a call,
+their ratios, and by how much the accelerations differ.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ def four_bar_urdf() -> str:
         parent, start = (f"bar{i - 1}", BARS[i - 1]) if i else ("base", 0.0)
         moment = length**2 / 12
         text += (
-            f'<link name="bar{i}"><inertial><origin xyz="{length / 2} 0 0"/><mass value="1"/><inertia ixx="1e-3" '
-            f'iyy="{moment}" izz="{moment}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-            f'<joint name="pin{i}" type="revolute"><limit lower="-9" upper="9" effort="9" velocity="9"/><parent link="{parent}"/><child link="bar{i}"/>'
-            f'<origin xyz="{start} 0 0"/><axis xyz="0 1 0"/></joint>'
+            f'<link name="bar{i}"><inertial><origin xyz="{length / 2} 0 0"/><mass value="1"/>'
+            f'<inertia ixx="1e-3" iyy="{moment}" izz="{moment}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            f'<joint name="pin{i}" type="revolute"><parent link="{parent}"/><child link="bar{i}"/>'
+            f'<origin xyz="{start} 0 0"/><axis xyz="0 1 0"/>'
+            '<limit lower="-9" upper="9" effort="9" velocity="9"/></joint>'
         )
     return text + "</robot>"
 
@@ -162,8 +163,9 @@ def main() -> None:
         difference = abs(own() - to_tree(peer())).max() / max(1.0, abs(own()).max())
         (mine, my_median), (theirs, their_median) = measure([own, peer], arguments.rounds)
         print(
-            f"{name}: mbt {mine:.2f} us (median {my_median:.2f}), pin {theirs:.2f} us (median {their_median:.2f}), "
-            f"ratio {theirs / mine:.2f} (median {their_median / my_median:.2f}), difference {difference:.1e}"
+            f"{name}: mbt {mine:.2f} us (median {my_median:.2f}), pin {theirs:.2f} us (median "
+            f"{their_median:.2f}), ratio {theirs / mine:.2f} (median {their_median / my_median:.2f}), "
+            f"difference {difference:.1e}"
         )
 
 

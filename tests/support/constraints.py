@@ -135,7 +135,7 @@ def tree_with_loops(
 
 
 def conditioning(tree: mbt.MultibodyTree, context: Any) -> float:
-    """Return the smallest singular value of J in units of each equation: zero where one follows from others."""
+    """Return the smallest singular value of J in units of each equation; zero: not independent."""
     J = equations_of(tree, context).J
     W = np.linalg.solve(np.linalg.cholesky(tree.calc_mass_matrix(context)), J.T).T
     sizes = np.linalg.norm(W, axis=1)
