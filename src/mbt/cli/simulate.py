@@ -150,6 +150,10 @@ def _describe(tree: MultibodyTree, trajectory: Trajectory, seconds: float) -> st
         f"energy {number(total[0], 6)} J → {number(total[-1], 6)} J, of which work {number(work[-1], 6)} J; "
         f"largest drift {number(drift, 2)} J",
     ]
+    if trajectory.constraint_errors.size:
+        lines.append(
+            f"largest error of a constraint {number(np.abs(trajectory.constraint_errors).max(), 2)} (m or rad)"
+        )
     lines += [f"effort of {name} clipped in {n} steps" for name, n in _limited(trajectory).items()]
     lines = [clip(line, line_width()) for line in lines]
     return "\n".join([*lines, "", *_describe_motion(trajectory)]) + "\n"
@@ -184,6 +188,7 @@ def _describe_as_json(tree: MultibodyTree, trajectory: Trajectory, seconds: floa
         "energy_at_end": energy.total[-1],
         "work": trajectory.work[-1],
         "energy_drift": np.abs(trajectory.energy_drift).max(),
+        "constraint_error": np.abs(trajectory.constraint_errors).max(initial=0.0),
         "num_limited": _limited(trajectory),
         "positions": dict(zip(trajectory.position_names, trajectory.q[-1].tolist(), strict=True)),
         "velocities": dict(zip(trajectory.velocity_names, trajectory.v[-1].tolist(), strict=True)),

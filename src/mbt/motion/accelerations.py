@@ -13,8 +13,16 @@ __all__ = ["calc_vdot", "rest_where_locked"]
 
 
 def calc_vdot(context: Context, tau: Any) -> Any:
-    """Return the accelerations of a Context with its inputs and these forces, (..., num_velocities)."""
-    return rest_where_locked(context, context.tree.calc_forward_dynamics(context, tau))
+    """Return the accelerations of a Context with its inputs and these forces, (..., num_velocities).
+
+    Errors of constraints die away, as in compiled steps.
+    """
+    tree = context.tree
+    if tree.num_constraint_equations:
+        vdot, _ = tree.calc_constrained_forward_dynamics(context, tau, stabilize=True)
+    else:
+        vdot = tree.calc_forward_dynamics(context, tau)
+    return rest_where_locked(context, vdot)
 
 
 def rest_where_locked(context: Context, rates: Any) -> Any:

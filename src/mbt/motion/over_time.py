@@ -39,10 +39,11 @@ RESULTS: dict[str, Callable[[Context, FloatArray], Any]] = {
     "kinetic_energy": lambda context, _: context.tree.calc_kinetic_energy(context),
     "potential_energy": lambda context, _: context.tree.calc_potential_energy(context),
     "passive_power": _calc_passive_power,
+    "constraint_errors": lambda context, _: context.tree.calc_constraint_errors(context),
 }
 
 #: Those that are a vector for each state; the others are a number.
-VECTORS = frozenset(("vdot",))
+VECTORS = frozenset(("vdot", "constraint_errors"))
 
 
 def calc_over_time(

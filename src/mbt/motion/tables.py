@@ -49,6 +49,7 @@ def as_xarray(trajectory: Trajectory) -> Any:
             "tau": (along_velocity, trajectory.tau),
             "kinetic_energy": (over_time, trajectory.energy.kinetic, {"units": "J"}),
             "potential_energy": (over_time, trajectory.energy.potential, {"units": "J"}),
+            "constraint_errors": ([*over_time, "equation"], trajectory.constraint_errors),
         },
         coords={
             "time": ("time", trajectory.time, {"units": "s"}),

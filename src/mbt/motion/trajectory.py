@@ -138,7 +138,7 @@ class Trajectory:
 
     @property
     def vdot(self) -> FloatArray:
-        """Accelerations, shape (..., n, num_velocities): of forward dynamics with `tau`."""
+        """Accelerations with `tau`, shape (..., n, num_velocities): errors of constraints die away."""
         return self._calc("vdot")
 
     @cached_property
@@ -182,6 +182,11 @@ class Trajectory:
         """
         total = self.energy.total
         return _frozen(total - total[..., :1] - self.work)
+
+    @property
+    def constraint_errors(self) -> FloatArray:
+        """Errors of the constraints [rad, m], shape (..., n, num_constraint_equations)."""
+        return self._calc("constraint_errors")
 
     def _calc(self, name: str) -> FloatArray:
         if name not in self._known:
