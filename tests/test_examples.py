@@ -17,6 +17,9 @@ PROGRAMS = [
         "reach.py", ["--seconds=0.4"], r"in 900 steps, energy drift .*\nwaist_w +100% of its torque"
     ),
     pytest.param(
+        "four_bar.py", ["--seconds=1"], r"the crank has turned 0\.\d times\nthe rocker swings from \d"
+    ),
+    pytest.param(
         "quadruped_landing.py",
         ["--seconds=0.5"],
         r"touches the ground after 0\.2\d+ s at 2\.\d+ m/s\nlargest force \d+\.\d",

@@ -12,6 +12,7 @@ import pytest
 import mbt
 from mbt.cli import main
 from mbt.models import model_path
+from support.urdf_texts import joint, link, robot
 
 ARM = str(model_path("mbt_arm"))
 
@@ -139,6 +140,20 @@ def test_a_model_that_cannot_move(capsys: pytest.CaptureFixture[str], tmp_path: 
     path.write_text("<robot name='stone'><link name='stone'/></robot>")
     assert main(["simulate", str(path)]) == 0
     assert "1 s in 1000 steps" in capsys.readouterr().out
+
+
+def test_joints_that_mimic_others(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "gripper.urdf"
+    mimic = '<axis xyz="0 0 1"/><mimic joint="left" multiplier="-2"/>'
+    fingers = joint("left", "palm", "a"), joint("right", "palm", "b", inside=mimic)
+    path.write_text(robot(link("palm"), link("a"), link("b"), *fingers))
+    assert main(["simulate", str(path), "--torque", "left=0.1", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["positions"]["right_q"] == pytest.approx(-2.0 * report["positions"]["left_q"], abs=1e-6)
+    assert report["positions"]["left_q"] > 0.01
+    assert 0.0 < report["constraint_error"] < 1e-6
+    assert main(["simulate", str(path), "--torque", "left=0.1"]) == 0
+    assert "largest error of a constraint " in capsys.readouterr().out
 
 
 def test_missing_matplotlib(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,9 +151,8 @@ def _describe(tree: MultibodyTree, trajectory: Trajectory, seconds: float) -> st
         f"largest drift {number(drift, 2)} J",
     ]
     if trajectory.constraint_errors.size:
-        lines.append(
-            f"largest error of a constraint {number(np.abs(trajectory.constraint_errors).max(), 2)} (m or rad)"
-        )
+        error = np.abs(trajectory.constraint_errors).max()
+        lines.append(f"largest error of a constraint {number(error, 2)} (m or rad)")
     lines += [f"effort of {name} clipped in {n} steps" for name, n in _limited(trajectory).items()]
     lines = [clip(line, line_width()) for line in lines]
     return "\n".join([*lines, "", *_describe_motion(trajectory)]) + "\n"

@@ -1,0 +1,100 @@
+"""Simulations obey constraints: a free body on a ball joint that is a constraint is a pendulum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+
+METHODS = [pytest.param("semi_implicit_euler", 0.02), pytest.param("rk4", 1e-7), pytest.param("DOP853", 1e-6)]
+
+
+class Nothing(mbt.ForceElement):
+    """An element in Python that does nothing."""
+
+    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+        pass
+
+
+BOB = mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1).shift([0, 0, 0.5])
+
+
+def hung_body(*, user_written: bool = False, **keywords: Any) -> mbt.MultibodyTree:
+    """A free body, held at its origin by a constraint."""
+    tree = mbt.MultibodyTree()
+    rod = tree.add_body(mbt.RigidBody("rod", BOB))
+    tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, rod, **keywords))
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    if user_written:
+        tree.add_force_element(Nothing())
+    tree.finalize()
+    return tree
+
+
+def hinged_body() -> mbt.MultibodyTree:
+    """The same body on a hinge."""
+    peer = mbt.MultibodyTree()
+    rod = peer.add_body(mbt.RigidBody("rod", BOB))
+    peer.add_joint(mbt.RevoluteJoint, "hinge", peer.world_body, None, rod, None, axis=[0, 1, 0])
+    peer.add_force_element(mbt.UniformGravityFieldElement())
+    peer.finalize()
+    return peer
+
+
+def swinging(tree: mbt.MultibodyTree) -> mbt.Context:
+    """Half a radian from hanging, at rest."""
+    context = tree.create_default_context()
+    context.q = [np.cos(0.25), 0, np.sin(0.25), 0, 0, 0, 0]
+    return context
+
+
+@pytest.mark.parametrize("user_written", [False, True], ids=["compiled", "in python"])
+@pytest.mark.parametrize(("method", "atol"), METHODS)
+def test_a_hung_body_is_a_pendulum(method: str, atol: float, user_written: bool) -> None:
+    pytest.importorskip("scipy", reason="needs the extra `sim`: pip install '.[sim]'")
+    tree = hung_body(user_written=user_written)
+    trajectory = mbt.simulate(tree, swinging(tree), 1.0, 2e-3, method=method, rtol=1e-9, atol=1e-11)
+    peer = hinged_body()
+    context = peer.create_default_context()
+    context.q = [0.5]
+    hinged = mbt.simulate(peer, context, 1.0, 2e-3, method="rk4")
+    angle = 2.0 * np.arctan2(trajectory.q[:, 2], trajectory.q[:, 0])
+    np.testing.assert_allclose(angle, hinged.q[:, 0], atol=atol)
+    np.testing.assert_allclose(trajectory.vdot[:, 1], hinged.vdot[:, 0], atol=100.0 * atol)
+    assert trajectory.constraint_errors.shape == (501, 3)
+    assert abs(trajectory.constraint_errors).max() < atol
+    # Nothing but the constraint acts, which does no work.
+    assert abs(trajectory.energy_drift).max() < 10.0 * atol
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4", "RK45"])
+def test_errors_die_away(method: str) -> None:
+    """As a damped oscillator does, from a gap at the beginning; of a batch each sample with its own."""
+    pytest.importorskip("scipy", reason="needs the extra `sim`: pip install '.[sim]'")
+    tree = hung_body(stabilization=(30.0, 1.0))
+    context = swinging(tree)
+    context.q = [*context.q[:4], 0.0, 0.0, 0.01]
+    trajectory = mbt.simulate(tree, context, 0.5, 1e-3, method=method)
+    t = trajectory.time
+    np.testing.assert_allclose(
+        trajectory.constraint_errors[:, 2], 0.01 * (1.0 + 30.0 * t) * np.exp(-30.0 * t), atol=4e-4
+    )
+    assert abs(trajectory.constraint_errors[-1]).max() < 1e-5
+    if method != "RK45":
+        batch = tree.create_default_context(3)
+        batch.q, batch.v = context.q, context.v
+        together = mbt.simulate(tree, batch, 0.5, 1e-3, method=method)
+        np.testing.assert_allclose(together.constraint_errors[1], trajectory.constraint_errors, atol=1e-9)
+
+
+def test_constraints_that_are_off() -> None:
+    tree = hung_body()
+    context = swinging(tree)
+    tree.constraints[0].set_enabled_in(context, False)
+    trajectory = mbt.simulate(tree, context, 0.4, method="rk4")
+    fallen = tree.calc_center_of_mass_position_in_world(trajectory.final_context)[2]
+    before = tree.calc_center_of_mass_position_in_world(context)[2]
+    assert fallen - before == pytest.approx(-0.5 * 9.81 * 0.16, abs=1e-9)
