@@ -4,6 +4,7 @@ import gc
 
 import pytest
 
+import mbt
 from mbt.errors import ParseError
 from mbt.parsing import xml_tree
 from mbt.parsing.xml_tree import Document
@@ -158,3 +159,19 @@ def test_encodings(encoding):
 def test_long_names_are_shortened_in_messages():
     root = parse_xml(b'<a name="' + b"n" * 1000 + b'"/>', "f.xml")
     assert len(str(root)) < 100
+
+
+@pytest.mark.exhaustive
+def test_a_hundred_thousand_joints_are_read():
+    inertia = (
+        '<mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/><origin xyz="0 0 1"/>'
+    )
+    count = 100_000
+    links = (f'<link name="l{i}"><inertial>{inertia}</inertial></link>' for i in range(count + 1))
+    joints = (
+        f'<joint name="j{i}" type="revolute"><parent link="l{i}"/><child link="l{i + 1}"/><axis xyz="0 1 0"/>'
+        '<origin xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+        for i in range(count)
+    )
+    tree = mbt.load_model(f'<robot name="chain">{"".join(links)}{"".join(joints)}</robot>')
+    assert tree.num_positions == count

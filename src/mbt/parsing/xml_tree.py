@@ -34,7 +34,7 @@ _LARGE = 2**20
 MAX_NESTING = 64
 # By the root of the document. Bodies of MJCF are nested, so a rope of a hundred links is a hundred deep.
 _NESTING = {"mujoco": 400, "mujocoinclude": 400}
-MAX_ELEMENTS = 1_000_000
+MAX_ELEMENTS = 2_000_000
 
 #: What to do about a file with macros.
 XACRO_HINT = "the file holds macros: expand it with xacro first, as mbt.parsing.expand_xacro does"
