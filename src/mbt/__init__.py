@@ -20,6 +20,7 @@ from mbt.errors import (
     AlreadyFinalizedError,
     ArgumentTypeError,
     ArgumentValueError,
+    AssemblyError,
     ConcurrentUseError,
     ContextMismatchError,
     ElementIndexError,
@@ -115,6 +116,7 @@ if _typing.TYPE_CHECKING:
     from mbt.saving import save_model
     from mbt.scalars import BatchContext
     from mbt.topology import SpanningForest
+    from mbt.tree.constraints.report import ConstraintReport
     from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
     from mbt.tree.locking import lock_joints
     from mbt.tree.report import FinalizeReport
@@ -200,6 +202,7 @@ __all__ = [
     "PositionKinematicsCache",
     "VelocityKinematicsCache",
     "AccelerationKinematicsCache",
+    "ConstraintReport",
     "EnergyReport",
     "Trajectory",
     "simulate",
@@ -232,6 +235,7 @@ __all__ = [
     "AlreadyFinalizedError",
     "ArgumentTypeError",
     "ArgumentValueError",
+    "AssemblyError",
     "ConcurrentUseError",
     "ContextMismatchError",
     "ElementIndexError",
@@ -258,6 +262,7 @@ _MODULES_OF = {
     "BatchContext": "mbt.scalars",
     "DoorHinge": "mbt.tree.force_elements.door_hinge",
     "DoorHingeConfig": "mbt.tree.force_elements.door_hinge",
+    "ConstraintReport": "mbt.tree.constraints.report",
     "EnergyReport": "mbt.context.energy_report",
     "FinalizeReport": "mbt.tree.report",
     "ParseReport": "mbt.parsing",

@@ -13,6 +13,7 @@ __all__ = [
     "AlreadyFinalizedError",
     "ArgumentTypeError",
     "ArgumentValueError",
+    "AssemblyError",
     "ConcurrentUseError",
     "ContextMismatchError",
     "ElementIndexError",
@@ -82,6 +83,21 @@ class ConcurrentUseError(MbtError, RuntimeError):
 
 class SingularityError(MbtError, ArithmeticError):
     """A state in which the answer does not exist."""
+
+
+class AssemblyError(MbtError, RuntimeError):
+    """Constraints that cannot be closed.
+
+    Attributes
+    ----------
+    errors : dict of str to float
+        The largest error that remains of each constraint that is open [m, rad, or their rates], by its scoped
+        name, the largest first; of a batch, over all samples.
+    """
+
+    def __init__(self, message: str, *, errors: dict[str, float] | None = None) -> None:
+        super().__init__(message)
+        self.errors = errors or {}
 
 
 class UnknownNameError(MbtError, KeyError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, ov
 from mbt._core.engines.context import ContextCore
 from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError, quote
 from mbt.tree.actuator import JointActuator
+from mbt.tree.assembling import Assembling
 from mbt.tree.body import RigidBody
 from mbt.tree.configuration import ConfigurationSpace
 from mbt.tree.constraint_equations import ConstraintEquations
@@ -53,7 +54,14 @@ ConstraintT = TypeVar("ConstraintT", bound=Constraint)
 
 
 class MultibodyTree(
-    ConfigurationSpace, ConstraintEquations, Motion, Identification, TreeReports, Editing, Factories
+    ConfigurationSpace,
+    ConstraintEquations,
+    Assembling,
+    Motion,
+    Identification,
+    TreeReports,
+    Editing,
+    Factories,
 ):
     """A tree of rigid bodies, connected by joints, with the forces that act on them.
 

@@ -1,0 +1,115 @@
+"""Assembly and reports of constraints, with modules that most programs never import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.tree.constraints.report import ConstraintReport
+    from mbt.tree.joint import Joint
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Assembling"]
+
+
+class Assembling:
+    """The part of `MultibodyTree` that closes constraints, and says which of them can be."""
+
+    def assemble(
+        self, context: Context, fixed: Iterable[Joint | str] = (), *, tolerance: float = 1e-10
+    ) -> None:
+        """Move positions and velocities of a Context onto the constraints that are enabled in it.
+
+        Positions go by damped Gauss-Newton steps of least norm, so to a configuration near by, though not
+        always the nearest one; quaternions go on the group. Then velocities lose what the constraints resist,
+        ``v - J+ J v``. Limits of joints are not looked at. Where steps lead nowhere, it is tried again from
+        random places around, the same ones each time.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree, in doubles. Each sample of a batch is assembled by itself.
+        fixed : iterable of Joint or str, optional
+            Joints that stay where they are, and as fast as they are; joints that are locked in the Context
+            stay anyway.
+        tolerance : float, optional
+            The largest error that is left [m, rad]. Usually errors end at rounding, whatever it is.
+
+        Raises
+        ------
+        AssemblyError
+            When constraints cannot be closed: it says which, by how much, and in which samples. The Context
+            is as it was.
+        ArgumentTypeError
+            When the Context computes in another scalar than doubles, or `fixed` is something else.
+        UnknownNameError, ForeignElementError, ContextMismatchError
+            When a joint, or the Context, is not of this tree.
+
+        See Also
+        --------
+        calc_constraint_report : Errors, rank and redundancy, one constraint after the other.
+
+        Examples
+        --------
+        A pendulum of two rods whose end is pinned at a point that it does not reach yet:
+
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = mbt.SpatialInertia.solid_box_with_mass(1.0, 0.02, 0.02, 1.0)
+        >>> upper = tree.add_body(mbt.RigidBody("upper", rod))
+        >>> lower = tree.add_body(mbt.RigidBody("lower", rod))
+        >>> at_1m, y = mbt.math.make_pose([0, 0, 1]), [0, 1, 0]
+        >>> shoulder = tree.add_joint(mbt.RevoluteJoint, "shoulder", tree.world_body, None, upper, None, y)
+        >>> elbow = tree.add_joint(mbt.RevoluteJoint, "elbow", upper, at_1m, lower, None, y)
+        >>> pin = tree.add_frame(mbt.FixedOffsetFrame("pin", tree.world_body, mbt.math.make_pose([1, 0, 1])))
+        >>> end = tree.add_frame(mbt.FixedOffsetFrame("end", lower, at_1m))
+        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", pin, end))
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> context.q = [0.1, 1.2]
+        >>> tree.assemble(context)
+        >>> bool(abs(tree.calc_constraint_errors(context)).max() < 1e-12)
+        True
+        >>> context.q.round(6)
+        array([0.      , 1.570796])
+        """
+        from mbt.tree.constraints.assembly import assemble
+
+        assemble(cast("MultibodyTree", self), context, fixed, tolerance)
+
+    def calc_constraint_report(self, context: Context, *, tolerance: float = 1e-9) -> ConstraintReport:
+        """Return what the constraints say of a state: what holds, what is redundant, what cannot close.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree: one state of doubles.
+        tolerance : float, optional
+            Errors of positions [m, rad], and singular values in parts of the largest, count as zero below.
+
+        Raises
+        ------
+        ArgumentTypeError
+            When the Context is a batch, or computes in another scalar.
+
+        See Also
+        --------
+        assemble : Closes them.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
+        >>> twice = tree.add_constraint(mbt.BallConstraint("twice", tree.world_body, ball))
+        >>> tree.finalize()
+        >>> report = tree.calc_constraint_report(tree.create_default_context())
+        >>> report.rank, report.mobility, report.redundant
+        (3, 3, {'twice': 3})
+        """
+        from mbt.tree.constraints.report import calc_constraint_report
+
+        return calc_constraint_report(cast("MultibodyTree", self), context, tolerance)

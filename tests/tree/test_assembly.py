@@ -1,0 +1,232 @@
+"""`tree.assemble` moves a Context onto its constraints, or says which of them cannot close."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt import AssemblyError
+from support.constraints import equations_of
+from support.linkages import MECHANISMS, calc_four_bar_angles, delta, four_bar
+
+
+def assembled(tree, rng):
+    """A Context near the default positions, on the constraints, and moving."""
+    context = tree.create_default_context()
+    dq = rng.uniform(-0.1, 0.1, tree.num_velocities)
+    context.q = tree.integrate_positions(tree.default_positions, dq, 1.0)
+    context.v = rng.normal(size=tree.num_velocities)
+    tree.assemble(context)
+    return context
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_positions_and_velocities_obey(name):
+    tree, mobility = MECHANISMS[name][0](), MECHANISMS[name][1]
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        context = assembled(tree, rng)
+        np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=2e-15)
+        J = equations_of(tree, context).J
+        np.testing.assert_allclose(J @ context.v, 0.0, atol=1e-13)
+        assert np.abs(context.v).max() > 0.1
+        assert tree.num_velocities - np.linalg.matrix_rank(J, tol=1e-10) == mobility
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_steps_are_of_least_norm(name):
+    """To first order a displacement loses its part in the range of J', and a velocity does exactly."""
+    tree, rng = MECHANISMS[name][0](), np.random.default_rng(2)
+    context = assembled(tree, rng)
+    q0, J = context.q.copy(), equations_of(tree, context).J
+    outside = np.linalg.pinv(J, rcond=1e-10) @ J
+    d, v = 1e-5 * rng.normal(size=(2, tree.num_velocities))
+    context.q, context.v = tree.integrate_positions(q0, d, 1.0), v
+    tree.assemble(context)
+    moved = tree.difference_positions(q0, context.q)
+    np.testing.assert_allclose(moved, d - outside @ d, rtol=0, atol=1e-8)
+    assert np.abs(outside @ d).max() > 1e-6
+    context.q, context.v = q0, v
+    tree.assemble(context)
+    np.testing.assert_allclose(context.v, v - outside @ v, rtol=0, atol=1e-15)
+
+
+def test_fixed_joints_stay():
+    tree, rng = four_bar(), np.random.default_rng(3)
+    context = tree.create_default_context()
+    for angle in (-2.0, 0.5, 3.0):
+        expected = calc_four_bar_angles(angle)
+        context.q = expected + np.array([0.0, *rng.uniform(-0.3, 0.3, 2)])
+        context.v = [0.7, 0.0, 0.0]
+        tree.assemble(context, fixed=["drive"])
+        assert context.q[0] == angle
+        np.testing.assert_allclose(context.q, expected, atol=1e-14)
+        rate = 0.7 * (calc_four_bar_angles(angle + 1e-6) - calc_four_bar_angles(angle - 1e-6)) / 2e-6
+        assert context.v[0] == 0.7
+        np.testing.assert_allclose(context.v, rate, atol=1e-8)
+
+
+def test_locked_joints_stay():
+    tree = four_bar()
+    context, other = tree.create_default_context(), tree.create_default_context()
+    for each in (context, other):
+        each.q = [0.4, 0.3, 1.8]
+    swing = tree.get_joint_by_name("swing")
+    swing.lock(context)
+    tree.assemble(context)
+    tree.assemble(other, fixed=[swing])
+    assert context.q[2] == 1.8
+    np.testing.assert_array_equal(context.q, other.q)
+
+
+def test_disabled_constraints_stay_open():
+    tree = delta()
+    context = tree.create_default_context()
+    rod = tree.get_constraint_by_name("rod_1_left")
+    rod.set_enabled_in(context, False)
+    tree.assemble(context)
+    rod.set_enabled_in(context, True)
+    errors = np.abs(equations_of(tree, context).errors)
+    assert errors[rod.first_equation] > 1e-4
+    errors[rod.first_equation] = 0.0
+    assert errors.max() < 1e-14
+
+
+def test_a_stretched_mechanism_is_left_by_a_push():
+    """All rods lie on a line: the error is along it, and no small motion changes that."""
+    tree = four_bar()
+    context = tree.create_default_context()
+    report = tree.calc_constraint_report(context)
+    assert report.stuck.keys() == report.open.keys() == {"pin"}
+    tree.assemble(context)
+    np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=1e-15)
+    again = tree.create_default_context()
+    tree.assemble(again)
+    np.testing.assert_array_equal(again.q, context.q)
+
+
+def test_what_cannot_close_is_named():
+    tree = four_bar()
+    context = tree.create_default_context()
+    context.q, context.v = calc_four_bar_angles(0.5) + np.array([0.0, 0.1, 0.0]), [1, 2, 3]
+    before = copy.deepcopy((context.q, context.v))
+    with pytest.raises(
+        AssemblyError, match=r"closed to 1e-10: what remains is 'pin' by 0\.0\d+ \[m, rad\]"
+    ) as e:
+        tree.assemble(context, fixed=tree.joints)
+    assert e.value.errors.keys() == {"pin"}
+    largest = np.abs(equations_of(tree, context).errors).max()
+    np.testing.assert_allclose(e.value.errors["pin"], largest, rtol=1e-12)
+    np.testing.assert_array_equal((context.q, context.v), before)
+    assert isinstance(e.value, (mbt.MbtError, RuntimeError))
+    twin = pickle.loads(pickle.dumps(e.value))
+    assert (str(twin), twin.errors) == (str(e.value), e.value.errors)
+
+
+def test_the_best_that_can_be_done_is_told():
+    """A rod of 3 m between points that are 2 m apart at most."""
+    tree = mbt.MultibodyTree()
+    M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    wheel = tree.add_body(mbt.RigidBody("wheel", M))
+    tree.add_joint(mbt.RevoluteJoint, "axle", tree.world_body, None, wheel, None, [0, 0, 1])
+    tree.add_constraint(
+        mbt.DistanceConstraint("rod", tree.world_body, [1.0, 0.0, 0.0], wheel, [1.0, 0.0, 0.0], 3.0)
+    )
+    tree.finalize()
+    context = tree.create_default_context()
+    context.q = [0.3]
+    with pytest.raises(AssemblyError) as e:
+        tree.assemble(context)
+    np.testing.assert_allclose(e.value.errors["rod"], 1.0, rtol=1e-9)
+    # Where both points coincide, the rod has no direction: it is left by a push.
+    context.q = [0.0]
+    with pytest.raises(AssemblyError) as e:
+        tree.assemble(context)
+    np.testing.assert_allclose(e.value.errors["rod"], 1.0, rtol=1e-9)
+
+
+def test_velocities_of_fixed_joints_that_contradict():
+    tree = four_bar()
+    context = tree.create_default_context()
+    context.q, context.v = calc_four_bar_angles(0.5), [1.0, 0.0, 0.0]
+    with pytest.raises(AssemblyError, match=r"fixed or locked move so that no velocities .* 'pin' by 0"):
+        tree.assemble(context, fixed=["drive", "swing"])
+    np.testing.assert_array_equal(context.v, [1.0, 0.0, 0.0])
+
+
+class TestBatches:
+    def test_each_sample_by_itself(self):
+        tree, rng = delta(), np.random.default_rng(4)
+        context = tree.create_default_context(batch_shape=(2, 3))
+        d = rng.uniform(-0.2, 0.2, (2, 3, tree.num_velocities))
+        context.q = tree.integrate_positions(tree.default_positions, d, 1.0)
+        context.v = rng.normal(size=(2, 3, tree.num_velocities))
+        single, begun = tree.create_default_context(), (context.q.copy(), context.v.copy())
+        tree.assemble(context)
+        for i in np.ndindex(2, 3):
+            single.q, single.v = begun[0][i], begun[1][i]
+            tree.assemble(single)
+            np.testing.assert_allclose(context.q[i], single.q, atol=1e-12)
+            np.testing.assert_allclose(context.v[i], single.v, atol=1e-11)
+
+    def test_errors_name_samples(self):
+        tree = four_bar()
+        context = tree.create_default_context(batch_shape=(4,))
+        q = calc_four_bar_angles(np.linspace(0.0, 1.0, 4))
+        q[1, 2] += 0.1
+        q[3, 0] = np.nan
+        context.q = q
+        with pytest.raises(AssemblyError, match=r"in 2 of 4 samples \(1, 3\): what remains is 'pin' by nan"):
+            tree.assemble(context, fixed=["knee", "swing", "drive"])
+        np.testing.assert_array_equal(context.q, q)
+
+    def test_nothing_to_do(self):
+        tree = four_bar()
+        context = tree.create_default_context(batch_shape=(0,))
+        tree.assemble(context)
+        assert context.q.shape == (0, 3)
+
+
+def test_a_tree_without_constraints_keeps_its_state():
+    arm = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    context = arm.create_default_context()
+    context.q = q = 0.1 * np.arange(arm.num_positions)
+    arm.assemble(context)
+    np.testing.assert_array_equal(context.q, q)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e300])
+def test_positions_without_a_meaning(number):
+    """Told as what cannot close, without warnings of NumPy."""
+    tree = delta()
+    for shape in ((), (2,)):
+        context = tree.create_default_context(batch_shape=shape)
+        q = context.q.copy()
+        q[..., -1] = number
+        context.q = q
+        with pytest.raises(AssemblyError, match="'rod_0_left' by"):
+            tree.assemble(context, fixed=tree.joints)
+        np.testing.assert_array_equal(context.q, q)
+
+
+def test_arguments():
+    tree = four_bar()
+    context = tree.create_default_context()
+    with pytest.raises(mbt.ArgumentTypeError, match="fixed: expected joints, or names of joints"):
+        tree.assemble(context, fixed="drive")
+    with pytest.raises(mbt.UnknownNameError, match="drive"):
+        tree.assemble(context, fixed=["driv"])
+    with pytest.raises(mbt.ForeignElementError):
+        tree.assemble(context, fixed=[four_bar().joints[0]])
+    with pytest.raises(mbt.ArgumentValueError, match="tolerance"):
+        tree.assemble(context, tolerance=0.0)
+    with pytest.raises(mbt.ArgumentTypeError, match="context"):
+        tree.assemble("context")
+    with pytest.raises(mbt.ContextMismatchError):
+        tree.assemble(four_bar().create_default_context())
+    for scalar in ("autodiff", "symbolic"):
+        clone = getattr(tree, f"to_{scalar}")()
+        with pytest.raises(mbt.ArgumentTypeError, match="assemble: context: expected one of doubles"):
+            clone.assemble(clone.create_default_context())

@@ -1,0 +1,114 @@
+"""What `tree.calc_constraint_report` says of constraints."""
+
+import json
+
+import numpy as np
+import pytest
+
+import mbt
+from support.linkages import MECHANISMS, calc_four_bar_angles, four_bar
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mobility(name):
+    tree, mobility = MECHANISMS[name][0](), MECHANISMS[name][1]
+    context = tree.create_default_context()
+    tree.assemble(context)
+    report = tree.calc_constraint_report(context)
+    assert report.mobility == mobility
+    assert report.rank == tree.num_velocities - mobility
+    assert not report.open
+    assert not report.stuck
+
+
+def two_wheels(*constraints):
+    tree = mbt.MultibodyTree()
+    M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    for name in ("left", "right"):
+        wheel = tree.add_body(mbt.RigidBody(name, M))
+        tree.add_joint(mbt.RevoluteJoint, name, tree.world_body, None, wheel, None, [0, 0, 1])
+    left, right = tree.joints
+    for name, *numbers in constraints:
+        tree.add_constraint(mbt.CouplerConstraint(name, left, right, *numbers))
+    tree.finalize()
+    return tree
+
+
+def test_the_later_constraint_is_redundant():
+    tree = two_wheels(("belt", 2.0), ("chain", 2.0), ("gear", -1.0), ("shaft", 3.0))
+    context = tree.create_default_context()
+    report = tree.calc_constraint_report(context)
+    assert (report.num_equations, report.rank, report.mobility) == (4, 2, 0)
+    assert report.redundant == {"chain": 1, "shaft": 1}
+    tree.get_constraint_by_name("belt").set_enabled_in(context, False)
+    report = tree.calc_constraint_report(context)
+    assert (report.num_equations, report.rank, report.redundant) == (3, 2, {"shaft": 1})
+    assert not report["belt"].is_enabled
+
+
+def test_a_constraint_that_nothing_can_move():
+    """A ball between bodies that move together: its rows are zero."""
+    tree = mbt.MultibodyTree()
+    M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    base, hand = (tree.add_body(mbt.RigidBody(name, M)) for name in ("base", "hand"))
+    tree.add_joint(mbt.WeldJoint, "weld", base, mbt.math.make_pose([0.0, 0.0, 0.1]), hand, None)
+    tree.add_constraint(mbt.BallConstraint("ball", base, hand))
+    tree.finalize()
+    context = tree.create_default_context()
+    report = tree.calc_constraint_report(context)
+    assert (report.rank, report.redundant) == (0, {"ball": 3})
+    np.testing.assert_allclose((report.open["ball"], report.stuck["ball"]), 0.1, rtol=1e-12)
+    with pytest.raises(mbt.AssemblyError, match=r"'ball' by 0\.1 "):
+        tree.assemble(context)
+
+
+def test_contradictions_cannot_close():
+    """Two couplers ask for what cannot be at once; a third one is open, and can."""
+    tree = two_wheels(("belt", 2.0, 0.1), ("chain", 2.0, -0.1))
+    report = tree.calc_constraint_report(tree.create_default_context())
+    assert report.open == {"belt": 0.1, "chain": 0.1}
+    np.testing.assert_allclose(list(report.stuck.values()), 0.1, rtol=1e-12)
+    tree = two_wheels(("belt", 2.0, 0.1), ("gear", -1.0))
+    report = tree.calc_constraint_report(tree.create_default_context())
+    assert report.open == {"belt": 0.1}
+    assert report.stuck == {}
+
+
+def test_errors_and_rates():
+    tree = four_bar()
+    context = tree.create_default_context()
+    context.q, context.v = calc_four_bar_angles(0.5) + np.array([0, 0, 1e-3]), [1.0, 0.0, 0.0]
+    pin = tree.calc_constraint_report(context)["pin"]
+    assert pin.error == np.abs(tree.calc_constraint_errors(context)).max()
+    rates = tree.calc_constraint_jacobian(context) @ context.v
+    assert pin.rate == np.abs(rates).max()
+    assert (pin.type_name, pin.num_equations) == ("BallConstraint", 3)
+
+
+def test_shown():
+    tree = two_wheels(("belt", 2.0, 0.1), ("chain", 2.0, -0.1), ("gear", -1.0))
+    context = tree.create_default_context()
+    tree.get_constraint_by_name("gear").set_enabled_in(context, False)
+    report = tree.calc_constraint_report(context)
+    text = str(report)
+    assert "0.1 cannot close" in text
+    assert "disabled" in text
+    assert "2 equations, of which 1 are independent; 2 velocities, of which 1 are left" in text
+    assert repr(report) == "<ConstraintReport: 3 constraints, 2 equations of rank 1, mobility 1, 2 open>"
+    assert "belt" in report._repr_html_()
+    data = json.loads(json.dumps(report.as_dict()))
+    assert data["rank"] == 1
+    assert [entry["name"] for entry in data["constraints"]] == ["belt", "chain", "gear"]
+    with pytest.raises(mbt.UnknownNameError, match="belt"):
+        report["belts"]
+
+
+def test_arguments():
+    tree = four_bar()
+    with pytest.raises(
+        mbt.ArgumentTypeError, match=r"expected one of a single state, got a batch of shape \(2,\)"
+    ):
+        tree.calc_constraint_report(tree.create_default_context(batch_shape=(2,)))
+    clone = tree.to_autodiff()
+    with pytest.raises(mbt.ArgumentTypeError, match="expected one of doubles, got one of"):
+        clone.calc_constraint_report(clone.create_default_context())
