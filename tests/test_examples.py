@@ -24,6 +24,17 @@ PROGRAMS = [
         ["--seconds=0.5"],
         r"touches the ground after 0\.2\d+ s at 2\.\d+ m/s\nlargest force \d+\.\d",
     ),
+    pytest.param(
+        "linkage_from_sdf.py",
+        ["--seconds=0.2"],
+        r"Constraints\n(.*\n)+ *5 equations, of which 2 are independent; 3 velocities, .* 1 are left\n\n"
+        r"the crank makes 0\.\d+ turns, .*\nthe loop stays closed to \de-(09|1\d) m\nits pin bears up to \d+",
+    ),
+    pytest.param(
+        "delta_robot.py",
+        ["--steps=200"],
+        r"arms turn from .* N m\nthe platform keeps to the circle within \d\d?\.\d um\nthe rods",
+    ),
     pytest.param("dask_sweep.py", ["--samples=60000"], r"waist +0.00 Nm", marks=pytest.mark.engine),
 ]
 NEEDS: dict[str, tuple[str, str]] = {"dask_sweep.py": ("distributed", "engines")}
