@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mbt
+from support.constraints import equations_of
 from support.mjcf_texts import EQUALITIES, LUMP, TWO_FREE_BODIES
-from support.reference_constraints import constraint_errors, constraint_jacobian
 
 mujoco = pytest.importorskip("mujoco", reason="needs the `oracle` extra")
 from support.mujoco_peer import compile_text, random_state  # noqa: E402
@@ -28,7 +28,7 @@ def test_residuals(equality: str, num_equations: int) -> None:
         data.qpos[:], data.qvel[:] = random_state(model, rng)
         mujoco.mj_forward(model, data)
         context.q = coordinates.q_from_mujoco(data.qpos)
-        errors = constraint_errors(tree, context)
+        errors = equations_of(tree, context).errors
         distance, half_sine = np.linalg.norm(data.efc_pos[:3]), np.linalg.norm(data.efc_pos[3:])
         np.testing.assert_allclose(np.linalg.norm(errors[-3:]), distance, rtol=1e-12)
         if num_equations == 6:
@@ -49,10 +49,10 @@ def test_velocities_that_they_allow(equality: str) -> None:
     data, context = mujoco.MjData(model), tree.create_default_context()
     mujoco.mj_forward(model, data)
     context.q = coordinates.q_from_mujoco(data.qpos)
-    assert np.abs(constraint_errors(tree, context)).max() < 1e-14
+    assert np.abs(equations_of(tree, context).errors).max() < 1e-14
     theirs = data.efc_J.reshape(-1, model.nv)[: data.ne]
     T = coordinates.v_from_mujoco(np.tile(data.qpos, (model.nv, 1)), np.eye(model.nv)).T
-    ours = constraint_jacobian(tree, context) @ T
+    ours = equations_of(tree, context).J @ T
     assert np.linalg.matrix_rank(np.vstack([ours, theirs])) == np.linalg.matrix_rank(ours) == len(ours)
 
 
@@ -71,4 +71,4 @@ def test_names_and_order() -> None:
     tree = mbt.interop.from_mujoco(compile_text(text))
     assert [each.name for each in tree.constraints] == ["gears", "equality_0"]
     assert tree.parse_reports[0].ignored == {"equality that is not active": 1}
-    np.testing.assert_allclose(constraint_errors(tree, tree.create_default_context()), 0.0, atol=1e-15)
+    np.testing.assert_allclose(equations_of(tree, tree.create_default_context()).errors, 0.0, atol=1e-15)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbt
-from support.reference_constraints import constraint_errors, constraint_jacobian
+from support.constraints import equations_of
 
 pin = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
 
@@ -45,12 +45,12 @@ def test_they_hold_at_the_same_positions_and_resist_the_same_motions(kind: str) 
     context.q = coordinates.q_from_pinocchio(q)
     (own,) = tree.constraints
     assert own.num_equations == constraint.residualSize()
-    np.testing.assert_allclose(constraint_errors(tree, context), 0.0, atol=1e-12)
+    np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=1e-12)
     # The motion of the second frame in the first, by Pinocchio: translation first.
     steps = 1e-6 * np.eye(model.nv)
     theirs = [relative_pose(model, pin.integrate(model, q, step), joints, placements) for step in steps]
     units = coordinates.v_from_pinocchio(np.tile(q, (model.nv, 1)), np.eye(model.nv)).T
-    ours = constraint_jacobian(tree, context) @ units
+    ours = equations_of(tree, context).J @ units
     expected = np.roll(np.array(theirs).T / 1e-6, 3, axis=0)[-len(ours) :]
     np.testing.assert_allclose(ours, expected, atol=1e-5)
 

@@ -7,7 +7,7 @@ import mbt
 from mbt.errors import ParseError
 from support import sdf_texts as sdf
 from support import urdf_texts as urdf
-from support.reference_constraints import constraint_errors, constraint_jacobian
+from support.constraints import equations_of
 
 A, B, C = (
     sdf.link(name, sdf.pose(pose))
@@ -69,10 +69,39 @@ def test_what_the_joint_allows_is_what_the_constraints_allow(kind):
             body, joint = opened.get_body_by_name(name), free.get_joint_by_name(name)
             joint.set_pose(context, body.eval_pose_in_world(other))
             v[joint.velocity_start : joint.velocity_start + 6] = body.eval_spatial_velocity_in_world(other)
-        np.testing.assert_allclose(constraint_errors(free, context), 0.0, atol=1e-14)
-        rows = constraint_jacobian(free, context)
+        np.testing.assert_allclose(equations_of(free, context).errors, 0.0, atol=1e-14)
+        rows = equations_of(free, context).J
         assert rows.shape[0] == np.linalg.matrix_rank(rows) == num_equations
         np.testing.assert_allclose(rows @ v, 0.0, atol=1e-13)
+
+
+def test_whichever_joint_closes_a_loop_it_moves_alike():
+    """Cut at each of its joints in turn, the links have the same accelerations."""
+    joints = [
+        sdf.joint("j", "world", "a", "revolute", "<axis><xyz>1 2 3</xyz></axis>"),
+        sdf.joint("k", "a", "b", "ball", ""),
+        sdf.joint("m", "b", "c", "universal", AXES.format("1 0 0", "0 3 4")),
+        sdf.joint("n", "c", "world", "revolute", "<axis><xyz>0 1 -1</xyz></axis>"),
+    ]
+    moved = None
+    for cut in range(4):
+        tree = mbt.load_model(sdf.robot(A, B, C, *joints[:cut], *joints[cut + 1 :], joints[cut]))
+        assert tree.constraints[0].name == "jkmn"[cut]
+        context = tree.create_default_context()
+        links = [tree.get_body_by_name(name) for name in "abc"]
+        W = tree.world_frame
+        motions = [
+            tree.calc_jacobian_spatial_velocity(context, "v", link, np.zeros(3), W, W) for link in links
+        ]
+        # It can move in one way.
+        *_, V = np.linalg.svd(tree.calc_constraint_jacobian(context))
+        context.v = V[-1] / (np.concatenate(motions) @ V[-1])[0]
+        vdot = tree.calc_forward_dynamics(context)
+        A_WB = tree.calc_spatial_accelerations_from_vdot(context, vdot)
+        rows = [link.node_index for link in links]
+        found = np.array([[J @ context.v for J in motions], A_WB[rows]])
+        moved = found if moved is None else moved
+        np.testing.assert_allclose(found, moved, rtol=1e-8, atol=1e-8)
 
 
 def test_the_last_joint_of_the_file_closes_the_loop():
@@ -80,7 +109,7 @@ def test_the_last_joint_of_the_file_closes_the_loop():
     tree = mbt.load_model(text, strict=True)
     assert [joint.name for joint in tree.joints if joint.num_velocities == 1] == ["l", "j"]
     assert [constraint.name for constraint in tree.constraints] == ["k", "k_axis_1", "k_axis_2"]
-    np.testing.assert_allclose(constraint_errors(tree, tree.create_default_context()), 0.0, atol=1e-14)
+    np.testing.assert_allclose(equations_of(tree, tree.create_default_context()).errors, 0.0, atol=1e-14)
 
 
 WITHOUT = {
@@ -133,7 +162,7 @@ def test_loops_on_world():
     tree.finalize()
     assert [each.scoped_name for each in tree.constraints] == ["left::l", "right::l"]
     assert {each.frame_A.body for each in tree.constraints} == {table}
-    np.testing.assert_allclose(constraint_errors(tree, tree.create_default_context()), 0.0, atol=1e-14)
+    np.testing.assert_allclose(equations_of(tree, tree.create_default_context()).errors, 0.0, atol=1e-14)
 
 
 # URDF.
@@ -154,11 +183,11 @@ def test_a_loop_joint_of_urdf_is_a_hinge(type_):
     tree = mbt.load_model(urdf.robot(*LIMB, LOOP.format(type_)), strict=True)
     assert [each.name for each in tree.constraints] == ["loop", "loop_axis_1", "loop_axis_2"]
     context = tree.create_default_context()
-    np.testing.assert_allclose(constraint_errors(tree, context), 0.0, atol=1e-15)
+    np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=1e-15)
     # The axes of all joints are parallel: what remains of the equations is the plane.
-    assert np.linalg.matrix_rank(constraint_jacobian(tree, context), tol=1e-12) == 1
+    assert np.linalg.matrix_rank(equations_of(tree, context).J, tol=1e-12) == 1
     context.q = [0.3, -0.2]
-    x, y, z = constraint_errors(tree, context)[:3]
+    x, y, z = equations_of(tree, context).errors[:3]
     assert min(abs(x), abs(y)) > 1e-3
     assert abs(z) < 1e-15
 
