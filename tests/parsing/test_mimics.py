@@ -109,10 +109,17 @@ def test_copies_have_them(copier):
     assert rules(copier(load())) == RULES
 
 
-def test_no_computation_obeys_them():
+def test_forward_dynamics_obeys_them():
+    """Accelerations follow the rules, by forces on the joints that are coupled alone."""
     tree, free = load(), mbt.load_model(re.sub("<mimic [^>]*>", "", CHAIN))
     assert free.constraints == ()
     state = np.random.default_rng(1).standard_normal((3, 4))
-    np.testing.assert_array_equal(
-        mbt.functional.forward_dynamics(tree, *state), mbt.functional.forward_dynamics(free, *state)
-    )
+    vdot = mbt.functional.forward_dynamics(tree, *state)
+    hinge, k, slide, _ = vdot
+    np.testing.assert_allclose([k, slide], [-2.0 * hinge, 0.01 * k], rtol=1e-9)
+    # Forces J' lambda, and none on the joint that moves by itself.
+    force = mbt.functional.inverse_dynamics(free, state[0], state[1], vdot) - state[2]
+    J = np.array([[2.0, 1.0, 0.0, 0.0], [0.0, -0.01, 1.0, 0.0]])
+    multipliers = np.linalg.lstsq(J.T, force, rcond=None)[0]
+    assert np.abs(multipliers).min() > 1e-3
+    np.testing.assert_allclose(J.T @ multipliers, force, atol=1e-8 * np.abs(force).max())
