@@ -275,6 +275,7 @@ def test_arrays_of_the_compiled_core(tree: MultibodyTree) -> None:
     }
     lists = {
         *("mobilizer_constants", "force_type", "force_places", "force_parameters"),
+        *("constraint_type", "constraint_places", "constraint_parameters"),
         *("user_force_elements", "weightless"),
     }
     assert arrays.keys() == expected.keys() | {"frame_X_PF"} | lists
