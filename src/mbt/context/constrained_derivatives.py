@@ -18,7 +18,12 @@ __all__ = ["differentiate_constrained_dynamics"]
 
 
 def differentiate_constrained_dynamics(
-    tree: MultibodyTree, context: Context, tau_applied: Any, external_forces: MultibodyForces | None
+    tree: MultibodyTree,
+    context: Context,
+    tau_applied: Any,
+    external_forces: MultibodyForces | None = None,
+    *,
+    stabilize: bool = False,
 ) -> tuple[Any, Any, Any]:
     """Return dvdot_dq along N, dvdot_dv and dvdot_dtau, (..., nv, nv), of any Context.
 
@@ -30,19 +35,21 @@ def differentiate_constrained_dynamics(
         samples = context.clone()
         samples.applied_forces.add_in_forces(external_forces)
     if not shape:
-        return _differentiate(tree, samples, tau_applied)
+        return _differentiate(tree, samples, tau_applied, stabilize)
     results = np.empty((3, *shape, nv, nv))
     for i in np.ndindex(shape):
         tau = None if tau_applied is None else np.broadcast_to(tau_applied, (*shape, nv))[i]
         try:
             with np.errstate(all="ignore"):
-                results[(slice(None), *i)] = _differentiate(tree, samples._sample(i), tau)
+                results[(slice(None), *i)] = _differentiate(tree, samples._sample(i), tau, stabilize)
         except SingularityError:
             results[(slice(None), *i)] = np.nan
     return results[0], results[1], results[2]
 
 
-def _differentiate(tree: MultibodyTree, context: Context, tau_applied: Any) -> tuple[Any, Any, Any]:
+def _differentiate(
+    tree: MultibodyTree, context: Context, tau_applied: Any, stabilize: bool
+) -> tuple[Any, Any, Any]:
     nv = tree.num_velocities
     N = tree.make_velocity_to_qdot_map(context)
     if not nv:
@@ -50,7 +57,8 @@ def _differentiate(tree: MultibodyTree, context: Context, tau_applied: Any) -> t
     q_rates = np.concatenate([N, np.zeros((N.shape[0], 2 * nv))], 1)
     moving = make_tangent_context(context, q_rates, np.eye(nv, 3 * nv, nv), None)
     tau = np.zeros(nv) if tau_applied is None else tau_applied
-    vdot = moving.tree.calc_forward_dynamics(moving, moving.tree._lift(tau, np.eye(nv, 3 * nv, 2 * nv)))
+    seeds = moving.tree._lift(tau, np.eye(nv, 3 * nv, 2 * nv))
+    vdot, _ = moving.tree.calc_constrained_forward_dynamics(moving, seeds, stabilize=stabilize)
     columns = moving.tree._derivatives_of(vdot, 3 * nv)
     # Contiguous, for the compiled core.
     return columns[:, :nv].copy(), columns[:, nv : 2 * nv].copy(), columns[:, 2 * nv :].copy()

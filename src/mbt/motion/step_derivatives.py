@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt._core.api.configuration import integrate_positions
-from mbt._core.api.stateless import forward_dynamics
+from mbt._core.api.stateless import constrained_forward_dynamics, forward_dynamics
 from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives
+from mbt.context.constrained_derivatives import differentiate_constrained_dynamics
 from mbt.math import exp_so3, left_jacobian_so3
 from mbt.math.poses import skew
 from mbt.motion.operands import check_method, take_operands
@@ -91,7 +92,7 @@ class _Stages:
 
     def differentiate_euler(self) -> tuple[FloatArray, FloatArray]:
         """v1 = v + vdot dt, q1 = exp(v1 dt) q."""
-        vdot = forward_dynamics(self.tree, self.q, self.v, self.tau)
+        vdot = self.calc_vdot(self.q, self.v)
         dv1 = self.dv + self.dt * self.change_of_vdot(self.q, self.v, self.dq, self.dv)
         return self.move(self.dt * (self.v + self.dt * vdot), self.dt * dv1), dv1
 
@@ -101,7 +102,7 @@ class _Stages:
         q, dq = self.q, self.dq
         sums: list[Any] = [0.0, 0.0, 0.0]
         for weight, reach in STAGES:
-            vdot = forward_dynamics(self.tree, q, v, self.tau)
+            vdot = self.calc_vdot(q, v)
             dvdot = self.change_of_vdot(q, v, dq, dv)
             rate, drate = calc_step_rate(self.turning, u, v), self.change_of_rate(u, v, du, dv)
             sums = [s + weight * x for s, x in zip(sums, (rate, drate, dvdot), strict=True)]
@@ -112,9 +113,23 @@ class _Stages:
         rate, drate, dvdot = (self.dt * s for s in sums)
         return self.move(rate, drate), self.dv + dvdot
 
+    def calc_vdot(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the accelerations of a step, in which errors of constraints die away."""
+        if self.tree.num_constraints:
+            return constrained_forward_dynamics(self.tree, q, v, self.tau, stabilize=True)[0]
+        return forward_dynamics(self.tree, q, v, self.tau)
+
     def change_of_vdot(self, q: FloatArray, v: FloatArray, dq: FloatArray, dv: FloatArray) -> FloatArray:
-        by_q, by_v, by_tau = forward_dynamics_derivatives(self.tree, q, v, self.tau)
-        return by_q @ dq + by_v @ dv + by_tau @ self.dtau
+        if self.tree.num_constraints:
+            context = self.tree.create_default_context(q.shape[:-1])
+            context.q, context.v = q, v
+            by_q, by_v, by_tau = differentiate_constrained_dynamics(
+                self.tree, context, self.tau, stabilize=True
+            )
+        else:
+            by_q, by_v, by_tau = forward_dynamics_derivatives(self.tree, q, v, self.tau)
+        change: FloatArray = by_q @ dq + by_v @ dv + by_tau @ self.dtau
+        return change
 
     def move(self, u: FloatArray, du: FloatArray) -> FloatArray:
         """Change of exp(u) q: du + dq, but of rotations J(u) du + exp([u]x) dq."""
