@@ -35,6 +35,10 @@ PROGRAMS = [
         ["--steps=200"],
         r"arms turn from .* N m\nthe platform keeps to the circle within \d\d?\.\d um\nthe rods",
     ),
+    pytest.param("ilqr.py", [], r"cost 494\.96 -> 1\.3\d, ends at \[ *-?0\. +3\.14 "),
+    pytest.param(
+        "sampling_mpc.py", ["--seconds=0.2", "--samples=64"], r"after 0\.2 s: cart -?\d\.\d+ m, pole"
+    ),
     pytest.param("dask_sweep.py", ["--samples=60000"], r"waist +0.00 Nm", marks=pytest.mark.engine),
 ]
 NEEDS: dict[str, tuple[str, str]] = {"dask_sweep.py": ("distributed", "engines")}

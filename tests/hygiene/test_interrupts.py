@@ -48,6 +48,26 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 
+ROLLOUT = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import mbt
+from mbt.functional import rollout
+from support.case import get_case
+
+case = get_case("humanoid")
+tree, state = case.tree, case.state()
+tau = np.broadcast_to(np.zeros(tree.num_velocities), (10**8, tree.num_velocities))
+v = state.v if sys.argv[2] == "single" else np.tile(state.v, (50, 1))
+print("ready", flush=True)
+try:
+    rollout(tree, state.q, v, tau, 1e-9, every=10**8)
+except KeyboardInterrupt:
+    print("interrupted", time.time(), flush=True)
+"""
+
 HANDLER = """
 import signal, sys
 sys.path.insert(0, sys.argv[1])
@@ -98,6 +118,19 @@ def _finish(child: subprocess.Popen[str]) -> tuple[str, str]:
         child.kill()
         child.communicate()
         raise
+
+
+@pytest.mark.parametrize("states", ["single", "batch"])
+def test_an_interrupt_ends_a_long_rollout(states: str) -> None:
+    child = _child(ROLLOUT, states)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    sent = time.time()
+    child.send_signal(signal.SIGINT)
+    out, error = _finish(child)
+    assert out.startswith("interrupted"), error
+    assert float(out.split()[1]) - sent < 1.0
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

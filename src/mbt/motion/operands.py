@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.context.checks import compile_copy
-from mbt.errors import ArgumentValueError, ShapeError, quote
-from mbt.math.arrays import check_leading_axes
+from mbt.errors import ArgumentValueError, ShapeError, quote, shape_error
+from mbt.math.arrays import Shape, check_leading_axes, has_shape
 
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["METHODS", "broadcast", "check_method", "take_operands"]
+__all__ = ["METHODS", "as_spread_array", "broadcast", "check_method", "take_operands"]
 
 #: How a step is made, by name.
 METHODS = {"semi_implicit_euler": 0, "rk4": 1}
@@ -44,7 +44,7 @@ def take_operands(
     nv = tree.num_velocities
     cores = [(tree.num_positions,), (nv,), (None, nv) if of_steps else (nv,)]
     arrays = [
-        tree._numbers.as_float_array(value, name, (..., *core))
+        as_spread_array(tree, value, name, (..., *core))
         for (name, value), core in zip(operands.items(), cores, strict=True)
     ]
     leads = [array.shape[: array.ndim - len(core)] for array, core in zip(arrays, cores, strict=True)]
@@ -53,6 +53,16 @@ def take_operands(
         np.broadcast_to(array, (*batch, *array.shape[len(lead) :]))
         for array, lead in zip(arrays, leads, strict=True)
     ]
+
+
+def as_spread_array(tree: MultibodyTree, value: Any, name: str, shape: Shape) -> Any:
+    """Return an array of the numbers of a tree; what `np.broadcast_to` repeats takes no memory here."""
+    if type(value) is not np.ndarray or value.ndim < 2 or 0 not in value.strides[:-1]:
+        return tree._numbers.as_float_array(value, name, shape)
+    if not has_shape(value.shape, shape):
+        raise shape_error(name, shape, value.shape)
+    once = value[tuple(slice(0, 1 if stride == 0 else None) for stride in value.strides[:-1])]
+    return np.broadcast_to(tree._numbers.as_float_array(once, name), value.shape)
 
 
 def broadcast(leads: dict[str, tuple[int, ...]], batch: tuple[int, ...] | None = None) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_index
 from mbt.math.leading_axes import flatten, join
 from mbt.motion.accelerations import rest_where_locked
-from mbt.motion.operands import broadcast, check_method, take_operands
+from mbt.motion.operands import as_spread_array, broadcast, check_method, take_operands
 from mbt.motion.stages import move_context
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def rollout_context(
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is."""
     tree = context.tree
-    forces = tree._numbers.as_float_array(tau, "tau", (..., None, tree.num_velocities))
+    forces = as_spread_array(tree, tau, "tau", (..., None, tree.num_velocities))
     broadcast({"tau": forces.shape[:-2]}, context.batch_shape)
     number = check_method(method)
     h = tree._numbers.as_finite_array(dt, "dt", ())
@@ -259,7 +259,8 @@ def _rows_of_samples(forces: FloatArray, batch: tuple[int, ...], count: int) -> 
     axes = zip(forces.shape[:lead], forces.strides[:lead], strict=True)
     if all(extent == 1 or (extent and step == 0) for extent, step in axes):
         return np.ascontiguousarray(forces[(0,) * lead])[np.newaxis]
-    return np.broadcast_to(forces, (*batch, *forces.shape[lead:])).reshape(count, *forces.shape[lead:])
+    spread = np.broadcast_to(forces, (*batch, *forces.shape[lead:]))
+    return np.ascontiguousarray(spread.reshape(count, *forces.shape[lead:]))
 
 
 def _roll_out(
@@ -293,7 +294,8 @@ def _join_forces(context: Context, h: Any, tau: Any) -> tuple[list[Any], Any]:
     """Return dt and body forces where there are any, one behind the other, and all generalized forces."""
     tree = context.tree
     front = [h[..., np.newaxis]]
-    if tree.joint_actuators:
+    # Contexts of one state of doubles do not tell whether somebody has set it.
+    if tree.joint_actuators and getattr(context, "_has_actuation", True):
         dofs = [actuator.joint.velocity_start for actuator in tree.joint_actuators]
         tau = context._numbers.add_at(tau, dofs, context.actuation[..., np.newaxis, :])
     if context._has_applied_forces:
