@@ -344,6 +344,20 @@ def test_elements_in_python_see_the_time_of_a_stage() -> None:
     np.testing.assert_allclose(v[-1].derivatives, [[2.0]], rtol=1e-14)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("user_written", [False, True])
+def test_nan_and_locks(method: str, user_written: bool) -> None:
+    """What has become NaN goes on beside a joint that is locked."""
+    tree = tumbling_bodies(0.1, user_written=user_written)
+    context = state_of(tree)
+    tree.get_joint_by_name("hinge").lock(context)
+    taus = np.zeros((3, tree.num_velocities))
+    taus[1] = np.nan
+    _, v = tree.rollout(context, taus, 0.01, method=method)
+    assert np.isfinite(v[1]).all()
+    assert np.isnan(v[2:, :6]).all()
+
+
 @pytest.mark.usefixtures("_same_threads_afterwards")
 @pytest.mark.parametrize("every", [1, 3])
 def test_threads_and_calls_do_not_show(monkeypatch: pytest.MonkeyPatch, every: int) -> None:
