@@ -241,6 +241,11 @@ cdef inline void start_constraint(
             right[e] = right[e] - c[0]*c[0]*y[e]
     set_zero(size, 2)
     if x.type == COUPLER:
+        # Between dofs, not between points.
+        set_zero(axes, 9)
+        set_zero(u, 3)
+        set_zero(p_A, 3)
+        set_zero(p_B, 3)
         sweep(model, x, x.mobod_a, x.dof_a, <T>1.0, axes, u, p_A, work, placed, H_N, dofs, size, Z)
         sweep(model, x, x.mobod_b, x.dof_b, -c[2], axes, u, p_B, work, placed, H_N, dofs, size, Z)
     else:
