@@ -283,6 +283,24 @@ STEPS: dict[str, Call] = {
     "step_derivatives": _of_one_step(functional.step_derivatives),
 }
 
+# Of trees with constraints.
+CONSTRAINT_FUNCTIONS: dict[str, Call] = {
+    "constraint_errors": _function(functional.constraint_errors, q=("nq",)),
+    "constraint_jacobian": _function(functional.constraint_jacobian, q=("nq",)),
+    "constraint_bias": _function(functional.constraint_bias, q=("nq",), v=("nv",)),
+    "constrained_forward_dynamics": _function(
+        functional.constrained_forward_dynamics, False, q=("nq",), v=("nv",), tau=("nv",)
+    ),
+}
+CONSTRAINT_METHODS: dict[str, Call] = {
+    "calc_constraint_errors": _method("calc_constraint_errors"),
+    "calc_constraint_jacobian": _method("calc_constraint_jacobian"),
+    "calc_constraint_bias": _method("calc_constraint_bias"),
+    "calc_constrained_forward_dynamics": _method(
+        "calc_constrained_forward_dynamics", False, tau_applied=("nv",)
+    ),
+}
+
 
 def _helper(name: str, *rest: float, **arguments: tuple[str | int, ...]) -> Call:
     """A method of the tree that takes arrays and no Context."""

@@ -134,6 +134,21 @@ def tree_with_loops(
     return tree
 
 
+def tree_with_every_constraint() -> mbt.MultibodyTree:
+    """Return a random tree with one constraint of each type."""
+    rng = np.random.default_rng(5)
+    tree = tree_with_loops(5, num_bodies=9, num_constraints=0).edit()
+    frames = [frame for frame in tree.frames if frame.name.startswith("on_")]
+    p_AP, p_BQ = rng.normal(size=(2, 3))
+    tree.add_constraint(mbt.BallConstraint("ball", frames[1], frames[4]))
+    tree.add_constraint(mbt.WeldConstraint("weld", frames[0], frames[6]))
+    tree.add_constraint(mbt.DistanceConstraint("rod", frames[2], p_AP, frames[8], p_BQ, 0.7))
+    hinges = [joint for joint in tree.joints if joint.num_velocities == 1]
+    tree.add_constraint(mbt.CouplerConstraint("gear", hinges[0], hinges[1], -1.5, 0.1))
+    tree.finalize()
+    return tree
+
+
 def conditioning(tree: mbt.MultibodyTree, context: Any) -> float:
     """Return the smallest singular value of J in units of each equation; zero: not independent."""
     J = equations_of(tree, context).J

@@ -18,8 +18,19 @@ import numpy as np
 
 import mbt
 from mbt.autodiff import AutoDiffArray
-from support.calls import FUNCTIONS, HELPERS, METHODS, SCALARS, SETTERS, STEPS, Call
+from support.calls import (
+    CONSTRAINT_FUNCTIONS,
+    CONSTRAINT_METHODS,
+    FUNCTIONS,
+    HELPERS,
+    METHODS,
+    SCALARS,
+    SETTERS,
+    STEPS,
+    Call,
+)
 from support.case import get_case
+from support.constraints import tree_with_every_constraint
 from support.description import Array
 from support.force_element_types import make_everything
 from support.joint_types import random_state
@@ -81,14 +92,18 @@ def makers(tree: mbt.MultibodyTree) -> dict[str, Maker]:
     states = [random_state(tree, rng) for _ in range(BATCH)]
     q, v = np.array([state.q for state in states]), np.array([state.v for state in states])
     found: dict[str, Maker] = {CONTROL: lambda: lambda: float(np.empty(1000)[500]) * 0.5}
-    for name, call in {**METHODS, **SCALARS, **SETTERS}.items():
+    methods, functions = {**METHODS, **SCALARS}, {**FUNCTIONS, **STEPS, **HELPERS}
+    if tree.constraints:
+        methods.update(CONSTRAINT_METHODS)
+        functions.update(CONSTRAINT_FUNCTIONS)
+    for name, call in {**methods, **SETTERS}.items():
         found[name] = _of_context(tree, call, q[0], v[0])
     dual = tree.to_autodiff()
     dual_q = AutoDiffArray(q[0], rng.normal(size=(q.shape[1], DIRECTIONS)))
-    for name, call in {**METHODS, **SCALARS}.items():
+    for name, call in methods.items():
         found[f"{name}, batch"] = _of_context(tree, call, q, v)
         found[f"{name}, derivatives"] = _of_context(dual, call, dual_q, v[0])
-    for name, call in {**FUNCTIONS, **STEPS, **HELPERS}.items():
+    for name, call in functions.items():
         found[name] = _stateless(tree, call, q[0])
         found[f"{name}, batch"] = _stateless(tree, call, q)
     forces = mbt.MultibodyForces(tree)
@@ -102,6 +117,8 @@ def makers(tree: mbt.MultibodyTree) -> dict[str, Maker]:
 
 def makers_of_tree(name: str) -> dict[str, Maker]:
     """Of a tree of the catalogue, or of one with everything; elements in Python are slow but on one state."""
+    if name == "every constraint":
+        return makers(tree_with_every_constraint())
     if name == "everything in Python":
         return {call: make for call, make in makers(make_everything()).items() if "," not in call}
     return makers(make_everything(user_written=False) if name == "everything" else get_case(name).tree)

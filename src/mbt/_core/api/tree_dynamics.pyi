@@ -236,7 +236,7 @@ class TreeDynamics(TreeKinematics):
         >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
         >>> tree.finalize()
         >>> vdot, multipliers = tree.calc_constrained_forward_dynamics(tree.create_default_context())
-        >>> abs(vdot).max() < 1e-9, multipliers.round(6) + 0.0
+        >>> bool(abs(vdot).max() < 1e-9), multipliers.round(6) + 0.0
         (True, array([ 0.,  0., 20.]))
         """
 
