@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbt
-from support.calls import CALLS, METHODS, SCALARS, WITH_ARGUMENTS, WITH_OUT
+from support.calls import CALLS, METHODS, ROLLOUTS, SCALARS, WITH_ARGUMENTS, WITH_OUT
 from support.case import get_case
 
 MODELS = ("mixed8", "mixed8_reversed", "humanoid", "all_weld")
@@ -124,6 +124,38 @@ def test_bad_out(name: str, what: str) -> None:
     with pytest.raises(mbt.MbtError, match="out") as caught:
         call.run(tree, context, *values, out=out)
     assert isinstance(caught.value, (TypeError, ValueError))
+
+
+@pytest.mark.parametrize("name", ROLLOUTS)
+@pytest.mark.parametrize("what", _bad_outs((1, 1)))
+def test_bad_part_of_out(name: str, what: str) -> None:
+    """The part is named, and the other one is left alone."""
+    tree, call = get_case("mixed8").tree, ROLLOUTS[name]
+    context, values = _context("mixed8"), call.values(tree)
+    parts = call.run(tree, context, *values)
+    for i in range(2):
+        out = [np.full(part.shape, 7.0) for part in parts]
+        out[i] = _bad_outs(parts[i].shape)[what]
+        with pytest.raises(mbt.MbtError, match=rf"^out\[{i}\]: ") as caught:
+            call.run(tree, context, *values, out=tuple(out))
+        assert isinstance(caught.value, (TypeError, ValueError))
+        assert (out[1 - i] == 7.0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [(name, x) for name in ROLLOUTS for x in ROLLOUTS[name].arguments]
+)
+def test_parts_of_out_are_untouched_after_a_rejected_argument(name: str, argument: str) -> None:
+    tree, call = get_case("mixed8").tree, ROLLOUTS[name]
+    context, values = _context("mixed8"), call.values(tree)
+    out = tuple(np.full(part.shape, 7.0) for part in call.run(tree, context, *values))
+    values[list(call.arguments).index(argument)] = np.full((3, 3, 3), "x")
+    with pytest.raises(mbt.MbtError, match=rf"\b{argument}\b"):
+        call.run(tree, context, *values, out=out)
+    for options in ({"method": "euler"}, {"every": 0}):
+        with pytest.raises(mbt.MbtError, match=next(iter(options))):
+            call.run(tree, context, *call.values(tree), **options, out=out)
+    assert all((part == 7.0).all() for part in out)
 
 
 def test_several_outputs() -> None:

@@ -89,6 +89,16 @@ def test_derivatives(scalar: str, name: str) -> None:
         refused(lambda out=out: function(s.tree, q, x, x, out=out), "out[0]", f"out[{j}]", [a, b])
 
 
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_rollouts(scalar: str) -> None:
+    s = Subject(scalar)
+    q, v, tau = (np.zeros((*s.lead, *core)) for core in ((s.tree.num_positions,), (s.nv,), (1, s.nv)))
+    path = s.sevens(2, s.nv)
+    out = (path, path)
+    refused(lambda: s.tree.rollout(s.context, tau, 0.1, out=out), "out[0]", "out[1]", [path])
+    refused(lambda: functional.rollout(s.tree, q, v, tau, 0.1, out=out), "out[0]", "out[1]", [path])
+
+
 def test_values_in_the_memory_of_derivatives() -> None:
     """An array with derivatives has two memories."""
     s = Subject("autodiff")

@@ -6,7 +6,7 @@ Values are small multiples of 1/8, so that they are the same numbers in float32 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -154,20 +154,25 @@ def _joined(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments, **options: np.concatenate(function(*arguments, **options), -1)
 
 
-_ROLLOUT = Call(
-    lambda tree: _joined(functional.rollout),
-    lambda tree, context, q0, v0, tau: (tree, q0, v0, tau, 0.125),
-    {"q0": ("nq",), "v0": ("nv",), "tau": (2, "nv")},
-    False,
-)
-_CONTEXT_ROLLOUT = Call(
+# Their results have parts, and so has `out`.
+ROLLOUTS: dict[str, Call] = {
+    "rollout": Call(
+        lambda tree: functional.rollout,
+        lambda tree, context, q0, v0, tau: (tree, q0, v0, tau, 0.125),
+        {"q0": ("nq",), "v0": ("nv",), "tau": (2, "nv")},
+    ),
+    "tree.rollout": Call(
+        lambda tree: tree.rollout, lambda tree, context, tau: (context, tau, 0.125), {"tau": (2, "nv")}
+    ),
+}
+_ROLLOUT = replace(ROLLOUTS["rollout"], function=lambda tree: _joined(functional.rollout), has_out=False)
+_CONTEXT_ROLLOUT = replace(
+    ROLLOUTS["tree.rollout"],
     # Behind the state of the Context.
-    lambda tree: (
+    function=lambda tree: (
         lambda *arguments, **options: _joined(tree.rollout)(*arguments, **options)[..., 1:, :].copy()
     ),
-    lambda tree, context, tau: (context, tau, 0.125),
-    {"tau": (2, "nv")},
-    False,
+    has_out=False,
 )
 
 

@@ -19,7 +19,7 @@ from mbt.errors import (
     StaleCacheError,
     quote,
 )
-from mbt.math.arrays import FloatArray, check_apart, check_out
+from mbt.math.arrays import FloatArray, check_apart
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree import CompiledForceElement, Frame, MultibodyTree, RigidBody
 from mbt.tree.context_access import raise_context_mismatch, raise_foreign_element
@@ -34,6 +34,7 @@ __all__ = [
     "check_constraints_at",
     "check_forces",
     "check_outputs",
+    "check_parts",
     "check_three",
     "check_with_respect_to",
     "compile_copy",
@@ -54,6 +55,7 @@ __all__ = [
     "raise_singular_pivot",
     "raise_singular_position",
     "raise_stale_cache",
+    "write_parts",
 ]
 
 
@@ -300,14 +302,27 @@ def check_three(out: object) -> tuple[Any, Any, Any]:
 
 def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:
     """Return the entries of `out`, a tuple of arrays to write into, with new arrays in place of None."""
+    parts = check_parts(out, shapes)
+    return tuple(np.empty(shape) if part is None else part for part, shape in zip(parts, shapes, strict=True))
+
+
+def check_parts(
+    out: object, shapes: Sequence[tuple[int, ...]], numbers: Numbers = DOUBLES
+) -> tuple[Any, ...]:
+    """Return `out`, a tuple with an array to write into or None for each of these shapes, of any scalar."""
     wanted = f"out: expected a tuple of {len(shapes)} arrays or None"
     if not isinstance(out, tuple):
         raise ArgumentTypeError(f"{wanted}, got {type(out).__name__}")
     if len(out) != len(shapes):
         raise ShapeError(f"{wanted}, got {len(out)} entries")
-    arrays = tuple(
-        np.empty(shape) if array is None else check_out(array, f"out[{i}]", shape)
-        for i, (array, shape) in enumerate(zip(out, shapes, strict=True))
-    )
-    check_apart({f"out[{i}]": array for i, array in enumerate(arrays)})
-    return arrays
+    for i, (part, shape) in enumerate(zip(out, shapes, strict=True)):
+        if part is not None:
+            numbers.check_out(part, f"out[{i}]", shape)
+    check_apart({f"out[{i}]": part for i, part in enumerate(out)})
+    return out
+
+
+def write_parts(numbers: Numbers, out: tuple[Any, ...], results: Sequence[Any]) -> tuple[Any, ...]:
+    """Write results into the entries of `out` that are not None, all or none; return these, or results."""
+    targets = enumerate(zip(out, results, strict=True))
+    return numbers.write_all(*((part, result, f"out[{i}]") for i, (part, result) in targets))

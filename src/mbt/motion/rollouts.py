@@ -10,6 +10,7 @@ import numpy as np
 
 from mbt._core.api.stateless import step_of_state
 from mbt._core.quantities.table import Quantity
+from mbt.context.checks import check_parts, write_parts
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_index
 from mbt.math.leading_axes import flatten, join
@@ -94,6 +95,7 @@ def rollout(
     *,
     method: str = "semi_implicit_euler",
     every: int = 1,
+    out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the states at the ends of steps of equal length, that of the beginning in front.
 
@@ -120,6 +122,9 @@ def rollout(
         their group, so quaternions keep their length.
     every : int, optional
         The state behind each so many steps is kept.
+    out : tuple of two (ndarray or None), optional
+        Arrays of the shapes of the results, float64, C-contiguous, written in place and returned: fresh
+        memory for many states takes time. Left untouched when an argument is rejected.
 
     Returns
     -------
@@ -162,11 +167,17 @@ def rollout(
     ((11, 7), np.float64(-5.0))
     """
     batch, arrays = take_operands(tree, {"q0": q0, "v0": v0, "tau": tau}, of_steps=True)
-    return _roll_out(tree, batch, arrays, dt, method=method, every=every)
+    return _roll_out(tree, batch, arrays, dt, out, method=method, every=every)
 
 
 def rollout_context(
-    context: Context, tau: object, dt: object, *, method: object = "semi_implicit_euler", every: object = 1
+    context: Context,
+    tau: object,
+    dt: object,
+    out: object = None,
+    *,
+    method: object = "semi_implicit_euler",
+    every: object = 1,
 ) -> tuple[Any, Any]:
     """Return the states that a Context gets to, with its parameters and inputs; it stays as it is."""
     tree = context.tree
@@ -178,8 +189,10 @@ def rollout_context(
     if stride == 0:
         raise ArgumentValueError("every: expected a number of steps, 1 or more, got 0")
     num_kept = forces.shape[-2] // stride
+    outs = _check_out(context, out, num_kept + 1)
     if tree._user_force_elements:
-        return _move_in_python(context, forces, h, number, num_kept, stride)
+        path = _move_in_python(context, forces, h, number, num_kept, stride)
+        return write_parts(context._numbers, outs, path)
     front, forces = _join_forces(context, h, _without_repeats(forces))
     most = max(1, _WORK_A_CALL // (tree.num_bodies * (4 if number else 1)))
     calls = [
@@ -187,11 +200,20 @@ def rollout_context(
         for first, count, part in _calls(num_kept * stride, stride, most)
     ]
     if context.batch_shape:
-        return _fill_rows(context, calls, join(front), forces, num_kept)
+        return _fill_rows(context, calls, join(front), forces, num_kept, outs)
     q, v = _append_states(context.clone(), calls, front, forces)
     if np.isnan(context._numbers.known_values(v[-1])).any():
         # A state without accelerations: an error tells why.
         tree.calc_forward_dynamics(context, forces[0])
+    return write_parts(context._numbers, outs, (q, v))
+
+
+def _check_out(context: Context, out: object, num_states: int) -> tuple[Any, Any]:
+    """Return arrays to write positions and velocities into; None stands for a new one."""
+    if out is None:
+        return None, None
+    sizes = context.tree.num_positions, context.tree.num_velocities
+    q, v = check_parts(out, [(*context.batch_shape, num_states, n) for n in sizes], context._numbers)
     return q, v
 
 
@@ -211,13 +233,19 @@ def _append_states(context: Any, calls: list[Call], front: list[Any], forces: An
 
 
 def _fill_rows(
-    context: Any, calls: list[Call], front: Any, forces: Any, num_kept: int
+    context: Any, calls: list[Call], front: Any, forces: Any, num_kept: int, outs: tuple[Any, Any]
 ) -> tuple[FloatArray, FloatArray]:
     """Return the states of all samples, which lanes write where they belong."""
     batch, count = context.batch_shape, math.prod(context.batch_shape)
+    q, v = (
+        np.empty((*batch, num_kept + 1, x.shape[-1])) if out is None else out
+        for x, out in zip((context.q, context.v), outs, strict=True)
+    )
+    paths = [x.reshape(count, *x.shape[-2:]) for x in (q, v)]
     tau = _rows_of_samples(forces, batch, count)
+    if any(np.may_share_memory(tau, path) for path in paths):
+        tau = tau.copy()
     ends = [np.array(x).reshape(count, x.shape[-1]) for x in (context.q, context.v)]
-    paths = [np.empty((count, num_kept + 1, end.shape[-1])) for end in ends]
     for path, end in zip(paths, ends, strict=True):
         path[:, 0] = end
     row = 1
@@ -226,7 +254,6 @@ def _fill_rows(
         part = tau if held else np.ascontiguousarray(tau[:, first : first + num_steps])
         context._roll_out(integers, front, part, *ends, *paths, row)
         row += num_steps // every
-    q, v = (path.reshape(*batch, *path.shape[1:]) for path in paths)
     return q, v
 
 
@@ -264,17 +291,24 @@ def _rows_of_samples(forces: FloatArray, batch: tuple[int, ...], count: int) -> 
 
 
 def _roll_out(
-    tree: MultibodyTree, batch: tuple[int, ...], arrays: Sequence[Any], dt: object, **options: object
+    tree: MultibodyTree,
+    batch: tuple[int, ...],
+    arrays: Sequence[Any],
+    dt: object,
+    out: object = None,
+    **options: object,
 ) -> tuple[Any, Any]:
     """Return rollouts from positions and velocities with forces, all with the axes of the batch."""
     if not batch or tree.scalar_type.name == "double":
         context = tree.create_default_context(batch)
         context.q, context.v = arrays[:2]
-        return rollout_context(context, arrays[2], dt, **options)
+        return rollout_context(context, arrays[2], dt, out, **options)
     # Others compute one state after the other.
     paths = [_roll_out(tree, (), [x[i] for x in arrays], dt, **options) for i in np.ndindex(batch)]
-    qs, vs = zip(*paths, strict=True)
-    return np.stack(qs).reshape(*batch, *qs[0].shape), np.stack(vs).reshape(*batch, *vs[0].shape)
+    q, v = (np.stack(part).reshape(*batch, *part[0].shape) for part in zip(*paths, strict=True))
+    outs = (None, None) if out is None else check_parts(out, [q.shape, v.shape], tree._numbers)
+    q, v = write_parts(tree._numbers, outs, (q, v))
+    return q, v
 
 
 def _calls(total: int, every: int, most: int) -> Iterator[tuple[int, int, int]]:

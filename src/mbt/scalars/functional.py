@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt._core.quantities.table import Quantity, shape_of
-from mbt.context.checks import check_three
+from mbt.context.checks import check_three, write_parts
 from mbt.errors import ShapeError, SingularityError
 from mbt.math.arrays import check_leading_axes
 
@@ -134,7 +134,4 @@ def _write(tree: ScalarTree, out: Any, result: Any) -> Any:
 def _write_three(tree: ScalarTree, out: Any, matrices: Any) -> Any:
     """Return three matrices of one array with an axis for them, or write them into three arrays."""
     outs = (None,) * 3 if out is None else check_three(out)
-    parts = (matrices[..., i, :, :].copy() for i in range(3))
-    return tree._numbers.write_all(
-        *((into, part, f"out[{i}]") for i, (into, part) in enumerate(zip(outs, parts, strict=True)))
-    )
+    return write_parts(tree._numbers, outs, [matrices[..., i, :, :].copy() for i in range(3)])

@@ -29,6 +29,7 @@ class Motion(TreeCore):
         *,
         method: str = "semi_implicit_euler",
         every: int = 1,
+        out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the states at the ends of steps of equal length from that of a Context, which is the first.
 
@@ -47,6 +48,9 @@ class Motion(TreeCore):
             How a step is made, see `mbt.functional.rollout`.
         every : int, optional
             The state behind each so many steps is kept.
+        out : tuple of two (ndarray or None), optional
+            Arrays of the shapes of the results, float64, C-contiguous, written in place and returned. Left
+            untouched when an argument is rejected.
 
         Returns
         -------
@@ -71,6 +75,6 @@ class Motion(TreeCore):
         if getattr(context, "tree", None) is not self:
             raise_context_mismatch(tree, context)
         path: tuple[FloatArray, FloatArray] = above.rollout_context(
-            context, tau, dt, method=method, every=every
+            context, tau, dt, out, method=method, every=every
         )
         return path
