@@ -1,6 +1,6 @@
 """A pole on a cart is swung up by iLQR, with the derivatives of steps.
 
-    python examples/ilqr.py [--iterations 60]
+    python examples/ilqr.py
 
 In each iteration: the derivatives of all steps in one call, a sweep backwards that gives feedback gains, and
 rollouts with that feedback, the shorter the changes the less they must differ from what was predicted.
@@ -9,13 +9,11 @@ rollouts with that feedback, the shorter the changes the less they must differ f
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 
 import mbt
 
-DT, STEPS = 0.02, 150
+DT, STEPS, ITERATIONS = 0.02, 150, 60
 GOAL = np.array([0.0, np.pi, 0.0, 0.0])  # cart, pole, and their velocities
 Q, R, Q_END = np.diag([0.1, 0.1, 0.01, 0.01]) * DT, np.diag([0.01]) * DT, np.diag([100.0, 100.0, 10.0, 10.0])
 
@@ -64,13 +62,11 @@ def roll_out(tree: mbt.MultibodyTree, x: np.ndarray, u: np.ndarray, k: np.ndarra
 
 def main() -> None:
     """Swing up."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--iterations", type=int, default=60)
     tree, damping = make_cart_pole(), 1.0
     u, zero = np.zeros((STEPS, 1)), np.zeros((STEPS, 1, 4))
     x, u = roll_out(tree, np.zeros((STEPS + 1, 4)), u, u, zero)
     first = best = cost(x, u)
-    for _ in range(parser.parse_args().iterations):
+    for _ in range(ITERATIONS):
         tau = np.pad(u, ((0, 0), (0, 1)))
         A, B = mbt.functional.step_derivatives(tree, x[:-1, :2], x[:-1, 2:], tau, DT)
         k, K = backward(x, u, A, B[:, :, :1], damping)
