@@ -15,6 +15,7 @@ __all__ = [
     "GROUND",
     "MECHANISMS",
     "ROCKER",
+    "assembled",
     "calc_four_bar_angles",
     "delta",
     "four_bar",
@@ -141,3 +142,13 @@ def stewart() -> mbt.MultibodyTree:
 
 #: What builds each, and how many velocities its constraints leave.
 MECHANISMS = {"four-bar": (four_bar, 1), "delta": (delta, 3), "stewart": (stewart, 6)}
+
+
+def assembled(tree: mbt.MultibodyTree, rng: np.random.Generator) -> mbt.Context:
+    """A Context near the default positions, on the constraints, and moving."""
+    context = tree.create_default_context()
+    dq = rng.uniform(-0.1, 0.1, tree.num_velocities)
+    context.q = tree.integrate_positions(tree.default_positions, dq, 1.0)
+    context.v = rng.normal(size=tree.num_velocities)
+    tree.assemble(context)
+    return context

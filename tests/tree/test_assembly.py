@@ -9,17 +9,7 @@ import pytest
 import mbt
 from mbt import AssemblyError
 from support.constraints import equations_of
-from support.linkages import MECHANISMS, calc_four_bar_angles, delta, four_bar
-
-
-def assembled(tree, rng):
-    """A Context near the default positions, on the constraints, and moving."""
-    context = tree.create_default_context()
-    dq = rng.uniform(-0.1, 0.1, tree.num_velocities)
-    context.q = tree.integrate_positions(tree.default_positions, dq, 1.0)
-    context.v = rng.normal(size=tree.num_velocities)
-    tree.assemble(context)
-    return context
+from support.linkages import MECHANISMS, assembled, calc_four_bar_angles, delta, four_bar
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
