@@ -1,34 +1,19 @@
 """The robots of the package example-robot-data: read as they are, computed as Pinocchio computes them."""
 
-import warnings
-from importlib import metadata
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import mbt
 from mbt.parsing import resolve_mesh
+from support.public_robots import FOLDER, SHARE, load_robot
 
 pin = pytest.importorskip("pinocchio", reason="needs the `oracle` extra")
 
-try:
-    SHARE = Path(str(metadata.distribution("example-robot-data").locate_file("cmeel.prefix/share")))
-except metadata.PackageNotFoundError:
-    pytest.skip("needs the `oracle` extra: example-robot-data", allow_module_level=True)
-
 pytestmark = pytest.mark.oracle
 
-FOLDER = SHARE / "example-robot-data" / "robots"
 # It has no link: xacro was to put them in.
 EMPTY = FOLDER / "ur_description" / "urdf" / "ur3.urdf"
 ROBOTS = [path for path in sorted(FOLDER.rglob("*.urdf")) if path != EMPTY]
-
-
-def load(path: Path) -> mbt.MultibodyTree:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mbt.ModelWarning)
-        return mbt.load_model(path)
 
 
 def test_there_are_robots():
@@ -39,7 +24,7 @@ def test_there_are_robots():
 
 @pytest.mark.parametrize("path", ROBOTS, ids=[path.stem for path in ROBOTS])
 def test_dynamics(path):
-    tree = load(path)
+    tree = load_robot(path)
     model = pin.buildModelFromUrdf(str(path))
     data = model.createData()
     joints = [joint for joint in tree.joints if joint.num_velocities]
@@ -72,7 +57,7 @@ def test_dynamics(path):
 
 @pytest.mark.parametrize("path", ROBOTS, ids=[path.stem for path in ROBOTS])
 def test_meshes_are_there(path):
-    for body in load(path).bodies:
+    for body in load_robot(path).bodies:
         for shape in (*body.visuals, *body.collisions):
             if shape.mesh is not None and shape.mesh.startswith("package://"):
                 found = resolve_mesh(shape)
