@@ -1,4 +1,4 @@
-"""Mechanisms with loops against multipliers by dense linear algebra, and against coordinates without loops."""
+"""Mechanisms with loops against multipliers by dense linear algebra, and in coordinates without loops."""
 
 from __future__ import annotations
 
