@@ -55,6 +55,7 @@ ALONE = [
     "api/stateless_derivatives",
     "api/tree_dynamics",
     "api/tree_derivatives",
+    "api/tree_jacobians",
 ]
 
 

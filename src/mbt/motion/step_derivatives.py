@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt._core.above import above
 from mbt._core.api.configuration import integrate_positions
 from mbt._core.api.stateless import constrained_forward_dynamics, forward_dynamics
 from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives
-from mbt.context.constrained_derivatives import differentiate_constrained_dynamics
 from mbt.math import exp_so3, left_jacobian_so3
 from mbt.math.poses import skew
 from mbt.motion.operands import check_method, take_operands
@@ -123,7 +123,7 @@ class _Stages:
         if self.tree.num_constraints:
             context = self.tree.create_default_context(q.shape[:-1])
             context.q, context.v = q, v
-            by_q, by_v, by_tau = differentiate_constrained_dynamics(
+            by_q, by_v, by_tau = above.differentiate_constrained_dynamics(
                 self.tree, context, self.tau, stabilize=True
             )
         else:

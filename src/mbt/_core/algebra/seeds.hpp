@@ -15,7 +15,7 @@ struct Seed {
   std::ptrdiff_t first, end;
 };
 
-static inline Seed seed_of(const double* row, std::ptrdiff_t directions) {
+static MBT_INLINE Seed seed_of(const double* row, std::ptrdiff_t directions) {
   std::ptrdiff_t first = 0, end = directions;
   while (first + MBT_W <= end && !any_nonzero(load(row + first))) first += MBT_W;
   while (first < end && row[first] == 0.0) ++first;

@@ -7,7 +7,7 @@ from libc.math cimport fabs, sqrt
 from mbt._core.algebra.spatial cimport dot3
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, data, in1
-from mbt._core.forces.constraints cimport num_constraint_parameters_of, num_equations_of
+from mbt._core.forces.constraints cimport count_constraint_work, num_constraint_parameters_of, num_equations_of
 from mbt._core.forces.force_elements cimport COUPLER, acts_on_joint, num_points_of
 from mbt._core.joints.mobilizers cimport (
     GENERAL, REVOLUTE_Z, WELD, has_singular_map, has_singular_positions, kind_of, needs_reversal,
@@ -216,6 +216,7 @@ cdef class CompiledModel:
                 while j > 0 and i not in through[j]:
                     through[j].append(i)
                     j = m.joints[j].parent
+        m.constraint_work = count_constraint_work(m.num_equations, m.num_mobods, m.num_velocities)
         m.constraints = x
         m.through_start = _keep_ints(
             self._arrays, "through_start", [0, *accumulate([len(of_mobod) for of_mobod in through])]

@@ -601,7 +601,7 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
             at += job.operands[j].size
         if job.path != NULL:
             if job.is_checked or job.checked_parameters != NULL:
-                spoil_velocities(job, i, count, checked_work, v)
+                spoil_singular(job, i, count, checked_work, v)
             roll_out_block(job, i, count, parameters, inputs, v, x, work)
             i += count
             continue
@@ -620,7 +620,7 @@ cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept 
             for j in range(job.num_outputs):
                 store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
         if job.is_checked or job.has_rates or job.checked_parameters != NULL:
-            spoil_singular(job, i, count, checked_work)
+            spoil_singular(job, i, count, checked_work, v)
         i += count
     if job.streamed:
         finish_streaming()
@@ -853,26 +853,23 @@ cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize
         out[k] = out[k] + bad
 
 
-cdef void spoil_singular(const Job* job, Py_ssize_t first, Py_ssize_t count, double* memory) noexcept nogil:
-    """NaN in each sample where a mobilizer has no pose or no rates, or an element no force."""
-    cdef Py_ssize_t i, k
-    cdef int j
-    for i in range(first, first + count):
-        if has_no_result(job, i, memory):
-            for j in range(job.num_outputs):
-                for k in range(job.output_size):
-                    job.outputs[j][job.output_size*i + k] = NAN
-
-
-cdef void spoil_velocities(
+cdef void spoil_singular(
     const Job* job, Py_ssize_t first, Py_ssize_t count, double* memory, Lanes* v
 ) noexcept nogil:
-    """The same of where a rollout begins: its velocities are NaN, and with them whatever follows."""
+    """NaN in each sample where a mobilizer has no pose or no rates, or an element no force.
+
+    Along a path in the velocities at its beginning, and with them in whatever follows.
+    """
     cdef Py_ssize_t i, k
+    cdef int j
     for i in range(count):
         if has_no_result(job, first + i, memory):
-            for k in range(job.model.num_velocities):
-                (<double*>(v + k))[i] = NAN
+            if job.path != NULL:
+                for k in range(job.model.num_velocities):
+                    (<double*>(v + k))[i] = NAN
+            for j in range(job.num_outputs):
+                for k in range(job.output_size):
+                    job.outputs[j][job.output_size*(first + i) + k] = NAN
 
 
 cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept nogil:

@@ -84,6 +84,7 @@ cdef struct Model:
     # By constraint, (num_constraints,)
     int num_constraints
     int num_equations            # of all of them
+    Py_ssize_t constraint_work   # scalars of working memory that their forces need
     const Constraint* constraints
     # The constraints that act on a mobod or outboard of it: from through_start[i] to through_start[i + 1]
     const int* through_start     # (num_mobods + 1,)

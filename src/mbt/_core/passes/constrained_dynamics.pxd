@@ -47,14 +47,6 @@ cdef enum:
     STRIDE = 8    # of columns, a multiple of what fits into a register
 
 
-cdef inline Py_ssize_t count_constraint_work(const Model* model) noexcept nogil:
-    """Scalars of working memory."""
-    cdef Py_ssize_t m = model.num_equations
-    if m == 0:
-        return 0
-    return 15*<Py_ssize_t>model.num_mobods + m*(model.num_velocities + m + 5)
-
-
 cdef inline void calc_constraint_forces(
     # Topology:
     const Model* model,
@@ -70,7 +62,7 @@ cdef inline void calc_constraint_forces(
     # In, destroyed:
     ArticulatedDof[T]* dofs,       # (nv,)            u with the constraint forces
     # Work:
-    T* memory,                     # (count_constraint_work,)
+    T* memory,                     # (model.constraint_work - num_equations,)
     # Out:
     T* multipliers,                # (num_equations,) [N m, N]
 ) noexcept nogil:

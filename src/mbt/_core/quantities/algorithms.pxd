@@ -15,7 +15,7 @@ from mbt._core.passes cimport element_forces
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.body_poses cimport calc_body_poses
 from mbt._core.passes.center_of_mass cimport calc_center_of_mass
-from mbt._core.passes.constrained_dynamics cimport calc_constraint_forces, count_constraint_work
+from mbt._core.passes.constrained_dynamics cimport calc_constraint_forces
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix
 from mbt._core.passes.element_forces cimport (
     acts_on_bodies, add_forces_between, add_forces_on_ends, add_gravity_forces, calc_damping_power,
@@ -41,7 +41,7 @@ cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
     """Scalars of working memory that any algorithm needs: O(n), and O(n m + m^2) with m constraint equations."""
     return (
         160*<Py_ssize_t>model.num_bodies + 40*<Py_ssize_t>model.num_velocities + 2*model.angle_stride
-        + count_constraint_work(model)
+        + model.constraint_work
     )
 
 
