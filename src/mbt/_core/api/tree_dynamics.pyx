@@ -372,7 +372,7 @@ cdef class TreeDynamics(TreeKinematics):
             Generalized accelerations [rad/s^2, m/s^2].
         multipliers : ndarray, shape (num_constraint_equations,)
             Forces and torques of the constraints [N, N m]; zero of those that are disabled. See each type for what
-            they act on. Where constraints say the same twice, of all that give these accelerations the smallest.
+            they act on. Where constraints say the same twice, one set of many that give these accelerations.
 
         Raises
         ------
