@@ -49,7 +49,7 @@ except KeyboardInterrupt:
 """
 
 ROLLOUT = """
-import signal, sys, time
+import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 import numpy as np
@@ -59,13 +59,15 @@ from support.case import get_case
 
 case = get_case("humanoid")
 tree, state = case.tree, case.state()
-tau = np.broadcast_to(np.zeros(tree.num_velocities), (10**8, tree.num_velocities))
+# Many minutes of work.
+steps = 2 * 10**9
+tau = np.broadcast_to(np.zeros(tree.num_velocities), (steps, tree.num_velocities))
 v = state.v if sys.argv[2] == "single" else np.tile(state.v, (50, 1))
 print("ready", flush=True)
 try:
-    rollout(tree, state.q, v, tau, 1e-9, every=10**8)
+    rollout(tree, state.q, v, tau, 1e-9, every=steps)
 except KeyboardInterrupt:
-    print("interrupted", time.time(), flush=True)
+    print("interrupted")
 """
 
 HANDLER = """
@@ -126,11 +128,9 @@ def test_an_interrupt_ends_a_long_rollout(states: str) -> None:
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.3)
-    sent = time.time()
     child.send_signal(signal.SIGINT)
     out, error = _finish(child)
-    assert out.startswith("interrupted"), error
-    assert float(out.split()[1]) - sent < 1.0
+    assert (child.returncode, out) == (0, "interrupted\n"), error
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
