@@ -16,7 +16,8 @@ from mbt._core.engines.context import Engine
 from mbt.autodiff import AutoDiffArray
 from mbt.scalars import ScalarTree
 from mbt.tree import configuration
-from support.calls import METHODS, SCALARS
+from support.calls import CONSTRAINT_METHODS, METHODS, SCALARS, Call
+from support.constraints import tree_with_every_constraint
 from support.force_element_types import make_everything
 
 CALLS = METHODS | SCALARS
@@ -55,10 +56,9 @@ def leaves(result: Any) -> Iterator[Any]:
         yield result
 
 
-@pytest.fixture(scope="module")
-def moving() -> Any:
-    """A tree and a Context in numbers with derivatives along all positions and velocities."""
-    tree = make_everything().to_autodiff()
+def _moving(tree: Any) -> Any:
+    """The tree and a Context in numbers with derivatives along all positions and velocities."""
+    tree = tree.to_autodiff()
     context: Any = tree.create_default_context()
     rng = np.random.default_rng(3)
     q = tree.normalize_positions(rng.uniform(0.2, 0.9, tree.num_positions)).value
@@ -67,16 +67,28 @@ def moving() -> Any:
     return tree, context
 
 
+@pytest.fixture(scope="module")
+def moving() -> Any:
+    return _moving(make_everything())
+
+
 def test_every_method_is_seen() -> None:
     public = {name for cls in COMPILED for name in vars(cls) if not name.startswith("_")}
-    assert public - EXEMPT - OTHERS <= CALLS.keys()
+    assert public - EXEMPT - OTHERS <= CALLS.keys() | CONSTRAINT_METHODS.keys()
     assert len(public) > 50
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if hasattr(TreeCore, name)])
 def test_every_method_returns_numbers_of_its_context(moving: Any, name: str) -> None:
-    tree, context = moving
-    call = CALLS[name]
+    _check_numbers(*moving, CALLS[name])
+
+
+@pytest.mark.parametrize("name", CONSTRAINT_METHODS)
+def test_so_does_every_method_of_constraints(name: str) -> None:
+    _check_numbers(*_moving(tree_with_every_constraint()), CONSTRAINT_METHODS[name])
+
+
+def _check_numbers(tree: Any, context: Any, call: Call) -> None:
     for result in leaves(call.run(tree, context, *call.values(tree))):
         assert isinstance(result, AutoDiffArray)
         assert result.num_derivatives == tree.num_positions + tree.num_velocities

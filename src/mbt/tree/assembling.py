@@ -72,7 +72,7 @@ class Assembling:
         >>> tree.assemble(context)
         >>> bool(abs(tree.calc_constraint_errors(context)).max() < 1e-12)
         True
-        >>> context.q.round(6)
+        >>> context.q.round(6) + 0.0
         array([0.      , 1.570796])
         """
         from mbt.tree.constraints.assembly import assemble
