@@ -117,9 +117,9 @@ def rollout(
     dt : float
         Length of a step [s], of either sign.
     method : {"semi_implicit_euler", "rk4"}, optional
-        ``v += vdot dt``, then ``q += v dt`` with the new v: of order one, with errors of the energy that do
-        not grow. Or Runge-Kutta, of order four, with four times the work a step. Rotations take steps on
-        their group, so quaternions keep their length.
+        ``v += vdot dt``, then ``q += v dt`` with the new v: of order one; errors of the energy stay bounded
+        where the mass matrix is constant, not in general. Or Runge-Kutta, of order four, with four times the
+        work a step. Rotations take steps on their group, so quaternions keep their length.
     every : int, optional
         The state behind each so many steps is kept.
     out : tuple of two (ndarray or None), optional
