@@ -21,11 +21,15 @@ NEWER = usable_isas()[:-1] or [
 ]
 # What is inverted amplifies rounding by the condition of the mass matrix.
 AMPLIFIED = (
+    "constrained_forward_dynamics",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "mass_matrix_inverse",
     "operational_space_inertia",
     "operational_space_inverse_inertia",
+    "rollout",
+    "step",
+    "step_derivatives",
 )
 # Relative to one plus the largest entry of a state. Other libraries agree to ten times this or more.
 TOLERANCE = 1e-13

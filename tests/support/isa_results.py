@@ -23,6 +23,7 @@ from support.engines import evaluate_dual, evaluate_lanes
 NUM_STATES = 11  # some blocks of any width, and a part of one
 NUM_DIRECTIONS = 8
 DUAL_STATES = 2
+NUM_STEPS = 3
 Results = Iterator[tuple[str, Array]]
 
 
@@ -48,8 +49,12 @@ def _arguments(
     tree: mbt.MultibodyTree, call: Callable[..., Any], q: Array, v: Array, x: Array
 ) -> tuple[list[Array], list[Any]]:
     """Of each state, and of all: what the function asks for, by name."""
-    of_each = {"q": q, "v": v, "vdot": x, "tau": x, "q0": q, "q1": q[::-1]}
-    of_all = {"frame": tree.bodies[-1].body_frame, "dt": 0.25}
+    of_each = {"q": q, "v": v, "vdot": x, "tau": x, "q0": q, "q1": q[::-1], "v0": v}
+    if call is functional.rollout:
+        of_each["tau"] = np.stack([x] * NUM_STEPS, axis=1)
+    # Exact in binary. Steps are short, for long ones amplify rounding by more than the mass matrix does.
+    dt = 0.25 if call is functional.integrate_positions else 2.0**-10
+    of_all = {"frame": tree.bodies[-1].body_frame, "dt": dt}
     names = [name for name, p in inspect.signature(call).parameters.items() if p.kind != p.KEYWORD_ONLY][1:]
     return [of_each[n] for n in names if n in of_each], [of_all[n] for n in names if n not in of_each]
 
