@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TextIO
 
-__all__ = ["clip", "fixed", "line_width", "make_bar", "make_table", "number", "printable", "write"]
+__all__ = [
+    "clip",
+    "complain",
+    "fixed",
+    "line_width",
+    "make_bar",
+    "make_table",
+    "number",
+    "printable",
+    "write",
+]
 
 _MIN_WIDTH = 40
 
@@ -41,6 +53,12 @@ def write(text: str, stream: TextIO) -> None:
     except (UnicodeEncodeError, LookupError):
         text = text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
     stream.write(text)
+
+
+def complain(message: str) -> None:
+    """Write a message to the standard error stream, if anybody hears it."""
+    with suppress(OSError):
+        write(f"mbt: {printable(message)}\n", sys.stderr)
 
 
 def printable(text: str) -> str:

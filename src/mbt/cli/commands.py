@@ -1,0 +1,156 @@
+"""The commands: what each takes, and what it runs, which is imported when it is called."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mbt.cli.terminal import complain
+
+__all__ = ["COMMANDS"]
+
+
+# Each function adds a command and says what runs it: a function of the options, which returns what to print
+# and the exit code.
+
+
+def _add_info(commands: Any) -> None:
+    info = commands.add_parser(
+        "info",
+        help="show what is in a robot description",
+        description="Show bodies, joints, limits, masses and actuators of a file, and what is ignored.",
+        allow_abbrev=False,
+    )
+    add_reading_options(info)
+    form = info.add_mutually_exclusive_group()
+    form.add_argument("--all", action="store_true", help="show every body and joint, with whole names")
+    form.add_argument("--json", action="store_true", help="print one JSON object, errors too")
+    info.set_defaults(run=_run_info)
+
+
+def _run_info(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.info import describe, load
+
+    tree = load(options.file, gravity=None, **reading_options(options))
+    if options.json:
+        from mbt.cli.info_json import describe_as_json
+
+        return describe_as_json(tree), 0
+    return describe(tree, show_all=options.all), 0
+
+
+def _add_convert(commands: Any) -> None:
+    convert = commands.add_parser(
+        "convert",
+        help="write a robot description in another format",
+        description="Read a robot description and write it as JSON, which loses nothing, or as URDF.",
+        allow_abbrev=False,
+    )
+    add_reading_options(convert)
+    convert.add_argument(
+        "--to", choices=("json", "urdf"), help="the format; told by the suffix of OUT if any"
+    )
+    convert.add_argument("-o", "--output", metavar="OUT", help="file to write, whole or not at all")
+    convert.set_defaults(run=_run_convert)
+
+
+def _run_convert(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.convert import convert
+
+    text, remarks = convert(options.file, options.output, options.to, **reading_options(options))
+    for remark in remarks:
+        complain(remark)
+    return text, 0
+
+
+def _add_simulate(commands: Any) -> None:
+    simulate = commands.add_parser(
+        "simulate",
+        help="let a robot move",
+        description="Simulate a robot description, from the default positions and at rest unless given.",
+        allow_abbrev=False,
+    )
+    add_reading_options(simulate)
+    simulate.add_argument("--duration", type=float, default=1.0, metavar="S", help="seconds (default: 1)")
+    simulate.add_argument(
+        "--dt", type=float, default=1e-3, metavar="S", help="length of a step (default: 0.001)"
+    )
+    simulate.add_argument(
+        "--method",
+        default="rk4",
+        help="rk4 (default), semi_implicit_euler, or a solver of SciPy: RK45, DOP853, Radau, ...",
+    )
+    for name, what in (
+        ("position", "where a joint is at the beginning [rad, m]"),
+        ("velocity", "how it moves there [rad/s, m/s]"),
+        ("torque", "torque or force on it, all the time [N m, N]"),
+    ):
+        simulate.add_argument(
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="JOINT=VALUE",
+            help=f"{what}; VALUE,VALUE,... where it has several; may be repeated",
+        )
+    simulate.add_argument(
+        "--limit-efforts", action="store_true", help="clip torques to the limits of the file"
+    )
+    simulate.add_argument("--save", metavar="OUT", help="write the trajectory to OUT.npz or OUT.csv")
+    simulate.add_argument("--plot", metavar="OUT", help="draw it to OUT.png, .svg or .pdf, with matplotlib")
+    simulate.add_argument("--json", action="store_true", help="print one JSON object, errors too")
+    simulate.set_defaults(run=_run_simulate)
+
+
+def _run_simulate(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.simulate import run_simulation
+
+    text, complaint = run_simulation(options, **reading_options(options))
+    if complaint is not None:
+        complain(complaint)
+    return text, 0 if complaint is None else 2
+
+
+def _add_demo(commands: Any) -> None:
+    demo = commands.add_parser(
+        "demo",
+        help="load an arm, compute with it and let it fall",
+        description="Load the arm that comes with mbt: poses, mass matrix, torques, a fall, and times.",
+        allow_abbrev=False,
+    )
+    demo.set_defaults(run=_run_demo)
+
+
+def _run_demo(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.demo import run_demo
+
+    return run_demo(), 0
+
+
+def add_reading_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", help="URDF, SDF, MJCF or JSON file, package://name/path, or - for the standard input"
+    )
+    command.add_argument(
+        "--base",
+        choices=("fixed", "floating"),
+        help="weld the root link to World, or leave it free (default: as the file says, and fixed in URDF)",
+    )
+    command.add_argument(
+        "--strict", action="store_true", help="refuse impossible inertias and whatever is repaired"
+    )
+    command.add_argument(
+        "--package-path",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="where to look for packages; may be repeated",
+    )
+
+
+def reading_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what `load_model` is given."""
+    return {"base": options.base, "strict": options.strict, "package_paths": options.package_path}
+
+
+#: In the order of the help.
+COMMANDS = (_add_info, _add_convert, _add_simulate, _add_demo)
