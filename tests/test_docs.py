@@ -12,7 +12,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def blocks_of(kinds: str) -> dict[str, list[str]]:
     return {
-        page.name: re.findall(rf"```(?:{kinds})\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        page.relative_to(DOCS).as_posix(): re.findall(rf"```(?:{kinds})\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         for page in sorted(DOCS.rglob("*.md"))
     }
 
@@ -70,3 +70,10 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ORACLES["mjcf.md"]) == 2
     assert len(PAGES_WITH_ORACLES["converters.md"]) == 1
     assert len(PAGES_WITH_ENGINES["batches.md"]) == 7
+
+
+def test_every_example_program_is_on_its_page() -> None:
+    page = (DOCS / "examples.md").read_text(encoding="utf-8")
+    programs = {path.name for path in (DOCS.parent / "examples").glob("*.py")}
+    assert set(re.findall(r"^## (.+)$", page, flags=re.MULTILINE)) == programs
+    assert set(re.findall(r"literalinclude\} \.\./examples/(.+)$", page, flags=re.MULTILINE)) == programs

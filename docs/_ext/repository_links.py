@@ -1,0 +1,28 @@
+"""Links to files of the repository, for readers of the bare Markdown, lead to pages of the site here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+#: Links of pages in `docs/`, and where they lead here.
+PAGES = [
+    (r"\]\(\.\./README\.md\)", "](index.md)"),
+    (r"\]\(\.\./CONTRIBUTING\.md\)", "](contributing.md)"),
+    (r"\]\(\.\./CHANGELOG\.md\)", "](changes.md)"),
+    (r"\]\(\.\./examples/(\w+)\.py\)", r"](examples.md#\1-py)"),
+]
+
+
+def redirect(app: Sphinx, page: str, source: list[str]) -> None:
+    """Change the links of one page before it is parsed."""
+    for link, here in PAGES:
+        source[0] = re.sub(link, lambda found, here=here: found.expand(here).replace("_", "-"), source[0])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Look at every page when it has been read."""
+    app.connect("source-read", redirect)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

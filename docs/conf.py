@@ -1,0 +1,58 @@
+"""Settings of the documentation site: `python tools/site.py` builds and checks it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import mbt
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "mbt"
+author = "the authors of mbt"
+release = version = mbt.__version__
+
+extensions = [
+    "myst_nb",  # Markdown, and the cells of the tutorials run
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "plain_docstrings",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "api_pages",
+    "mathml",
+    "repository_links",
+]
+exclude_patterns = ["_ext"]
+nitpicky = True
+
+# Pages.
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+# Cells of the tutorials and of the gallery run in each build: an error, or a minute without an end, stops it.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 60
+nb_merge_streams = True
+nb_render_image_options = {"align": "center"}
+
+# Docstrings.
+autosummary_generate = False  # its tables alone; pages are made by api_pages
+autodoc_typehints = "none"  # docstrings say what types are, with shapes and units
+autodoc_member_order = "groupwise"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# Looks.
+html_theme = "furo"
+html_title = "mbt"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+pygments_style = "friendly"
+pygments_dark_style = "native"
+copybutton_exclude = ".linenos, .gp, .go"

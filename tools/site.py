@@ -1,0 +1,111 @@
+"""Build the documentation site, and check it.
+
+    python tools/site.py [OUT]
+
+Warnings are errors, cells of tutorials run. In the result, `build/site` unless told otherwise, every public
+name of `mbt` has an entry, every link within the site leads somewhere, and nothing is loaded from elsewhere:
+it can be read without a network. Needs `pip install ".[docs]"`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).parents[1]
+MODULES = (
+    "mbt",
+    "mbt.functional",
+    "mbt.math",
+    "mbt.parsing",
+    "mbt.interop",
+    "mbt.models",
+    "mbt.autodiff",
+    "mbt.symbolic",
+)
+#: Elements that make a browser load what their attribute says.
+LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
+
+
+class Page(HTMLParser):
+    """What a page has that can be linked to, what it links to, and what it loads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note one element."""
+        values = {name: value or "" for name, value in attrs}
+        self.anchors.update(values[name] for name in ("id", "name") if name in values)
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag in LOADS and values.get("rel") not in ("canonical", "index", "search", "next", "prev"):
+            self.loads += [values[LOADS[tag]]] if LOADS[tag] in values else []
+
+
+def missing_names(out: Path) -> Iterator[str]:
+    """Name what is public and has no entry."""
+    from sphinx.util.inventory import InventoryFile
+
+    inventory = InventoryFile.loads((out / "objects.inv").read_bytes(), uri="")
+    documented = {
+        name for kind, entries in inventory.data.items() if kind.startswith("py:") for name in entries
+    }
+    things = {id(_thing(name)) for name in documented}
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
+            if id(getattr(module, name)) not in things and f"{module.__name__}.{name}" not in documented:
+                yield f"no entry for {module.__name__}.{name}"
+
+
+def _thing(dotted: str) -> object:
+    """Return what a documented name stands for; a member of a class does not matter."""
+    module, _, name = dotted.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ImportError:
+        return None
+
+
+def broken_links(out: Path) -> Iterator[str]:
+    """Name links within the site that lead nowhere, and what a page would load from elsewhere."""
+    pages = {path.resolve(): Page(path) for path in out.rglob("*.html")}
+    for path, page in pages.items():
+        for link in page.links + page.loads:
+            parts = urlsplit(link)
+            where = f"{path.relative_to(out.resolve())}: {link}"
+            if parts.scheme or parts.netloc:
+                if link in page.loads and parts.scheme != "data":
+                    yield f"{where} is loaded from elsewhere"
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not target.is_file():
+                yield f"{where} leads nowhere"
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+                yield f"{where} has no such place"
+
+
+def main() -> int:
+    """Build, check, and return the exit code."""
+    from sphinx.cmd.build import build_main
+
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "site")
+    doctrees = out.with_name(out.name + "_doctrees")
+    arguments = ["-q", "-W", "--keep-going", "-n", "-j", "auto", "-b", "html", "-d", str(doctrees)]
+    if build_main([*arguments, str(ROOT / "docs"), str(out)]):
+        return 1
+    faults = [*missing_names(out), *broken_links(out)]
+    print("\n".join(faults) or f"{len(list(out.rglob('*.html')))} pages in {out}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
