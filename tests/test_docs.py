@@ -12,7 +12,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def blocks_of(kinds: str) -> dict[str, list[str]]:
     return {
-        page.relative_to(DOCS).as_posix(): re.findall(rf"```(?:{kinds})\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        page.relative_to(DOCS).as_posix(): re.findall(
+            rf"```(?:{kinds})\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL
+        )
         for page in sorted(DOCS.rglob("*.md"))
     }
 
