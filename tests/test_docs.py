@@ -20,6 +20,8 @@ def blocks_of(kinds: str) -> dict[str, list[str]]:
 
 
 PAGES = blocks_of("python")
+#: Of which each block stands for itself: test_cookbook.py.
+ELSEWHERE = {"cookbook.md"}
 #: With the blocks that need packages of the extra `oracle`, and those of the extra `engines`.
 PAGES_WITH_ORACLES, PAGES_WITH_ENGINES = (
     {name: blocks for name, blocks in blocks_of(f"python|python {kind}").items() if blocks != PAGES[name]}
@@ -33,7 +35,7 @@ def run(page: str, blocks: list[str]) -> None:
         exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize("page", [name for name, blocks in PAGES.items() if blocks])
+@pytest.mark.parametrize("page", [name for name, blocks in PAGES.items() if blocks and name not in ELSEWHERE])
 def test_python_blocks_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One after the other, as a reader would try them. Some write files."""
     monkeypatch.chdir(tmp_path)
