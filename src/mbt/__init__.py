@@ -108,11 +108,12 @@ from mbt.tree import (
 )
 
 if _typing.TYPE_CHECKING:
-    from mbt import autodiff, interop, models, parsing, symbolic
+    from mbt import autodiff, interop, models, parsing, plotting, symbolic
     from mbt.context.energy_report import EnergyReport
     from mbt.motion.simulation import simulate
     from mbt.motion.trajectory import Trajectory
     from mbt.parsing import ParseReport, load_model
+    from mbt.plotting import plot
     from mbt.saving import save_model
     from mbt.scalars import BatchContext
     from mbt.topology import SpanningForest
@@ -135,6 +136,9 @@ __all__ = [
     "FinalizeReport",
     "ParseReport",
     "SpanningForest",
+    # Pictures
+    "plot",
+    "plotting",
     # Elements
     "MultibodyElement",
     "RigidBody",
@@ -267,6 +271,7 @@ _MODULES_OF = {
     "FinalizeReport": "mbt.tree.report",
     "ParseReport": "mbt.parsing",
     "SpanningForest": "mbt.topology",
+    "plot": "mbt.plotting",
     "Trajectory": "mbt.motion.trajectory",
     "simulate": "mbt.motion.simulation",
 }
@@ -276,7 +281,7 @@ def __getattr__(name: str) -> _typing.Any:
     """Import some modules when they are first asked for, or something in them."""
     from importlib import import_module
 
-    if name in ("autodiff", "interop", "models", "parsing", "symbolic"):
+    if name in ("autodiff", "interop", "models", "parsing", "plotting", "symbolic"):
         return import_module(f"mbt.{name}")  # Which sets the attribute.
     if name in _MODULES_OF:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF[name]), name))

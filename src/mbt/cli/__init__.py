@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from importlib import metadata
 
@@ -58,7 +58,8 @@ def _run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> in
         _print(parser.format_help())
         return 0
     try:
-        text, code = options.run(options)
+        run: Callable[[argparse.Namespace], tuple[str, int]] = options.run
+        text, code = run(options)
     except MbtError as error:
         if getattr(options, "json", False):
             from mbt.cli.info_json import describe_error_as_json

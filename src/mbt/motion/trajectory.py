@@ -332,6 +332,9 @@ class Trajectory:
     def plot(self, figure: Any = None) -> Any:
         """Draw positions, velocities, forces and energies over time.
 
+        Dotted lines are limits that are near, where the tree is known. Of the energies the sum stays as it
+        is, but for the work of forces without a potential: ``total - work`` is drawn too where there is any.
+
         Parameters
         ----------
         figure : matplotlib.figure.Figure, optional
@@ -348,9 +351,13 @@ class Trajectory:
         ArgumentValueError
             When this is a batch.
         """
-        from mbt.motion.trajectory_plot import draw
+        self._check_one_state("plot")
+        from mbt.plotting.matplotlib_parts import import_matplotlib
 
-        return draw(self, figure)
+        import_matplotlib("plot")
+        from mbt.plotting.trajectories import draw
+
+        return draw(self, figure, None if self._context is None else self._context.tree)
 
     def sample(self, index: int | tuple[int, ...]) -> Trajectory:
         """Return the trajectory of one sample of a batch.

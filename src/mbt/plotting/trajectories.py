@@ -1,0 +1,153 @@
+"""Trajectories as drawings: a panel for each unit, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError
+from mbt.plotting.matplotlib_parts import line_style
+from mbt.plotting.names import shorten_name
+from mbt.tree.pictures.colours import GREY
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.trajectory import Trajectory
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["draw"]
+
+# So many lines can be told apart, and named beside a panel.
+_MOST_NAMES = 12
+_WIDTH, _HEIGHT_OF_PANEL = 9.0, 2.1
+# A limit is shown where it is no further from the lines than they spread, times this.
+_REACH = 1.5
+_LABELS = {"": "quaternion", "rad": "angle", "m": "position", "N m": "torque", "N": "force"}
+
+
+class _Panel(NamedTuple):
+    """Lines over time with one unit, and what they are not to exceed: arrays of one number a line."""
+
+    label: str
+    names: tuple[str, ...]
+    values: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+def draw(trajectory: Trajectory, figure: Any, tree: MultibodyTree | None) -> Any:
+    """Draw a trajectory; see ``Trajectory.plot``. Limits are those of the tree, where it is known."""
+    panels = _panels_of(trajectory, tree)
+    size = _WIDTH, 0.6 + _HEIGHT_OF_PANEL * len(panels)
+    if figure is None:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=size)
+    elif not hasattr(figure, "subplots"):
+        raise ArgumentTypeError(f"figure: expected one of matplotlib, got {type(figure).__name__}")
+    else:
+        figure.set_size_inches(size)
+    figure.set_layout_engine("constrained")
+    rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, panel in zip(rows, panels, strict=True):
+        _draw_panel(axes, panel, trajectory)
+    rows[-1].set_xlabel("time [s]")
+    figure.align_ylabels(rows)
+    return figure
+
+
+def _panels_of(trajectory: Trajectory, tree: MultibodyTree | None) -> list[_Panel]:
+    """Return positions, velocities and forces by their units, and energies."""
+    nq, nv = trajectory.q.shape[-1], trajectory.v.shape[-1]
+    effort_units = tuple("N m" if unit == "rad/s" else "N" for unit in trajectory.velocity_units)
+    limits = [(np.full(n, -np.inf), np.full(n, np.inf)) for n in (nq, nv, nv)]
+    if tree is not None:
+        limits = [
+            (tree.position_lower_limits, tree.position_upper_limits),
+            (tree.velocity_lower_limits, tree.velocity_upper_limits),
+            _effort_limits(tree),
+        ]
+    quantities = (
+        ("position", trajectory.q, trajectory.position_names, trajectory.position_units, limits[0]),
+        ("velocity", trajectory.v, trajectory.velocity_names, trajectory.velocity_units, limits[1]),
+        ("applied", trajectory.tau, trajectory.velocity_names, effort_units, limits[2]),
+    )
+    panels = []
+    for quantity, values, names, units, (lower, upper) in quantities:
+        for unit in dict.fromkeys(units):
+            places = [i for i, own in enumerate(units) if own == unit]
+            if quantity == "applied":  # Where nothing is, there is nothing to see.
+                places = [i for i in places if values[:, i].any()]
+            if not places:
+                continue
+            label = _LABELS.get(unit, quantity)
+            title = f"{label} [{unit}]" if unit else label
+            own_names = tuple(names[i] for i in places)
+            panels.append(_Panel(title, own_names, values[:, places], lower[places], upper[places]))
+    return [*panels, _energies_of(trajectory)]
+
+
+def _energies_of(trajectory: Trajectory) -> _Panel:
+    """Return kinetic and potential energy, their sum, and what remains of it without the work: a constant."""
+    names, values = list(trajectory.energy._fields), list(trajectory.energy)
+    if trajectory.work.any():
+        names += ["work", "total - work"]
+        values += [trajectory.work, trajectory.energy.total - trajectory.work]
+    none = np.full(len(names), np.inf)
+    return _Panel("energy [J]", tuple(names), np.stack(values, axis=-1), -none, none)
+
+
+def _effort_limits(tree: MultibodyTree) -> tuple[FloatArray, FloatArray]:
+    """Return limits of the forces along velocities: those of the joints' actuators together."""
+    upper = np.full(tree.num_velocities, np.inf)
+    sums: dict[int, float] = {}
+    for actuator in tree.joint_actuators:
+        k = actuator.joint.velocity_start
+        sums[k] = sums.get(k, 0.0) + actuator.effort_limit
+    for k, limit in sums.items():
+        upper[k] = limit
+    return -upper, upper
+
+
+def _draw_panel(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
+    marker = "." if len(trajectory) == 1 else None
+    count = len(panel.names)
+    for i, name in enumerate(panel.names):
+        label = shorten_name(name)
+        # A name that begins with an underscore would be left out.
+        label = f" {label}" if label.startswith("_") else label
+        axes.plot(
+            trajectory.time, panel.values[:, i], label=label, linewidth=1.4, marker=marker, **line_style(i)
+        )
+    _draw_limits(axes, panel)
+    axes.set_ylabel(panel.label)
+    axes.grid(True, alpha=0.3)
+    axes.margins(x=0.01)
+    if count <= _MOST_NAMES:
+        axes.legend(
+            loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False,
+            fontsize="x-small", labelspacing=0.25, handlelength=3.0,
+        )  # fmt: skip
+    else:
+        axes.set_title(f"{count} lines", loc="right", fontsize="small")
+
+
+def _draw_limits(axes: Any, panel: _Panel) -> None:
+    """Draw each limit that is near: in the colour of its line, in grey where it is that of several."""
+    finite = panel.values[np.isfinite(panel.values).all(axis=1)]
+    if not len(finite):
+        return
+    low, high = float(finite.min()), float(finite.max())
+    reach = _REACH * max(high - low, 1e-9 * max(abs(low), abs(high), 1.0))
+    owners: dict[float, list[int]] = {}
+    for bounds in (panel.lower, panel.upper):
+        for i, limit in enumerate(bounds.tolist()):
+            if low - reach <= limit <= high + reach:
+                owners.setdefault(limit, []).append(i)
+    for limit, lines in owners.items():
+        color = line_style(lines[0])["color"] if len(lines) == 1 else GREY
+        axes.axhline(limit, color=color, linestyle=":", linewidth=1.0, gid="limit")
+    if owners:
+        label = "limit" if len(owners) == 1 else "limits"
+        axes.plot([], [], color=GREY, linestyle=":", linewidth=1.0, label=label)
