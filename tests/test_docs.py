@@ -22,10 +22,10 @@ def blocks_of(kinds: str) -> dict[str, list[str]]:
 PAGES = blocks_of("python")
 #: Of which each block stands for itself: test_cookbook.py.
 ELSEWHERE = {"cookbook.md"}
-#: With the blocks that need packages of the extra `oracle`, and those of the extra `engines`.
-PAGES_WITH_ORACLES, PAGES_WITH_ENGINES = (
+#: With the blocks that need packages of the extra `oracle`, those of the extra `engines`, and those of `viz`.
+PAGES_WITH_ORACLES, PAGES_WITH_ENGINES, PAGES_WITH_VIEWERS = (
     {name: blocks for name, blocks in blocks_of(f"python|python {kind}").items() if blocks != PAGES[name]}
-    for kind in ("oracle", "engine")
+    for kind in ("oracle", "engine", "viewer")
 )
 
 
@@ -57,6 +57,13 @@ def test_python_blocks_run_on_engines(page: str) -> None:
     run(page, PAGES_WITH_ENGINES[page])
 
 
+@pytest.mark.viewer
+@pytest.mark.parametrize("page", PAGES_WITH_VIEWERS)
+def test_python_blocks_run_with_a_viewer(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(page, PAGES_WITH_VIEWERS[page])
+
+
 def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["contact.md"]) == 3
     assert len(PAGES["editing.md"]) == 7
@@ -75,6 +82,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ORACLES["mjcf.md"]) == 2
     assert len(PAGES_WITH_ORACLES["converters.md"]) == 1
     assert len(PAGES_WITH_ENGINES["batches.md"]) == 7
+    assert len(PAGES_WITH_VIEWERS["viewer.md"]) == 5
 
 
 def test_every_example_program_is_on_its_page() -> None:

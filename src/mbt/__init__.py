@@ -121,6 +121,7 @@ if _typing.TYPE_CHECKING:
     from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
     from mbt.tree.locking import lock_joints
     from mbt.tree.report import FinalizeReport
+    from mbt.viewer import Viewer, record, view
 
 __version__ = "0.1.0"
 
@@ -210,6 +211,9 @@ __all__ = [
     "EnergyReport",
     "Trajectory",
     "simulate",
+    "view",
+    "Viewer",
+    "record",
     "autodiff",
     "functional",
     "math",
@@ -273,7 +277,10 @@ _MODULES_OF = {
     "SpanningForest": "mbt.topology",
     "plot": "mbt.plotting",
     "Trajectory": "mbt.motion.trajectory",
+    "Viewer": "mbt.viewer",
+    "record": "mbt.viewer",
     "simulate": "mbt.motion.simulation",
+    "view": "mbt.viewer",
 }
 
 

@@ -110,6 +110,38 @@ def _run_simulate(options: argparse.Namespace) -> tuple[str, int]:
     return text, 0 if complaint is None else 2
 
 
+def _add_view(commands: Any) -> None:
+    view = commands.add_parser(
+        "view",
+        help="show a robot in the browser",
+        description="Show a robot description in the browser, with sliders for its joints, until Ctrl-C; "
+        "or let it fall and record that as a page that plays by itself. Needs the extra viz.",
+        allow_abbrev=False,
+    )
+    add_reading_options(view)
+    view.add_argument(
+        "--position",
+        action="append",
+        default=[],
+        metavar="JOINT=VALUE",
+        help="where a joint is [rad, m]; VALUE,VALUE,... where it has several; may be repeated",
+    )
+    view.add_argument("--trajectory", metavar="FILE", help="play what `mbt simulate --save FILE.npz` wrote")
+    view.add_argument("--speed", type=float, default=1.0, metavar="S", help="of playing (default: 1)")
+    view.add_argument(
+        "--record", metavar="OUT", help="write a page, OUT.html, that plays the trajectory, or stands still"
+    )
+    view.add_argument("--port", type=int, default=0, help="of the address (default: any that is free)")
+    view.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
+    view.set_defaults(run=_run_view)
+
+
+def _run_view(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.view import run_view
+
+    return run_view(options, **reading_options(options))
+
+
 def _add_demo(commands: Any) -> None:
     demo = commands.add_parser(
         "demo",
@@ -153,4 +185,4 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 #: In the order of the help.
-COMMANDS = (_add_info, _add_convert, _add_simulate, _add_demo)
+COMMANDS = (_add_info, _add_convert, _add_simulate, _add_view, _add_demo)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mbt.motion.trajectory import Trajectory
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["run_simulation"]
+__all__ = ["as_values", "run_simulation"]
 
 _MAX_ROWS = 60
 
@@ -83,12 +83,13 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
 def _prepare(tree: MultibodyTree, options: Namespace) -> tuple[Context, Any]:
     """Return a Context with the state that the options tell, and the forces."""
     context = tree.create_default_context()
-    context.q = tree.q_from_dict(_as_values(options.position, "--position"))
-    context.v = tree.v_from_dict(_as_values(options.velocity, "--velocity"))
-    return context, tree.v_from_dict(_as_values(options.torque, "--torque"))
+    context.q = tree.q_from_dict(as_values(options.position, "--position"))
+    context.v = tree.v_from_dict(as_values(options.velocity, "--velocity"))
+    return context, tree.v_from_dict(as_values(options.torque, "--torque"))
 
 
-def _as_values(settings: Sequence[str], option: str) -> dict[str, Any]:
+def as_values(settings: Sequence[str], option: str) -> dict[str, Any]:
+    """Return what an option says of joints, JOINT=VALUE each time, by their names."""
     values: dict[str, Any] = {}
     for setting in settings:
         name, _, text = setting.rpartition("=")

@@ -1,0 +1,97 @@
+"""``mbt view``: a robot description in the browser."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.cli.info import load
+from mbt.cli.simulate import as_values
+from mbt.cli.terminal import complain, write
+from mbt.errors import ModelWarning
+from mbt.motion.trajectory import Trajectory
+from mbt.viewer import Viewer, record, view
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["run_view"]
+
+
+def run_view(options: Namespace, **reading: Any) -> tuple[str, int]:
+    """Show a file until the user interrupts, or record it.
+
+    Parameters
+    ----------
+    options : Namespace
+        Those of the command line.
+    **reading
+        As in `load_model`.
+
+    Returns
+    -------
+    text : str
+        What remains to be said.
+    code : int
+        The exit code.
+
+    Raises
+    ------
+    MbtError
+        When the file or an option cannot be used, or something not written.
+    """
+    tree = load(options.file, **reading)
+    q = tree.q_from_dict(as_values(options.position, "--position"))
+    trajectory = None if options.trajectory is None else Trajectory.load(options.trajectory)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ModelWarning)
+        if options.record is not None:
+            _record(tree, q, trajectory, options)
+            viewer = None
+        else:
+            viewer = _open(tree, q, trajectory, options)
+    for warning in caught:
+        complain(str(warning.message))
+    if viewer is None:
+        return f"{options.record}: a page that any browser shows\n", 0
+    with viewer:
+        _serve(viewer)
+    return "", 0
+
+
+def _record(tree: MultibodyTree, q: FloatArray, trajectory: Trajectory | None, options: Namespace) -> None:
+    motion, dt = (trajectory, None) if trajectory is not None else (q[np.newaxis], 1.0)
+    record(tree, motion, options.record, dt=dt, speed=options.speed, package_paths=options.package_path)
+
+
+def _open(tree: MultibodyTree, q: FloatArray, trajectory: Trajectory | None, options: Namespace) -> Viewer:
+    viewer = view(
+        tree,
+        q,
+        package_paths=options.package_path,
+        port=options.port,
+        open_browser=not options.no_browser,
+    )
+    if trajectory is not None:
+        try:
+            viewer.play(trajectory, speed=options.speed)
+        except BaseException:
+            viewer.close()
+            raise
+    return viewer
+
+
+def _serve(viewer: Viewer) -> None:
+    """Say where it is, and wait until the user has seen enough."""
+    if sys.stdout is not None:
+        write(f"{viewer.url} - Ctrl-C ends it\n", sys.stdout)
+        sys.stdout.flush()
+    with suppress(KeyboardInterrupt):
+        viewer.wait()

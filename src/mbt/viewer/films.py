@@ -1,0 +1,91 @@
+"""States over time, at any time: a trajectory, or an array of positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from mbt.functional import difference_positions, integrate_positions
+from mbt.math.arrays import as_float_array, as_positive
+from mbt.motion.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Film"]
+
+
+class Film:
+    """What moves a model.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        Finalized.
+    trajectory : Trajectory or array_like, shape (..., n, num_positions)
+        Of this tree, or from a file that was written of one with the same positions; or positions alone.
+    dt : float, optional
+        Of positions alone: the time from one to the next [s].
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, ShapeError
+        When it is something else, of another tree, or empty.
+    """
+
+    def __init__(self, tree: MultibodyTree, trajectory: object, dt: float | None = None) -> None:
+        self._tree = tree
+        self._velocities: FloatArray | None = None
+        self.context: Context = tree.create_default_context()
+        if isinstance(trajectory, Trajectory):
+            self._take(trajectory, dt)
+        elif dt is None:
+            got = type(trajectory).__name__
+            raise ArgumentTypeError(
+                f"trajectory: expected a mbt.Trajectory, or an array of positions together with dt, got {got}"
+            )
+        else:
+            self.q = as_float_array(trajectory, "trajectory", (..., None, tree.num_positions)).copy()
+            self.time = as_positive(dt, "dt") * np.arange(self.q.shape[-2])
+        if not self.time.size:
+            raise ShapeError("trajectory: expected one sample or more, got none")
+
+    def _take(self, trajectory: Trajectory, dt: float | None) -> None:
+        if dt is not None:
+            raise ArgumentValueError("dt: a mbt.Trajectory has its own times")
+        if trajectory.position_names != self._tree.position_names:
+            raise ArgumentValueError("trajectory: expected one of this tree, got one with other positions")
+        self.time, self.q, self._velocities = trajectory.time, trajectory.q, trajectory.v
+        if trajectory._context is not None and trajectory._context.tree is self._tree:
+            self.context = trajectory.final_context
+
+    @property
+    def duration(self) -> float:
+        """[s]."""
+        return float(self.time[-1] - self.time[0])
+
+    def at(self, elapsed: float) -> tuple[FloatArray, FloatArray]:
+        """Return positions and velocities some time after the beginning [s]: on the way between two samples.
+
+        The way is a constant velocity, of rotations the shortest.
+        """
+        time = self.time[0] + min(max(elapsed, 0.0), self.duration)
+        if self.time.size == 1:
+            only: FloatArray = self.q[..., 0, :]
+            return only, self._velocity(0, np.zeros((*only.shape[:-1], self._tree.num_velocities)))
+        k = min(int(np.searchsorted(self.time, time, side="right")) - 1, self.time.size - 2)
+        h = self.time[k + 1] - self.time[k]
+        q0, q1 = self.q[..., k, :], self.q[..., k + 1, :]
+        step = difference_positions(self._tree, q0, q1)
+        share = (time - self.time[k]) / h if h > 0.0 else 0.0
+        q: FloatArray = integrate_positions(self._tree, q0, step, share)
+        near = k if share < 0.5 else k + 1
+        return q, self._velocity(near, step / h if h > 0.0 else np.zeros_like(step))
+
+    def _velocity(self, k: int, mean: FloatArray) -> FloatArray:
+        """Return the velocity of a sample, or what is known of it."""
+        return mean if self._velocities is None else self._velocities[..., k, :]

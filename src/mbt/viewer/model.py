@@ -1,0 +1,170 @@
+"""One model in a viewer: what it shows, and what it is to show next."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from mbt.context.context import Context
+from mbt.errors import ArgumentValueError, AssemblyError, SingularityError
+from mbt.math.arrays import as_float_array
+from mbt.tree.context_access import raise_context_mismatch
+from mbt.viewer.snapshots import Snapshot, take_snapshot
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.viewer.clock import Clock
+    from mbt.viewer.controls import Control
+    from mbt.viewer.drawing import Drawing
+    from mbt.viewer.films import Film
+    from mbt.viewer.scene import ModelScene
+
+__all__ = ["ViewedModel"]
+
+# What to show: a Context of its own, or positions and velocities.
+_State: TypeAlias = "Context | tuple[FloatArray, FloatArray | None]"
+
+
+class ViewedModel:
+    """A model in a viewer. Made by ``mbt.view`` and ``Viewer.add``.
+
+    Attributes
+    ----------
+    tree : MultibodyTree
+        What is shown.
+    name : str
+        Its name in the viewer.
+    """
+
+    def __init__(
+        self, scene: ModelScene, name: str, drawing: Drawing, clock: Clock, wake: Callable[[], None]
+    ) -> None:
+        self.tree: MultibodyTree = scene.tree
+        self.name = name
+        self._scene = scene
+        self._drawing = drawing
+        self._clock = clock
+        self._wake = wake
+        # The latest of what is wanted: put in by any thread, taken out by the one that draws.
+        self._wanted: deque[_State] = deque(maxlen=1)
+        self._q = np.array(scene.tree.default_positions)
+        self._context: Context = scene.tree.create_default_context()
+        self._film: Film | None = None
+        self._snapshot: Snapshot | None = None
+
+    @property
+    def q(self) -> FloatArray:
+        """Positions that are shown, or are about to be, shape (..., num_positions), a copy.
+
+        What somebody sets by sliders is here, too.
+        """
+        return self._q.copy()
+
+    def show(self, q: npt.ArrayLike | Context, v: npt.ArrayLike | None = None) -> None:
+        """Show other positions; does not wait until they are drawn.
+
+        A control loop may call this at any rate: what is shown is the latest, about 60 times a second.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., num_positions), or Context
+            Positions. Of a batch the first state is drawn solid, and the others as ghosts. Of a Context its
+            velocities and parameters count, too. What is not finite is not drawn.
+        v : array_like, shape (..., num_velocities), optional
+            Velocities, on which forces of contacts depend; those of rest unless given.
+
+        Raises
+        ------
+        ArgumentTypeError, ShapeError
+            When these are not arrays of numbers of these shapes.
+        ContextMismatchError
+            When the Context is of another tree.
+        """
+        if isinstance(q, Context):
+            if q.tree is not self.tree:
+                raise_context_mismatch(self.tree, q)
+            if v is not None:
+                raise ArgumentValueError("v: a Context has its own velocities")
+            context = q.clone()
+            self._want(context, np.array(context.q))
+            return
+        positions = as_float_array(q, "q", (..., self.tree.num_positions)).copy()
+        lead = positions.shape[:-1]
+        velocities = None if v is None else as_float_array(v, "v", (*lead, self.tree.num_velocities)).copy()
+        self._want((positions, velocities), positions)
+
+    def _want(self, wanted: _State, q: FloatArray) -> None:
+        if self._film is not None:
+            self._clock.stop()
+        self._q = q
+        self._wanted.append(wanted)
+        self._wake()
+
+    # By the sliders.
+
+    def _move(self, control: Control, value: float) -> None:
+        """Show the same positions but for one number, and those that constraints make follow."""
+        q = self.q
+        first = q.reshape(-1, q.shape[-1])[0]
+        control.put(first, value)
+        if self.tree.constraints:
+            context = self.tree.create_default_context()
+            context.q = first
+            try:
+                self.tree.assemble(context, fixed=[control.joint])
+            except AssemblyError:
+                return  # It cannot go there.
+            first[:] = context.q
+        self.show(q)
+
+    # By the thread that draws.
+
+    def _play(self, film: Film) -> None:
+        self._film = film
+        self._context = film.context
+
+    def _draw(self, elapsed: float | None) -> bool:
+        """Draw what is wanted, or where the film is, and return whether anything is new."""
+        wanted: _State
+        if self._wanted:
+            wanted = self._wanted.pop()
+        elif elapsed is not None and self._film is not None:
+            wanted = self._film.at(elapsed)
+            self._q = wanted[0]
+        else:
+            return False
+        with suppress(SingularityError):
+            if isinstance(wanted, Context):
+                self._context = wanted
+            else:
+                self._put(*wanted)
+            self._snapshot = take_snapshot(self._scene, self._context) or self._snapshot
+        if self._snapshot is not None:
+            self._drawing.draw(self._snapshot)
+        return True
+
+    def _put(self, q: FloatArray, v: FloatArray | None) -> None:
+        """Take positions into a Context of as many states."""
+        batch = q.shape[:-1]
+        if batch != self._context.batch_shape:
+            self._context = self.tree.create_default_context(batch)
+        self._context.q = q
+        self._context.v = np.zeros((*batch, self.tree.num_velocities)) if v is None else v
+
+    def _show_layer(self, layer: str, is_shown: bool) -> None:
+        if self._snapshot is not None:
+            self._drawing.show_layer(layer, is_shown, self._snapshot)
+
+    def _corners(self) -> FloatArray:
+        return np.zeros((1, 3)) if self._snapshot is None else self._drawing.corners(self._snapshot)
+
+    def __repr__(self) -> str:
+        """Tell the name."""
+        return f"<ViewedModel {self.name!r}>"

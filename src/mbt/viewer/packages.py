@@ -1,0 +1,25 @@
+"""The packages of the extra ``viz``, imported when they are needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from mbt.errors import MissingPackageError
+
+__all__ = ["require"]
+
+
+def require(name: str, what: str) -> Any:
+    """Return a package of the extra; `what` is what it is for.
+
+    Raises
+    ------
+    MissingPackageError
+        When it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise MissingPackageError(f"{what} needs {package}: pip install 'mbt[viz]' ({error})") from error

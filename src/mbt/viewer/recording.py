@@ -1,0 +1,113 @@
+"""``mbt.record``: a page that plays by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.context.checks import compile_copy
+from mbt.math.arrays import as_positive
+from mbt.math.poses import IDENTITY
+from mbt.saving.files import as_path, write_file
+from mbt.viewer.clock import Clock
+from mbt.viewer.drawing import Drawing
+from mbt.viewer.films import Film
+from mbt.viewer.model import ViewedModel
+from mbt.viewer.scene import ModelScene
+from mbt.viewer.servers import start_server, stop_server
+from mbt.viewer.stage import Stage
+from mbt.viewer.triangles import Mesher
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.motion.trajectory import Trajectory
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["record"]
+
+# The camera sees all of so many moments.
+_MOMENTS_IN_VIEW = 25
+
+
+def record(
+    tree: MultibodyTree,
+    trajectory: Trajectory | npt.ArrayLike,
+    path: str | os.PathLike[str],
+    *,
+    dt: float | None = None,
+    speed: float = 1.0,
+    fps: float = 60.0,
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+) -> None:
+    """Write a page that plays a trajectory by itself: one file, without any other and without a network.
+
+    It plays over and over, with a time line, and can be turned with the mouse, in any browser.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    trajectory : Trajectory or array_like, shape (..., n, num_positions)
+        What moves. Of a batch the first state is drawn solid, and the others as ghosts.
+    path : path
+        The file to write, as ``"fall.html"``, whole or not at all.
+    dt : float, optional
+        Of an array: the time from one row to the next [s].
+    speed : float, optional
+        How many seconds pass in one.
+    fps : float, optional
+        Pictures per second.
+    package_paths : sequence of paths, optional
+        Where packages of meshes are looked for; see `view`.
+
+    Raises
+    ------
+    MissingPackageError
+        When viser is not installed: ``pip install "mbt[viz]"``.
+    NotFinalizedError, ArgumentTypeError, ArgumentValueError, ShapeError
+        When an argument cannot be used, or the file not be written.
+
+    See Also
+    --------
+    view : A page with sliders.
+    """
+    compile_copy(tree)
+    target = as_path(path)
+    film = Film(tree, trajectory, dt)
+    period = as_positive(speed, "speed") / as_positive(fps, "fps")
+    scene = ModelScene(tree)
+    mesher = Mesher(package_paths, scene.extent)
+    server = start_server(0, "record", "mbt")
+    try:
+        drawing = Drawing(server.scene, "/model", scene, mesher, IDENTITY)
+        model = ViewedModel(scene, "model", drawing, Clock(), _nobody)
+        page = _record(server, model, film, period, 1.0 / fps)
+    finally:
+        stop_server(server)
+    write_file(target, page)
+
+
+def _record(server: Any, model: ViewedModel, film: Film, period: float, sleep: float) -> str:
+    """Return the page of a film that goes on by `period` from one picture to the next."""
+    model._play(film)
+    seen = []
+    for elapsed in np.linspace(0.0, film.duration, _MOMENTS_IN_VIEW)[::-1]:  # The first one comes last.
+        model._draw(float(elapsed))
+        seen.append(model._corners())
+    Stage(server).fit([(model._scene, np.concatenate(seen[::-1]))])
+    serializer = server.get_scene_serializer()
+    for i in range(1, int(film.duration / period * (1 + 1e-12)) + 1):
+        serializer.insert_sleep(sleep)
+        model._draw(i * period)
+    if film.duration > 0.0:
+        serializer.insert_sleep(sleep)
+    page: str = serializer.as_html()
+    return page.replace("<title>Viser</title>", "<title>mbt</title>")
+
+
+def _nobody() -> None:
+    """Wake nobody: who draws is here."""

@@ -1,0 +1,140 @@
+"""What is drawn of a model, as plain data: shapes fixed on bodies, in layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.tree.force_elements.point_contact import PointContact
+from mbt.viewer.stand_ins import bones_of, ellipsoid_of
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.body import RigidBody
+    from mbt.tree.multibody_tree import MultibodyTree
+    from mbt.tree.shape import Shape
+
+__all__ = ["LAYERS", "FrameItem", "Item", "ModelScene"]
+
+#: What can be shown, in the order of the check boxes.
+LAYERS = ("visuals", "collisions", "skeleton", "inertia", "frames", "names", "centre of mass", "contacts")
+
+# Of what a description does not colour, or does not hold: told apart by colour-blind people, too.
+_COLORS = {
+    "visuals": (0.66, 0.69, 0.73, 1.0),
+    "collisions": (0.90, 0.62, 0.00, 0.5),
+    "skeleton": (0.00, 0.35, 0.60, 1.0),
+    "inertia": (0.80, 0.47, 0.65, 0.5),
+}
+
+# Every other body is darker, to tell them apart.
+_DARKER = 0.72
+
+_RADIUS_OF_BONES = 0.012  # of the extent
+
+
+@dataclass(frozen=True)
+class Item:
+    """A shape on the body of a node; `color` is None where a mesh may have its own."""
+
+    layer: str
+    name: str
+    node: int
+    shape: Shape
+    color: tuple[float, float, float, float]
+    has_color: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FrameItem:
+    """A frame on the body of a node."""
+
+    name: str
+    node: int
+    X_BF: FloatArray
+
+
+class ModelScene:
+    """What is drawn of a tree.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        Finalized.
+    """
+
+    def __init__(self, tree: MultibodyTree) -> None:
+        self.tree = tree
+        self._context: Context = tree.create_default_context()
+
+    @cached_property
+    def extent(self) -> float:
+        """About how large the model is [m]: where its bodies are by default, or the largest of them."""
+        X_WB = np.asarray(self.tree.eval_position_kinematics(self._context).X_WB)
+        points = [X[:3, 3] for X in X_WB[1:]]
+        sizes = [0.0]
+        for body in self.tree.bodies[1:]:
+            ellipsoid = ellipsoid_of(body)
+            if ellipsoid is not None:
+                points.append((X_WB[body.node_index] @ ellipsoid.X_BG)[:3, 3])
+                sizes.append(2.0 * max(ellipsoid.size))
+        diagonal = float(np.linalg.norm(np.ptp(points, axis=0))) if points else 0.0
+        return diagonal or max(sizes) or 1.0
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """All shapes, of all layers."""
+        return tuple(self._make_items())
+
+    @cached_property
+    def shown(self) -> frozenset[str]:
+        """The layers shown at first: those that the description has, or else those that stand in for it."""
+        layers = {item.layer for item in self.items}
+        for layer in ("visuals", "collisions"):
+            if layer in layers:
+                return frozenset((layer, "contacts"))
+        return frozenset(("skeleton", "inertia", "contacts"))
+
+    @cached_property
+    def frames(self) -> tuple[FrameItem, ...]:
+        """The frames of bodies, and those that no joint is made of."""
+        joints = self.tree.joints
+        of_joints = {id(frame) for joint in joints for frame in (joint.frame_on_parent, joint.frame_on_child)}
+        return tuple(
+            FrameItem(frame.name, int(frame.body.node_index), frame.calc_pose_in_body_frame(self._context))
+            for frame in self.tree.frames
+            if frame.is_body_frame or id(frame) not in of_joints
+        )
+
+    @cached_property
+    def contacts(self) -> tuple[PointContact, ...]:
+        """The elements whose points and forces are shown."""
+        return tuple(e for e in self.tree.force_elements if isinstance(e, PointContact))
+
+    def _make_items(self) -> Iterator[Item]:
+        bones = bones_of(self.tree, self._context, _RADIUS_OF_BONES * self.extent)
+        for body in self.tree.bodies:
+            ellipsoid = ellipsoid_of(body)
+            shapes = {
+                "visuals": body.visuals,
+                "collisions": body.collisions,
+                "skeleton": tuple(bones[body.node_index]),
+                "inertia": () if ellipsoid is None else (ellipsoid,),
+            }
+            for layer, of_layer in shapes.items():
+                for i, shape in enumerate(of_layer):
+                    yield self._make_item(layer, body, i, shape)
+
+    @staticmethod
+    def _make_item(layer: str, body: RigidBody, i: int, shape: Shape) -> Item:
+        node = int(body.node_index)
+        if layer == "visuals" and shape.color is not None:
+            return Item(layer, f"{layer} {i}", node, shape, shape.color, has_color=True)
+        *rgb, alpha = _COLORS[layer]
+        red, green, blue = (x * (_DARKER if node % 2 else 1.0) for x in rgb)
+        return Item(layer, f"{layer} {i}", node, shape, (red, green, blue, alpha), has_color=False)

@@ -1,0 +1,58 @@
+"""Where everything is in one state, or in those of a batch: numbers alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mbt.math.poses import matrix_to_quaternion
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.viewer.scene import ModelScene
+
+__all__ = ["Snapshot", "take_snapshot"]
+
+
+class Snapshot(NamedTuple):
+    """Where bodies are, a row for each of n states; centre of mass, and contacts of the first one."""
+
+    X_WB: FloatArray  # (n, num_bodies, 4, 4)
+    quaternions: FloatArray  # (n, num_bodies, 4), of the rotations
+    com: FloatArray  # (3,)
+    contacts: FloatArray  # (k, 3), of all points, in World [m]
+    forces: FloatArray  # (k, 3) [N]
+
+
+def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
+    """Return where everything is, or None where that is nowhere: positions that are not finite, or singular.
+
+    States of a batch that are nowhere are left out.
+    """
+    tree = scene.tree
+    X_WB = np.asarray(tree.eval_position_kinematics(context).X_WB).reshape(-1, tree.num_bodies, 4, 4)
+    is_somewhere = np.asarray(np.isfinite(X_WB).all(axis=(1, 2, 3)))
+    if not is_somewhere[0]:
+        return None
+    points, forces = [np.empty((0, 3))], [np.empty((0, 3))]
+    for element in scene.contacts:
+        X_WF = _first(element.frame.calc_pose_in_world(context), 2)
+        points.append(element.p_FC @ X_WF[:3, :3].T + X_WF[:3, 3])
+        forces.append(np.nan_to_num(_first(element.calc_contact_forces(context), 2), posinf=0.0, neginf=0.0))
+    X_WB = X_WB[is_somewhere]
+    return Snapshot(
+        X_WB,
+        matrix_to_quaternion(X_WB[..., :3, :3]),
+        _first(tree.calc_center_of_mass_position_in_world(context), 1),
+        np.concatenate(points),
+        np.concatenate(forces),
+    )
+
+
+def _first(array: object, ndim: int) -> FloatArray:
+    """Return what the first state of a batch has, or the only one."""
+    numbers = np.asarray(array, dtype=np.float64)
+    first: FloatArray = numbers.reshape(-1, *numbers.shape[numbers.ndim - ndim :])[0]
+    return first

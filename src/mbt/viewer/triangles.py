@@ -1,0 +1,155 @@
+"""Triangles of shapes, by trimesh: of the plain ones, and of files of meshes."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbt.errors import ModelWarning, ParseError, shorten
+from mbt.parsing.meshes import resolve_mesh
+from mbt.viewer.packages import require
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from mbt.tree.shape import Shape
+    from mbt.viewer.scene import Item
+
+__all__ = ["Mesher", "Part"]
+
+# Edges sharper than this are seen as edges.
+_CREASE = math.radians(35.0)
+# Splitting vertices at edges takes long on larger meshes, whose triangles are small anyway.
+_MOST_FACES_TO_CREASE = 200_000
+
+
+class Part(NamedTuple):
+    """Triangles of one colour in the frame G of a shape."""
+
+    vertices: npt.NDArray[np.float32]
+    faces: npt.NDArray[np.uint32]
+    color: tuple[float, float, float, float]
+
+
+class Mesher:
+    """Makes triangles, each file once.
+
+    Parameters
+    ----------
+    package_paths : sequence of paths
+        Where packages of meshes are looked for.
+    extent : float
+        Size of the model [m]: of planes, which have none.
+    """
+
+    def __init__(self, package_paths: Sequence[str | os.PathLike[str]], extent: float) -> None:
+        self._package_paths = package_paths
+        self._side_of_planes = 4.0 * extent
+        self._trimesh = require("trimesh", "drawing shapes")
+        self._files: dict[Path, list[Part]] = {}
+        self._complaints: set[str] = set()
+
+    def parts_of(self, item: Item) -> list[Part]:
+        """Return the triangles of an item: none of a mesh that cannot be read, with a `ModelWarning`."""
+        shape = item.shape
+        if shape.kind != "mesh":
+            return [self._split(self._make(shape), item.color)]
+        try:
+            parts = self._read(shape)
+        except ParseError as error:
+            self._complain(str(error))
+            return []
+        scale = np.array(shape.size, dtype=np.float32)
+        scaled = []
+        for part in parts:
+            # A mirror turns triangles inside out.
+            faces = part.faces if np.prod(scale) > 0 else part.faces[:, ::-1]
+            color = item.color if item.has_color or part.color is _PLAIN else part.color
+            scaled.append(Part(part.vertices * scale, np.ascontiguousarray(faces), color))
+        return scaled
+
+    def _make(self, shape: Shape) -> Any:
+        """Return a mesh of trimesh."""
+        create, size = self._trimesh.creation, shape.size
+        if shape.kind == "box":
+            return create.box(extents=size)
+        if shape.kind == "cylinder":
+            return create.cylinder(radius=size[0], height=size[1], sections=48)
+        if shape.kind == "capsule":
+            return create.capsule(radius=size[0], height=size[1], count=[24, 24])
+        if shape.kind == "plane":
+            # Seen from below, too.
+            return create.box(extents=(self._side_of_planes, self._side_of_planes, 0.0))
+        ball = create.icosphere(subdivisions=3)
+        ball.apply_scale(size if shape.kind == "ellipsoid" else size[0])
+        return ball
+
+    def _read(self, shape: Shape) -> list[Part]:
+        path = resolve_mesh(shape, self._package_paths)
+        if path not in self._files:
+            self._files[path] = list(self._read_file(path))
+        return self._files[path]
+
+    def _read_file(self, path: Path) -> Iterator[Part]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Of odd normals and units.
+                scene = self._trimesh.load_scene(path)
+                meshes = scene.dump()
+        except Exception as error:  # Whatever a file can do to a reader.
+            reason = f"{type(error).__name__}: {shorten(str(error))}"
+            raise ParseError(f"the mesh cannot be read ({reason})", file=str(path)) from error
+        meshes = [mesh for mesh in meshes if isinstance(mesh, self._trimesh.Trimesh) and len(mesh.faces)]
+        if not meshes:
+            raise ParseError("the mesh has no triangles", file=str(path))
+        for mesh in meshes:
+            if not np.isfinite(mesh.vertices).all():
+                raise ParseError("the mesh has vertices that are not finite", file=str(path))
+            yield self._split(mesh, _color_of(mesh))
+
+    def _split(self, mesh: Any, color: tuple[float, float, float, float]) -> Part:
+        """Return a mesh whose vertices are apart where faces meet at an edge: each side has its normals."""
+        if len(mesh.faces) <= _MOST_FACES_TO_CREASE:
+            mesh.merge_vertices(merge_tex=True, merge_norm=True)
+            mesh = self._trimesh.graph.smooth_shade(mesh, angle=_CREASE)
+        return Part(
+            np.ascontiguousarray(mesh.vertices, dtype=np.float32),
+            np.ascontiguousarray(mesh.faces, dtype=np.uint32),
+            color,
+        )
+
+    def _complain(self, message: str) -> None:
+        if message not in self._complaints:
+            self._complaints.add(message)
+            warnings.warn(f"not drawn: {message}", ModelWarning, stacklevel=2)
+
+
+#: The colour of a mesh that has none.
+_PLAIN = (-1.0, -1.0, -1.0, 1.0)
+
+
+def _color_of(mesh: Any) -> tuple[float, float, float, float]:
+    """Return the one colour of a mesh: that of its material, or the mean of a texture or of vertices."""
+    visual = mesh.visual
+    if not visual.defined:
+        return _PLAIN
+    try:
+        if visual.kind == "texture":
+            material = visual.material
+            image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
+            if image is not None:
+                rgba = np.asarray(image.convert("RGBA").resize((8, 8))).reshape(-1, 4).mean(axis=0)
+            else:
+                rgba = np.asarray(material.main_color)
+        else:
+            rgba = np.asarray(visual.main_color)
+    except Exception:  # A texture that is not there, or in a format nobody reads.
+        return _PLAIN
+    red, green, blue, alpha = (float(x) / 255.0 for x in rgba)
+    return red, green, blue, alpha or 1.0

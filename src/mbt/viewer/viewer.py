@@ -1,0 +1,359 @@
+"""``mbt.view``: a page in the browser."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import webbrowser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mbt.context.checks import compile_copy
+from mbt.context.context import Context
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.math.arrays import as_bool, as_positive
+from mbt.math.poses import IDENTITY, as_pose
+from mbt.motion.trajectory import Trajectory
+from mbt.viewer.clock import Clock
+from mbt.viewer.drawing import Drawing
+from mbt.viewer.films import Film
+from mbt.viewer.model import ViewedModel
+from mbt.viewer.panel import ModelPanel, TimePanel
+from mbt.viewer.scene import ModelScene
+from mbt.viewer.servers import address_of, start_server, stop_server
+from mbt.viewer.stage import Stage
+from mbt.viewer.triangles import Mesher
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+    from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["Viewer", "view"]
+
+# Seconds between two pictures, and between two times at which sliders follow.
+_PERIOD, _PERIOD_OF_PANELS = 1.0 / 60.0, 0.1
+
+
+class Viewer:
+    """A page in the browser that shows models: what ``mbt.view`` returns.
+
+    ``with mbt.view(tree) as viewer:`` closes it at the end. In a notebook it shows itself.
+
+    Attributes
+    ----------
+    url : str
+        Its address, which only this machine reaches.
+    """
+
+    def __init__(self, port: int = 0, title: str = "mbt") -> None:
+        self._server = start_server(port, "view", title)
+        self.url: str = address_of(self._server)
+        self._stage = Stage(self._server)
+        self._models: list[ViewedModel] = []
+        self._panels: list[ModelPanel] = []
+        self._time_panel: TimePanel | None = None
+        self._clock = Clock()
+        # Of the nodes of the scene: whoever draws has it. `show` never waits for it.
+        self._drawing = threading.Lock()
+        self._changed = threading.Event()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="mbt viewer", daemon=True)
+        self._thread.start()
+
+    # What is shown.
+
+    @property
+    def models(self) -> tuple[ViewedModel, ...]:
+        """The models, in the order in which they were added."""
+        return tuple(self._models)
+
+    def add(
+        self,
+        tree: MultibodyTree,
+        q_or_trajectory: npt.ArrayLike | Context | Trajectory | None = None,
+        *,
+        name: str | None = None,
+        package_paths: Sequence[str | os.PathLike[str]] = (),
+        X_WR: npt.ArrayLike | None = None,
+    ) -> ViewedModel:
+        """Show one more model.
+
+        Parameters
+        ----------
+        tree, q_or_trajectory, name, package_paths
+            As in `view`.
+        X_WR : array_like, shape (4, 4), optional
+            Where World of the model is in that of the viewer; there unless given.
+
+        Returns
+        -------
+        ViewedModel
+            Whose ``show`` moves it.
+
+        Raises
+        ------
+        MbtError
+            As in `view`; also when there is a model of this name.
+        """
+        self._check_open("add")
+        compile_copy(tree)
+        pose = IDENTITY if X_WR is None else as_pose(X_WR, "X_WR")
+        label = self._name_for(tree, name)
+        film = state = None
+        if isinstance(q_or_trajectory, Trajectory):
+            film = Film(tree, q_or_trajectory)
+        else:
+            state = tree.default_positions if q_or_trajectory is None else q_or_trajectory
+        scene = ModelScene(tree)
+        mesher = Mesher(package_paths, scene.extent)
+        with self._drawing, self._server.atomic():
+            path = f"/models/{len(self._models)} {label.replace('/', '|')}"
+            drawing = Drawing(self._server.scene, path, scene, mesher, pose)
+            model = ViewedModel(scene, label, drawing, self._clock, self._changed.set)
+            if film is not None:
+                model._play(film)
+            elif state is not None:
+                model.show(state)
+            model._draw(0.0)
+            self._models.append(model)
+            self._stage.fit([(m._scene, m._corners()) for m in self._models])
+
+            def show_layer(layer: str, is_shown: bool) -> None:
+                with self._drawing:
+                    model._show_layer(layer, is_shown)
+
+            self._panels.append(ModelPanel(self._server.gui, model, scene, drawing.shown, show_layer))
+        if film is not None:
+            self._start(model, film, speed=1.0, loop=True)
+        return model
+
+    def show(self, q: npt.ArrayLike | Context, v: npt.ArrayLike | None = None) -> None:
+        """Show other positions of the first model; see ``ViewedModel.show``."""
+        self._first().show(q, v)
+
+    @property
+    def q(self) -> FloatArray:
+        """Positions of the first model, sliders included; a copy."""
+        return self._first().q
+
+    # Playing.
+
+    def play(
+        self,
+        trajectory: Trajectory | npt.ArrayLike,
+        *,
+        dt: float | None = None,
+        speed: float = 1.0,
+        loop: bool = True,
+        model: ViewedModel | None = None,
+    ) -> None:
+        """Play a trajectory, with a time line in the page; does not wait for its end.
+
+        Parameters
+        ----------
+        trajectory : Trajectory or array_like, shape (..., n, num_positions)
+            What moves. All models that have one play at the same time.
+        dt : float, optional
+            Of an array: the time from one row to the next [s].
+        speed : float, optional
+            How many seconds pass in one.
+        loop : bool, optional
+            Whether it begins again at its end.
+        model : ViewedModel, optional
+            Which one of several; the first unless given.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, ShapeError
+            When the trajectory cannot be of this model, or an option cannot be.
+        """
+        self._check_open("play")
+        chosen = self._first() if model is None else model
+        if chosen not in self._models:
+            raise ArgumentValueError("model: expected one of this viewer")
+        film = Film(chosen.tree, trajectory, dt)
+        self._start(chosen, film, speed=as_positive(speed, "speed"), loop=as_bool(loop, "loop"))
+
+    def pause(self) -> None:
+        """Stop playing, where it is."""
+        self._clock.stop()
+
+    def _start(self, model: ViewedModel, film: Film, *, speed: float, loop: bool) -> None:
+        with self._drawing:
+            model._play(film)
+            clock = self._clock
+            clock.duration = max(m._film.duration for m in self._models if m._film is not None)
+            clock.speed, clock.loops = speed, loop
+            clock.set(0.0)
+            clock.start()
+            if self._time_panel is None:
+                self._time_panel = TimePanel(self._server.gui, clock, self._changed.set)
+            self._time_panel.follow()
+        self._changed.set()
+
+    # Ending.
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed.is_set()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it is closed, or so long: at the end of a script, which would end the page too.
+
+        Ctrl-C ends the waiting, with a ``KeyboardInterrupt``.
+        """
+        end = None if seconds is None else time.monotonic() + seconds
+        # In pieces, which an interrupt can end on every system.
+        while not self._closed.is_set() and (end is None or time.monotonic() < end):
+            self._closed.wait(0.2 if end is None else min(0.2, max(end - time.monotonic(), 0.0)))
+
+    def close(self) -> None:
+        """Close the page and its address. Again, it does nothing."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._changed.set()
+            if threading.current_thread() is not self._thread:
+                self._thread.join(timeout=5.0)
+            stop_server(self._server)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook."""
+        if self.is_closed:
+            return "<p>The viewer is closed.</p>"
+        return f'<iframe src="{self.url}" width="100%" height="500" style="border: 0"></iframe>'
+
+    def __repr__(self) -> str:
+        """Tell the address."""
+        return f"<Viewer {'closed' if self.is_closed else self.url}, {len(self._models)} models>"
+
+    # The thread that draws.
+
+    def _work(self) -> None:
+        followed = 0.0
+        is_behind = False
+        while True:
+            # Waits for as long as nothing changes; panels then still catch up.
+            is_moving = self._clock.is_running
+            self._changed.wait(_PERIOD if is_moving else _PERIOD_OF_PANELS if is_behind else None)
+            if self._closed.is_set():
+                return
+            self._changed.clear()
+            start = time.perf_counter()
+            with self._drawing:
+                elapsed = self._clock.advance()
+                with self._server.atomic():
+                    for model in self._models:
+                        is_behind |= model._draw(elapsed)
+                if is_behind and start - followed > _PERIOD_OF_PANELS:
+                    self._follow()
+                    followed, is_behind = start, False
+            # Half of the time is left to other threads, which have the interpreter only when this one rests.
+            taken = time.perf_counter() - start
+            self._closed.wait(max(_PERIOD - taken, taken))
+
+    def _follow(self) -> None:
+        for panel in self._panels:
+            panel.follow()
+        if self._time_panel is not None:
+            self._time_panel.follow()
+
+    def _first(self) -> ViewedModel:
+        if not self._models:
+            raise ArgumentValueError("the viewer shows no model yet: viewer.add(tree)")
+        return self._models[0]
+
+    def _name_for(self, tree: MultibodyTree, name: str | None) -> str:
+        names = {model.name for model in self._models}
+        if name is not None:
+            if not isinstance(name, str):
+                raise ArgumentTypeError(f"name: expected text, got {type(name).__name__}")
+            if name in names:
+                raise ArgumentValueError(f"name: there is a model named {quote(name)} already")
+            return name
+        own = tree.parse_reports[0].model_name if tree.parse_reports else "model"
+        return next(n for n in (own, *(f"{own} {i}" for i in range(2, len(names) + 3))) if n not in names)
+
+    def _check_open(self, what: str) -> None:
+        if self.is_closed:
+            raise ArgumentValueError(f"{what}: the viewer is closed")
+
+
+def view(
+    tree: MultibodyTree,
+    q_or_trajectory: npt.ArrayLike | Context | Trajectory | None = None,
+    *,
+    name: str | None = None,
+    package_paths: Sequence[str | os.PathLike[str]] = (),
+    port: int = 0,
+    open_browser: bool | None = None,
+) -> Viewer:
+    """Show a model in the browser, with sliders for its joints.
+
+    Shapes and meshes of the description are drawn; of a model without any, a skeleton and the ellipsoids
+    that turn as its bodies do. Frames, names, the centre of mass, collision shapes are one click away, and
+    points in contact with their forces are drawn as they are. The page is on this machine alone, and open
+    until the viewer is closed or Python ends.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q_or_trajectory : array_like, shape (..., num_positions), Context or Trajectory, optional
+        Positions, a state, or what is played; the default positions unless given. Of a batch the first state
+        is drawn solid, and the others as ghosts.
+    name : str, optional
+        What the model is called in the page; as in its description unless given.
+    package_paths : sequence of paths, optional
+        Where the packages of meshes are looked for; see ``mbt.parsing.resolve_mesh``. A mesh that cannot be
+        read is not drawn, and a `ModelWarning` says which, and why.
+    port : int, optional
+        Of the address; 0, unless given, lets the system choose a free one. One in use gives way to the next.
+    open_browser : bool, optional
+        Whether to open the page; unless given, outside of notebooks, which show it themselves.
+
+    Returns
+    -------
+    Viewer
+        Which shows other positions, plays trajectories, and is closed.
+
+    Raises
+    ------
+    MissingPackageError
+        When viser is not installed: ``pip install "mbt[viz]"``.
+    NotFinalizedError, ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
+        When an argument cannot be used.
+
+    See Also
+    --------
+    record : A file that plays by itself.
+    """
+    opens = not _is_notebook() if open_browser is None else as_bool(open_browser, "open_browser")
+    viewer = Viewer(port, "mbt")
+    try:
+        viewer.add(tree, q_or_trajectory, name=name, package_paths=package_paths)
+    except BaseException:
+        viewer.close()
+        raise
+    if opens:
+        webbrowser.open(viewer.url)
+    return viewer
+
+
+def _is_notebook() -> bool:
+    """Return whether a kernel of Jupyter runs this."""
+    import sys
+
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
