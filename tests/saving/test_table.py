@@ -80,6 +80,17 @@ EXAMPLES: dict[str, Callable[[Tree], object]] = {
     "default positions": lambda t: hinge(t).set_default_angle(0.5),
     "`JointFriction`": lambda t: t.add_force_element(mbt.JointFriction(hinge(t), 0.5)),
     "`CouplerConstraint` named after the joint": coupled,
+    "`BallConstraint`": lambda t: t.add_constraint(mbt.BallConstraint("ball_constraint", free(t), t.world_body)),
+    "the name and the stabilization of a `BallConstraint`": lambda t: t.add_constraint(
+        mbt.BallConstraint("hook", free(t), t.world_body)
+    ),
+    "other constraints": lambda t: t.add_constraint(mbt.WeldConstraint("glue", free(t), t.world_body)),
+    "`LinearSpringDamper`": lambda t: t.add_force_element(
+        mbt.LinearSpringDamper(free(t), [0, 0, 1], t.world_body, [0, 0, 0], 0.5, 2.0, 0.1)
+    ),
+    "`LinearBushingRollPitchYaw`": lambda t: t.add_force_element(
+        mbt.LinearBushingRollPitchYaw(free(t), t.world_body, *np.ones((4, 3)))
+    ),
     "actuators, with rotor and gear": lambda t: t.add_joint_actuator(
         "motor", hinge(t), rotor_inertia=0.1, gear_ratio=3.0
     ),

@@ -318,7 +318,62 @@ def test_couplers_are_mimics() -> None:
     tree.add_constraint(mbt.CouplerConstraint("belt", joints[2], joints[0]))
     warning = save(tree)[1]
     assert "constraint 'again': it is left out" in warning
-    assert "constraint 'belt': it has the name of the joint that follows" in warning
+    assert "constraint 'belt': its name is 'middle'" in warning
+
+
+def make_sprung() -> mbt.MultibodyTree:
+    """Links with a spring, a bushing at frames of all kinds, and a ball that closes a loop."""
+    box = mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.2, 0.3)
+    X = mbt.math.make_pose([0.1, 0.2, 0.3], rpy=[0.1, 0.2, 0.3])
+    tree = mbt.MultibodyTree()
+    robot = tree.add_model_instance("robot")
+    left, right, load = [tree.add_body(mbt.RigidBody(name, box, robot)) for name in ("left", "right", "load")]
+    hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, X, left, None, [0, 0, 1])
+    tree.add_joint(mbt.RevoluteJoint, "knee", left, X, right, None, [0, 0.6, 0.8])
+    tip = tree.add_frame(mbt.FixedOffsetFrame("tip", right, X))
+    hook = tree.add_frame(mbt.FixedOffsetFrame("hook", load, X))
+    tree.add_force_element(
+        mbt.LinearSpringDamper(left, [0.1, 0.2, 0.3], tree.world_body, [1, 0, 0], 0.3, 5.0, 0.2)
+    )
+    for frame in (hinge.frame_on_parent, left, tip):
+        constants = np.random.default_rng(frame.index).uniform(1, 2, (4, 3))
+        tree.add_force_element(mbt.LinearBushingRollPitchYaw(frame, hook, *constants))
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.add_constraint(mbt.BallConstraint("ball_constraint", hook, tip))
+    tree.finalize()
+    return tree
+
+
+def test_springs_bushings_and_balls() -> None:
+    tree = make_sprung()
+    text, warning = save(tree)
+    assert warning == ""
+    twin = check_read_again(tree, text)
+    rng = np.random.default_rng(4)
+    q, v = tree.random_positions(rng), rng.normal(size=tree.num_velocities)
+    for compute in (mbt.functional.inverse_dynamics, mbt.functional.forward_dynamics):
+        expected = compute(tree, q, v, 0.0 * v)
+        np.testing.assert_allclose(compute(twin, q, v, 0.0 * v), expected, rtol=1e-11, atol=1e-11)
+    (ball,) = twin.constraints
+    assert (ball.name, type(ball)) == ("ball_constraint", mbt.BallConstraint)
+    # Each in the axes of its own frame A.
+    gaps = [np.linalg.norm(mbt.functional.constraint_errors(t, q)) for t in (tree, twin)]
+    np.testing.assert_allclose(*gaps, rtol=1e-14)
+
+
+def test_what_a_ball_of_urdf_has_not() -> None:
+    tree = make_sprung().edit()
+    hook, tip = tree.get_frame_by_name("hook"), tree.get_frame_by_name("tip")
+    tree.add_constraint(mbt.BallConstraint("again", hook, tip, stabilization=[1, 1]))
+    tree.add_constraint(mbt.WeldConstraint("glue", hook, tip))
+    text, warning = save(tree)
+    assert warning.splitlines()[1:] == [
+        "  constraint 'again': its name is 'ball_constraint_'",
+        "  constraint 'again': its stabilization is left out",
+        "  constraint 'glue': it is left out",
+    ]
+    names = [constraint.name for constraint in mbt.load_model(text, strict=True).constraints]
+    assert names == ["ball_constraint", "ball_constraint_"]
 
 
 def test_names_that_xml_has_no_letters_for() -> None:

@@ -7,19 +7,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from mbt.errors import quote
+from mbt.saving.urdf_drake_elements import make_ball, make_bushing, make_spring
 from mbt.saving.urdf_joints import Connection, make_joint
 from mbt.saving.urdf_links import make_link
 from mbt.saving.urdf_losses import Losses
 from mbt.saving.urdf_names import UrdfNames, without_control_characters
 from mbt.saving.urdf_values import number, place_of
+from mbt.tree.constraints import BallConstraint, Constraint, CouplerConstraint
+from mbt.tree.constraints.constraint import STABILIZATION
 from mbt.tree.finalization import make_plan
-from mbt.tree.force_elements import JointFriction, UniformGravityFieldElement
+from mbt.tree.force_elements import (
+    ForceElement,
+    JointFriction,
+    LinearBushingRollPitchYaw,
+    LinearSpringDamper,
+    UniformGravityFieldElement,
+)
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame
 from mbt.tree.indices import default_model_instance
 
 if TYPE_CHECKING:
     from mbt.tree.actuator import JointActuator
     from mbt.tree.body import RigidBody
+    from mbt.tree.frame import Frame
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["write_urdf"]
@@ -44,9 +55,9 @@ def write_urdf(tree: MultibodyTree, folder: Path | None) -> tuple[str, Losses]:
     writer = _Writer(tree, folder)
     writer.add_bodies()
     writer.add_frames()
-    writer.add_couplers()
+    writer.add_constraints()
+    writer.add_force_elements()
     writer.add_actuators()
-    writer.tell_the_rest()
     return writer.finish(), writer.losses
 
 
@@ -63,6 +74,7 @@ class _Writer:
         self.names = UrdfNames(self.losses, instances)
         self.root = Element("robot", {"name": self.names.of_robot(own[0]) if own else "model"})
         self.links: dict[RigidBody, str] = {}
+        self.frames: dict[Frame, str] = {}
         self.joints: dict[Any, Element] = {}
         if len({body.model_instance for body in tree.bodies if body is not tree.world_body}) > 1:
             self.losses.add_of_model("model instances: all elements are in one")
@@ -101,30 +113,55 @@ class _Writer:
             for joint in self.tree.joints
             for end, frame in (("parent", joint.frame_on_parent), ("child", joint.frame_on_child))
         }
+        of_bushings = {
+            frame
+            for element in self.tree.force_elements
+            if isinstance(element, LinearBushingRollPitchYaw)
+            for frame in (element.frameA, element.frameC)
+        }
         for frame in self.tree.frames:
-            if isinstance(frame, BodyFrame) or (frame.name, frame) in of_joints:
+            if isinstance(frame, BodyFrame):
+                self.frames[frame] = self.links[frame.body]
+                continue
+            if (frame.name, frame) in of_joints and frame not in of_bushings:
                 continue
             if not isinstance(frame, FixedOffsetFrame):
                 self.losses.add("frame", frame.name, "it stays where its parameters have it by default")
-            name = self.names.of_frame(frame)
+            name = self.frames[frame] = self.names.of_frame(frame)
             place = place_of(frame.get_fixed_pose_in_body_frame())
             SubElement(self.root, "frame", {"name": name, "link": self.links[frame.body], **place})
 
-    def add_couplers(self) -> None:
-        """Add couplers as mimics of the joints that follow."""
-        for coupler in self.tree.constraints:
-            joint = self.joints.get(getattr(coupler, "joint0", None))
-            if joint is None or joint.find("mimic") is not None:
-                self.losses.add("constraint", coupler.name, "it is left out")
+    def add_constraints(self) -> None:
+        """Add couplers as mimics of the joints that follow, and balls as Drake has them."""
+        for constraint in self.tree.constraints:
+            name = self._add_constraint(constraint)
+            if name is None:
+                self.losses.add("constraint", constraint.name, "it is left out")
                 continue
-            if coupler.name != coupler.joint0.name:  # type: ignore[attr-defined]
-                self.losses.add("constraint", coupler.name, "it has the name of the joint that follows")
-            mimic = {
-                "joint": self.names.of_joint(coupler.joint1),  # type: ignore[attr-defined]
-                "multiplier": number(coupler.default_gear_ratio),  # type: ignore[attr-defined]
-                "offset": number(coupler.default_offset),  # type: ignore[attr-defined]
-            }
-            SubElement(joint, "mimic", mimic)
+            if name != constraint.name:
+                self.losses.add("constraint", constraint.name, f"its name is {quote(name)}")
+            if tuple(constraint.default_stabilization) != STABILIZATION:
+                self.losses.add("constraint", constraint.name, "its stabilization is left out")
+
+    def _add_constraint(self, constraint: Constraint) -> str | None:
+        """Return the name that a constraint has for readers; None: URDF has none of its kind."""
+        if isinstance(constraint, BallConstraint):
+            ball = make_ball(constraint, self.links)
+            number_of_balls = sum(part.tag == ball.tag for part in self.root)
+            self.root.append(ball)
+            return "ball_constraint" + "_" * number_of_balls
+        if not isinstance(constraint, CouplerConstraint):
+            return None
+        joint = self.joints[constraint.joint0]
+        if joint.find("mimic") is not None:
+            return None
+        mimic = {
+            "joint": self.names.of_joint(constraint.joint1),
+            "multiplier": number(constraint.default_gear_ratio),
+            "offset": number(constraint.default_offset),
+        }
+        SubElement(joint, "mimic", mimic)
+        return self.names.of_joint(constraint.joint0)
 
     def add_actuators(self) -> None:
         """Add actuators as simple transmissions."""
@@ -156,23 +193,35 @@ class _Writer:
             limit.set("effort", number(actuator.effort_limit))
         self.losses.add("joint actuator", actuator.name, "its effort limit becomes that of its joint too")
 
-    def tell_the_rest(self) -> None:
-        """Tell of force elements; friction of a joint alone has a place."""
-        gravity = self.tree._elements.gravity_field
-        if gravity is None:
+    def add_force_elements(self) -> None:
+        """Add friction of joints, and what Drake has; gravity is left to the reader."""
+        if self.tree._elements.gravity_field is None:
             self.losses.add_of_model("that there is no gravity: read it with gravity=None")
         for element in self.tree.force_elements:
             if isinstance(element, UniformGravityFieldElement):
-                if element.gravity_vector.tolist() != _USUAL_GRAVITY:
-                    self.losses.add_of_model(
-                        f"gravity: read it with gravity={element.gravity_vector.tolist()}"
-                    )
-                if element._disabled_model_instances:
-                    self.losses.add_of_model("which model instances gravity spares")
-            elif not (isinstance(element, JointFriction) and self._add_friction(element)):
+                self._tell_of_gravity(element)
+            elif not self._add_force_element(element):
                 self.losses.add(
                     "force element", element.name, f"a {type(element).__name__}, which is left out"
                 )
+
+    def _tell_of_gravity(self, element: UniformGravityFieldElement) -> None:
+        if element.gravity_vector.tolist() != _USUAL_GRAVITY:
+            self.losses.add_of_model(f"gravity: read it with gravity={element.gravity_vector.tolist()}")
+        if element._disabled_model_instances:
+            self.losses.add_of_model("which model instances gravity spares")
+
+    def _add_force_element(self, element: ForceElement) -> bool:
+        """Return whether URDF has it."""
+        if isinstance(element, JointFriction):
+            return self._add_friction(element)
+        if isinstance(element, LinearSpringDamper):
+            self.root.append(make_spring(element, self.links))
+        elif isinstance(element, LinearBushingRollPitchYaw):
+            self.root.append(make_bushing(element, self.frames))
+        else:
+            return False
+        return True
 
     def _add_friction(self, element: JointFriction) -> bool:
         joint = self.joints[element.joint]
