@@ -242,6 +242,27 @@ class TestOneElement:
         assert tree.calc_gravity_generalized_forces(context)[-1] == 0.0
         assert tree.joints[-1].model_instance == 2
 
+    def test_what_was_removed_follows_its_model_instance(self) -> None:
+        tree = mbt.MultibodyTree()
+        instances = [tree.add_model_instance(name) for name in ("first", "second", "third")]
+        bodies = [tree.remove(tree.add_body(mbt.RigidBody("ball", BALL, i))) for i in instances]
+        gravity = tree.remove(
+            tree.add_force_element(mbt.UniformGravityFieldElement(disabled_model_instances=instances[1:]))
+        )
+        elsewhere = mbt.MultibodyTree()
+        elsewhere.add_model_instance("first")
+        moved = tree.remove(tree.add_body(mbt.RigidBody("moved", BALL, instances[0])))
+        elsewhere.add_body(moved)
+        tree.remove(tree.get_model_instance(instances[0]))
+        for element in (*bodies, gravity):
+            tree.add_body(element) if isinstance(element, mbt.RigidBody) else tree.add_force_element(element)
+        assert [body.scoped_name for body in bodies] == ["ball", "second::ball", "third::ball"]
+        assert [body.body_frame.scoped_name for body in bodies] == ["ball", "second::ball", "third::ball"]
+        assert [gravity.is_enabled(i) for i in (1, 2, 3)] == [True, False, False]
+        assert moved.scoped_name == "first::moved"
+        copy = pickle.loads(pickle.dumps(tree))
+        assert copy.remove(copy.bodies[-1]).name == "ball"
+
     def test_gravity(self) -> None:
         tree = _arm(with_hand=False)
         gravity = tree.gravity_field

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def reduce_tree(tree: MultibodyTree) -> tuple[Any, ...]:
     """Return what `pickle` makes a tree from."""
     collections = _collections_of(tree)
     frozen: dict[int, _FrozenArray] = {}
-    registry = (*_COLLECTIONS, "_tree")
+    registry = (*_COLLECTIONS, "_tree", "removed")
     state = {
         "elements": {name: [_state_of(e, frozen) for e in c] for name, c in collections.items()},
         "registry": {k: _packed(v, frozen) for k, v in vars(tree._elements).items() if k not in registry},
@@ -118,6 +119,7 @@ def new_tree(
     tree = tree_type.__new__(tree_type)
     registry = ElementRegistry.__new__(ElementRegistry)
     registry._tree = tree
+    registry.removed = WeakSet()
     for name, base in _COLLECTIONS.items():
         collection: ElementCollection[Any] = ElementCollection(base.kind)
         for index, element_type in enumerate(classes[name]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, quote
 from mbt.math.spatial_inertia import SpatialInertia
@@ -39,6 +40,8 @@ class ElementRegistry:
         Body `i` of the graph is body `i` of the tree.
     connections : list of Joint or Mobilizer
         What each edge of the graph stands for.
+    removed : WeakSet of MultibodyElement
+        What was taken out; what of it belongs to no tree still may come back.
     """
 
     def __init__(self, tree: MultibodyTree) -> None:
@@ -53,6 +56,7 @@ class ElementRegistry:
         self.constraints: ElementCollection[Constraint] = ElementCollection(Constraint.kind)
         self.graph = JointGraph()
         self.connections: list[Joint | Mobilizer] = []
+        self.removed: WeakSet[MultibodyElement] = WeakSet()
 
         for name in ("WorldModelInstance", "DefaultModelInstance"):
             self.add_model_instance(ModelInstance(name))
@@ -246,6 +250,7 @@ class ElementRegistry:
         self.connections = [new.get(c, c) for c in self.connections if id(c) not in out]
         for element in (*gone, *new):
             element._tree, element._index = None, -1
+        self.removed.update(gone)
         for element in new.values():
             element._tree = self._tree
         self.graph = self.make_graph()

@@ -9,6 +9,7 @@ from mbt.errors import ArgumentValueError
 from mbt.topology import grow_forest
 from mbt.tree.body import RigidBody
 from mbt.tree.element import MultibodyElement, check_element
+from mbt.tree.force_elements import UniformGravityFieldElement
 from mbt.tree.frame import BodyFrame, Frame
 from mbt.tree.indices import ModelInstanceIndex, default_model_instance
 from mbt.tree.joint import Joint
@@ -83,20 +84,23 @@ def remove_subtree(elements: ElementRegistry, body: RigidBody) -> tuple[Multibod
 
 
 def _remove_model_instance(elements: ElementRegistry, instance: ModelInstance) -> None:
-    """Remove a model instance that holds nothing: those behind it take smaller indices."""
+    """Remove a model instance that holds nothing: those behind it take smaller indices.
+
+    So do elements that were removed from them, and may come back; those that it held have the default one.
+    """
     removed = instance._index
 
     def closed_up(index: int) -> ModelInstanceIndex:
-        return ModelInstanceIndex(index - (index > removed))
+        return default_model_instance() if index == removed else ModelInstanceIndex(index - (index > removed))
 
     elements.model_instances.rebuild([other for other in elements.model_instances if other is not instance])
     instance._tree, instance._index = None, -1
-    for element in elements.in_order():
+    loose = [element for element in elements.removed if element._tree is None]
+    for element in (*elements.in_order(), *loose):
         element._model_instance = closed_up(element._model_instance)
-    gravity = elements.gravity_field
-    if gravity is not None:
-        disabled = gravity._disabled_model_instances - {removed}
-        gravity._disabled_model_instances = set(map(closed_up, disabled))
+        if isinstance(element, UniformGravityFieldElement):
+            disabled = element._disabled_model_instances - {removed}
+            element._disabled_model_instances = set(map(closed_up, disabled))
     elements.rebuild([])
 
 
