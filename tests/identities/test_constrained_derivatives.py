@@ -80,6 +80,26 @@ def test_with_external_forces_and_actuation() -> None:
         np.testing.assert_allclose(part, wanted, atol=2e-6 * (1.0 + np.abs(wanted).max()))
 
 
+def test_external_forces_of_batches() -> None:
+    """One for all samples, or one for each; what does not fit is refused by the name of the argument."""
+    tree = tree_with_loops(3, num_bodies=4, num_constraints=2)
+    samples = tree.create_default_context(2)
+    samples.q, samples.v = (
+        [getattr(random_state(tree, np.random.default_rng(i)), name) for i in range(2)] for name in ("q", "v")
+    )
+    one, each = mbt.MultibodyForces(tree), mbt.MultibodyForces(tree, 2)
+    one.generalized_forces = np.linspace(-1, 1, tree.num_velocities)
+    each.generalized_forces = [one.generalized_forces] * 2
+    found, desired = (tree.calc_forward_dynamics_derivatives(samples, None, f) for f in (one, each))
+    for part, wanted in zip(found, desired, strict=True):
+        np.testing.assert_array_equal(part, wanted)
+    other = tree_with_loops(4, num_bodies=4, num_constraints=2)
+    for context in (samples, tree.create_default_context()):
+        for wrong in (mbt.MultibodyForces(tree, 3), mbt.MultibodyForces(other), 3):
+            with pytest.raises(mbt.MbtError, match="^external_forces: expected"):
+                tree.calc_forward_dynamics_derivatives(context, None, wrong)  # type: ignore[arg-type]
+
+
 def test_through_numbers_with_derivatives() -> None:
     """The accelerations of a clone carry the same derivatives."""
     tree = tree_with_loops(3, num_bodies=4, num_constraints=2)

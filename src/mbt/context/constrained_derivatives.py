@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.context.checks import forces_of
 from mbt.context.tangents import make_tangent_context
 from mbt.errors import SingularityError
 
@@ -32,8 +33,13 @@ def differentiate_constrained_dynamics(
     shape, nv = context.batch_shape, tree.num_velocities
     samples: Any = context
     if external_forces is not None:
+        name = "external_forces"
+        if shape:
+            forces = samples._external(external_forces, name)
+        else:
+            forces = forces_of(tree, external_forces, name, single=True)
         samples = context.clone()
-        samples.applied_forces.add_in_forces(external_forces)
+        samples.applied_forces._add_arrays(*forces)
     if not shape:
         return _differentiate(tree, samples, tau_applied, stabilize)
     results = np.empty((3, *shape, nv, nv))
