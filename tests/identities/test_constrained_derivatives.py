@@ -96,8 +96,8 @@ def test_external_forces_of_batches() -> None:
     other = tree_with_loops(4, num_bodies=4, num_constraints=2)
     for context in (samples, tree.create_default_context()):
         for wrong in (mbt.MultibodyForces(tree, 3), mbt.MultibodyForces(other), 3):
-            with pytest.raises(mbt.MbtError, match="^external_forces: expected"):
-                tree.calc_forward_dynamics_derivatives(context, None, wrong)  # type: ignore[arg-type]
+            with pytest.raises(mbt.MbtError, match=r"^external_forces: expected"):
+                tree.calc_forward_dynamics_derivatives(context, None, wrong)
 
 
 def test_through_numbers_with_derivatives() -> None:

@@ -195,6 +195,22 @@ def test_shapes_refuse_sizes_and_densities(bad):
         SpatialInertia.solid_sphere_with_density(bad, 1.0)
 
 
+@pytest.mark.parametrize("length", [1.1e100, 1e200, 1e308])
+def test_lengths_whose_powers_overflow_are_refused(length):
+    for make in (
+        lambda: UnitInertia.solid_box(1.0, length, 1.0),
+        lambda: UnitInertia.solid_ellipsoid(1.0, 1.0, length),
+        lambda: UnitInertia.hollow_sphere(length),
+        lambda: UnitInertia.thin_rod(length, Z),
+        lambda: SpatialInertia.solid_cube_with_density(1.0, length),
+        lambda: SpatialInertia.solid_capsule_with_density(1.0, length, 1.0, Z),
+        lambda: SpatialInertia.solid_cylinder_with_mass_about_end(1.0, 1.0, length, Z),
+        lambda: SpatialInertia.solid_sphere_with_mass(1.0, length),
+    ):
+        with pytest.raises(ArgumentValueError, match=r"expected a length of at most 1e\+100 m, got"):
+            make()
+
+
 def test_flat_tetrahedron_is_refused():
     with pytest.raises(ArgumentValueError, match=r"not in one plane"):
         SpatialInertia.solid_tetrahedron_about_point_with_density(

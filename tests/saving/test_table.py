@@ -80,7 +80,9 @@ EXAMPLES: dict[str, Callable[[Tree], object]] = {
     "default positions": lambda t: hinge(t).set_default_angle(0.5),
     "`JointFriction`": lambda t: t.add_force_element(mbt.JointFriction(hinge(t), 0.5)),
     "`CouplerConstraint` named after the joint": coupled,
-    "`BallConstraint`": lambda t: t.add_constraint(mbt.BallConstraint("ball_constraint", free(t), t.world_body)),
+    "`BallConstraint`": lambda t: t.add_constraint(
+        mbt.BallConstraint("ball_constraint", free(t), t.world_body)
+    ),
     "the name and the stabilization of a `BallConstraint`": lambda t: t.add_constraint(
         mbt.BallConstraint("hook", free(t), t.world_body)
     ),

@@ -11,7 +11,7 @@ from mbt.errors import ArgumentValueError, InvalidInertiaError
 from mbt.math.arrays import as_finite_array
 from mbt.math.inertia_arguments import as_float
 from mbt.math.poses import as_unit_vector
-from mbt.math.unit_inertia import UnitInertia
+from mbt.math.unit_inertia import UnitInertia, check_length
 
 if TYPE_CHECKING:
     from mbt.math.spatial_inertia import SpatialInertia
@@ -195,7 +195,7 @@ def _size(value: object, name: str) -> float:
     number = as_float(value, name)
     if not (math.isfinite(number) and number > 0.0):
         raise ArgumentValueError(f"{name}: expected a finite length > 0, got {number}")
-    return number
+    return check_length(number, name)
 
 
 def _checked_mass(value: object) -> float:

@@ -11,7 +11,16 @@ from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.math.inertia_arguments import as_float, as_float_array
 from mbt.math.poses import as_rotation, as_unit_vector
 
-__all__ = ["UnitInertia", "components_of_particle", "matrix_of_components", "matrix_of_particle"]
+__all__ = [
+    "UnitInertia",
+    "check_length",
+    "components_of_particle",
+    "matrix_of_components",
+    "matrix_of_particle",
+]
+
+# Its cube is a volume.
+_LONGEST = 1e100
 
 
 class UnitInertia:
@@ -219,8 +228,15 @@ def components_of_particle(x: float, y: float, z: float) -> tuple[float, float, 
     return y * y + z * z, x * x + z * z, x * x + y * y, -(x * y), -(x * z), -(y * z)
 
 
+def check_length(length: float, name: str) -> float:
+    """Return a length whose powers are floats: the square of a float that overflows is an OverflowError."""
+    if length > _LONGEST:
+        raise ArgumentValueError(f"{name}: expected a length of at most {_LONGEST:g} m, got {length}")
+    return length
+
+
 def _length(value: object, name: str) -> float:
     number = as_float(value, name)
-    if not (np.isfinite(number) and number >= 0.0):
+    if not (math.isfinite(number) and number >= 0.0):
         raise ArgumentValueError(f"{name}: expected a finite length >= 0, got {number}")
-    return number
+    return check_length(number, name)

@@ -123,7 +123,7 @@ class JointActuator(MultibodyElement):
     @property
     def default_reflected_inertia(self) -> float:
         """Default ``rotor_inertia * gear_ratio**2``, which adds to the inertia of the joint [kg m^2, kg]."""
-        return self._rotor_inertia * self._gear_ratio**2
+        return self._rotor_inertia * (self._gear_ratio * self._gear_ratio)
 
     def set_effort_limit(self, effort_limit: float) -> Self:
         """Set the largest effort [N m, N], before ``finalize()``."""
@@ -180,7 +180,9 @@ class JointActuator(MultibodyElement):
 
     def calc_reflected_inertia(self, context: ContextCore) -> float:
         """Return ``rotor_inertia * gear_ratio**2`` with the parameters of `context` [kg m^2, kg]."""
-        return self.rotor_inertia(context) * self.gear_ratio(context) ** 2
+        ratio = self.gear_ratio(context)
+        # Not ratio**2: the power of a float that overflows is an OverflowError, the product infinity.
+        return self.rotor_inertia(context) * (ratio * ratio)
 
     def set_rotor_inertia(self, context: ContextCore, rotor_inertia: object) -> Self:
         """Set the inertia of the rotor in `context` [kg m^2, kg], not negative."""
