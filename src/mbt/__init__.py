@@ -108,7 +108,8 @@ from mbt.tree import (
 )
 
 if _typing.TYPE_CHECKING:
-    from mbt import autodiff, interop, models, parsing, plotting, symbolic
+    from mbt import autodiff, checking, interop, models, parsing, plotting, symbolic
+    from mbt.checking import CheckReport, Finding, check_model
     from mbt.context.energy_report import EnergyReport
     from mbt.motion.simulation import simulate
     from mbt.motion.trajectory import Trajectory
@@ -137,6 +138,11 @@ __all__ = [
     "FinalizeReport",
     "ParseReport",
     "SpanningForest",
+    # Robot files
+    "check_model",
+    "checking",
+    "CheckReport",
+    "Finding",
     # Pictures
     "plot",
     "plotting",
@@ -270,6 +276,9 @@ _MODULES_OF = {
     "BatchContext": "mbt.scalars",
     "DoorHinge": "mbt.tree.force_elements.door_hinge",
     "DoorHingeConfig": "mbt.tree.force_elements.door_hinge",
+    "CheckReport": "mbt.checking",
+    "Finding": "mbt.checking",
+    "check_model": "mbt.checking",
     "ConstraintReport": "mbt.tree.constraints.report",
     "EnergyReport": "mbt.context.energy_report",
     "FinalizeReport": "mbt.tree.report",
@@ -288,7 +297,7 @@ def __getattr__(name: str) -> _typing.Any:
     """Import some modules when they are first asked for, or something in them."""
     from importlib import import_module
 
-    if name in ("autodiff", "interop", "models", "parsing", "plotting", "symbolic"):
+    if name in ("autodiff", "checking", "interop", "models", "parsing", "plotting", "symbolic"):
         return import_module(f"mbt.{name}")  # Which sets the attribute.
     if name in _MODULES_OF:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF[name]), name))

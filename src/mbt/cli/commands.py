@@ -39,6 +39,39 @@ def _run_info(options: argparse.Namespace) -> tuple[str, int]:
     return describe(tree, show_all=options.all), 0
 
 
+def _add_check(commands: Any) -> None:
+    check = commands.add_parser(
+        "check",
+        help="look for what is wrong with robot descriptions",
+        description="Look for impossible inertias, units, limits, names, masses and sizes that do not fit, "
+        "and for what forward dynamics cannot compute. Exit code 0: nothing found, 1: something that "
+        "--fail-on asks for, 2: a file cannot be read.",
+        allow_abbrev=False,
+    )
+    check.add_argument("files", metavar="FILE", nargs="+", help="URDF, SDF, MJCF or JSON file, or -")
+    check.add_argument("--base", choices=("fixed", "floating"), help="as in mbt info")
+    check.add_argument(
+        "--package-path", action="append", default=[], metavar="FOLDER",
+        help="where to look for packages and their meshes; may be repeated",
+    )  # fmt: skip
+    check.add_argument(
+        "--fail-on", choices=("error", "warning", "note", "never"), default="warning",
+        help="the least that makes the exit code 1 (default: warning)",
+    )  # fmt: skip
+    check.add_argument("--quiet", action="store_true", help="do not show notes")
+    check.add_argument(
+        "--fix", metavar="OUT", help="write a repaired URDF, and tell what is still wrong with it"
+    )
+    check.add_argument("--json", action="store_true", help="print one JSON object, errors too")
+    check.set_defaults(run=_run_check)
+
+
+def _run_check(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.check import run_check
+
+    return run_check(options)
+
+
 def _add_convert(commands: Any) -> None:
     convert = commands.add_parser(
         "convert",
@@ -185,4 +218,4 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 #: In the order of the help.
-COMMANDS = (_add_info, _add_convert, _add_simulate, _add_view, _add_demo)
+COMMANDS = (_add_info, _add_check, _add_convert, _add_simulate, _add_view, _add_demo)

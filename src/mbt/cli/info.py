@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mbt.tree.joint import Joint
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["describe", "describe_bodies", "load"]
+__all__ = ["describe", "describe_bodies", "load", "read_standard_input"]
 
 _MAX_ROWS = 120
 
@@ -36,14 +36,21 @@ def load(file: str, **options: Any) -> MultibodyTree:
     MbtError
         When the file cannot be loaded.
     """
-    source = _read_standard_input() if file == "-" else file
+    source = read_standard_input() if file == "-" else file
     with warnings.catch_warnings():
         # The reports say the same.
         warnings.simplefilter("ignore", ModelWarning)
         return load_model(source, **options)  # type: ignore[arg-type]
 
 
-def _read_standard_input() -> Source:
+def read_standard_input() -> Source:
+    """Return what the standard input holds.
+
+    Raises
+    ------
+    ParseError
+        When it is closed, or cannot be read.
+    """
     name = "<stdin>"
     if sys.stdin is None:
         raise ParseError("the standard input is closed", file=name)

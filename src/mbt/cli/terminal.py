@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -64,6 +65,21 @@ def complain(message: str) -> None:
 def printable(text: str) -> str:
     """Return `text` without anything that would steer a terminal; line breaks and blanks remain."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+_COLORS = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+
+
+def paint(text: str, color: str, stream: TextIO | None) -> str:
+    """Return `text` in a colour where the stream is a terminal, and as it is elsewhere.
+
+    Whoever sets NO_COLOR has no colours (https://no-color.org), nor has a terminal that is dumb.
+    """
+    if stream is None or not stream.isatty():
+        return text
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"\x1b[{_COLORS[color]}m{text}\x1b[0m"
 
 
 def clip(text: str, width: int) -> str:

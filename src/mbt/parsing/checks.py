@@ -32,7 +32,7 @@ def check_dynamics(root: Element, model: ModelDescription) -> None:
     _report_impossible_inertias(model.report)
     for massless in find_massless_joints(model):
         text = f"joint {quote(massless.name)} moves links without mass: forward dynamics will be singular"
-        model.report.warn(text, massless.line)
+        model.report.warn(text, massless.line, "massless")
 
 
 def warn_of_held_base(model: ModelDescription, options: ReadOptions) -> None:
@@ -74,7 +74,8 @@ def _check_magnitudes(root: Element, model: ModelDescription) -> None:
     rotor = sum(a.gear_ratio * a.gear_ratio * a.rotor_inertia for a in model.actuators)
     # No entry of the mass matrix is larger: the sum over all bodies of I_Bo + m (reach + |com|)^2, and more.
     if not math.isfinite((2.0 * moment + 2.0 * mass * reach * reach) * lever * lever + rotor):
-        model.report.warn("masses and lengths are so large that the mass matrix is not finite", root.line)
+        text = "masses and lengths are so large that the mass matrix is not finite"
+        model.report.warn(text, root.line, "massless")
 
 
 def _report_impossible_inertias(report: ParseReport) -> None:
@@ -83,4 +84,4 @@ def _report_impossible_inertias(report: ParseReport) -> None:
         shown = ", ".join(quote(name, limit=30) for name in names[:10]) + (" ..." if len(names) > 10 else "")
         what = "1 link has an inertia" if len(names) == 1 else f"{len(names)} links have inertias"
         text = f"{what} that no physical body has, loaded as written: {shown}"
-        report.warnings.insert(0, ParseRemark(text))
+        report.warnings.insert(0, ParseRemark(text, about="inertia"))

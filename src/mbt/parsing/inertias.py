@@ -58,7 +58,7 @@ def make_spatial_inertia(
         if link.document.is_strict:
             raise link.error(reason, "strict=False loads it as written, with a warning")
         model.report.impossible_inertias.append(link.attributes["name"])
-        model.report.warn(f"{link}: {reason[:1].lower()}{reason[1:]}", line)
+        model.report.warn(f"{link}: {reason[:1].lower()}{reason[1:]}", line, "inertia")
     return M_BBo_B, moment
 
 

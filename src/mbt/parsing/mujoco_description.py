@@ -67,7 +67,8 @@ def describe_mujoco_model(
     report_losses(m, names, model, with_friction=options.joint_friction)
     if report.impossible_inertias:
         shown = ", ".join(quote(name, limit=30) for name in report.impossible_inertias[:10])
-        report.warn(f"bodies have inertias that no physical body has, loaded as they are: {shown}")
+        text = f"bodies have inertias that no physical body has, loaded as they are: {shown}"
+        report.warn(text, about="inertia")
     report.weightless_instances = [f"{model.name}::{scope}" for scope in model.weightless_scopes]
     report.num_links, report.num_joints = len(model.links), len(model.joints) + len(model.free)
     report.num_actuators = len(model.actuators)

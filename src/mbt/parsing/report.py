@@ -21,10 +21,13 @@ class ParseRemark:
         What it is, and what was made of it.
     line : int or None
         Line number, counted from 1.
+    about : str
+        ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves nothing with mass.
     """
 
     text: str
     line: int | None = None
+    about: str = ""
 
     def __str__(self) -> str:
         """Return the text with its line."""
@@ -91,9 +94,9 @@ class ParseReport:
     num_joints: int = 0
     num_actuators: int = 0
 
-    def warn(self, text: str, line: int | None = None) -> None:
+    def warn(self, text: str, line: int | None = None, about: str = "") -> None:
         """Add a warning."""
-        self.warnings.append(ParseRemark(text, line))
+        self.warnings.append(ParseRemark(text, line, about))
 
     def ignore(self, path: str) -> None:
         """Count something that has no effect."""

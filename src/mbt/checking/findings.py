@@ -1,0 +1,110 @@
+"""What a check finds, and the report of all of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+__all__ = ["SEVERITIES", "CheckReport", "Finding", "Severity"]
+
+Severity = Literal["error", "warning", "note"]
+#: The worst first.
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something in a robot description that is wrong, or that its author will want to know.
+
+    Attributes
+    ----------
+    severity : {"error", "warning", "note"}
+        Whether the model cannot be right, is hardly what was meant, or is merely worth a look.
+    rule : str
+        What was checked, as ``"impossible-inertia"``.
+    file : str
+        Where the description came from.
+    line : int or None
+        Line number, counted from 1, where it is known.
+    element : str
+        The element concerned, as ``"link 'forearm'"``; empty where it is the whole model.
+    message : str
+        What was found.
+    cure : str
+        What to do about it; may be empty.
+    """
+
+    severity: Severity
+    rule: str
+    file: str
+    line: int | None
+    element: str
+    message: str
+    cure: str = ""
+
+    def __str__(self) -> str:
+        """Return the finding as compilers write theirs, the cure on a line of its own."""
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        about = f"{self.element}: " if self.element else ""
+        text = f"{place}: {self.severity}: {about}{self.message} [{self.rule}]"
+        return f"{text}\n    {self.cure}" if self.cure else text
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What `check_model` found in a robot description, the worst first.
+
+    Attributes
+    ----------
+    file : str
+        Where the description came from.
+    model_name : str
+        Name of the model; empty where it cannot be read.
+    findings : tuple of Finding
+        By severity, then by line.
+    is_readable : bool
+        Whether it can be loaded. Where it cannot, an error says why, and the model itself was not checked.
+    """
+
+    file: str
+    model_name: str
+    findings: tuple[Finding, ...]
+    is_readable: bool = True
+
+    @property
+    def worst(self) -> Severity | None:
+        """The severity of the worst finding; None where there is none."""
+        return self.findings[0].severity if self.findings else None
+
+    @property
+    def counts(self) -> dict[Severity, int]:
+        """The number of findings by severity."""
+        return {s: sum(finding.severity == s for finding in self.findings) for s in SEVERITIES}
+
+    def at_least(self, severity: Severity) -> tuple[Finding, ...]:
+        """Return the findings of a severity, and those that are worse."""
+        bad = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return tuple(finding for finding in self.findings if finding.severity in bad)
+
+    def of_rule(self, rule: str) -> tuple[Finding, ...]:
+        """Return the findings of a rule."""
+        return tuple(finding for finding in self.findings if finding.rule == rule)
+
+    def summarize(self) -> str:
+        """Return the counts in words."""
+        parts = [f"{n} {s}{'' if n == 1 else 's'}" for s, n in self.counts.items() if n]
+        return ", ".join(parts) or "nothing found"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, numbers and text, as ``json.dumps`` takes them."""
+        return {
+            "file": self.file,
+            "model": self.model_name,
+            "is_readable": self.is_readable,
+            "counts": dict(self.counts),
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+    def __str__(self) -> str:
+        """Return all findings, and the counts."""
+        return "\n".join([*map(str, self.findings), f"{self.file}: {self.summarize()}"])

@@ -1,0 +1,88 @@
+"""What is checked of joints: limits, units and lengths."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.tree.joints.revolute import RevoluteJoint
+
+if TYPE_CHECKING:
+    from mbt.checking.subject import Subject
+    from mbt.tree.joint import Joint
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["check_joints", "check_lengths"]
+
+# A link of a robot is not as long as that [m].
+_LONGEST = 25.0
+# Limits beyond two turns are not those of a hinge, unless they are as large as to mean none.
+_DEGREES = 2.0 * math.pi + 0.3
+_NO_LIMIT = 1e3
+# Smaller round numbers are written where none is meant.
+_FEWEST_DEGREES = 30.0
+
+
+def check_joints(tree: MultibodyTree, subject: Subject) -> None:
+    """Check the limits of each joint."""
+    for joint in tree.joints:
+        if joint.num_velocities != 1 or joint.is_ephemeral:
+            continue
+        lower, upper = float(joint.position_lower_limits[0]), float(joint.position_upper_limits[0])
+        if lower == upper:
+            message = f"its limits are the same, {lower:g}: it cannot move"
+            subject.report("warning", "limits", joint, message, 'widen them, or make it type="fixed"')
+        elif isinstance(joint, RevoluteJoint):
+            _check_angle_limits(joint, lower, upper, subject)
+        _check_default(joint, lower, upper, subject)
+        if float(joint.velocity_upper_limits[0]) == 0.0:
+            message = "its limit of velocity is zero"
+            subject.report("note", "limits", joint, message, "leave it out where there is none")
+        if joint.effort_limit == 0.0:
+            message = "its limit of effort is zero: nothing drives it"
+            subject.report("note", "limits", joint, message, "give the effort where it has a motor")
+
+
+def _check_angle_limits(joint: Joint, lower: float, upper: float, subject: Subject) -> None:
+    ends = [end for end in (lower, upper) if math.isfinite(end) and end != 0.0]
+    largest = max(map(abs, ends), default=0.0)
+    if largest <= _DEGREES:
+        return
+    if largest >= _NO_LIMIT:
+        message = f"its limits {lower:g} and {upper:g} are as good as none"
+        subject.report("note", "limits", joint, message, 'write type="continuous"')
+    elif largest >= _FEWEST_DEGREES and all((end / 5.0).is_integer() for end in ends):
+        message = f"its limits {lower:g} and {upper:g} look like degrees: angles are in radians"
+        cure = f"if so, write {math.radians(lower):.9g} and {math.radians(upper):.9g}"
+        subject.report("warning", "angle-unit", joint, message, cure)
+
+
+def _check_default(joint: Joint, lower: float, upper: float, subject: Subject) -> None:
+    position = float(joint.default_positions[0])
+    if not lower <= position <= upper:
+        message = f"its default position {position:g} is outside of its limits, {lower:g} to {upper:g}"
+        cure = "set positions within the limits before anything is computed"
+        subject.report("note", "default-position", joint, message, cure)
+
+
+def check_lengths(tree: MultibodyTree, subject: Subject) -> None:
+    """Find lengths that are hardly metres: of joints, mass centres and shapes."""
+    for joint in tree.joints:
+        if joint.is_ephemeral or joint.parent_body.is_world:
+            continue
+        for frame in (joint.frame_on_parent, joint.frame_on_child):
+            length = float(np.linalg.norm(frame.get_fixed_pose_in_body_frame()[:3, 3]))
+            if length > _LONGEST:
+                message = f"it is {length:.4g} m from the origin of its link {frame.body.name!r}"
+                subject.report("warning", "length-unit", joint, message, "lengths are in m: are they in mm?")
+    for body in tree.bodies[1:]:
+        distance = float(np.linalg.norm(body.default_com)) if body.default_mass > 0.0 else 0.0
+        if distance > _LONGEST:
+            message = f"its mass centre is {distance:.4g} m from its origin"
+            subject.report("warning", "length-unit", body, message, "lengths are in m: are they in mm?")
+        sizes = [max(s.size) for s in (*body.visuals, *body.collisions) if s.kind not in ("plane", "mesh")]
+        if sizes and max(sizes) > _LONGEST:
+            message = f"a shape of it has a length of {max(sizes):.4g} m"
+            subject.report("warning", "length-unit", body, message, "lengths are in m: are they in mm?")

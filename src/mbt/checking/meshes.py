@@ -1,0 +1,42 @@
+"""Whether the meshes of a description are where it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mbt.errors import ParseError, quote
+from mbt.parsing.meshes import resolve_mesh
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from mbt.checking.subject import Subject
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["check_meshes"]
+
+
+def check_meshes(
+    tree: MultibodyTree, subject: Subject, package_paths: Sequence[str | os.PathLike[str]]
+) -> None:
+    """Find meshes that are missing; one finding tells of all of them, at the first."""
+    missing: dict[str, str] = {}
+    for body in tree.bodies:
+        for shape in (*body.visuals, *body.collisions):
+            if shape.kind != "mesh" or shape.mesh is None:
+                continue
+            try:
+                resolve_mesh(shape, package_paths)
+            except ParseError:
+                missing.setdefault(shape.mesh, body.scoped_name)
+    if not missing:
+        return
+    mesh, body_name = next(iter(missing.items()))
+    count = "it is" if len(missing) == 1 else f"it and {len(missing) - 1} more are"
+    message = f"the mesh {quote(mesh)} is not found: {count} not where the file says"
+    cure = "--package-path FOLDER (package_paths=) says where packages are; dynamics needs no meshes"
+    line = subject.line_of("link", body_name)
+    subject.report(
+        "note", "missing-mesh", f"link {quote(body_name.rpartition('::')[2])}", message, cure, line=line
+    )

@@ -1,0 +1,93 @@
+"""What is checked: a model, the lines of its file, and a place for findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mbt.checking.findings import Finding, Severity
+from mbt.errors import quote
+
+if TYPE_CHECKING:
+    from mbt.parsing.xml_tree import Element
+    from mbt.tree.body import RigidBody
+    from mbt.tree.joint import Joint
+
+__all__ = ["Subject", "find_lines"]
+
+# Tags that name bodies, and those that name joints.
+_BODIES = ("link", "body")
+_JOINTS = ("joint", "drake:joint", "freejoint")
+
+Lines = dict[tuple[str, str], int]
+
+
+@dataclass
+class Subject:
+    """A description under examination.
+
+    Attributes
+    ----------
+    file : str
+        What messages call it.
+    lines : dict
+        Line numbers by ``("link" or "joint", name)``.
+    findings : list of Finding
+        What was found so far.
+    """
+
+    file: str
+    lines: Lines = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def report(
+        self,
+        severity: Severity,
+        rule: str,
+        element: RigidBody | Joint | str,
+        message: str,
+        cure: str = "",
+        *,
+        line: int | None = None,
+    ) -> None:
+        """Add a finding; the line is that of the element unless given."""
+        label = element
+        if not isinstance(element, str):
+            kind = "link" if hasattr(element, "inboard_joint") else "joint"
+            line = self.line_of(kind, element.scoped_name) if line is None else line
+            label = f"{kind} {quote(element.name)}"
+        self.findings.append(Finding(severity, rule, self.file, line, str(label), message, cure))
+
+    def line_of(self, kind: str, scoped_name: str) -> int | None:
+        """Return the line of a link or joint: by its name inside the model that it is in."""
+        return self.lines.get((kind, scoped_name.rpartition("::")[2]))
+
+
+def find_lines(root: Element) -> Lines:
+    """Return where links and joints begin; of several of one name, as in nested models, none is known."""
+    lines: Lines = {}
+    doubtful: set[tuple[str, str]] = set()
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        stack.extend(element.children)
+        name = element.attributes.get("name")
+        kind = "link" if element.tag in _BODIES else "joint" if element.tag in _JOINTS else None
+        if name is None or kind is None or not _has_content(element):
+            continue
+        if (kind, name) in lines:
+            doubtful.add((kind, name))
+        lines[kind, name] = element.line
+    return {key: line for key, line in lines.items() if key not in doubtful}
+
+
+def _has_content(element: Element) -> bool:
+    """Return whether an element defines something: in transmissions joints are only named."""
+    return element.tag not in _JOINTS or "type" in element.attributes or not _is_reference(element)
+
+
+def _is_reference(element: Element) -> bool:
+    tags = {child.tag for child in element.children}
+    if not tags:
+        return set(element.attributes) == {"name"}
+    return tags <= {"hardwareInterface"}
