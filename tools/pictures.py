@@ -87,9 +87,7 @@ def main() -> None:
     draw_fall(left.subplots())
     one, batch = right.subplots(2, 1, height_ratios=[5, 4])
     draw_bars(one, figures_of("Single calls from Python", "forward dynamics", "humanoid"), "µs for one state")
-    draw_bars(
-        batch, figures_of("Batches", "forward dynamics", "humanoid"), "µs a state, of a batch of 4096"
-    )
+    draw_bars(batch, figures_of("Batches", "forward dynamics", "humanoid"), "µs a state, of a batch of 4096")
     right.suptitle("forward dynamics of a humanoid, called from Python", x=0.02, ha="left", fontsize=12)
     figure.savefig(DOCS / "_static" / "overview.svg", metadata={"Date": None})
 
