@@ -24,7 +24,6 @@ MODULES = (
     "mbt.parsing",
     "mbt.interop",
     "mbt.models",
-    "mbt.plotting",
     "mbt.autodiff",
     "mbt.symbolic",
 )

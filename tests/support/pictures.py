@@ -9,7 +9,7 @@ import mbt
 RED, GREEN = (0.85, 0.05, 0.05, 1.0), (0.05, 0.75, 0.10, 1.0)
 #: Where the middle of each coloured shape is, in its link.
 P_RED, P_GREEN = (0.0, 0.0, -0.25), (0.0, 0.0, -0.5)
-LIMIT = 1.2
+LIMIT = 0.7
 
 
 def pendulum() -> mbt.MultibodyTree:

@@ -166,7 +166,12 @@ class Drawing:
             size = _POINT * self._scene.extent
             nothing = np.zeros((0, 3))
             yield self._nodes.add_point_cloud(
-                f"{self._path}/contact points", nothing, _GREEN, point_size=size, point_shape="circle"
+                f"{self._path}/contact points",
+                nothing,
+                _GREEN,
+                point_size=size,
+                point_shape="circle",
+                precision="float32",
             )
             yield self._nodes.add_arrows(
                 f"{self._path}/contact forces",

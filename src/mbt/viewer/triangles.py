@@ -25,8 +25,6 @@ __all__ = ["Mesher", "Part"]
 
 # Edges sharper than this are seen as edges.
 _CREASE = math.radians(35.0)
-# Splitting vertices at edges takes long on larger meshes, whose triangles are small anyway.
-_MOST_FACES_TO_CREASE = 200_000
 
 
 class Part(NamedTuple):
@@ -115,12 +113,17 @@ class Mesher:
 
     def _split(self, mesh: Any, color: tuple[float, float, float, float]) -> Part:
         """Return a mesh whose vertices are apart where faces meet at an edge: each side has its normals."""
-        if len(mesh.faces) <= _MOST_FACES_TO_CREASE:
-            mesh.merge_vertices(merge_tex=True, merge_norm=True)
-            mesh = self._trimesh.graph.smooth_shade(mesh, angle=_CREASE)
+        bare = self._trimesh.Trimesh(mesh.vertices, mesh.faces, process=True)
+        is_smooth = bare.face_adjacency_angles <= _CREASE
+        # Of each face, which side it is a part of.
+        sides = self._trimesh.graph.connected_component_labels(
+            bare.face_adjacency[is_smooth], node_count=len(bare.faces)
+        )
+        corners = bare.faces.astype(np.int64) * len(bare.faces) + sides[:, np.newaxis]
+        once, faces = np.unique(corners, return_inverse=True)
         return Part(
-            np.ascontiguousarray(mesh.vertices, dtype=np.float32),
-            np.ascontiguousarray(mesh.faces, dtype=np.uint32),
+            np.ascontiguousarray(bare.vertices[once // len(bare.faces)], dtype=np.float32),
+            np.ascontiguousarray(faces.reshape(-1, 3), dtype=np.uint32),
             color,
         )
 

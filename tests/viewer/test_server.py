@@ -1,0 +1,303 @@
+"""A running viewer, without a browser: what it draws, when, and for whom."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.cli import main
+from mbt.models import model_path
+from mbt.viewer.scene import Item
+from mbt.viewer.triangles import Mesher
+from support.linkages import calc_four_bar_angles, four_bar
+from support.pictures import box_on_the_ground, pendulum
+
+pytestmark = pytest.mark.viewer
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60.0
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def drawn_q(viewer: mbt.Viewer) -> float:
+    """Return the angle of the pendulum that is drawn, from what was sent of its body."""
+    handle = viewer.models[0]._drawing._bodies[1]
+    w, x, _, _ = handle.wxyz
+    return float(2.0 * np.arctan2(x, w))
+
+
+def test_the_address_is_on_this_machine_alone() -> None:
+    with mbt.view(pendulum(), open_browser=False) as viewer:
+        parts = urlsplit(viewer.url)
+        assert parts.hostname == "127.0.0.1"
+        with urllib.request.urlopen(viewer.url) as answer:
+            assert b"<html" in answer.read()
+        # Another address of the same machine: a server for everyone would answer.
+        with pytest.raises(OSError, match=r"refused"):
+            socket.create_connection(("127.0.0.2", parts.port or 0), timeout=10.0)
+    with pytest.raises(OSError, match=r"refused"):
+        socket.create_connection(("127.0.0.1", parts.port or 0), timeout=10.0)
+
+
+def test_show_waits_for_nobody_and_the_latest_is_drawn() -> None:
+    with mbt.view(pendulum(), open_browser=False) as viewer:
+        model = viewer.models[0]
+        drawn = []
+        draw = model._drawing.draw
+        model._drawing.draw = lambda snapshot: (drawn.append(snapshot), draw(snapshot))  # type: ignore[method-assign]
+        with viewer._drawing:  # As long as somebody else draws.
+            for i in range(1000):
+                viewer.show([0.0005 * i])
+        wait_until(lambda: abs(drawn_q(viewer) - 0.4995) < 1e-6)
+        assert len(drawn) <= 2, "what came in between is not drawn"
+        assert viewer.q == pytest.approx([0.4995])
+
+
+def test_what_is_nowhere_is_not_drawn_and_ends_nothing() -> None:
+    with mbt.view(pendulum(), [0.1], open_browser=False) as viewer:
+        for q in (np.nan, np.inf):
+            viewer.show([q])
+            time.sleep(0.1)
+            assert drawn_q(viewer) == pytest.approx(0.1)
+        viewer.show([0.2])
+        wait_until(lambda: abs(drawn_q(viewer) - 0.2) < 1e-6)
+
+
+def test_arguments() -> None:
+    tree = pendulum()
+    with mbt.view(tree, open_browser=False) as viewer:
+        with pytest.raises(mbt.ShapeError, match=r"q: expected shape \(\.\.\., 1\), got \(2,\)"):
+            viewer.show([0.0, 1.0])
+        with pytest.raises(mbt.ArgumentTypeError, match="q"):
+            viewer.show("up")
+        with pytest.raises(mbt.ShapeError, match="v: expected shape"):
+            viewer.show([0.0], [1.0, 2.0])
+        with pytest.raises(mbt.ContextMismatchError):
+            viewer.show(pendulum().create_default_context())
+        with pytest.raises(mbt.ArgumentValueError, match="a Context has its own velocities"):
+            viewer.show(tree.create_default_context(), [0.0])
+        with pytest.raises(mbt.ArgumentValueError, match="a model named 'model' already"):
+            viewer.add(tree, name="model")
+        with pytest.raises(mbt.ArgumentValueError, match="speed"):
+            viewer.play([[0.0]], dt=0.1, speed=0.0)
+        with mbt.view(tree, open_browser=False) as other:
+            with pytest.raises(mbt.ArgumentValueError, match="one of this viewer"):
+                viewer.play([[0.0]], dt=0.1, model=other.models[0])
+            assert other.url != viewer.url
+        assert viewer.q == pytest.approx(tree.default_positions)
+        assert [model.name for model in viewer.models] == ["model"]
+    with pytest.raises(mbt.ArgumentValueError, match="closed"):
+        viewer.add(tree)
+    with pytest.raises(mbt.ArgumentValueError, match="port: expected 0 to 65535"):
+        mbt.view(tree, port=-1)
+    with pytest.raises(mbt.NotFinalizedError):
+        mbt.view(mbt.MultibodyTree(), open_browser=False)
+    assert not [thread for thread in threading.enumerate() if thread.name == "mbt viewer"]
+
+
+def test_closing_and_notebooks() -> None:
+    viewer = mbt.view(pendulum(), open_browser=False)
+    assert f'<iframe src="{viewer.url}"' in viewer._repr_html_()
+    viewer.wait(0.01)
+    viewer.close()
+    viewer.close()
+    viewer.wait()
+    assert viewer.is_closed
+    assert "closed" in viewer._repr_html_()
+    assert repr(viewer) == "<Viewer closed, 1 models>"
+
+
+def test_a_context_is_shown_with_its_contacts() -> None:
+    tree = box_on_the_ground()
+    context = tree.create_default_context()
+    context.q = [1, 0, 0, 0, 0, 0, 0.09]
+    with mbt.view(tree, context, open_browser=False) as viewer:
+        points, arrows = viewer.models[0]._drawing._handles["contacts"]
+        np.testing.assert_allclose(points.points[:, 2], -0.01, atol=1e-6)
+        directions = arrows.points[:, 1] - arrows.points[:, 0]
+        assert arrows.visible
+        assert (directions[:, 2] > 0.0).all()
+        assert abs(directions[:, :2]).max() < 1e-9
+        viewer.show([1, 0, 0, 0, 0, 0, 1.0])
+        wait_until(lambda: not arrows.visible)
+        np.testing.assert_allclose(points.points[:, 2], 0.9, atol=1e-6)
+
+
+def test_a_batch_is_drawn_as_ghosts() -> None:
+    tree = pendulum()
+    angles = np.array([[0.0], [0.3], [-0.4]])
+    with mbt.view(tree, angles, open_browser=False) as viewer:
+        [_, ball] = viewer.models[0]._drawing._ghosts["visuals"]
+        X_WB = mbt.functional.body_poses(tree, angles)[1:, 1]
+        expected = X_WB @ tree.bodies[1].visuals[1].X_BG
+        np.testing.assert_allclose(ball.batched_positions, expected[:, :3, 3], atol=1e-6)
+        viewer.show([0.1])
+        wait_until(lambda: not viewer.models[0]._drawing._ghosts)
+
+
+def test_sliders_keep_loops_closed() -> None:
+    tree = four_bar()
+    with mbt.view(tree, open_browser=False) as viewer:
+        model = viewer.models[0]
+        controls = {control.joint.name: control for control in viewer._panels[0]._controls}
+        name = next(iter(controls))
+        model._move(controls[name], 0.3)
+        context = tree.create_default_context()
+        context.q = viewer.q
+        assert abs(tree.calc_constraint_errors(context)).max() < 1e-9
+        assert controls[name].get(viewer.q) == pytest.approx(0.3)
+        np.testing.assert_allclose(np.sort(viewer.q), np.sort(calc_four_bar_angles(0.3)), atol=1e-6)
+
+
+def test_playing_and_pausing() -> None:
+    tree = pendulum()
+    with mbt.view(tree, open_browser=False) as viewer:
+        viewer.play([[0.1], [0.6]], dt=0.2, loop=False)
+        wait_until(lambda: not viewer._clock.is_running)
+        wait_until(lambda: abs(drawn_q(viewer) - 0.6) < 1e-6)
+        wait_until(lambda: viewer._panels[0]._sliders[0].value == 0.6)
+        viewer.play([[0.1], [0.6]], dt=10.0, speed=2.0)
+        assert viewer._clock.is_running
+        viewer.show([-0.3])
+        wait_until(lambda: abs(drawn_q(viewer) + 0.3) < 1e-6)
+        assert not viewer._clock.is_running, "who shows something else stops the film"
+        viewer.pause()
+
+
+# Meshes.
+
+
+def write_stl(path: Path, *triangles: list[list[float]]) -> None:
+    """Write a binary file of triangles."""
+    rows = [np.array([[0.0, 0.0, 0.0], *corners], dtype="<f4").tobytes() + b"\0\0" for corners in triangles]
+    path.write_bytes(bytes(80) + struct.pack("<I", len(rows)) + b"".join(rows))
+
+
+A, B, C, D = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]
+
+
+def item_of(mesh: str, folder: Path, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Item:
+    shape = mbt.Shape("mesh", scale, mesh=mesh, folder=str(folder))
+    return Item("visuals", "visuals 0", 1, shape, (0.1, 0.2, 0.3, 1.0), has_color=True)
+
+
+def test_a_mesh_is_read_scaled_and_mirrored(tmp_path: Path) -> None:
+    write_stl(tmp_path / "corner.stl", [A, C, B], [A, B, D], [A, D, C], [B, C, D])
+    mesher = Mesher((), 1.0)
+    for scale in ((1.0, 1.0, 1.0), (0.1, 0.2, -0.3)):
+        [part] = mesher.parts_of(item_of("corner.stl", tmp_path, scale))
+        assert part.color == (0.1, 0.2, 0.3, 1.0)
+        span = np.array([1.0, 2.0, 3.0]) * scale
+        np.testing.assert_allclose(part.vertices.min(axis=0), np.minimum(span, 0.0), atol=1e-6)
+        np.testing.assert_allclose(part.vertices.max(axis=0), np.maximum(span, 0.0), atol=1e-6)
+        # The volume within is positive: no side is inside out.
+        corners = part.vertices[part.faces].astype(float)
+        volume = np.linalg.det(corners).sum() / 6
+        assert volume == pytest.approx(abs(np.prod(span)) / 6, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("missing.stl", None, "was not found"),
+        ("broken.stl", b"solid nothing", "no triangles|cannot be read"),
+        ("broken.dae", b"<COLLADA", "cannot be read"),
+        ("odd.xyzzy", b"?", "cannot be read"),
+    ],
+)
+def test_a_bad_mesh_is_named_once_and_left_out(
+    name: str, content: bytes | None, reason: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    mesher = Mesher((), 1.0)
+    with pytest.warns(mbt.ModelWarning, match=rf"not drawn: .*{name}.*({reason})"):
+        assert mesher.parts_of(item_of(name, tmp_path)) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mesher.parts_of(item_of(name, tmp_path)) == []
+
+
+def test_the_rest_of_a_model_with_a_bad_mesh_is_shown(tmp_path: Path) -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    body.add_visual(mbt.Shape("mesh", mesh="package://robot/head.stl", folder=str(tmp_path)))
+    body.add_visual(mbt.Shape("capsule", [0.1, 0.3]))
+    tree.finalize()
+    with pytest.warns(mbt.ModelWarning, match=r"package://robot/head\.stl"):
+        viewer = mbt.view(tree, open_browser=False)
+    with viewer:
+        assert len(viewer.models[0]._drawing._handles["visuals"]) == 1
+    (tmp_path / "robot").mkdir()
+    write_stl(tmp_path / "robot" / "head.stl", [A, C, B], [A, B, D], [A, D, C], [B, C, D])
+    with mbt.view(tree, package_paths=[tmp_path], open_browser=False) as viewer:
+        assert len(viewer.models[0]._drawing._handles["visuals"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "low", "volume"),
+    [
+        ("box", [1, 2, 3], [-0.5, -1, -1.5], 6.0),
+        ("sphere", [2], [-2, -2, -2], 32 / 3 * np.pi),
+        ("ellipsoid", [1, 2, 3], [-1, -2, -3], 8 * np.pi),
+        ("cylinder", [1, 4], [-1, -1, -2], 4 * np.pi),
+        ("capsule", [1, 4], [-1, -1, -3], 16 / 3 * np.pi),
+    ],
+)
+def test_plain_shapes(kind: str, size: list[float], low: list[float], volume: float) -> None:
+    item = Item("visuals", "visuals 0", 1, mbt.Shape(kind, size), (1.0, 1.0, 1.0, 1.0), has_color=False)
+    [part] = Mesher((), 1.0).parts_of(item)
+    np.testing.assert_allclose(part.vertices.min(axis=0), low, atol=0.02)
+    np.testing.assert_allclose(part.vertices.max(axis=0), -np.array(low), atol=0.02)
+    corners = part.vertices[part.faces].astype(float)
+    assert np.linalg.det(corners).sum() / 6 == pytest.approx(volume, rel=0.02)
+
+
+# The command line.
+
+
+def test_the_command_ends_cleanly_when_interrupted() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mbt", "view", str(model_path("mbt_arm")), "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line.startswith("http://127.0.0.1:")
+    with urllib.request.urlopen(line.split()[0]) as answer:
+        assert answer.status == 200
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_the_command_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arm, page, saved = str(model_path("mbt_arm")), tmp_path / "fall.html", tmp_path / "fall.npz"
+    assert main(["simulate", arm, "--duration", "0.1", "--save", str(saved)]) == 0
+    capsys.readouterr()
+    assert main(["view", arm, "--trajectory", str(saved), "--record", str(page)]) == 0
+    assert capsys.readouterr() == (f"{page}: a page that any browser shows\n", "")
+    assert "__VISER_EMBED_DATA__" in page.read_text(encoding="utf-8")
+    assert main(["view", arm, "--position", "elbow=1", "--record", str(tmp_path / "none" / "x.html")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+    assert main(["view", arm, "--speed", "0", "--record", str(page)]) == 2
+    assert "speed" in capsys.readouterr().err
