@@ -36,6 +36,7 @@ myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 60
+nb_execution_in_temp = True  # some write files
 nb_merge_streams = True
 nb_render_image_options = {"align": "center"}
 
@@ -53,6 +54,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 pygments_style = "friendly"
 pygments_dark_style = "native"
 copybutton_exclude = ".linenos, .gp, .go"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
+
+import mbt
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -90,3 +93,45 @@ def test_every_example_program_is_on_its_page() -> None:
     programs = {path.name for path in (DOCS.parent / "examples").glob("*.py")}
     assert set(re.findall(r"^## (.+)$", page, flags=re.MULTILINE)) == programs
     assert set(re.findall(r"literalinclude\} \.\./examples/(.+)$", page, flags=re.MULTILINE)) == programs
+
+
+def test_every_method_and_function_is_in_the_index_by_task() -> None:
+    """A new one takes a line in docs/api/by_task.md, where somebody who needs it would look."""
+    page = (DOCS / "api" / "by_task.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^   ~?(mbt\.[\w.]+)$", page, flags=re.MULTILINE)
+    methods = {f"mbt.MultibodyTree.{name}" for name in dir(mbt.MultibodyTree) if name[0] != "_"}
+    functions = {f"mbt.functional.{name}" for name in mbt.functional.__all__}
+    assert methods | functions <= set(listed)
+    assert len(listed) == len(set(listed))
+    for name in listed:
+        assert pkgutil.resolve_name(name) is not None
+
+
+def test_figures_on_the_first_pages_are_those_of_the_benchmarks() -> None:
+    """When they change: docs/index.md, README.md, and `python tools/pictures.py`."""
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    single, batches = page[page.index("## Single calls") :].split("\n## Batches\n")
+    index, readme = (
+        path.read_text(encoding="utf-8") for path in (DOCS / "index.md", DOCS.parent / "README.md")
+    )
+    rows = re.findall(
+        r"^\| ([\w ]+) \| ([\d.]+) \(([\d.]+)\) \| ([\d.]+) \(([\d.]+)\) \|$", index, re.MULTILINE
+    )
+    assert len(rows) == 4
+    for function, *shown in rows:
+        name = re.sub("derivatives of (.*)", r"\1 derivatives", function)
+        figures = [*ours_and_best(single, name, "arm7"), *ours_and_best(single, name, "humanoid")]
+        assert [float(text) for text in shown] == pytest.approx(figures, abs=0.0051)
+    ours, best = ours_and_best(single, "forward dynamics", "humanoid")
+    assert f"takes {ours:.2f} microseconds, that of other libraries {best:.2f} and" in readme.replace(
+        "\n", " "
+    )
+    arm, humanoid = (ours_and_best(batches, "forward dynamics", model)[0] for model in ("arm7", "humanoid"))
+    assert f"a state costs {arm:.2f} µs and {humanoid:.2f} µs" in index
+
+
+def ours_and_best(tables: str, function: str, model: str) -> tuple[float, float]:
+    """Return the time of mbt, and the least of all other libraries, from one row of the benchmarks."""
+    row = next(line for line in tables.splitlines() if line.startswith(f"| {function} | {model} |"))
+    ours, _, *peers, _ = (float(cell) if cell.strip() else float("inf") for cell in row[2:-2].split("|")[2:])
+    return ours, min(peers)

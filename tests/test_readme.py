@@ -34,3 +34,10 @@ def test_the_two_commands() -> None:
         "pip install . && python -m mbt demo\n",
         'pip install ".[test]" && python -m pytest\n',
     ]
+
+
+def test_the_picture_and_all_links_are_there() -> None:
+    root = Path(__file__).parents[1]
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert "docs/_static/overview.svg" in links
+    assert [link for link in links if not (root / link).is_file()] == []

@@ -24,6 +24,7 @@ MODULES = (
     "mbt.parsing",
     "mbt.interop",
     "mbt.models",
+    "mbt.plotting",
     "mbt.autodiff",
     "mbt.symbolic",
 )

@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 
 import mbt
 
-MODULES = ("functional", "math", "parsing", "interop", "models", "autodiff", "symbolic")
+MODULES = ("functional", "math", "parsing", "interop", "models", "plotting", "autodiff", "symbolic")
 MEMBERS = "   :members:\n   :inherited-members:\n"
 
 
