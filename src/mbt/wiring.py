@@ -33,6 +33,13 @@ def _tokens() -> ModuleType:
     return tokens
 
 
+@above.bring("describe_element_as_html")
+def _element_tables() -> ModuleType:
+    from mbt.tree import element_tables
+
+    return element_tables
+
+
 @above.bring("Context", "MultibodyForces")
 def _context() -> ModuleType:
     from mbt import context

@@ -40,6 +40,9 @@ class _Above:
     clone_attributes: Function
     token_of_element: Callable[[tree.MultibodyElement], object]
 
+    # Elements in notebooks.
+    describe_element_as_html: Callable[[tree.MultibodyElement], str]
+
     # Arguments that a kernel does not take as they are.
     as_points: Function
     body_node_index: Function

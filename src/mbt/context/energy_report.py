@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EnergyEntry", "EnergyReport", "calc_energy_report"]
 
+# Rows that a notebook shows.
+_MAX_ROWS_OF_REPR = 60
+
 
 @dataclass(frozen=True)
 class EnergyEntry:
@@ -149,11 +152,12 @@ class EnergyReport:
         )
 
     def _repr_html_(self) -> str:
-        """Return the report for a notebook."""
-        return as_html(repr(self), self._sections())
+        """Return the report for a notebook, with the first entries of many."""
+        return as_html(repr(self), self._sections(_MAX_ROWS_OF_REPR))
 
-    def _sections(self) -> list[Section]:
+    def _sections(self, max_rows: int | None = None) -> list[Section]:
         table = Table(("element", "KE [J]", "PE [J]", "Pc [W]", "Pnc [W]"), left=(0,))
+        table.num_rows = len(self.entries) + 1
         total = EnergyEntry(
             "all",
             self.kinetic_energy,
@@ -161,7 +165,7 @@ class EnergyReport:
             self.conservative_power,
             self.non_conservative_power,
         )
-        for entry in (*self.entries, total):
+        for entry in (*self.entries[:max_rows], total):
             numbers = (
                 entry.kinetic_energy,
                 entry.potential_energy,

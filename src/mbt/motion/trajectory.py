@@ -392,6 +392,12 @@ class Trajectory:
                 f"{what}: expected one state, got a batch {self.batch_shape}: take trajectory.sample(i)"
             )
 
+    def _repr_html_(self) -> str:
+        """Return lines over time and a table, for a notebook."""
+        from mbt.motion.trajectory_html import describe_trajectory_as_html
+
+        return describe_trajectory_as_html(self)
+
     def __repr__(self) -> str:
         """Tell the size and how it came about."""
         batch = f", batch_shape={self.batch_shape}" if self.batch_shape else ""

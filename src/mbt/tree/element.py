@@ -342,6 +342,10 @@ class MultibodyElement:
         """Return what dask calls this element: the same in every tree that is built alike."""
         return above.token_of_element(self)
 
+    def _repr_html_(self) -> str:
+        """Return what it is, and its numbers, for a notebook."""
+        return above.describe_element_as_html(self)
+
     def __copy__(self) -> Self:
         """Return another element like this one, which no tree owns."""
         if self._tree is not None:

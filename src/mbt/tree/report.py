@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mbt.errors import quote
 from mbt.topology import SpanningForest, draw_branches, make_graphviz
 from mbt.tree.joints.weld import WeldMobilizer
+from mbt.tree.pictures.svg import draw_stick_figure, draw_topology
 from mbt.tree.report_massless import MasslessBranch, find_massless_branches
 from mbt.tree.report_tables import (
     Section,
@@ -215,7 +216,9 @@ class FinalizeReport:
 
     def _repr_html_(self) -> str:
         """Return the report for a notebook."""
-        return as_html(repr(self._tree), self._sections(_MAX_ROWS))
+        picture = draw_topology(self._tree)
+        drawing = [Section("Topology", picture=picture)] if picture else []
+        return as_html(repr(self._tree), [*drawing, *self._sections(_MAX_ROWS)])
 
     def _sections(self, max_rows: int | None) -> list[Section]:
         forest = self.forest
@@ -315,7 +318,10 @@ def draw_tree(tree: MultibodyTree, max_rows: int | None = _MAX_ROWS) -> Table:
 
 def describe_tree_as_html(tree: MultibodyTree) -> str:
     """Return the forest of a tree for a notebook; before ``finalize()`` its bodies with their joints."""
+    pictures = []
     if tree.is_finalized:
+        picture = draw_stick_figure(tree)
+        pictures = [Section("At the default positions", picture=picture, is_open=True)] if picture else []
         table = draw_tree(tree, _MAX_ROWS_OF_REPR)
         title = "Forest"
     else:
@@ -327,7 +333,7 @@ def describe_tree_as_html(tree: MultibodyTree) -> str:
         for body in tree.bodies[:_MAX_ROWS_OF_REPR]:
             table.add(body.scoped_name, ", ".join(joints.get(body, [])))
         table.num_rows = tree.num_bodies
-    return as_html(repr(tree), [Section(title, table=table, is_open=True)])
+    return as_html(repr(tree), [*pictures, Section(title, table=table, is_open=True)])
 
 
 def make_tree_graphviz(tree: MultibodyTree) -> str:

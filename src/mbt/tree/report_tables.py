@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 __all__ = ["Section", "Table", "as_html", "as_text", "plural", "show_limit", "show_number", "show_range"]
 
 _WIDTH = 100
+_LONGEST_PARAGRAPH = 3000
 
 # No style sheet, no script, nothing from elsewhere: notebooks and their themes do the rest.
 _CELL = "padding:0 0.8em 0 0;white-space:pre;font-family:monospace;"
@@ -66,12 +67,15 @@ class Section:
         The table, if it has one.
     is_open : bool
         Whether HTML shows it at once.
+    picture : str
+        SVG above all else, in which names are escaped; text leaves it out.
     """
 
     title: str
     paragraphs: list[str] = field(default_factory=list)
     table: Table | None = None
     is_open: bool = False
+    picture: str = ""
 
     def cut(self, max_rows: int | None) -> Section:
         """Return this section with at most so many paragraphs."""
@@ -105,7 +109,8 @@ def as_html(title: str, sections: Iterable[Section]) -> str:
     """Return a report as HTML: sections that open and close, without style sheets or scripts."""
     parts = [f"<div><div><b>{_escape(title.strip('<>'))}</b></div>"]
     for section in sections:
-        inside = "".join(f"<div>{_escape(paragraph)}</div>" for paragraph in section.paragraphs)
+        inside = f"<div>{section.picture}</div>" if section.picture else ""
+        inside += "".join(f"<div>{_escape(_cut(paragraph))}</div>" for paragraph in section.paragraphs)
         if section.table is not None and section.table.rows:
             inside += table_as_html(section.table)
         if inside:
@@ -167,6 +172,11 @@ def show_range(indices: range) -> str:
     if not indices:
         return ""
     return str(indices[0]) if len(indices) == 1 else f"{indices[0]}-{indices[-1]}"
+
+
+def _cut(paragraph: str) -> str:
+    """Return a paragraph as long as a notebook shows it: of many names the first ones."""
+    return paragraph if len(paragraph) <= _LONGEST_PARAGRAPH else f"{paragraph[:_LONGEST_PARAGRAPH]} …"
 
 
 def _escape(text: str) -> str:

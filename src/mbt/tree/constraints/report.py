@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ConstraintEntry", "ConstraintReport", "calc_constraint_report"]
 
+# Rows that a notebook shows.
+_MAX_ROWS_OF_REPR = 60
+
 
 @dataclass(frozen=True)
 class ConstraintEntry:
@@ -146,13 +149,14 @@ class ConstraintReport:
         )
 
     def _repr_html_(self) -> str:
-        """Return the report for a notebook."""
-        return as_html(repr(self), self._sections())
+        """Return the report for a notebook, with the first constraints of many."""
+        return as_html(repr(self), self._sections(_MAX_ROWS_OF_REPR))
 
-    def _sections(self) -> list[Section]:
+    def _sections(self, max_rows: int | None = None) -> list[Section]:
         headers = ("constraint", "equation", "equations", "redundant", "error", "rate", "")
         table = Table(headers, left=(0, 1, 6))
-        for entry in self.entries:
+        table.num_rows = len(self.entries)
+        for entry in self.entries[:max_rows]:
             remark = "" if entry.is_enabled else "disabled"
             if entry.name in self.stuck:
                 remark = f"{entry.stuck_error:.3g} cannot close"
