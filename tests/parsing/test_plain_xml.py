@@ -8,7 +8,8 @@ from xml.parsers import expat
 import pytest
 
 import mbt
-from mbt._core.door.plain_xml import XmlElement, parse_plain_xml
+from mbt._core.door.plain_xml import parse_plain_xml
+from mbt._core.door.xml_elements import XmlElement
 from mbt.parsing import xml_tree
 from mbt.parsing.xml_tree import MAX_NESTING, Document, Element, parse_xml
 

@@ -26,6 +26,8 @@ from mbt.math.arrays import as_float_array
 
 __all__ = ["check_model_arrays"]
 
+_INTEGER = frozenset((int,))
+
 # By type of mobilizer.
 _NUM_POSITIONS = [count_positions(kind) for kind in range(len(MobilizerType))]
 _NUM_VELOCITIES = [count_velocities(kind) for kind in range(len(MobilizerType))]
@@ -212,6 +214,8 @@ def _check_constraints(
 
 
 def _as_integers(value: Any, name: str, size: int | None = None) -> list[int]:
+    if type(value) is list and _INTEGER.issuperset(map(type, value)) and size is None:
+        return value
     try:
         array = np.asarray(value)
     except ValueError:

@@ -84,10 +84,10 @@ class SpatialInertia(SpatialInertiaShapes):
             self._check_physically_valid()
 
     def _set(self, mass: float, com: FloatArray, G_SP_E: UnitInertia, J_E: FloatArray) -> None:
-        object.__setattr__(self, "_mass", mass)
-        object.__setattr__(self, "_com", _frozen(com))
-        object.__setattr__(self, "_unit_inertia", G_SP_E)
-        object.__setattr__(self, "_massless_inertia", _frozen(J_E))
+        _put_mass(self, mass)
+        _put_com(self, _frozen(com))
+        _put_unit_inertia(self, G_SP_E)
+        _put_massless_inertia(self, _frozen(J_E))
 
     @classmethod
     def _of_parts(cls, mass: float, com: FloatArray, G_SP_E: UnitInertia, J_E: FloatArray) -> SpatialInertia:
@@ -101,12 +101,27 @@ class SpatialInertia(SpatialInertiaShapes):
         cls, mass: float, p_PScm_E: Sequence[float], I_SP_E: Sequence[float]
     ) -> SpatialInertia:
         """Return unchecked mass properties; rotational inertia by its components xx yy zz xy xz yz."""
-        com = np.array(p_PScm_E)
-        com.flags.writeable = False
+        I = np.array(I_SP_E)  # noqa: E741 - the field's symbol
+        return cls._of_arrays(mass, _frozen(np.array(p_PScm_E)), _frozen(I if mass == 0.0 else I / mass))
+
+    @classmethod
+    def _of_arrays(cls, mass: float, com: FloatArray, components: FloatArray) -> SpatialInertia:
+        """Return unchecked mass properties of a unit inertia; without a mass it is the rotational inertia.
+
+        Both arrays are read-only, and become its own.
+        """
+        J_E = _NONE
         if mass == 0.0:
-            return cls._of_parts(0.0, com, UnitInertia.point_mass(com), np.array(I_SP_E))
-        G_SP_E = UnitInertia._of_components(np.array([component / mass for component in I_SP_E]))
-        return cls._of_parts(mass, com, G_SP_E, _NONE)
+            G_SP_E = UnitInertia.point_mass(com) if com.any() else _NO_UNIT_INERTIA
+            J_E = components if components.any() else _NONE
+        else:
+            G_SP_E = UnitInertia._of_components(components)
+        inertia = cls.__new__(cls)
+        _put_mass(inertia, mass)
+        _put_com(inertia, com)
+        _put_unit_inertia(inertia, G_SP_E)
+        _put_massless_inertia(inertia, J_E)
+        return inertia
 
     @classmethod
     def make_from_central_inertia(
@@ -330,9 +345,16 @@ class SpatialInertia(SpatialInertiaShapes):
         return without_mass if self._mass == 0.0 else f"{own} + {without_mass}"
 
 
+# By the slots themselves: a class that refuses to set attributes is passed by, in half the time.
+_put_mass = SpatialInertia.__dict__["_mass"].__set__
+_put_com = SpatialInertia.__dict__["_com"].__set__
+_put_unit_inertia = SpatialInertia.__dict__["_unit_inertia"].__set__
+_put_massless_inertia = SpatialInertia.__dict__["_massless_inertia"].__set__
+
 # Rotational inertia without mass of a body that has none.
 _NONE = np.zeros(6)
 _NONE.flags.writeable = False
+_NO_UNIT_INERTIA = UnitInertia.zero()
 
 
 def _restore(

@@ -128,7 +128,7 @@ class Files:
         while waiting:
             element = waiting.pop()
             waiting += element.children
-            file = element.attributes.get("file")
+            file = element.peek("file")
             if file is None:
                 continue
             if element.tag in ("include", "model"):

@@ -6,26 +6,21 @@ A number is read as a whole token or not at all: ``1.5kg``, ``1,5``, ``0x10``, `
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite
+from struct import Struct
 from typing import overload
 
-import numpy as np
-
+from mbt._core.door.body_numbers import make_pose_of_placement, take_plain_placement
 from mbt.errors import ParseError, quote
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import IDENTITY, calc_rows_of_rpy, make_pose
+from mbt.math.poses import IDENTITY, make_pose
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
-__all__ = ["read_numbers", "take_each_number", "take_number", "take_numbers", "take_pose", "take_pose_rows"]
+__all__ = ["read_numbers", "take_each_number", "take_number", "take_numbers", "take_pose"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
-_IDENTITY_ROWS: list[list[float]] = IDENTITY[:3].tolist()
-
-# What stands for a position or angles that are not given.
-_NOWHERE = "0 0 0"
 # Texts that are longer than three numbers are as a rule: what is made of them is not kept.
 _LONG = 200
 
@@ -46,7 +41,10 @@ def take_number(element: Element, attribute: str, default: object = ...) -> obje
     ParseError
         When it is missing, or anything but one finite number.
     """
-    text = element.attributes.pop(attribute, None)
+    plain = element.take_plain_number(attribute)
+    if plain is not None:
+        return plain
+    text = element.take(attribute)
     if text is None:
         if default is ...:
             raise element.missing(attribute)
@@ -65,7 +63,10 @@ def take_numbers(
     element: Element, attribute: str, count: int, default: list[float] | None = None
 ) -> list[float]:
     """Return the `count` numbers that an attribute holds, separated by blanks."""
-    text = element.attributes.pop(attribute, None)
+    plain = element.take_plain_numbers(attribute, count)
+    if plain is not None:
+        return plain
+    text = element.take(attribute)
     if text is None:
         if default is None:
             raise element.missing(attribute)
@@ -73,11 +74,14 @@ def take_numbers(
     return _convert(element, attribute, text, count)
 
 
-def take_each_number(element: Element, attributes: Sequence[str]) -> list[float] | None:
+def take_each_number(element: Element, attributes: tuple[str, ...]) -> list[float] | None:
     """Return a number of each of these attributes; None, and nothing taken, where one is missing or none.
 
     That is quicker than to take them one by one, which then says what is wrong.
     """
+    plain = element.take_each_plain_number(attributes)
+    if plain is not None:
+        return plain
     texts = element.attributes
     try:
         written = [texts[name] for name in attributes]
@@ -131,71 +135,38 @@ def _split(text: str) -> tuple[float, ...]:
 def take_pose(element: Element | None) -> FloatArray:
     """Return the pose, shape (4, 4), of an element with ``xyz`` and ``rpy``; the identity without one.
 
-    It is read-only, and the same array wherever the same is written.
+    It is read-only, and the same array wherever the same numbers are written.
     """
-    if element is None or not element.attributes:
+    if element is None:
         return IDENTITY
-    attributes = element.attributes
-    xyz, rpy = attributes.get("xyz", _NOWHERE), attributes.get("rpy", _NOWHERE)
-    if "quat_xyzw" not in attributes and len(xyz) + len(rpy) <= _LONG:
-        try:
-            X = _make_pose(xyz, rpy)
-        except ValueError:
-            pass  # What is wrong is said below.
-        else:
-            attributes.pop("xyz", None)
-            attributes.pop("rpy", None)
-            return X
-    return _make_matrix(take_pose_rows(element))
-
-
-@lru_cache(maxsize=1024)
-def _make_pose(xyz: str, rpy: str) -> FloatArray:
-    """Return the pose of these texts; raise a ValueError where they are not three numbers each."""
-    x, y, z = _split(xyz)
-    roll, pitch, yaw = _split(rpy)
-    return _make_matrix(_make_rows(x, y, z, roll, pitch, yaw))
-
-
-def _make_matrix(rows: Sequence[list[float]]) -> FloatArray:
-    # A flat list becomes an array in half the time (benchmarks/loading.py).
-    a, b, c = rows
-    X = np.array([*a, *b, *c, 0.0, 0.0, 0.0, 1.0]).reshape(4, 4)
-    X.setflags(write=False)
-    return X
-
-
-def _make_rows(x: float, y: float, z: float, roll: float, pitch: float, yaw: float) -> Sequence[list[float]]:
-    """Return the upper three rows of a pose."""
-    if roll == 0.0 and pitch == 0.0 and yaw == 0.0:
-        return [1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z]
-    a, b, c = calc_rows_of_rpy(roll, pitch, yaw)
-    return [*a, x], [*b, y], [*c, z]
-
-
-def take_pose_rows(element: Element | None) -> Sequence[list[float]]:
-    """Return the upper three rows of what `take_pose` returns."""
-    if element is None or not element.attributes:
-        return _IDENTITY_ROWS
-    x, y, z = take_numbers(element, "xyz", 3, _ZEROS)
-    quaternion = element.attributes.get("quat_xyzw")
-    if quaternion is not None:
-        return _read_rows_with_quaternion(element, [x, y, z])
-    roll, pitch, yaw = take_numbers(element, "rpy", 3, _ZEROS)
-    return _make_rows(x, y, z, roll, pitch, yaw)
+    placement = take_plain_placement(element)
+    if placement is not None:
+        return _make_pose(placement)
+    p = take_numbers(element, "xyz", 3, _ZEROS)
+    if "quat_xyzw" in element.attributes:
+        return _take_pose_with_quaternion(element, p)
+    return _make_pose(_pack_six(*p, *take_numbers(element, "rpy", 3, _ZEROS)))
 
 
 _ZEROS = [0.0, 0.0, 0.0]
+_pack_six = Struct("6d").pack
+_NOWHERE = _pack_six(*_ZEROS, *_ZEROS)
 
 
-def _read_rows_with_quaternion(element: Element, p: list[float]) -> Sequence[list[float]]:
+@lru_cache(maxsize=1024)
+def _make_pose(placement: bytes) -> FloatArray:
+    return IDENTITY if placement == _NOWHERE else make_pose_of_placement(placement)
+
+
+def _take_pose_with_quaternion(element: Element, p: list[float]) -> FloatArray:
     if "rpy" in element.attributes:
         raise element.error("both 'rpy' and 'quat_xyzw' give a rotation: one of them is expected")
     x, y, z, w = take_numbers(element, "quat_xyzw", 4)
     if not (x or y or z or w):
         raise element.error("quat_xyzw is zero: that is not a rotation")
-    rows: list[list[float]] = make_pose(p, quaternion=[w, x, y, z])[:3].tolist()
-    return rows
+    X = make_pose(p, quaternion=[w, x, y, z])
+    X.setflags(write=False)
+    return X
 
 
 def _error(element: Element, attribute: str | None, text: str, count: int) -> ParseError:

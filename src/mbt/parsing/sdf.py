@@ -115,7 +115,7 @@ class _SdfReader:
         name: str | None = None
         if alone is None:
             self.walker.walk_world(world, scope)
-            name = world.attributes.get("name") if worlds else None
+            name = world.peek("name") if worlds else None
         else:
             name = self.walker.walk_alone(alone, scope)
         self.model.name = self.report.model_name = self.options.model_name or name or self.source.stem
@@ -137,7 +137,7 @@ class _SdfReader:
         read = []
         for element, frame, parent in self.walker.joints:
             assert frame.scope is not None
-            is_gearbox = element.attributes.get("type") == "gearbox"
+            is_gearbox = element.peek("type") == "gearbox"
             ends = frame.scope.find(parent, element, "parent").find_link(), frame.find_link()
             if not is_gearbox and ends[0] is not ends[1] and not self._connect(ends[0].name, ends[1].name):
                 self.closing.append(PendingJoint(element, frame, parent))

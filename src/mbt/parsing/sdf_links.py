@@ -70,7 +70,7 @@ def _read_inertial(
     if inertial.take_first("fluid_added_mass") is not None:
         inertial.repair("it has a <fluid_added_mass>, which cannot be modelled", "ignored")
     moments = _read_moments(inertial.take_first("inertia"))
-    return make_spatial_inertia(link, inertial.line, model, mass, X_BI.X[:3].tolist(), moments)
+    return make_spatial_inertia(link, inertial.line, model, mass, X_BI.X, moments)
 
 
 def _read_moments(inertia: Element | None) -> Moments:

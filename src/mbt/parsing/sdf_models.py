@@ -183,7 +183,7 @@ class ModelWalker:
         if placement.is_merged and canonical_link is None:
             # Its names are among those of the model that it is merged into.
             links = [child for child in element.children if child.tag == "link"]
-            canonical_link = links[0].attributes.get("name") if links else None
+            canonical_link = links[0].peek("name") if links else None
         return SdfFrame(
             "model",
             name,
@@ -239,7 +239,7 @@ class ModelWalker:
             if not scope.is_static:
                 self.joints.append(PendingJoint(joint, frame, parent))
                 continue
-            if joint.attributes.get("type") != "fixed":
+            if joint.peek("type") != "fixed":
                 self._model.report.ignore("joint of a static model")
             joint.dismiss()
 

@@ -71,7 +71,7 @@ def _read_shape(element: Element, frame: SdfFrame, report: ParseReport) -> Shape
         element.dismiss()
         return None
     kind.is_read = True
-    name = element.attributes.get("name", "")
+    name = element.peek("name") or ""
     color = _read_color(element)
     tag = kind.tag.removeprefix("drake:")
     if tag == "mesh":

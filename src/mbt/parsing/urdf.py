@@ -95,9 +95,9 @@ def read_urdf_parts(root: Element, report: ParseReport, options: ReadOptions) ->
 
 def _is_switched_off(element: Element, report: ParseReport) -> bool:
     """Return whether ``drake_ignore`` takes a link or joint out. World stays World."""
-    if "drake_ignore" not in element.attributes or element.attributes["drake_ignore"] != "true":
+    if element.peek("drake_ignore") != "true":
         return False
-    if element.tag == "link" and element.attributes.get("name") == WORLD:
+    if element.tag == "link" and element.peek("name") == WORLD:
         return False
     report.ignore(f"{element.tag} with drake_ignore")
     element.dismiss()
@@ -123,7 +123,7 @@ def _read_frames(root: Element, model: ModelDescription) -> None:
     _check_names(elements)
     taken = {WORLD, *(link.name for link in model.links)}
     for element in elements:
-        name, link = element.attributes["name"], element.require_name("link")
+        name, link = element.require_name(), element.require_name("link")
         if link not in taken:
             raise element.error(f"its link {quote(link)} does not exist")
         if name in taken:

@@ -62,7 +62,7 @@ def read_joint(joint: Element, model: ModelDescription, *, with_friction: bool) 
     parts = joint.take_parts(_PARTS.get(kind, _ENDS))
     parent, child = _take_link(joint, parts, "parent"), _take_link(joint, parts, "child")
     X_PF = take_pose(parts.get("origin"))
-    description = JointDescription(joint.attributes["name"], kind, parent, child, X_PF, joint.line)
+    description = JointDescription(joint.require_name(), kind, parent, child, X_PF, joint.line)
     model.joints.append(description)
     if description.is_actuatable:
         _read_motion(joint, parts, type_, description, model, with_friction)
@@ -187,7 +187,7 @@ def _without_largest(limit: float) -> float:
 
 def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[float, ...]:
     """Return `size` numbers. Where several are wanted, one stands for all of them."""
-    if dynamics is None or "damping" not in dynamics.attributes:
+    if dynamics is None or dynamics.peek("damping") is None:
         return (0.0,) * size
     if size > 1 and len(dynamics.attributes["damping"].split()) == size:
         damping = tuple(take_numbers(dynamics, "damping", size))

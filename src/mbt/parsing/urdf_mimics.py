@@ -16,7 +16,7 @@ def read_mimics(joints: list[Element], model: ModelDescription) -> None:
     for joint in joints:
         mimic = joint.take_first("mimic")
         if mimic is not None:
-            read_mimic(joint, mimic, joint.attributes["name"], couplings)
+            read_mimic(joint, mimic, joint.require_name(), couplings)
 
 
 def read_mimic(joint: Element, mimic: Element, name: str, couplings: Couplings) -> None:

@@ -99,7 +99,7 @@ def _read_shape(
         link.document.repair(fault, f"the {element.tag} is left out", error.line, str(link))
         element.dismiss()
         return None
-    return Shape._of_checked(kind, size, X_BG, element.attributes.get("name", ""), color, mesh, folder)
+    return Shape._of_checked(kind, size, X_BG, element.peek("name") or "", color, mesh, folder)
 
 
 def _find_geometry(element: Element, geometry: Element | None) -> Element | str:
@@ -129,9 +129,10 @@ def _read_mesh(shape: Element) -> tuple[tuple[float, ...], str, str | None]:
     if not mesh:
         raise shape.error("filename is empty: expected the path of a mesh")
     scale = _UNSCALED
-    if "scale" in shape.attributes:
+    written = shape.peek("scale")
+    if written is not None:
         # One number scales in all directions.
-        count = 1 if len(shape.attributes["scale"].split()) == 1 else 3
+        count = 1 if len(written.split()) == 1 else 3
         x, y, z = take_numbers(shape, "scale", count) * (3 // count)
         if x == 0.0 or y == 0.0 or z == 0.0:
             raise shape.error("its scale is zero: nothing would be left")
@@ -141,11 +142,11 @@ def _read_mesh(shape: Element) -> tuple[tuple[float, ...], str, str | None]:
 
 def _read_color(material: Element, colors: Colors) -> Color | None:
     """Return the colour of a material: its own, or that of the material with its name."""
-    name = material.attributes.get("name")
+    name = material.peek("name")
     element = material.take_first("color")
-    if element is None or "rgba" not in element.attributes:
+    text = None if element is None else element.peek("rgba")
+    if element is None or text is None:
         return None if name is None else colors.get(name)
-    text = element.attributes["rgba"]
     try:
         red, green, blue, alpha = take_numbers(element, "rgba", 4)
         is_color = min(red, green, blue, alpha) >= 0.0 and max(red, green, blue, alpha) <= 1.0

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from mbt._core.door.plain_xml import XmlElement, parse_plain_xml
+from mbt._core.door.plain_xml import parse_plain_xml
+from mbt._core.door.xml_elements import XmlElement
 from mbt.errors import ParseError, shorten
 from mbt.parsing.report import ParseRemark
 from mbt.parsing.xml_declaration import DECLARED_ENCODING
@@ -99,46 +100,23 @@ class Element(XmlElement):
         """The character data directly inside, without blanks around it."""
         return "".join(self.text_parts or ()).strip()
 
-    def take(self, name: str) -> str | None:
-        """Remove an attribute and return it, or None."""
-        return self.attributes.pop(name, None)
-
     def require(self, name: str, hint: str | None = None) -> str:
         """Remove and return an attribute that must be there."""
-        value = self.attributes.pop(name, None)
+        value = self.take(name)
         if value is None:
             raise self.missing(name, hint)
         return value
 
     def require_name(self, attribute: str = "name") -> str:
         """Return a name that must be there and not be empty. It stays where it is: messages show it."""
-        name = self.attributes.get(attribute)
+        name = self.peek(attribute)
         if name is None:
             raise self.missing(attribute)
         if not name or name.isspace():
             raise self.error(f"the attribute {attribute!r} is empty: a name is expected")
         if attribute != "name":
-            del self.attributes[attribute]
+            self.take(attribute)
         return name
-
-    def take_children(self, *tags: str) -> list[Element]:
-        """Return the children with one of these tags, in document order."""
-        found = [child for child in self.children if child.tag in tags]
-        for child in found:
-            child.is_read = True
-        return found
-
-    def take_first(self, tag: str) -> Element | None:
-        """Return the child with this tag, or None. Of several the first counts."""
-        first = None
-        for child in self.children:
-            if child.tag == tag:
-                child.is_read = True
-                if first is None:
-                    first = child
-                else:
-                    self.dismiss_second(child)
-        return first
 
     def dismiss_second(self, child: Element) -> None:
         """Warn of a child of which there is one already."""
@@ -156,33 +134,13 @@ class Element(XmlElement):
         """Count this element and all inside as read: it was accounted for as a whole."""
         self.is_read = True
         self.children = ()
-        self.attributes = {"name": self.attributes["name"]} if "name" in self.attributes else {}
+        name = self.peek("name")
+        self.attributes = {} if name is None else {"name": name}
 
     def forget_read(self) -> None:
         """Let go of all inside, once nothing of it is left to read or to tell of: large files take much."""
         if self.document.is_large and not self.has_unread():
             self.children = ()
-
-    def unread(self) -> list[tuple[str, Element]]:
-        """Return what nobody took below this element, in order.
-
-        Each is a path, as ``link/visual`` or ``joint/axis@rpy``, with the element concerned.
-        """
-        found: list[tuple[str, Element]] = []
-        self._find_unread("", found)
-        return found
-
-    def _find_unread(self, folder: str, found: list[tuple[str, Element]]) -> None:
-        # Nesting is bounded, so this may call itself.
-        for child in self.children:
-            if not child.is_read:
-                found.append((folder + child.tag, child))
-                continue
-            for name in child.attributes:
-                if name != "name" and not name.startswith("xmlns"):
-                    found.append((f"{folder}{child.tag}@{name}", child))
-            if child.children and child.has_unread():
-                child._find_unread(f"{folder}{child.tag}/", found)
 
     def error(self, message: str, hint: str | None = None) -> ParseError:
         """Return an error that names this element and its place; where a macro is to blame, xacro too."""
@@ -207,7 +165,7 @@ class Element(XmlElement):
 
     def __str__(self) -> str:
         """Return the start tag, with the name alone."""
-        name = self.attributes.get("name")
+        name = self.peek("name")
         return f"<{shorten(self.tag)}>" if name is None else f'<{shorten(self.tag)} name="{shorten(name)}">'
 
 

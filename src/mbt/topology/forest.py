@@ -8,6 +8,7 @@ from functools import cached_property
 from mbt.errors import ArgumentTypeError, ElementIndexError
 from mbt.topology.drawing import draw_branches, make_graphviz
 from mbt.topology.graph import WORLD, JointGraph
+from mbt.topology.integers import shared_integers
 
 __all__ = ["SpanningForest"]
 
@@ -184,7 +185,7 @@ class SpanningForest:
     def node_of_body(self) -> tuple[int, ...]:
         """The node of each body."""
         node = [NONE] * self.num_nodes
-        for b, body in enumerate(self.body):
+        for b, body in zip(shared_integers(self.num_nodes), self.body, strict=False):
             node[body] = b
         return tuple(node)
 
@@ -192,8 +193,9 @@ class SpanningForest:
     def node_of_edge(self) -> tuple[int, ...]:
         """The node on the outboard side of each edge."""
         node = [NONE] * (self.num_nodes - 1)
+        integers = shared_integers(self.num_nodes)
         for b in range(1, self.num_nodes):
-            node[self.edge[b]] = b
+            node[self.edge[b]] = integers[b]
         return tuple(node)
 
     @cached_property

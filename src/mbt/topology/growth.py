@@ -5,6 +5,7 @@ from __future__ import annotations
 from mbt.errors import TopologyError, quote
 from mbt.topology.forest import NONE, SpanningForest
 from mbt.topology.graph import WORLD, JointGraph
+from mbt.topology.integers import shared_integers
 
 __all__ = ["grow_forest"]
 
@@ -85,8 +86,9 @@ def _choose_floating_bases(graph: JointGraph, components: list[int]) -> tuple[in
 def _number_nodes(graph: JointGraph, floating_bases: tuple[int, ...]) -> SpanningForest:
     """Return the forest with its nodes numbered depth first from World."""
     edges = graph.edges
+    integers = shared_integers(len(graph.body_names) + 1)
     edges_of_body: list[list[int]] = [[] for _ in graph.body_names]
-    for e, edge in enumerate(edges):
+    for e, edge in zip(integers, edges, strict=False):
         edges_of_body[edge.parent].append(e)
         edges_of_body[edge.child].append(e)
 
@@ -97,17 +99,17 @@ def _number_nodes(graph: JointGraph, floating_bases: tuple[int, ...]) -> Spannin
     levels: list[int] = []
 
     # (body, parent node, edge): what is on top gets the next number, siblings lie in reverse order below.
-    stack = [(body, WORLD, len(edges) + i) for i, body in enumerate(floating_bases)][::-1]
+    stack = [(body, WORLD, integers[len(edges) + i]) for i, body in enumerate(floating_bases)][::-1]
     stack.append((WORLD, NONE, NONE))
     while stack:
         body, parent, e = stack.pop()
-        node = len(bodies)
+        node = integers[len(bodies)]
         from_graph = 0 <= e < len(edges)
         bodies.append(body)
         parents.append(parent)
         node_edges.append(e)
         is_reversed.append(from_graph and edges[e].child != body)
-        levels.append(0 if parent == NONE else levels[parent] + 1)
+        levels.append(0 if parent == NONE else integers[levels[parent] + 1])
         if is_reversed[node] and not edges[e].is_reversible:
             raise _direction_error(graph, e)
         for outboard in reversed(edges_of_body[body]):
@@ -116,7 +118,7 @@ def _number_nodes(graph: JointGraph, floating_bases: tuple[int, ...]) -> Spannin
                 stack.append((edge.child if edge.parent == body else edge.parent, node, outboard))
 
     # Tip to base: the subtree of the parent ends where that of its last child ends.
-    subtree_end = [node + 1 for node in range(len(bodies))]
+    subtree_end = integers[1 : len(bodies) + 1]
     for node in range(len(bodies) - 1, 0, -1):
         subtree_end[parents[node]] = max(subtree_end[parents[node]], subtree_end[node])
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RigidBody"]
 
-_ALL = slice(None)
-
 
 class RigidBody(BodyMotion):
     """A rigid body B with its mass properties.
@@ -108,7 +106,7 @@ class RigidBody(BodyMotion):
         self._M_BBo_B = M_BBo_B
         self._body_frame = BodyFrame._of_body(self)
         # Known once the tree is finalized. Attributes that come later can cost each a dictionary of its own.
-        self._place(-1)
+        self._place(BodyNodeIndex(-1))
         self._inboard_mobilizer: Mobilizer | None = None
 
     @property
@@ -445,10 +443,9 @@ class RigidBody(BodyMotion):
         twin._body_frame = BodyFrame._of_body(twin)
         return twin
 
-    def _place(self, node: int) -> None:
+    def _place(self, node: BodyNodeIndex) -> None:
         """Take the row in all per-body arrays that ``finalize()`` assigned."""
-        self._node_index = BodyNodeIndex(node)
-        self._row, self._matrix = (..., node, _ALL), (..., node, _ALL, _ALL)
+        self._node_index = node
 
     def _checked_inertia(self, M_BBo_B: SpatialInertia) -> SpatialInertia:
         if not isinstance(M_BBo_B, SpatialInertia):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from types import EllipsisType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BodyMotion"]
 
+# Of all that `:` means: one object is quicker than a new one.
+_ALL = slice(None)
+
 
 class BodyMotion(MultibodyElement):
     """The part of `RigidBody` that knows how the body B moves in World.
@@ -26,9 +28,8 @@ class BodyMotion(MultibodyElement):
     Accelerations are those of forward dynamics. A Context of another tree raises `ContextMismatchError`.
     """
 
-    # Where this body is in arrays of vectors and of matrices; known once the tree is finalized.
-    _row: tuple[EllipsisType, int, slice]
-    _matrix: tuple[EllipsisType, int, slice, slice]
+    # Its row in all per-body arrays; -1 until the tree is finalized.
+    _node_index: BodyNodeIndex
 
     @property
     @abstractmethod
@@ -41,12 +42,14 @@ class BodyMotion(MultibodyElement):
 
     def eval_pose_in_world(self, context: ContextCore) -> FloatArray:
         """Return the pose X_WB of this body, shape (4, 4)."""
-        X_WB: FloatArray = self.parent_tree.eval_position_kinematics(context).X_WB[self._matrix]
+        kinematics = self.parent_tree.eval_position_kinematics(context)
+        X_WB: FloatArray = kinematics.X_WB[..., self._node_index, _ALL, _ALL]
         return X_WB
 
     def eval_spatial_velocity_in_world(self, context: ContextCore) -> FloatArray:
         """Return the velocity V_WB of this body in World [rad/s, m/s], shape (6,)."""
-        V_WB: FloatArray = self.parent_tree.eval_velocity_kinematics(context).V_WB[self._row]
+        kinematics = self.parent_tree.eval_velocity_kinematics(context)
+        V_WB: FloatArray = kinematics.V_WB[..., self._node_index, _ALL]
         return V_WB
 
     def eval_spatial_acceleration_in_world(self, context: ContextCore) -> FloatArray:
@@ -54,7 +57,8 @@ class BodyMotion(MultibodyElement):
 
         ``tree.eval_acceleration_kinematics(context)`` tells what acts.
         """
-        A_WB: FloatArray = self.parent_tree.eval_acceleration_kinematics(context).A_WB[self._row]
+        kinematics = self.parent_tree.eval_acceleration_kinematics(context)
+        A_WB: FloatArray = kinematics.A_WB[..., self._node_index, _ALL]
         return A_WB
 
     def get_from_spatial_acceleration_array(self, A_WB_array: FloatArray) -> FloatArray:

@@ -6,7 +6,6 @@ and cannot fail, and `undo` is its inverse.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -16,8 +15,10 @@ from mbt._core.joints.mobilizers import MobilizerType
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY
 from mbt.topology import SpanningForest, grow_forest
+from mbt.topology.integers import shared_integers
 from mbt.tree.force_elements import CompiledForceElement
 from mbt.tree.frame import FixedOffsetFrame
+from mbt.tree.indices import BodyNodeIndex
 from mbt.tree.joint import Joint
 from mbt.tree.joints import QuaternionFloatingJoint
 from mbt.tree.mobilizer import Mobilizer
@@ -26,7 +27,8 @@ from mbt.tree.registry import ElementRegistry
 
 __all__ = ["FinalizationPlan", "make_arrays", "make_plan", "undo"]
 
-IntArray = np.ndarray[tuple[Any, ...], np.dtype[np.int32]]
+# Constants of the mobilizer of World.
+_WELDED = IDENTITY.ravel()
 
 
 class FinalizationPlan:
@@ -61,8 +63,11 @@ class FinalizationPlan:
         types: list[type[Mobilizer]] = list(map(type, mobilizer_of_node))
         num_positions = {cls: len(cls.position_suffixes) for cls in set(types)}
         num_velocities = {cls: len(cls.velocity_suffixes) for cls in set(types)}
-        self.q_start = (0, *accumulate(map(num_positions.__getitem__, types), initial=0))
-        self.v_start = (0, *accumulate(map(num_velocities.__getitem__, types), initial=0))
+        q_start = [0, *accumulate(map(num_positions.__getitem__, types), initial=0)]
+        v_start = [0, *accumulate(map(num_velocities.__getitem__, types), initial=0)]
+        integers = shared_integers(max(q_start[-1], v_start[-1]) + 1)
+        self.q_start = tuple([integers[start] for start in q_start])
+        self.v_start = tuple([integers[start] for start in v_start])
 
     @property
     def num_positions(self) -> int:
@@ -94,13 +99,14 @@ class FinalizationPlan:
     def carry_out(self, elements: ElementRegistry) -> None:
         """Give the tree its new elements, and tell each element its place. Nothing here can fail."""
         elements.adopt(self.ephemeral_joints, self.new_mobilizers)
+        elements.forget_graph()
         self.place(elements)
 
     def place(self, elements: ElementRegistry) -> None:
         """Tell each element its place."""
         bodies = elements.bodies.as_tuple()
-        for b, body in enumerate(self.forest.body):
-            bodies[body]._place(b)
+        for b, body in zip(shared_integers(len(bodies)), self.forest.body, strict=False):
+            bodies[body]._place(BodyNodeIndex(b))
         # Without World, which has none.
         starts = zip(self.q_start[1:], self.v_start[1:], strict=True)
         for mobilizer, (q_start, v_start) in zip(self.mobilizer_of_node, starts, strict=False):
@@ -117,7 +123,7 @@ class FinalizationPlan:
 def undo(elements: ElementRegistry) -> None:
     """Take back what `FinalizationPlan.carry_out` did: the elements it made, and all places."""
     for body in elements.bodies:
-        body._place(-1)
+        body._place(BodyNodeIndex(-1))
         body._inboard_mobilizer = None
     for joint in elements.joints:
         joint._place(-1, -1)
@@ -175,7 +181,6 @@ def make_arrays(
         **_frame_arrays(elements, plan.forest, Parameters([], []) if parameters is None else parameters),
         **_body_arrays(elements, plan.forest),
         **_joint_arrays(elements, plan),
-        **_actuator_arrays(elements, plan),
         **_force_element_arrays(elements, plan),
         **_constraint_arrays(elements, plan),
         "gravity": np.zeros(3) if gravity is None else gravity.gravity_vector.copy(),
@@ -202,20 +207,22 @@ def _make_ephemeral_joints(elements: ElementRegistry, forest: SpanningForest) ->
 def _mobilizer_arrays(plan: FinalizationPlan) -> dict[str, Any]:
     mobilizers = plan.mobilizer_of_node
     # World is welded to nothing.
-    constants = [IDENTITY.ravel(), *(mobilizer._constants() for mobilizer in mobilizers)]
+    constants = [_WELDED, *[mobilizer._constants() for mobilizer in mobilizers]]
+    classes: list[type[Mobilizer]] = list(map(type, mobilizers))
+    types = {cls: int(cls._type) for cls in set(classes)}
     damping = np.zeros(plan.num_velocities)
-    for b, mobilizer in enumerate(mobilizers, start=1):
-        joint, start, end = mobilizer._joint, plan.v_start[b], plan.v_start[b + 1]
+    for mobilizer, start, end in zip(mobilizers, plan.v_start[1:], plan.v_start[2:], strict=False):
+        joint = mobilizer._joint
         if joint is not None and start < end:
             damping[start:end] = joint._damping
     return {
-        "parent_node": _ints(plan.forest.parent),
-        "mobilizer_type": _ints([MobilizerType.WELD, *[m._type for m in mobilizers]]),
-        "mobilizer_reversed": _ints([0, *[m._is_reversed for m in mobilizers]]),
-        "inboard_frame": _ints([0, *[m.inboard_frame._index for m in mobilizers]]),
-        "outboard_frame": _ints([0, *[m.outboard_frame._index for m in mobilizers]]),
-        "q_start": _ints(plan.q_start),
-        "v_start": _ints(plan.v_start),
+        "parent_node": list(plan.forest.parent),
+        "mobilizer_type": [int(MobilizerType.WELD), *map(types.__getitem__, classes)],
+        "mobilizer_reversed": [0, *[int(mobilizer._is_reversed) for mobilizer in mobilizers]],
+        "inboard_frame": [0, *[mobilizer.inboard_frame._index for mobilizer in mobilizers]],
+        "outboard_frame": [0, *[mobilizer.outboard_frame._index for mobilizer in mobilizers]],
+        "q_start": list(plan.q_start),
+        "v_start": list(plan.v_start),
         "mobilizer_constants": constants,
         "default_q": plan.default_positions(),
         "damping": damping,
@@ -236,8 +243,8 @@ def _frame_arrays(
             frame_parent[i] = frame.body.body_frame._index
             poses[i] = frame._calc_user_pose(parameters)
     return {
-        "frame_parent": _ints(frame_parent),
-        "frame_node": _ints([node_of_body[frame._body._index] for frame in elements.frames]),
+        "frame_parent": frame_parent,
+        "frame_node": [node_of_body[frame._body._index] for frame in elements.frames],
         "frame_X_PF": np.concatenate(poses).reshape(-1, 4, 4),
     }
 
@@ -255,25 +262,18 @@ def _body_arrays(elements: ElementRegistry, forest: SpanningForest) -> dict[str,
 
 
 def _joint_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
-    node_of = {m.joint: b for b, m in enumerate(plan.mobilizer_of_node, start=1)}
+    node_of = {mobilizer._joint: b for b, mobilizer in enumerate(plan.mobilizer_of_node, start=1)}
     joints = elements.joints.as_tuple()
     # The elements of a copy have the ephemeral ones already.
-    if not any(joint.is_ephemeral for joint in joints):
+    if plan.ephemeral_joints and not any(joint._is_ephemeral for joint in joints):
         joints += tuple(plan.ephemeral_joints)
+    actuators = elements.actuators.as_tuple()
     return {
-        "joint_frame": _ints([joint._frame_on_child._index for joint in joints]),
-        "joint_node": _ints([node_of[joint] for joint in joints]),
-    }
-
-
-def _actuator_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
-    v_start = {
-        mobilizer.joint: plan.v_start[b] for b, mobilizer in enumerate(plan.mobilizer_of_node, start=1)
-    }
-    return {
-        "actuator_dof": _ints([v_start[actuator.joint] for actuator in elements.actuators]),
-        "rotor_inertia": np.array([a.default_rotor_inertia for a in elements.actuators], dtype=np.float64),
-        "gear_ratio": np.array([a.default_gear_ratio for a in elements.actuators], dtype=np.float64),
+        "joint_frame": [joint._frame_on_child._index for joint in joints],
+        "joint_node": [node_of[joint] for joint in joints],
+        "actuator_dof": [plan.v_start[node_of[actuator._joint]] for actuator in actuators],
+        "rotor_inertia": np.array([actuator._rotor_inertia for actuator in actuators], dtype=np.float64),
+        "gear_ratio": np.array([actuator._gear_ratio for actuator in actuators], dtype=np.float64),
     }
 
 
@@ -281,12 +281,13 @@ def _force_element_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> 
     compiled = _compiled_elements(elements)
     gravity = elements.gravity_field
     disabled = set() if gravity is None else gravity._disabled_model_instances
-    bodies = [elements.bodies.as_tuple()[body] for body in plan.forest.body]
+    bodies = elements.bodies.as_tuple()
+    instances = [bodies[body]._model_instance for body in plan.forest.body]
     return {
-        "force_type": [element._type for element in compiled],
+        "force_type": [int(element._type) for element in compiled],
         "force_places": [element._places(plan) for element in compiled],
         "force_parameters": [element._default_parameters() for element in compiled],
-        "weightless": [int(body.model_instance in disabled) for body in bodies],
+        "weightless": [int(instance in disabled) for instance in instances],
         "user_force_elements": tuple(
             element for element in elements.force_elements if element._is_user_defined
         ),
@@ -296,7 +297,7 @@ def _force_element_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> 
 def _constraint_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str, Any]:
     constraints = elements.constraints.as_tuple()
     return {
-        "constraint_type": [constraint._type for constraint in constraints],
+        "constraint_type": [int(constraint._type) for constraint in constraints],
         "constraint_places": [constraint._places(plan) for constraint in constraints],
         "constraint_parameters": [constraint._default_parameters() for constraint in constraints],
     }
@@ -305,7 +306,3 @@ def _constraint_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dic
 def _compiled_elements(elements: ElementRegistry) -> list[CompiledForceElement]:
     """Return the force elements that the compiled core knows besides gravity, in its order."""
     return [element for element in elements.force_elements if isinstance(element, CompiledForceElement)]
-
-
-def _ints(values: Sequence[int]) -> IntArray:
-    return np.array(values, dtype=np.int32)

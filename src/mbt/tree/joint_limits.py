@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbt.errors import ArgumentValueError
-from mbt.math.arrays import FloatArray, as_float, as_own_array, is_list_of_floats, shared_array
+from mbt.math.arrays import FloatArray, as_float, as_own_array, is_list_of_floats, shared_array, shared_number
 from mbt.tree.coordinates import CoordinateOwner
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mbt.tree.element import MultibodyElement
 
-__all__ = ["JointLimits", "as_effort_limit", "frozen"]
+__all__ = ["JointLimits", "as_effort_limit", "frozen", "shared_limits"]
 
 
 class JointLimits(CoordinateOwner):
@@ -158,6 +158,12 @@ def frozen(array: FloatArray) -> FloatArray:
     """Make an array read-only, and return it."""
     array.setflags(write=False)  # Faster than an assignment to its flag.
     return array
+
+
+@lru_cache(maxsize=1024)
+def shared_limits(lower: float, upper: float) -> tuple[FloatArray, FloatArray]:
+    """Return limits of one coordinate, the same object for the same ones: robots have many alike."""
+    return shared_number(lower), shared_number(upper)
 
 
 @cache

@@ -107,7 +107,8 @@ def check_structure(tree: MultibodyTree) -> None:
     connections = elements.connections
     if type(connections) is not list or not all(_owned(c, (Joint, Mobilizer), tree) for c in connections):
         raise _damaged("its connections are not joints and mobilizers of it")
-    elements.graph = elements.make_graph()
+    elements.forget_graph()
+    graph = elements.graph  # Made anew, of the connections.
     plan: Any = tree._plan
     if type(tree._family) is not (bytes if plan is not None else type(None)):
         raise _damaged(f"its family is {quote(tree._family)}")
@@ -126,7 +127,8 @@ def check_structure(tree: MultibodyTree) -> None:
     )
     if not all(type(i) is int for array in indices for i in array):
         raise _damaged("indices are not integers")
-    forest.check_invariants(elements.graph)
+    elements.forget_graph()
+    forest.check_invariants(graph)
     mobilizers = plan.mobilizer_of_node
     if len(mobilizers) != len(forest.body) - 1 or not all(_owned(m, Mobilizer, tree) for m in mobilizers):
         raise _damaged("its bodies have no mobilizers")

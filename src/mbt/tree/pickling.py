@@ -98,7 +98,7 @@ def reduce_tree(tree: MultibodyTree) -> tuple[Any, ...]:
     """Return what `pickle` makes a tree from."""
     collections = _collections_of(tree)
     frozen: dict[int, _FrozenArray] = {}
-    registry = (*_COLLECTIONS, "_tree", "removed")
+    registry = (*_COLLECTIONS, "_tree", "_graph", "removed")
     state = {
         "elements": {name: [_state_of(e, frozen) for e in c] for name, c in collections.items()},
         "registry": {k: _packed(v, frozen) for k, v in vars(tree._elements).items() if k not in registry},
@@ -120,6 +120,7 @@ def new_tree(
     registry = ElementRegistry.__new__(ElementRegistry)
     registry._tree = tree
     registry.removed = WeakSet()
+    registry.forget_graph()
     for name, base in _COLLECTIONS.items():
         collection: ElementCollection[Any] = ElementCollection(base.kind)
         for index, element_type in enumerate(classes[name]):
@@ -165,7 +166,7 @@ def _set_element_states(tree: MultibodyTree, state: object) -> None:
                 f"unpickling a MultibodyTree: it is truncated: {len(collection)} {name}, but what belongs to "
                 f"{len(state['elements'][name])}"
             )
-    _check_keys(state["registry"], ("graph", "connections"))
+    _check_keys(state["registry"], ("connections",))
     _check_keys(state["tree"], ("_plan", "_declarations", "_declaring", "_family"))
     for name, collection in collections.items():
         for element, element_state in zip(collection, state["elements"][name], strict=True):
@@ -179,9 +180,7 @@ def _set_structure(tree: MultibodyTree, state: Any) -> None:
         elements, collection._elements = collection._elements, []
         for element in elements:
             collection.append(element)
-    tree._elements.graph, tree._elements.connections = (
-        state["registry"][k] for k in ("graph", "connections")
-    )
+    tree._elements.connections = state["registry"]["connections"]
     vars(tree).update({k: v for k, v in state["tree"].items() if k not in _OWN})
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ForeignElementError, quote
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.topology import JointGraph
+from mbt.topology.integers import shared_integers
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
 from mbt.tree.collection import ElementCollection
@@ -36,8 +38,6 @@ class ElementRegistry:
     ----------
     model_instances, bodies, frames, mobilizers, joints, force_elements, actuators, constraints
         The elements of each kind in index order, each an `ElementCollection`.
-    graph : JointGraph
-        Body `i` of the graph is body `i` of the tree.
     connections : list of Joint or Mobilizer
         What each edge of the graph stands for.
     removed : WeakSet of MultibodyElement
@@ -54,16 +54,26 @@ class ElementRegistry:
         self.force_elements: ElementCollection[ForceElement] = ElementCollection(ForceElement.kind)
         self.actuators: ElementCollection[JointActuator] = ElementCollection(JointActuator.kind)
         self.constraints: ElementCollection[Constraint] = ElementCollection(Constraint.kind)
-        self.graph = JointGraph()
+        self._graph: JointGraph | None = JointGraph()
         self.connections: list[Joint | Mobilizer] = []
         self.removed: WeakSet[MultibodyElement] = WeakSet()
 
         for name in ("WorldModelInstance", "DefaultModelInstance"):
-            self.add_model_instance(ModelInstance(name))
-        # World does not move, so its mass has no meaning.
-        world = RigidBody("world", SpatialInertia.zero(), world_model_instance())
+            self._own(ModelInstance(name), self.model_instances)
+        world = RigidBody._of_checked("world", _NO_MASS, world_model_instance())
         self._own(world, self.bodies)
         self._own(world.body_frame, self.frames)
+
+    @property
+    def graph(self) -> JointGraph:
+        """The graph of bodies and connections: body `i` of the graph is body `i` of the tree."""
+        if self._graph is None:
+            self._graph = self.make_graph()
+        return self._graph
+
+    def forget_graph(self) -> None:
+        """Make the graph anew when it is asked for, from elements that may have changed, or for once."""
+        self._graph = None
 
     @property
     def gravity_field(self) -> UniformGravityFieldElement | None:
@@ -85,7 +95,7 @@ class ElementRegistry:
 
     def in_order(self) -> tuple[MultibodyElement, ...]:
         """Return all elements that can declare parameters, kind by kind."""
-        return tuple(element for kind in self.kinds for element in kind)
+        return tuple(chain.from_iterable(self.kinds))
 
     def user_frames(self) -> list[Frame]:
         """Return the frames whose pose is computed in Python."""
@@ -105,9 +115,10 @@ class ElementRegistry:
         self._check_is_new(body)
         # The body frame has the same name, so it must be free among the frames as well.
         body._name = self._checked_name(body, self.bodies, self.frames)
+        graph = self.graph  # Of the bodies before this one.
         self._own(body, self.bodies)
         self._own(body.body_frame, self.frames)
-        self.graph.add_body(self._scoped(body.name, body.model_instance))
+        graph.add_body(self._scoped(body.name, body.model_instance))
 
     def add_frame(self, frame: Frame) -> None:
         """Add a frame other than a body frame."""
@@ -193,10 +204,11 @@ class ElementRegistry:
             for actuator in actuators:
                 self.add_joint_actuator(actuator)
             return
+        graph = self.graph  # Of the bodies before these.
         for elements, collection in additions:
             self._own_all(elements, collection)
         for body in bodies:
-            self.graph.add_body(self._scoped(body.name, body._model_instance))
+            graph.add_body(self._scoped(body.name, body._model_instance))
         for joint in joints:
             self._connect(joint)
 
@@ -225,7 +237,7 @@ class ElementRegistry:
             return
         self._check_instance_name_is_free(name, "rename_model_instance")
         self.model_instances.rename(instance, name)
-        self.graph = self.make_graph()
+        self.forget_graph()
 
     def adopt(self, joints: Sequence[Joint], mobilizers: Sequence[Mobilizer]) -> None:
         """Own the joints and mobilizers that ``finalize()`` made."""
@@ -253,7 +265,7 @@ class ElementRegistry:
         self.removed.update(gone)
         for element in new.values():
             element._tree = self._tree
-        self.graph = self.make_graph()
+        self.forget_graph()
 
     # Checks.
 
@@ -397,8 +409,10 @@ class ElementRegistry:
     def _own_all(self, elements: Sequence[Any], collection: ElementCollection[Any]) -> None:
         start = len(collection)
         collection.extend(elements)
-        for index, element in enumerate(elements, start):
-            element._attach(self._tree, index)
+        tree, integers = self._tree, shared_integers(start + len(elements))
+        for index, element in zip(integers[start:], elements, strict=False):
+            element._tree = tree
+            element._index = index
 
     def make_graph(self) -> JointGraph:
         """Return a new graph of the same bodies and connections, with their names of now."""
@@ -413,6 +427,10 @@ class ElementRegistry:
                 inboard, outboard = element.inboard_body._index, element.outboard_body._index
                 graph.add_edge(label, inboard, outboard, is_reversible=False)
         return graph
+
+
+# World does not move, so its mass has no meaning.
+_NO_MASS = SpatialInertia.zero()
 
 
 def _edge_label(element: Joint | Mobilizer) -> str:

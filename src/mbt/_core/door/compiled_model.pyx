@@ -76,8 +76,7 @@ cdef class CompiledModel:
             m.switches.weightless = _keep_ints(self._arrays, "weightless", a["weightless"])
         self.set_parameters((
             a["gravity"], a["mass"], a["p_BoBcm_B"], a["G_BBo_B"], a["J_BBo_B"], a["frame_X_PF"], a["damping"],
-            a["rotor_inertia"], a["gear_ratio"], np.concatenate([np.zeros(0), *a["force_parameters"]]),
-            np.concatenate([np.zeros(0), *a["constraint_parameters"]])
+            a["rotor_inertia"], a["gear_ratio"], _joined(a["force_parameters"]), _joined(a["constraint_parameters"])
         ))
         self.default_q = _frozen(np.array(a["default_q"]))
         self.defaults = Derived(self, self.default_parameters)
@@ -226,15 +225,14 @@ cdef class CompiledModel:
     cdef set_parameters(self, sections):
         cdef Py_ssize_t[11] starts
         cdef Py_ssize_t size = 0
-        flat = [np.asarray(section, dtype=np.float64).ravel() for section in sections]
-        for i, section in enumerate(flat):
+        for i, section in enumerate(sections):
             starts[i] = size
             size += section.size
         self.layout = ParameterLayout(
             starts[0], starts[1], starts[2], starts[3], starts[4], starts[5], starts[6], starts[7], starts[8],
             starts[9], starts[10], size
         )
-        self.default_parameters = _frozen(np.concatenate(flat))
+        self.default_parameters = _frozen(np.concatenate([section.ravel() for section in sections]))
 
     @property
     def has_long_branches(self):
@@ -310,16 +308,24 @@ cdef class Derived:
         PyMem_Free(self._memory)
 
 
-cdef const int* _keep_ints(dict arrays, str name, values) except? NULL:
-    array = np.array(values, dtype=np.intc)
+cdef const int* _keep_ints(dict arrays, str name, list values) except? NULL:
+    array = np.empty(len(values), dtype=np.intc)
     arrays[name] = array
-    return <const int*>cnp.PyArray_DATA(array)
+    cdef int* integers = <int*>cnp.PyArray_DATA(array)
+    cdef Py_ssize_t i
+    for i in range(len(values)):
+        integers[i] = values[i]
+    return integers
 
 
 cdef const double* _keep_doubles(dict arrays, str name, values) except? NULL:
     array = np.array(values, dtype=np.float64)
     arrays[name] = array
     return <const double*>cnp.PyArray_DATA(array)
+
+
+cdef object _joined(list vectors):
+    return np.concatenate(vectors) if vectors else np.empty(0)
 
 
 def _frozen(array):

@@ -37,6 +37,12 @@ cdef inline object in1(object value, str name, cnp.npy_intp n):
     return ask("as_float_array", value, name, 1, n, 0, 0)
 
 
+cdef inline object in2(object value, str name, cnp.npy_intp n0, cnp.npy_intp n1):
+    if is_array2(value, n0, n1):
+        return value
+    return ask("as_float_array", value, name, 2, n0, n1, 0)
+
+
 cdef inline object out1(object out, str name, cnp.npy_intp n):
     if out is None:
         return new1(n)

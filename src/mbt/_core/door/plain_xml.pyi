@@ -1,27 +1,8 @@
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from typing_extensions import Self, disjoint_base
+from mbt._core.door.xml_elements import XmlElement
 
 _ElementT = TypeVar("_ElementT", bound=XmlElement)
-
-@disjoint_base
-class XmlElement:
-    """What an element of a document holds."""
-
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    document: Any
-    children: Any
-    is_read: bool
-    text_parts: list[str] | None
-
-    def __init__(self, tag: str, attributes: dict[str, str], line: int, document: Any) -> None: ...
-    def take_parts(self, tags: frozenset[str]) -> dict[str, Self]:
-        """Return the children with these tags, by tag. Of several with one tag the first counts."""
-
-    def has_unread(self) -> bool:
-        """Return whether anything below this element was not taken, names aside."""
 
 def parse_plain_xml(
     data: bytes,

@@ -4,13 +4,17 @@ Plain is a document in ASCII of elements, attributes, blanks and comments alone.
 and finds the same in it; on anything else, faults included, `parse_plain_xml` gives up and says nothing.
 """
 
-from cpython.dict cimport PyDict_GetItem, PyDict_SetItem, PyDict_SetDefault
+from cpython.dict cimport PyDict_SetDefault
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.unicode cimport PyUnicode_DecodeASCII
 from libc.string cimport memcmp
 
+from mbt._core.door.xml_elements cimport MAX_ATTRIBUTES, Attribute, WrittenAttributes, XmlElement
+
 cdef enum:
     MAX_DEPTH = 512
+    # Places in the text are integers.
+    MAX_SIZE = 1 << 30
 
 cdef enum:
     BLANK = 1
@@ -35,47 +39,6 @@ cdef void fill_kinds() noexcept:
 
 
 fill_kinds()
-
-
-cdef class XmlElement:
-    """What an element of a document holds."""
-
-    cdef public str tag
-    cdef public dict attributes
-    cdef public int line
-    cdef public object document
-    cdef public object children
-    cdef public bint is_read
-    cdef public list text_parts
-
-    def __init__(self, str tag, dict attributes, int line, document):
-        self.tag = tag
-        self.attributes = attributes
-        self.line = line
-        self.document = document
-        # Most elements have none.
-        self.children = ()
-
-    def take_parts(self, frozenset tags not None):
-        """Return the children with these tags, by tag. Of several with one tag the first counts."""
-        cdef dict parts = {}
-        cdef XmlElement child
-        for child in self.children:
-            if child.tag in tags:
-                child.is_read = True
-                if <object>PyDict_SetDefault(parts, child.tag, child) is not child:
-                    self.dismiss_second(child)
-        return parts
-
-    def has_unread(self):
-        """Return whether anything below this element was not taken, names aside."""
-        cdef XmlElement child
-        for child in self.children:
-            if not child.is_read or child.attributes and (len(child.attributes) > 1 or "name" not in child.attributes):
-                return True
-            if child.children and child.has_unread():
-                return True
-        return False
 
 
 cdef struct Name:
@@ -160,37 +123,42 @@ cdef inline XmlElement new_element(type element_type):
     return <XmlElement>(<PyTypeObject*>element_type).tp_new(element_type, <PyObject*>_NO_ARGUMENTS, NULL)
 
 
-cdef int take_attributes(Text* t, dict attributes, dict shared) except -1:
-    """Take the attributes of a start tag, up to its end; return 0 where they are not plain."""
+cdef int take_attributes(Text* t, WrittenAttributes written) except -1:
+    """Take the attributes of a start tag, up to its end; return how many they are, or -2 where they are not plain."""
     cdef Name name
-    cdef const char* start
+    cdef Attribute attribute
+    cdef const Attribute* other
     cdef char mark
     cdef bint is_apart
+    cdef int i, first = written.count
     while True:
         is_apart = skip_blanks(t)
         if t.p[0] == c">" or t.p[0] == c"/":
-            return 1
-        if not (is_apart and take_name(t, &name)):
-            return 0
+            return written.count - first
+        if not (is_apart and take_name(t, &name)) or written.count - first == MAX_ATTRIBUTES:
+            return -2
         skip_blanks(t)
         if t.p[0] != c"=":
-            return 0
+            return -2
         t.p += 1
         skip_blanks(t)
         mark = t.p[0]
         if mark != c'"' and mark != c"'":
-            return 0
+            return -2
         t.p += 1
-        start = t.p
+        attribute.name, attribute.name_size = <int>(name.start - written.text), <int>name.size
+        attribute.value = <int>(t.p - written.text)
         while t.p[0] != mark:
             # At the end there is a zero.
             if t.p[0] < 0x20 or t.p[0] == c"<" or t.p[0] == c"&":
-                return 0
+                return -2
             t.p += 1
-        key = as_shared_text(name, shared)
-        if PyDict_GetItem(attributes, key) != NULL:
-            return 0
-        PyDict_SetItem(attributes, key, PyUnicode_DecodeASCII(start, t.p - start, NULL))
+        attribute.value_size = <int>(t.p - written.text) - attribute.value
+        for i in range(first, written.count):
+            other = written.attributes + i
+            if other.name_size == name.size and memcmp(written.text + other.name, name.start, name.size) == 0:
+                return -2
+        written.append(attribute)
         t.p += 1
 
 
@@ -229,6 +197,8 @@ def parse_plain_xml(
     cdef list path = []
     cdef dict shared = {}
     cdef bint is_text
+    cdef WrittenAttributes written = WrittenAttributes(data)
+    cdef int num_attributes
     for i in range(size):
         if not is_kind(begin[i], PLAIN) or begin[i] == c"\r" and begin[i + 1] != c"\n":
             return None
@@ -237,7 +207,9 @@ def parse_plain_xml(
     t.line = 1
     t.counted = begin
     root = None
-    if not 0 <= start <= size or max_nesting >= MAX_DEPTH or not issubclass(element_type, XmlElement):
+    if not 0 <= start <= size or size > MAX_SIZE or max_nesting >= MAX_DEPTH:
+        return None
+    if not issubclass(element_type, XmlElement):
         return None
     while True:
         # Between tags, in the element `parent` if any.
@@ -292,16 +264,19 @@ def parse_plain_xml(
         t.p += 1
         if not take_name(&t, &names[depth]):
             return None
-        attributes = {}
-        if not take_attributes(&t, attributes, shared):
+        num_attributes = take_attributes(&t, written)
+        if num_attributes < 0:
             return None
         depth += 1
         if opaque_depth:
             opaque_depth += 1
+            written.count -= num_attributes
         else:
             element = new_element(element_type)
             element.tag = as_shared_text(names[depth - 1], shared)
-            element.attributes = attributes
+            element.written = written
+            element.first = written.count - num_attributes
+            element.count = num_attributes
             element.line = <int>i
             element.document = document
             element.children = ()

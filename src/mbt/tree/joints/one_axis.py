@@ -10,6 +10,7 @@ from mbt.math.arrays import FloatArray, shared_number
 from mbt.math.poses import as_unit_vector, normalize_axis, shared_direction
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
+from mbt.tree.joint_limits import shared_limits
 from mbt.tree.joints.one_dof import OneDofJoint
 from mbt.tree.mobilizer import Mobilizer
 
@@ -113,9 +114,9 @@ class OneAxisJoint(AxisJoint, OneDofJoint):
         joint._axis = shared_direction(*axis)
         joint._effort_limit = effort
         if lower > -inf or upper < inf:
-            joint._position_limits = shared_number(lower), shared_number(upper)
+            joint._position_limits = shared_limits(lower, upper)
         if velocity < inf:
-            joint._velocity_limits = shared_number(-velocity), shared_number(velocity)
+            joint._velocity_limits = shared_limits(-velocity, velocity)
         if acceleration < inf:
-            joint._acceleration_limits = shared_number(-acceleration), shared_number(acceleration)
+            joint._acceleration_limits = shared_limits(-acceleration, acceleration)
         return joint
