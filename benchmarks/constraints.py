@@ -1,10 +1,12 @@
-"""Forward dynamics with constraints of one state, beside Pinocchio's.
+"""Forward dynamics with constraints of one state, and its derivatives, beside Pinocchio's.
 
     python benchmarks/constraints.py [--urdf FILE --feet LINK LINK] [--rounds 200]
 
 A four-bar linkage, closed by a ball, and a free humanoid both feet of which are held, with 12 equations: that
 of the benchmarks, or one of a file. Printed, of interleaved rounds: the least and the median time of a call,
-their ratios, and by how much the accelerations differ.
+their ratios, and by how much the accelerations differ, and what these change by with forces. Derivatives are
+those of accelerations and multipliers by q, v and tau; those of Pinocchio follow a call of forward dynamics,
+which is part of both.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -27,7 +29,15 @@ BARS = (0.3, 0.8, 0.5)
 POST = 0.7
 CALLS = 100
 
-Calls = tuple[Callable[[], Array], Callable[[], Array], Callable[[Array], Array]]
+Call = Callable[[], Any]
+
+
+class Calls(NamedTuple):
+    """What both compute, and which place each velocity of a tree has in Pinocchio."""
+
+    forward: tuple[Call, Call]
+    derivatives: tuple[Call, Call]
+    order: Array
 
 
 def four_bar_urdf() -> str:
@@ -47,7 +57,7 @@ def four_bar_urdf() -> str:
 
 
 def prepare_four_bar() -> Calls:
-    """Return the calls of both, and what takes accelerations of Pinocchio to those of mbt."""
+    """Return the calls of both."""
     text = four_bar_urdf()
     tree = mbt.load_model(text)
     work = tree.edit()
@@ -70,7 +80,7 @@ def prepare_four_bar() -> Calls:
         pin.ReferenceFrame.LOCAL,
     )
     q, v = np.array([-0.9, 0.7, 1.1]), np.zeros(3)
-    return prepare(work, model, [closure], (q, v), (q, v), lambda vdot: vdot)
+    return prepare(work, model, [closure], (q, v), (q, v), np.arange(3))
 
 
 def prepare_humanoid(source: BenchmarkModel, feet: list[str]) -> Calls:
@@ -107,15 +117,12 @@ def prepare_humanoid(source: BenchmarkModel, feet: list[str]) -> Calls:
     order = [
         model.joints[model.getJointId(joint.name)].idx_v for joint in work.joints if joint.num_velocities == 1
     ]
-
-    def to_tree(vdot: Array) -> Array:
-        return np.concatenate([vdot[3:6], vdot[:3], vdot[order]])
-
-    return prepare(work, model, models, (q, v), (pin.neutral(model), np.zeros(nv)), to_tree)
+    places = np.array([3, 4, 5, 0, 1, 2, *order])
+    return prepare(work, model, models, (q, v), (pin.neutral(model), np.zeros(nv)), places)
 
 
 def prepare(
-    tree: mbt.MultibodyTree, model: Any, models: list[Any], own: Any, peer: Any, to_tree: Any
+    tree: mbt.MultibodyTree, model: Any, models: list[Any], own: Any, peer: Any, order: Array
 ) -> Calls:
     """Return calls with all that may be made before."""
     model.gravity.linear = np.array([0, 0, -9.81])
@@ -127,14 +134,23 @@ def prepare(
     settings = pin.ProximalSettings(1e-12, 1e-9, 10)
     pin.initConstraintDynamics(model, data, constraints, datas)
     tau = np.zeros(model.nv)
-    return (
-        lambda: functional.forward_dynamics(tree, *own, tau),
-        lambda: pin.constraintDynamics(model, data, *peer, tau, constraints, datas, settings),
-        to_tree,
+
+    def forward() -> Array:
+        return pin.constraintDynamics(model, data, *peer, tau, constraints, datas, settings)
+
+    def differentiate() -> Any:
+        forward()
+        return pin.computeConstraintDynamicsDerivatives(model, data, constraints, datas, settings)
+
+    calc = functional.constrained_forward_dynamics_derivatives
+    return Calls(
+        (lambda: functional.forward_dynamics(tree, *own, tau), forward),
+        (lambda: calc(tree, *own, tau)[2], lambda: differentiate()[2]),
+        order,
     )
 
 
-def measure(calls: list[Callable[[], Array]], rounds: int) -> list[tuple[float, float]]:
+def measure(calls: list[Call], rounds: int) -> list[tuple[float, float]]:
     """Return least and median time of each [us], of rounds that take turns."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
@@ -156,17 +172,28 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     arguments = parser.parse_args()
     robot = make_model("humanoid") if arguments.urdf is None else read_lumped(arguments.urdf, floating=True)
-    for name, (own, peer, to_tree) in {
+    for name, calls in {
         "four-bar": prepare_four_bar(),
         robot.name: prepare_humanoid(robot, list(arguments.feet)),
     }.items():
-        difference = abs(own() - to_tree(peer())).max() / max(1.0, abs(own()).max())
-        (mine, my_median), (theirs, their_median) = measure([own, peer], arguments.rounds)
-        print(
-            f"{name}: mbt {mine:.2f} us (median {my_median:.2f}), pin {theirs:.2f} us (median "
-            f"{their_median:.2f}), ratio {theirs / mine:.2f} (median {their_median / my_median:.2f}), "
-            f"difference {difference:.1e}"
-        )
+        own, peer = (call() for call in calls.forward)
+        of_forward = own, peer[calls.order]
+        own, peer = (call() for call in calls.derivatives)
+        of_derivatives = own, peer[np.ix_(calls.order, calls.order)]
+        times = measure([*calls.forward, *calls.derivatives], arguments.rounds)
+        print_line(name, times[:2], *of_forward)
+        print_line(f"{name}, derivatives", times[2:], *of_derivatives)
+
+
+def print_line(name: str, times: list[tuple[float, float]], own: Array, peer: Array) -> None:
+    """Tell how long both took, and how far apart they are."""
+    (mine, my_median), (theirs, their_median) = times
+    difference = abs(own - peer).max() / max(1.0, abs(own).max())
+    print(
+        f"{name}: mbt {mine:.2f} us (median {my_median:.2f}), pin {theirs:.2f} us (median "
+        f"{their_median:.2f}), ratio {theirs / mine:.2f} (median {their_median / my_median:.2f}), "
+        f"difference {difference:.1e}"
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,11 @@ from mbt._core.api.stateless import (
     inverse_dynamics,
     mass_matrix,
 )
-from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from mbt._core.api.stateless_derivatives import (
+    constrained_forward_dynamics_derivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
 from mbt._core.api.stateless_kinematics import (
     body_poses,
     center_of_mass,
@@ -35,6 +39,7 @@ __all__ = [
     "body_poses",
     "center_of_mass",
     "constrained_forward_dynamics",
+    "constrained_forward_dynamics_derivatives",
     "constraint_bias",
     "constraint_errors",
     "constraint_jacobian",

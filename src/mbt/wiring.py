@@ -52,7 +52,7 @@ def _context() -> ModuleType:
     "body_node_index",
     "check_constraints_at",
     "check_outputs",
-    "check_three",
+    "check_tuple",
     "check_with_respect_to",
     "compile_copy",
     "forces_of",
@@ -103,18 +103,11 @@ def _user_forces() -> ModuleType:
     return user_forces
 
 
-@above.bring("add_user_forces", "calc_single", "differentiate_each")
+@above.bring("add_user_forces", "calc_single", "differentiate_each", "sum_of_forces")
 def _single_states() -> ModuleType:
     from mbt.context import single_states
 
     return single_states
-
-
-@above.bring("differentiate_constrained_dynamics")
-def _constrained_derivatives() -> ModuleType:
-    from mbt.context import constrained_derivatives
-
-    return constrained_derivatives
 
 
 @above.bring("AutoDiffArray")

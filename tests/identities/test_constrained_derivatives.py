@@ -1,4 +1,4 @@
-"""Derivatives of forward dynamics with constraints, against central differences."""
+"""Derivatives of constrained forward dynamics against duals of the solution, and central differences."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ import pytest
 
 import mbt
 from mbt import functional
-from support.constraints import conditioning, tree_with_loops
+from support.constraints import (
+    conditioning,
+    derivatives_by_duals,
+    equations_of,
+    four_bar,
+    tree_with_loops,
+)
 from support.joint_types import random_state
+from support.kinds import values_of
 
 STEP = 2e-6
 
@@ -34,6 +41,213 @@ def differences(tree: mbt.MultibodyTree, context: Any, tau: np.ndarray) -> tuple
         return (results[0] - results[1]) / (2.0 * STEP)
 
     return tuple(np.stack([along(k, what) for k in range(nv)], axis=1) for what in ("q", "v", "tau"))
+
+
+def assert_near(actual: Any, desired: Any, tolerance: float = 1e-10) -> None:
+    scale = max(1.0, np.abs(desired).max(initial=0.0))
+    np.testing.assert_allclose(actual, desired, rtol=0.0, atol=tolerance * scale)
+
+
+def check_against_duals(seed: int) -> bool:
+    """Compare all six matrices of a random tree; return whether its constraints are independent."""
+    tree = tree_with_loops(seed, num_bodies=3 + seed % 9, num_constraints=1 + seed % 4).edit()
+    rng = np.random.default_rng(seed)
+    ground, tip = tree.world_body, tree.bodies[-1]
+    tree.add_force_element(mbt.LinearSpringDamper(ground, [0.3, 0.1, 2.0], tip, [0.1, 0, 0.2], 0.7, 9.0, 2.0))
+    tree.add_force_element(
+        mbt.PointContact(tip, 9.0 * np.eye(3), stiffness=50.0, dissipation=0.1, static_friction=0.5)
+    )
+    tree.finalize()
+    context = random_state(tree, rng)
+    if conditioning(tree, context) < 1e-2:
+        return False
+    tau = rng.normal(size=tree.num_velocities)
+    for stabilize in (False, True):
+        found = tree.calc_constrained_forward_dynamics_derivatives(context, tau, stabilize=stabilize)
+        for part, desired in zip(
+            found, derivatives_by_duals(tree, context, tau, stabilize=stabilize), strict=True
+        ):
+            assert_near(part, desired, 1e-9)
+    for part, desired in zip(
+        tree.calc_forward_dynamics_derivatives(context, tau),
+        tree.calc_constrained_forward_dynamics_derivatives(context, tau)[:3],
+        strict=True,
+    ):
+        np.testing.assert_array_equal(part, desired)
+    return True
+
+
+def test_random_trees() -> None:
+    assert sum(check_against_duals(seed) for seed in range(12)) >= 6
+
+
+@pytest.mark.exhaustive
+def test_more_random_trees() -> None:
+    assert sum(check_against_duals(seed) for seed in range(12, 300)) >= 144
+
+
+def check_off_and_locked(seed: int) -> bool:
+    """Compare a tree with one constraint off and one joint locked; return whether the rest is independent."""
+    tree = tree_with_loops(seed, num_bodies=8)
+    rng = np.random.default_rng(seed)
+    context = random_state(tree, rng)
+    joint = next((joint for joint in tree.joints if joint.num_velocities == 1), None)
+    if joint is None:
+        return False
+    off = tree.constraints[seed % 3]
+    off.set_enabled_in(context, False)
+    joint.lock(context)
+    J = equations_of(tree, context).J[:, ~context._locked_dofs()]
+    J = np.delete(J, np.s_[off.first_equation : off.first_equation + off.num_equations], axis=0)
+    if np.linalg.matrix_rank(J, tol=0.05) < len(J):
+        return False
+    tau = rng.normal(size=tree.num_velocities)
+    found = tree.calc_constrained_forward_dynamics_derivatives(context, tau, stabilize=True)
+    for part, desired in zip(found, derivatives_by_duals(tree, context, tau, stabilize=True), strict=True):
+        assert_near(part, desired, 1e-8)
+    assert not any(part[joint.velocity_start].any() for part in found[:3])
+    assert not any(
+        part[off.first_equation : off.first_equation + off.num_equations].any() for part in found[3:]
+    )
+    return True
+
+
+def test_what_is_off_or_locked() -> None:
+    """A constraint that is off has no part in it; what is locked does not move."""
+    assert sum(check_off_and_locked(seed) for seed in range(9)) >= 3
+
+
+def test_near_and_far_from_the_rotation_that_a_weld_wants() -> None:
+    """Errors die away by rotation vectors, whose rates have a series near zero."""
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_box_with_mass(2.0, 0.1, 0.2, 0.4)))
+    tree.add_constraint(mbt.WeldConstraint("weld", tree.world_body, body))
+    tree.finalize()
+    context = tree.create_default_context()
+    rng = np.random.default_rng(0)
+    axis = np.array([2.0, -1.0, 2.0]) / 3.0
+    for angle in (0.0, 1e-9, 1e-3, 0.0199, 0.0201, 1.0, 3.0):
+        context.q = tree.integrate_positions(
+            tree.default_positions, np.concatenate([angle * axis, [0.1, 0.2, 0.3]]), 1.0
+        )
+        context.v = rng.normal(size=6)
+        tau = rng.normal(size=6)
+        found = tree.calc_constrained_forward_dynamics_derivatives(context, tau, stabilize=True)
+        for part, desired in zip(
+            found, derivatives_by_duals(tree, context, tau, stabilize=True), strict=True
+        ):
+            assert_near(part, desired, 1e-9)
+
+
+def test_constraints_that_say_the_same_twice() -> None:
+    """Accelerations have one derivative, and so has what multipliers do; the multipliers have many."""
+    tree = four_bar()
+    work = tree.edit()
+    ends = (work.get_frame_by_name(name) for name in ("post", "tip"))
+    work.add_constraint(mbt.BallConstraint("again", *ends))
+    work.finalize()
+    drive = tree.get_joint_by_name("crank_pin")
+    states = []
+    for copy in (tree, work):
+        context = copy.create_default_context()
+        context.q, context.v = [-0.9, 0.7, 1.1], [2.0, 0.0, 0.0]
+        copy.assemble(context, fixed=[copy.get_joint_by_name(drive.name)])
+        states.append(context)
+    once, twice = states
+    tau = np.array([0.3, -0.2, 0.1])
+    report = work.calc_constraint_report(twice)
+    assert (report.num_equations, report.rank) == (6, 2)
+    found = tree.calc_constrained_forward_dynamics_derivatives(once, tau)
+    again = work.calc_constrained_forward_dynamics_derivatives(twice, tau)
+    J, J_twice = equations_of(tree, once).J, equations_of(work, twice).J
+    for i, desired in enumerate(differences(tree, once, tau)):
+        assert_near(found[i], desired, 1e-7)
+        assert_near(again[i], found[i], 1e-8)
+    # J does not depend on v or tau.
+    for i in (4, 5):
+        assert_near(J_twice.T @ again[i], J.T @ found[i], 1e-8)
+    # What is wanted of accelerations goes on to hold: J dvdot + d(J vdot + Jdot v) = 0.
+    assert_near(J @ found[1], -jacobian_of(lambda v: bias_at(tree, once, v), once.v), 1e-7)
+    assert_near(J @ found[2], np.zeros((3, 3)), 1e-9)
+
+
+def bias_at(tree: mbt.MultibodyTree, context: Any, v: np.ndarray) -> np.ndarray:
+    moved = context.clone()
+    moved.v = v
+    return tree.calc_constraint_bias(moved)
+
+
+def jacobian_of(function: Any, x: np.ndarray) -> np.ndarray:
+    steps = STEP * np.eye(len(x))
+    return np.stack([(function(x + h) - function(x - h)) / (2.0 * STEP) for h in steps], axis=1)
+
+
+def test_parameters_of_samples_and_other_scalars() -> None:
+    tree = tree_with_loops(3, num_bodies=4, num_constraints=2)
+    rng = np.random.default_rng(4)
+    contexts = [random_state(tree, np.random.default_rng(i)) for i in range(9)]
+    tau = rng.normal(size=(9, tree.num_velocities))
+    samples = tree.create_default_context(9)
+    samples.q, samples.v = (np.array([getattr(c, name) for c in contexts]) for name in ("q", "v"))
+    numbers = np.stack([rng.uniform(1.0, 9.0, 9), np.full(9, 0.8)], axis=1)
+    for constraint in tree.constraints:
+        constraint.set_stabilization(samples, numbers)
+    found = tree.calc_constrained_forward_dynamics_derivatives(samples, tau, stabilize=True)
+    for i, context in enumerate(contexts):
+        for constraint in tree.constraints:
+            constraint.set_stabilization(context, numbers[i])
+        own = tree.calc_constrained_forward_dynamics_derivatives(context, tau[i], stabilize=True)
+        for part, desired in zip(found, own, strict=True):
+            assert_near(part[i], desired)
+    own = tree.calc_constrained_forward_dynamics_derivatives(contexts[0], tau[0])
+    for scalar in ("autodiff", "mpmath"):
+        twin = tree.clone_to_scalar(scalar)
+        other = twin.create_default_context()
+        other.q, other.v = contexts[0].q, contexts[0].v
+        for part, desired in zip(
+            twin.calc_constrained_forward_dynamics_derivatives(other, tau[0]), own, strict=True
+        ):
+            assert_near(values_of(part), desired, 1e-9)
+        both = functional.constrained_forward_dynamics_derivatives(
+            twin, contexts[0].q, [contexts[0].v], tau[0]
+        )
+        for part, desired in zip(both, own, strict=True):
+            assert_near(values_of(part), desired[None], 1e-9 if scalar == "autodiff" else 1e-8)
+            assert part.shape == (1, *desired.shape)
+
+
+def test_functions_of_one_state_and_of_many() -> None:
+    tree = tree_with_loops(3, num_bodies=4, num_constraints=2)
+    contexts = [random_state(tree, np.random.default_rng(i)) for i in range(3)]
+    q, v = (np.array([getattr(c, name) for c in contexts]) for name in ("q", "v"))
+    tau = np.random.default_rng(1).normal(size=tree.num_velocities)
+    forces = mbt.MultibodyForces(tree)
+    forces.body_forces[1:] = np.random.default_rng(3).normal(size=(tree.num_bodies - 1, 6))
+    forces.generalized_forces[:] = 0.3
+    for options in ({}, {"stabilize": True}, {"external_forces": forces}):
+        all_of_them = functional.constrained_forward_dynamics_derivatives(tree, q, v, tau, **options)
+        for i, context in enumerate(contexts):
+            own = tree.calc_constrained_forward_dynamics_derivatives(context, tau, **options)
+            single = functional.constrained_forward_dynamics_derivatives(tree, q[i], v[i], tau, **options)
+            for part, desired, alone in zip(all_of_them, own, single, strict=True):
+                assert_near(part[i], desired)
+                assert_near(alone, desired, 1e-13)
+
+
+def test_where_a_distance_has_no_direction() -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+    tree.add_constraint(mbt.DistanceConstraint("rod", tree.world_body, [0, 0, 0], body, [0, 0, 0], 1.0))
+    tree.finalize()
+    context = tree.create_default_context()
+    with pytest.raises(mbt.SingularityError, match="rod"):
+        tree.calc_constrained_forward_dynamics_derivatives(context)
+    with pytest.raises(mbt.SingularityError, match="rod"):
+        functional.constrained_forward_dynamics_derivatives(tree, context.q, context.v, np.zeros(6))
+    q = np.stack([context.q, context.q + np.eye(7)[6]])
+    found = functional.constrained_forward_dynamics_derivatives(tree, q, context.v, np.zeros(6))
+    assert np.isnan(found[0][0]).all()
+    assert all(np.isfinite(part[1]).all() for part in found)
 
 
 @pytest.mark.parametrize("seed", [3, 9, 29])
@@ -60,9 +274,9 @@ def test_of_functions_and_batches() -> None:
         own = tree.calc_forward_dynamics_derivatives(context, tau)
         single = functional.forward_dynamics_derivatives(tree, q[i], v[i], tau)
         for a, b, c, d in zip(found, of_samples, own, single, strict=True):
-            np.testing.assert_array_equal(a[i], c)
-            np.testing.assert_array_equal(b[i], c)
+            np.testing.assert_array_equal(a[i], b[i])
             np.testing.assert_array_equal(d, c)
+            assert_near(a[i], c)
 
 
 def test_with_external_forces_and_actuation() -> None:

@@ -222,3 +222,82 @@ def test_other_scalars(independent: list[int], kind: str) -> None:
     for name in ("errors", "jacobian", "bias"):
         calc = f"calc_constraint_{name}"
         assert_near(values_of(getattr(twin, calc)(other)), getattr(tree, calc)(context))
+
+
+def test_functions_of_multipliers(independent: list[int]) -> None:
+    """`inverse_dynamics` takes what `constrained_forward_dynamics` gives, with all else that acts."""
+    tree, context, tau = case(independent[0])
+    rng = np.random.default_rng(0)
+    q = np.array([random_state(tree, np.random.default_rng(i)).q for i in range(3)])
+    v = rng.normal(size=(3, tree.num_velocities))
+    forces = mbt.MultibodyForces(tree, (2, 1))
+    forces.body_forces[..., 1:, :] = rng.normal(size=(2, 1, tree.num_bodies - 1, 6))
+    forces.generalized_forces[:] = rng.normal(size=(2, 1, tree.num_velocities))
+    for options in ({}, {"external_forces": forces}):
+        vdot, multipliers = functional.constrained_forward_dynamics(tree, q, v, tau, **options)
+        back = functional.inverse_dynamics(tree, q, v, vdot, multipliers=multipliers, **options)
+        assert_near(back, np.broadcast_to(tau, back.shape), 1e-8)
+        out = np.empty_like(back)
+        assert (
+            functional.inverse_dynamics(tree, q, v, vdot, multipliers=multipliers, out=out, **options) is out
+        )
+        np.testing.assert_array_equal(out, back)
+    vdot, multipliers = functional.constrained_forward_dynamics(tree, context.q, context.v, tau)
+    back = functional.inverse_dynamics(tree, context.q, context.v, vdot, multipliers=multipliers)
+    assert_near(back, tau, 1e-8)
+    twin = tree.clone_to_scalar("autodiff")
+    back = functional.inverse_dynamics(twin, [context.q], context.v, vdot, multipliers=multipliers)
+    assert_near(values_of(back), tau[None], 1e-8)
+    with pytest.raises(mbt.ShapeError, match="multipliers"):
+        functional.inverse_dynamics(tree, context.q, context.v, vdot, multipliers=multipliers[:-1])
+    with pytest.raises(mbt.ShapeError, match="broadcast"):
+        functional.inverse_dynamics(
+            tree, q, v, vdot, multipliers=np.zeros((3, len(multipliers))),
+            external_forces=mbt.MultibodyForces(tree, (2,)),
+        )  # fmt: skip
+
+
+def test_into_arrays_that_are_there(independent: list[int]) -> None:
+    tree, context, tau = case(independent[0])
+    nv, num_equations = tree.num_velocities, tree.num_constraint_equations
+    samples, twin = tree.create_default_context(3), tree.clone_to_scalar("autodiff").create_default_context()
+    for some in (samples, twin):
+        some.q, some.v = context.q, context.v
+    q, v = context.q.copy(), context.v.copy()
+    calls = [
+        ((), lambda **keys: tree.calc_constrained_forward_dynamics(context, tau, **keys)),
+        ((3,), lambda **keys: tree.calc_constrained_forward_dynamics(samples, tau, **keys)),
+        ((), lambda **keys: functional.constrained_forward_dynamics(tree, q, v, tau, **keys)),
+        ((), lambda **keys: functional.constrained_forward_dynamics(tree, list(q), v, tau, **keys)),
+        ((2,), lambda **keys: functional.constrained_forward_dynamics(tree, [q, q], v, tau, **keys)),
+    ]
+    for batch, call in calls:
+        wanted = call()
+        out = np.full((*batch, nv), 7.0), np.full((*batch, num_equations), 7.0)
+        found = call(out=out)
+        assert all(a is b for a, b in zip(found, out, strict=True))
+        half = call(out=(None, out[1]))
+        assert half[1] is out[1]
+        for a, b in zip((*found, *half), (*wanted, *wanted), strict=True):
+            np.testing.assert_array_equal(a, b)
+        for wrong, error in (
+            ((out[0], out[0]), mbt.ShapeError),
+            ((out[0],), mbt.ShapeError),
+            (out[0], mbt.ArgumentTypeError),
+        ):
+            before = out[0].copy()
+            with pytest.raises(error, match="out"):
+                call(out=wrong)
+            np.testing.assert_array_equal(out[0], before)
+    # The arrays that are read may be written.
+    wanted = functional.constrained_forward_dynamics(tree, q, v, tau)[0].copy()
+    own = tau.copy()
+    assert functional.constrained_forward_dynamics(tree, q, v, own, out=(own, None))[0] is own
+    np.testing.assert_array_equal(own, wanted)
+    tree = twin.tree
+    out = tuple(x.copy() for x in tree.calc_constrained_forward_dynamics(twin, tau))
+    for found in (
+        tree.calc_constrained_forward_dynamics(twin, tau, out=out),
+        functional.constrained_forward_dynamics(tree, twin.q, twin.v, tau, out=out),
+    ):
+        assert all(a is b for a, b in zip(found, out, strict=True))

@@ -296,6 +296,9 @@ CONSTRAINT_FUNCTIONS: dict[str, Call] = {
     "constrained_forward_dynamics": _function(
         functional.constrained_forward_dynamics, False, q=("nq",), v=("nv",), tau=("nv",)
     ),
+    "constrained_forward_dynamics_derivatives": _function(
+        functional.constrained_forward_dynamics_derivatives, False, q=("nq",), v=("nv",), tau=("nv",)
+    ),
 }
 CONSTRAINT_METHODS: dict[str, Call] = {
     "calc_constraint_errors": _method("calc_constraint_errors"),
@@ -303,6 +306,9 @@ CONSTRAINT_METHODS: dict[str, Call] = {
     "calc_constraint_bias": _method("calc_constraint_bias"),
     "calc_constrained_forward_dynamics": _method(
         "calc_constrained_forward_dynamics", False, tau_applied=("nv",)
+    ),
+    "calc_constrained_forward_dynamics_derivatives": _method(
+        "calc_constrained_forward_dynamics_derivatives", False, tau_applied=("nv",)
     ),
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import mbt
+from mbt.context.tangents import make_tangent_context
 from mbt.math import log_so3
 from support.joint_types import MOVING_JOINT_TYPES, add_joint_of_type, add_random_body
 from support.random_trees import random_pose
@@ -157,3 +158,34 @@ def conditioning(tree: mbt.MultibodyTree, context: Any) -> float:
     if len(J) > len(context.v) or not sizes.all():
         return 0.0
     return float(np.linalg.svd(W / sizes[:, None], compute_uv=False).min())
+
+
+def derivatives_by_duals(
+    tree: mbt.MultibodyTree, context: Any, tau: Array, *, stabilize: bool = False
+) -> tuple[Array, ...]:
+    """Return those of accelerations and multipliers by q, v and tau, of the whole solution."""
+    nv = tree.num_velocities
+    N = tree.make_velocity_to_qdot_map(context)
+    along_q = np.concatenate([N, np.zeros((len(N), 2 * nv))], 1)
+    moving = make_tangent_context(context, along_q, np.eye(nv, 3 * nv, nv), None)
+    seeds = mbt.autodiff.AutoDiffArray(tau, np.eye(nv, 3 * nv, 2 * nv))
+    vdot, multipliers = moving.tree.calc_constrained_forward_dynamics(moving, seeds, stabilize=stabilize)
+    columns = [np.split(x.derivatives, 3, axis=-1) for x in (vdot, multipliers)]
+    return (*columns[0], *columns[1])
+
+
+def four_bar() -> mbt.MultibodyTree:
+    """Return three bars in a plane that a ball closes: of its three equations one follows from the others."""
+    tree = mbt.MultibodyTree()
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    inboard, X_PF = tree.world_body, np.eye(4)
+    for name, length in (("crank", 0.3), ("coupler", 0.8), ("rocker", 0.5)):
+        rod = mbt.SpatialInertia.solid_box_with_mass(length, length, 0.02, 0.03).shift([-length / 2, 0, 0])
+        body = tree.add_body(mbt.RigidBody(name, rod))
+        tree.add_joint(mbt.RevoluteJoint, f"{name}_pin", inboard, X_PF, body, None, [0, 1, 0], damping=0.1)
+        inboard, X_PF = body, mbt.math.make_pose([length, 0, 0])
+    tip = tree.add_frame(mbt.FixedOffsetFrame("tip", inboard, X_PF))
+    post = tree.add_frame(mbt.FixedOffsetFrame("post", tree.world_body, mbt.math.make_pose([0.7, 0, 0])))
+    tree.add_constraint(mbt.BallConstraint("closure", post, tip))
+    tree.finalize()
+    return tree

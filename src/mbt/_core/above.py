@@ -48,7 +48,7 @@ class _Above:
     body_node_index: Function
     check_model_arrays: Function
     check_outputs: Function
-    check_three: Function
+    check_tuple: Function
     check_with_respect_to: Function
     forces_of: Function
     frame_index: Function
@@ -76,11 +76,11 @@ class _Above:
     calc_energy_report: Function
     calc_single: Function
     calc_user_forces: Function
-    differentiate_constrained_dynamics: Function
     differentiate_each: Function
     differentiate_user_forces: Function
     of_each_state: Function
     steps_of_each_state: Function
+    sum_of_forces: Function
 
     # Motion.
     rollout_context: Function

@@ -35,7 +35,7 @@ __all__ = [
     "check_forces",
     "check_outputs",
     "check_parts",
-    "check_three",
+    "check_tuple",
     "check_with_respect_to",
     "compile_copy",
     "describe_massless_dof",
@@ -290,14 +290,15 @@ def as_points(
     return points
 
 
-def check_three(out: object) -> tuple[Any, Any, Any]:
-    """Return what three results are written into, of any scalar."""
+def check_tuple(out: object, count: int) -> tuple[Any, ...]:
+    """Return what `count` results are written into, of any scalar: None for each where `out` is None."""
+    if out is None:
+        return (None,) * count
     if not isinstance(out, tuple):
-        raise ArgumentTypeError(f"out: expected a tuple of 3 arrays, got {type(out).__name__}")
-    if len(out) != 3:
-        raise ShapeError(f"out: expected a tuple of 3 arrays, got {len(out)}")
-    first, second, third = out
-    return first, second, third
+        raise ArgumentTypeError(f"out: expected a tuple of {count} arrays, got {type(out).__name__}")
+    if len(out) != count:
+        raise ShapeError(f"out: expected a tuple of {count} arrays, got {len(out)}")
+    return out
 
 
 def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:

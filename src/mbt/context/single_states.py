@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from mbt.math.arrays import FloatArray, as_float_array
 if TYPE_CHECKING:
     from mbt.tree import MultibodyTree
 
-__all__ = ["add_user_forces", "calc_single", "differentiate_each"]
+__all__ = ["add_user_forces", "calc_single", "differentiate_each", "sum_of_forces"]
 
 
 def add_user_forces(
@@ -87,14 +86,39 @@ def _forces(tree: MultibodyTree, operands: Sequence[FloatArray]) -> MultibodyFor
     return forces
 
 
+def sum_of_forces(
+    tree: MultibodyTree,
+    body_forces: FloatArray,
+    generalized_forces: FloatArray,
+    external_forces: MultibodyForces | None,
+) -> MultibodyForces:
+    """Return forces of each state, (..., 6 num_bodies) and (..., num_velocities), plus external ones."""
+    body_forces = body_forces.reshape(*body_forces.shape[:-1], tree.num_bodies, 6)
+    if external_forces is not None:
+        more, more_generalized = forces_of(tree, external_forces, "external_forces", single=False)
+        try:
+            body_forces = body_forces + more
+        except ValueError:
+            raise ShapeError(
+                f"leading axes do not broadcast: multipliers {body_forces.shape[:-2]}, "
+                f"external_forces {more.shape[:-2]}"
+            ) from None
+        generalized_forces = generalized_forces + more_generalized
+    total = MultibodyForces(tree, body_forces.shape[:-2])
+    total.body_forces[...] = body_forces
+    total.generalized_forces[...] = generalized_forces
+    return total
+
+
 def differentiate_each(
     tree: MultibodyTree,
+    method: str,
     operands: Sequence[FloatArray],
     shape: tuple[int, ...],
-    is_forward: bool,
-    out: tuple[FloatArray, FloatArray, FloatArray],
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Fill `out` with the derivatives of each state.
+    out: tuple[FloatArray, ...],
+    **keywords: object,
+) -> tuple[FloatArray, ...]:
+    """Fill `out` with what a method of the tree that returns derivatives makes of each state.
 
     `operands` are q, v, vdot or tau, and, where forces are applied, those on bodies and generalized ones. A
     singular state is an error when it is the only one, and NaN otherwise.
@@ -103,17 +127,15 @@ def differentiate_each(
     cores = [(tree.num_positions,), (nv,), (nv,), (tree.num_bodies, 6), (nv,)]
     arrays = [np.broadcast_to(a, shape + core) for a, core in zip(operands, cores, strict=False)]
     context = Context(tree)
-    calc: Callable[..., Any] = tree.calc_forward_dynamics_derivatives
-    if not is_forward:
-        calc = partial(tree.calc_inverse_dynamics_derivatives, include_force_elements=True)
+    calc: Callable[..., Any] = getattr(tree, method)
     for i in np.ndindex(shape):
         try:
             context.q, context.v = arrays[0][i], arrays[1][i]
-            results = calc(context, arrays[2][i], _forces(tree, [array[i] for array in arrays]))
+            results = calc(context, arrays[2][i], _forces(tree, [array[i] for array in arrays]), **keywords)
         except SingularityError:
             if not shape:
                 raise
-            results = (np.full((nv, nv), np.nan),) * 3
+            results = (np.nan,) * len(out)
         for array, result in zip(out, results, strict=True):
             array[i] = result
     return out

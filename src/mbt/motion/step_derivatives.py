@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.above import above
 from mbt._core.api.configuration import integrate_positions
 from mbt._core.api.stateless import constrained_forward_dynamics, forward_dynamics
-from mbt._core.api.stateless_derivatives import forward_dynamics_derivatives
+from mbt._core.api.stateless_derivatives import (
+    constrained_forward_dynamics_derivatives,
+    forward_dynamics_derivatives,
+)
 from mbt.math import exp_so3, left_jacobian_so3
 from mbt.math.poses import skew
 from mbt.motion.operands import check_method, take_operands
@@ -121,10 +123,8 @@ class _Stages:
 
     def change_of_vdot(self, q: FloatArray, v: FloatArray, dq: FloatArray, dv: FloatArray) -> FloatArray:
         if self.tree.num_constraints:
-            context = self.tree.create_default_context(q.shape[:-1])
-            context.q, context.v = q, v
-            by_q, by_v, by_tau = above.differentiate_constrained_dynamics(
-                self.tree, context, self.tau, stabilize=True
+            by_q, by_v, by_tau, *_ = constrained_forward_dynamics_derivatives(
+                self.tree, q, v, self.tau, stabilize=True
             )
         else:
             by_q, by_v, by_tau = forward_dynamics_derivatives(self.tree, q, v, self.tau)

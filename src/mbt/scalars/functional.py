@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt._core.quantities.table import Quantity, shape_of
-from mbt.context.checks import check_three, write_parts
+from mbt.context.checks import check_tuple, write_parts
 from mbt.errors import ShapeError, SingularityError
 from mbt.math.arrays import check_leading_axes
 
@@ -124,6 +124,8 @@ def _core_of(tree: ScalarTree, name: str) -> tuple[int, ...]:
         return ()
     if name.startswith("p_"):
         return (3,)
+    if name == "multipliers":
+        return (tree.num_constraint_equations,)
     return (tree.num_positions if name.startswith("q") else tree.num_velocities,)
 
 
@@ -133,5 +135,4 @@ def _write(tree: ScalarTree, out: Any, result: Any) -> Any:
 
 def _write_three(tree: ScalarTree, out: Any, matrices: Any) -> Any:
     """Return three matrices of one array with an axis for them, or write them into three arrays."""
-    outs = (None,) * 3 if out is None else check_three(out)
-    return write_parts(tree._numbers, outs, [matrices[..., i, :, :].copy() for i in range(3)])
+    return write_parts(tree._numbers, check_tuple(out, 3), [matrices[..., i, :, :].copy() for i in range(3)])

@@ -24,9 +24,9 @@
 
 namespace MBT_NS {
 
-// A register of columns, of any scalar.
+// One column.
 template <class T>
-struct Wide {
+struct One {
   typedef T type;
   static const int width = 1;
   static MBT_INLINE type spread(const T& a) { return a; }
@@ -34,6 +34,10 @@ struct Wide {
   static MBT_INLINE void put(T* p, const type& a) { *p = a; }
   static MBT_INLINE T sum(const type& a) { return a; }
 };
+
+// A register of columns, of any scalar.
+template <class T>
+struct Wide : One<T> {};
 template <>
 struct Wide<double> {
   typedef Register type;

@@ -62,3 +62,13 @@ cdef extern from "algebra/dense_rows.hpp" namespace "MBT_NS" nogil:
     void add_unit_accelerations[S](
         const S* axis, const S* U, const S* D_inverse, int l, int n, Py_ssize_t stride, const S* A_P, S* A, S* y)
     void mirror_upper[S](int n, Py_ssize_t stride, S* A)
+
+
+cdef extern from "algebra/proximal_rows.hpp" namespace "MBT_NS" nogil:
+    void factor_proximal[S](Py_ssize_t m, S* A, S* D)
+    void solve_proximal[S](Py_ssize_t m, const S* L, const S* D, S* y, S* x)
+    # Rows of `stride`, a multiple of MBT_W where S is double.
+    void multiply_rows[S](Py_ssize_t m, int n, Py_ssize_t stride, const S* A, const S* X, S* y)
+    void solve_columns[S](
+        Py_ssize_t m, int n, Py_ssize_t stride, const S* L, const S* D, const S* scale, const S* A, const S* g,
+        const S* J, S* y, S* x, S* dF)

@@ -108,6 +108,43 @@ struct Placed {
   T v[3];  // [m/s]
 };
 
+// Constraints: how frame B moves in A, about the point C of B that their force acts at, in World.
+template <class T>
+struct RelativeMotion {
+  T R_WA[9];
+  T p_WC[3];   // [m]
+  T u[3];      // [1]           of a distance, towards C from its other end
+  T length;    // [m]           between them
+  T error[3];  // [rad]         of a weld, in A: the rotation vector from A to B
+  T F[6];      // [N m, N]      on B at C
+  T sum[6];    // [rad/s, m/s]  V_A + V_B
+  T V_A[6];
+  T V_B[6];
+  T A_B[6];    // [rad/s^2, m/s^2]
+  T w[3];      // [rad/s]       of B in A
+  T v[3];      // [m/s]         of C in A
+  T alpha[3];  // [rad/s^2]
+  T a[3];      // [m/s^2]
+};
+
+// Derivatives of constrained dynamics: what forward dynamics leaves, and what is found with it, in working memory.
+template <class T>
+struct ConstraintRates {
+  T* multipliers;  // (m,)     [N m, N]
+  T* L;            // (m, m)   [1]  Lambda + mu 1 = L D L', in units of `scale`: see constrained_dynamics.pxd
+  T* D;            // (m,)     [1]  1 / D
+  T* scale;        // (m,)     [1]
+  T* tau;          // (nv,)    [N m, N]  generalized forces that are applied
+  T* axes;         // (nv, 6)  [1, m]  S of the dofs that one constraint acts on, at C
+  // Rows of `stride`:
+  T* J;            // (m, stride)  [1, m]
+  T* J_inverse_M;  // (m, stride)  [1/(kg m), 1/kg]  J M^-1
+  T* by_q;         // (m, stride)  first of J vdot + Jdot v and of what lets errors die away, then of multipliers
+  T* by_v;         // (m, stride)
+  T* by_tau;       // (m, stride)  of multipliers
+  T* work;         // (m, stride)
+};
+
 // Derivatives: motion of a mobod about O, a point fixed in World where the node origin of its base mobod is, in World.
 template <class T>
 struct Moving {

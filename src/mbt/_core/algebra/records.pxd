@@ -75,6 +75,36 @@ cdef extern from "algebra/records.hpp" namespace "MBT_NS" nogil:
         Pose[S] X_WN
         S v[3]
 
+    cdef cppclass RelativeMotion[S]:
+        S R_WA[9]
+        S p_WC[3]
+        S u[3]
+        S length
+        S error[3]
+        S F[6]
+        S sum[6]
+        S V_A[6]
+        S V_B[6]
+        S A_B[6]
+        S w[3]
+        S v[3]
+        S alpha[3]
+        S a[3]
+
+    cdef cppclass ConstraintRates[S]:
+        S* multipliers
+        S* L
+        S* D
+        S* scale
+        S* tau
+        S* axes
+        S* J
+        S* J_inverse_M
+        S* by_q
+        S* by_v
+        S* by_tau
+        S* work
+
     cdef cppclass Pivots[S]:
         const S* D
         const S* scale

@@ -4,7 +4,7 @@ R = R_FM and w = w_FM_F throughout. `rpy` are roll, pitch and yaw: R = Rz(yaw) R
 [w x y z] need not be of unit length.
 """
 
-from mbt._core.algebra.spatial cimport set_zero
+from mbt._core.algebra.spatial cimport cross, dot3, set_zero
 from mbt._core.scalars cimport T, atan2_, floor_, select_lt, sincos_, sqrt_
 
 
@@ -150,6 +150,28 @@ cdef inline void calc_rotation_vector(const T* R, T* r) noexcept nogil:
             q[j] = select_lt(largest, K[5*i], K[4*i + j], q[j])
         largest = select_lt(largest, K[5*i], K[5*i], largest)
     calc_rotation_vector_between(none, q, r)
+
+
+cdef inline void multiply_by_inverse_left_jacobian(const T* r, const T* w, T* y) noexcept nogil:
+    """The rate y of the rotation vector r while R = exp([r]x) turns at w: w - r × w / 2 + k r × (r × w)."""
+    cdef T h_squared = dot3(r, r)*0.25
+    cdef T tiny = <T>1e-4
+    # k = (1 - h cot h) / |r|^2, h = |r| / 2; a series near zero, where h has no derivative.
+    cdef T square = select_lt(h_squared, tiny, <T>1.0, h_squared)
+    cdef T h = sqrt_(square)
+    cdef T s, c, k
+    cdef T rw[3]
+    cdef T rrw[3]
+    cdef int i
+    sincos_(h, &s, &c)
+    k = select_lt(
+        h_squared, tiny, <T>(1.0/12.0) + h_squared*(1.0/180.0) + h_squared*h_squared*(1.0/1890.0),
+        (<T>1.0 - h*c/s)*0.25/square
+    )
+    cross(r, w, rw)
+    cross(r, rw, rrw)
+    for i in range(3):
+        y[i] = w[i] - rw[i]*0.5 + rrw[i]*k
 
 
 # Roll, pitch and yaw --------------------------------------------------------------------------------------------

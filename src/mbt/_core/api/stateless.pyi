@@ -11,6 +11,7 @@ def inverse_dynamics(
     vdot: npt.ArrayLike,
     *,
     external_forces: MultibodyForces | None = None,
+    multipliers: npt.ArrayLike | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return the generalized forces that give the accelerations `vdot`: ``tau = M vdot + C v - tau_forces``.
@@ -27,6 +28,8 @@ def inverse_dynamics(
         Generalized velocities and accelerations. Leading axes broadcast.
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
+    multipliers : array_like, shape (..., num_constraint_equations), optional
+        Forces of the constraints, ``tau -= J' multipliers``: see `constrained_forward_dynamics`.
     out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -102,6 +105,7 @@ def constrained_forward_dynamics(
     *,
     external_forces: MultibodyForces | None = None,
     stabilize: bool = False,
+    out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the generalized accelerations that `tau` gives, and the multipliers of the constraints.
 
@@ -117,6 +121,9 @@ def constrained_forward_dynamics(
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
     stabilize : bool, optional
         Let the errors of each constraint die away, with its own frequency and damping ratio.
+    out : tuple of two (ndarray or None), optional
+        Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
+        place and returned. Left untouched when an argument is rejected.
 
     Returns
     -------

@@ -8,17 +8,18 @@ from libc.math cimport isfinite, isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.algebra.records cimport Parameters
+from mbt._core.api.tree_dynamics cimport two_outputs
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, is_array1, new1, out1, out2, out3, overlap
 from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
-from mbt._core.model.structs cimport Model
+from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    CONSTRAINED_FORWARD_DYNAMICS, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, MASS_MATRIX,
-    MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
+    CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
+    MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
 )
 
 import numpy as np
@@ -54,7 +55,7 @@ cdef CompiledModel compiled_of_any(object tree):
 
 # Inverse dynamics -----------------------------------------------------------------------------------------------
 
-def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
+def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, multipliers=None, out=None):
     """Return the generalized forces that give the accelerations `vdot`: ``tau = M vdot + C v - tau_forces``.
 
     Gravity, the other force elements and joint damping act; actuation does not.
@@ -69,6 +70,8 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
         Generalized velocities and accelerations. Leading axes broadcast.
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
+    multipliers : array_like, shape (..., num_constraint_equations), optional
+        Forces of the constraints, ``tau -= J' multipliers``: see `constrained_forward_dynamics`.
     out : ndarray, shape (..., num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
 
@@ -97,6 +100,8 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
            [0.6]])
     """
     cdef CompiledModel compiled = compiled_of(tree)
+    if multipliers is not None:
+        return inverse_dynamics_with(tree, compiled, q, v, vdot, external_forces, multipliers, out)
     if compiled is None:
         return above.of_each_state(
             tree, INVERSE_DYNAMICS, {"q": q, "v": v, "vdot": vdot}, out, "calc_inverse_dynamics",
@@ -123,6 +128,28 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, out=None):
         m, p, m.switches.weightless, data(q), data(v), data(vdot), memory, data(tau)
     )
     return tau
+
+
+cdef inverse_dynamics_with(tree, CompiledModel compiled, q, v, vdot, external_forces, multipliers, out):
+    """With the forces of constraints among the external ones."""
+    if compiled is None:
+        return above.of_each_state(
+            tree, INVERSE_DYNAMICS, {"q": q, "v": v, "vdot": vdot, "multipliers": multipliers}, out,
+            "_calc_inverse_dynamics_with", integers=(0,), external_forces=external_forces
+        )
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t num_on_bodies = 6*m.num_bodies
+    cdef Batch batch = Batch(
+        ["q", "v", "multipliers"], [q, np.zeros(m.num_velocities), multipliers],
+        [(m.num_positions,), (m.num_velocities,), (m.num_equations,)]
+    )
+    batch.check_single(tree, compiled)
+    forces = np.empty(batch.shape + (num_on_bodies + m.num_velocities,))
+    run_batch(batch, compiled, CONSTRAINT_FORCES, no_integers, (forces,))
+    return inverse_dynamics_batch(
+        tree, compiled, q, v, vdot,
+        above.sum_of_forces(tree, forces[..., :num_on_bodies], forces[..., num_on_bodies:], external_forces), out
+    )
 
 
 cdef inverse_dynamics_batch(tree, CompiledModel compiled, q, v, vdot, external_forces, out):
@@ -187,34 +214,49 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
             integers=(0,), external_forces=external_forces
         )
     cdef const Model* m = &compiled.model
-    cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities
-    cdef double* memory
-    cdef double* result
-    cdef int singular
     if not (
         external_forces is None and is_array1(q, m.num_positions) and is_array1(v, nv) and is_array1(tau, nv)
         and (<TreeCore>tree)._user_force_elements is None
     ):
         return forward_dynamics_batch(tree, compiled, q, v, tau, external_forces, out)
+    vdot = out1(out, "out", nv)
+    memcpy(data(vdot), solve_state(tree, compiled, q, v, tau, m.switches.stabilized, NULL), nv*sizeof(double))
+    return vdot
+
+
+cdef const double* solve_state(
+    tree, CompiledModel compiled, q, v, tau, int stabilized, const double** multipliers
+) except NULL:
+    """Accelerations of one state in exact arrays, and multipliers, in working memory."""
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef Switches switches = m.switches
+    cdef const double* found
+    cdef double* memory
+    cdef double* result
+    cdef int singular
+    switches.stabilized = stabilized
     if m.num_checked:
         check_positions(tree, compiled, data(q))
     if m.num_elements_between:
         check_elements(tree, compiled, data(q))
-    vdot = out1(out, "out", nv)
     memory = kernels.get_work(m, 3*nv)
     result = memory + kernels.work_size(m) + 2*nv
     singular = kernels.forward_dynamics_with_elements(
-        m, p, &compiled.model.switches, data(q), data(v), data(tau), memory, result
+        m, &compiled.defaults.parameters, &switches, data(q), data(v), data(tau), memory, result
     )
     if singular >= 0:
         above.raise_massless_dof(tree, singular)
-    if m.num_constraints and isnan(kernels.multipliers_in(m, memory)[0]):
-        context = above.Context(tree)
-        context.q = q
-        above.check_constraints_at(context)
-    memcpy(data(vdot), result, nv*sizeof(double))
-    return vdot
+    if m.num_constraints:
+        found = kernels.multipliers_in(m, memory)
+        if isnan(found[0]):
+            context = above.Context(tree)
+            context.q = q
+            above.check_constraints_at(context)
+        if multipliers != NULL:
+            multipliers[0] = found
+    return result
 
 
 cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_forces, out):
@@ -265,7 +307,7 @@ def step_of_state(tree, q, v, tau, dt, int method):
     return q1, v1
 
 
-def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabilize=False):
+def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabilize=False, out=None):
     """Return the generalized accelerations that `tau` gives, and the multipliers of the constraints.
 
     Parameters
@@ -280,6 +322,9 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
     stabilize : bool, optional
         Let the errors of each constraint die away, with its own frequency and damping ratio.
+    out : tuple of two (ndarray or None), optional
+        Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
+        place and returned. Left untouched when an argument is rejected.
 
     Returns
     -------
@@ -297,24 +342,53 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
     """
     cdef CompiledModel compiled = compiled_of(tree)
     cdef bint stabilized = flag(stabilize, "stabilize")
+    cdef const Model* m
     cdef Py_ssize_t nv
-    cdef Batch batch
-    cdef int[<int>MAX_INTEGERS] integers = [0, stabilized, 0, 0, 0]
+    cdef const double* found = NULL
+    cdef const double* result
     if compiled is None:
+        into_vdot, into_multipliers = above.check_tuple(out, 2)
         nv = tree.num_velocities
         both = above.of_each_state(
             tree, CONSTRAINED_FORWARD_DYNAMICS, {"q": q, "v": v, "tau": tau}, None, "_calc_constrained_dynamics",
             integers=(0, stabilized), external_forces=external_forces, stabilize=stabilized
         )
-        return both[..., :nv], both[..., nv:]
-    nv = compiled.model.num_velocities
-    batch = batch_with_forces(tree, compiled, q, v, "tau", tau, external_forces)
+        return tree._numbers.write_all(
+            (into_vdot, both[..., :nv], "out[0]"), (into_multipliers, both[..., nv:], "out[1]")
+        )
+    m = &compiled.model
+    nv = m.num_velocities
+    if not (
+        external_forces is None and is_array1(q, m.num_positions) and is_array1(v, nv) and is_array1(tau, nv)
+        and (<TreeCore>tree)._user_force_elements is None
+    ):
+        return constrained_forward_dynamics_batch(tree, compiled, q, v, tau, external_forces, stabilized, out)
+    vdot, multipliers = two_outputs(out, nv, m.num_equations)
+    result = solve_state(tree, compiled, q, v, tau, stabilized, &found)
+    memcpy(data(vdot), result, nv*sizeof(double))
+    if found != NULL:
+        memcpy(data(multipliers), found, m.num_equations*sizeof(double))
+    return vdot, multipliers
+
+
+cdef tuple constrained_forward_dynamics_batch(
+    tree, CompiledModel compiled, q, v, tau, external_forces, bint stabilized, out
+):
+    cdef Py_ssize_t nv = compiled.model.num_velocities
+    cdef Batch batch = batch_with_forces(tree, compiled, q, v, "tau", tau, external_forces)
     if not batch.shape:
-        return above.calc_single(tree, "calc_constrained_forward_dynamics", batch.arrays, stabilize=stabilized)
-    integers[0] = len(batch.arrays) == 5
+        return above.calc_single(
+            tree, "calc_constrained_forward_dynamics", batch.arrays, stabilize=stabilized, out=out
+        )
+    if out is not None:
+        out = above.check_outputs(out, (batch.shape + (nv,), batch.shape + (compiled.model.num_equations,)))
+    cdef int[<int>MAX_INTEGERS] integers = [len(batch.arrays) == 5, stabilized, 0, 0, 0]
     both = batch.output(None, (nv + compiled.model.num_equations,))
     run_batch(batch, compiled, CONSTRAINED_FORWARD_DYNAMICS, integers, (both,))
-    return both[..., :nv], both[..., nv:]
+    if out is None:
+        return both[..., :nv], both[..., nv:]
+    out[0][...], out[1][...] = both[..., :nv], both[..., nv:]
+    return out
 
 
 cdef object calc_single(tree, str method, Batch batch, out, include_force_elements=None):

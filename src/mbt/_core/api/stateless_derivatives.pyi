@@ -96,3 +96,51 @@ def forward_dynamics_derivatives(
         When no mass resists a degree of freedom of a single state, or it has a zero quaternion or a force element
         without a force; in a batch that sample is NaN.
     """
+
+def constrained_forward_dynamics_derivatives(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    *,
+    external_forces: MultibodyForces | None = None,
+    stabilize: bool = False,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the derivatives of the accelerations and multipliers of `constrained_forward_dynamics`, analytically.
+
+    See `MultibodyTree.calc_constrained_forward_dynamics_derivatives`, also of constraints that say the same twice.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, tau : array_like, shape (..., num_velocities)
+        Generalized velocities and forces. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World, where they are constant, and generalized. Its batch shape broadcasts
+        too.
+    stabilize : bool, optional
+        Of the accelerations that let the errors of each constraint die away.
+
+    Returns
+    -------
+    dvdot_dq : ndarray, shape (..., num_velocities, num_velocities)
+        Column j is the rate of vdot along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components of
+        v and tau held fixed.
+    dvdot_dv : ndarray, shape (..., num_velocities, num_velocities)
+        Partial derivatives with respect to v.
+    dvdot_dtau : ndarray, shape (..., num_velocities, num_velocities)
+        Partial derivatives with respect to tau, symmetric.
+    dmultipliers_dq, dmultipliers_dv, dmultipliers_dtau : ndarray, shape (..., num_constraint_equations, num_velocities)
+        The same of the multipliers.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state, or it has a zero quaternion, or a force element or a
+        constraint without a force; in a batch that sample is NaN.
+    """

@@ -1,20 +1,26 @@
 """The derivatives of `mbt.functional`: from arrays to arrays, without a Context, over any leading axes."""
 
 cimport numpy as cnp
+from libc.math cimport isnan
+from libc.string cimport memcpy
+
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.stateless cimport compiled_of
-from mbt._core.api.tree_derivatives cimport outputs_of
+from mbt._core.api.tree_derivatives cimport outputs_of, six_of
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, is_array1
+from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, is_array1, new2, new3
+from mbt._core.engines cimport double_engine
 from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities.table cimport (
-    FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES, MAX_INTEGERS,
+    CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_DERIVATIVES, MAX_INTEGERS,
 )
+
+import numpy as np
 
 from mbt._core.above import above
 from mbt.math.read_only import ReadOnlyArray
@@ -134,10 +140,18 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
     cdef Py_ssize_t nv = m.num_velocities
     cdef double* matrices
     cdef int singular
-    if m.num_constraints or not is_single(tree, m, q, v, tau, external_forces):
+    if not is_single(tree, m, q, v, tau, external_forces):
         return derivatives_batch(tree, compiled, q, v, "tau", tau, external_forces, True, out)
-    check_single(tree, compiled, q)
     dvdot_dq, dvdot_dv, M_inverse = outputs_of(out, nv)
+    if m.num_constraints:
+        dq, dv, dtau, *_ = copies_of(
+            constrained_derivatives_of_state(tree, compiled, q, v, tau, False), nv, m.num_equations
+        )
+        memcpy(data(dvdot_dq), data(dq), nv*nv*sizeof(double))
+        memcpy(data(dvdot_dv), data(dv), nv*nv*sizeof(double))
+        memcpy(data(M_inverse), data(dtau), nv*nv*sizeof(double))
+        return dvdot_dq, dvdot_dv, M_inverse
+    check_single(tree, compiled, q)
     singular = derivatives.forward_dynamics_rates(
         m, p, &compiled.model.switches, data(q), data(v), data(tau), NULL,
         kernels.get_work(m, derivatives.forward_work_size(m)), &matrices
@@ -146,6 +160,66 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
         above.raise_massless_dof(tree, singular)
     derivatives.forward_dynamics_derivatives(m, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse))
     return dvdot_dq, dvdot_dv, M_inverse
+
+
+def constrained_forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, stabilize=False):
+    """Return the derivatives of the accelerations and multipliers of `constrained_forward_dynamics`, analytically.
+
+    See `MultibodyTree.calc_constrained_forward_dynamics_derivatives`, also of constraints that say the same twice.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v, tau : array_like, shape (..., num_velocities)
+        Generalized velocities and forces. Leading axes broadcast.
+    external_forces : MultibodyForces, optional
+        Further forces, on bodies at Bo in World, where they are constant, and generalized. Its batch shape broadcasts
+        too.
+    stabilize : bool, optional
+        Of the accelerations that let the errors of each constraint die away.
+
+    Returns
+    -------
+    dvdot_dq : ndarray, shape (..., num_velocities, num_velocities)
+        Column j is the rate of vdot along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components of
+        v and tau held fixed.
+    dvdot_dv : ndarray, shape (..., num_velocities, num_velocities)
+        Partial derivatives with respect to v.
+    dvdot_dtau : ndarray, shape (..., num_velocities, num_velocities)
+        Partial derivatives with respect to tau, symmetric.
+    dmultipliers_dq, dmultipliers_dv, dmultipliers_dtau : ndarray, shape (..., num_constraint_equations, num_velocities)
+        The same of the multipliers.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state, or it has a zero quaternion, or a force element or a
+        constraint without a force; in a batch that sample is NaN.
+    """
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef bint stabilized = flag(stabilize, "stabilize")
+    cdef Batch batch
+    if compiled is None:
+        matrices = above.of_each_state(
+            tree, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "tau": tau}, None,
+            "_calc_constrained_dynamics_rates", integers=(0, stabilized), external_forces=external_forces,
+            stabilize=stabilized
+        )
+        return six_of(tuple([matrices[..., i, :, :] for i in range(3)]), tree.num_velocities)
+    if is_single(tree, &compiled.model, q, v, tau, external_forces):
+        return copies_of(
+            constrained_derivatives_of_state(tree, compiled, q, v, tau, stabilized), compiled.model.num_velocities,
+            compiled.model.num_equations
+        )
+    batch = operands_of(tree, compiled, q, v, "tau", tau, external_forces)
+    return six_of(
+        constrained_derivatives_batch(tree, compiled, batch, stabilized), compiled.model.num_velocities
+    )
 
 
 # One state in exact arrays ----------------------------------------------------------------------------------------
@@ -169,27 +243,96 @@ cdef object apart_from(x, a, b, c):
     return apart(apart(apart(x, a), b), c)
 
 
+cdef object constrained_derivatives_of_state(tree, CompiledModel compiled, q, v, tau, bint stabilized):
+    """Of accelerations, and below them of multipliers, by q, v and tau, in one array."""
+    cdef const Model* m = &compiled.model
+    cdef Py_ssize_t nv = m.num_velocities
+    cdef int[<int>MAX_INTEGERS] integers = [0, stabilized, 0, 0, 0]
+    cdef int singular
+    check_single(tree, compiled, q)
+    parts = new3(3, nv + m.num_equations, nv)
+    singular = double_engine.evaluate_state(
+        CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, integers, m, &m.switches, &compiled.defaults.parameters, data(q),
+        data(v), data(tau), data(parts)
+    )
+    if singular >= 0:
+        above.raise_massless_dof(tree, singular)
+    if nv and m.num_equations and isnan(data(parts)[nv*nv]):
+        context = above.Context(tree)
+        context.q = q
+        above.check_constraints_at(context)
+    return parts
+
+
+cdef tuple copies_of(parts, Py_ssize_t nv, Py_ssize_t num_equations):
+    """Matrices of accelerations, then of multipliers."""
+    cdef const double* source = data(parts)
+    cdef int _i
+    cdef list of_vdot = []
+    cdef list of_multipliers = []
+    for _i in range(3):
+        dvdot, dmultipliers = new2(nv, nv), new2(num_equations, nv)
+        memcpy(data(dvdot), source, nv*nv*sizeof(double))
+        memcpy(data(dmultipliers), source + nv*nv, num_equations*nv*sizeof(double))
+        of_vdot.append(dvdot)
+        of_multipliers.append(dmultipliers)
+        source += (nv + num_equations)*nv
+    return tuple(of_vdot + of_multipliers)
+
+
 # Anything else ----------------------------------------------------------------------------------------------------
+
+cdef Batch operands_of(tree, CompiledModel compiled, q, v, str name, x, external_forces):
+    cdef const Model* m = &compiled.model
+    names, values, cores = ["q", "v", name], [q, v, x], [(m.num_positions,), (m.num_velocities,), (m.num_velocities,)]
+    add_forces_operands(tree, external_forces, names, values, cores, m)
+    return Batch(names, values, cores)
+
+
+cdef tuple constrained_derivatives_batch(tree, CompiledModel compiled, Batch batch, bint stabilized):
+    """Those of states with leading axes, or that are not exact arrays."""
+    cdef Py_ssize_t nv = compiled.model.num_velocities
+    cdef int[<int>MAX_INTEGERS] integers = [len(batch.arrays) == 5, stabilized, 0, 0, 0]
+    shape = batch.shape + (nv + compiled.model.num_equations, nv)
+    parts = np.empty(shape), np.empty(shape), np.empty(shape)
+    if not batch.shape or (<TreeCore>tree)._user_force_elements is not None:
+        # State by state on a Context: user-written force elements run in Python.
+        return above.differentiate_each(
+            tree, "_calc_constrained_dynamics_rates", batch.arrays, batch.shape, parts, stabilize=stabilized
+        )
+    run_batch(batch, compiled, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, integers, parts)
+    return parts
+
 
 cdef derivatives_batch(
     tree, CompiledModel compiled, q, v, str name, x, external_forces, bint is_forward, out
 ):
-    cdef const Model* m = &compiled.model
-    cdef Py_ssize_t nv = m.num_velocities
-    names, values, cores = ["q", "v", name], [q, v, x], [(m.num_positions,), (nv,), (nv,)]
-    add_forces_operands(tree, external_forces, names, values, cores, m)
-    cdef Batch batch = Batch(names, values, cores)
+    cdef Py_ssize_t nv = compiled.model.num_velocities
+    cdef Batch batch = operands_of(tree, compiled, q, v, name, x, external_forces)
     arrays = batch.outputs(out, (nv, nv))
-    if not batch.shape or (<TreeCore>tree)._user_force_elements is not None or is_forward and m.num_constraints:
-        # State by state on a Context: user-written force elements run in Python, constraints in dual numbers.
-        return above.differentiate_each(tree, batch.arrays, batch.shape, is_forward, arrays)
-    cdef int[<int>MAX_INTEGERS] with_forces = [len(names) == 5, 0, 0, 0, 0]
+    if is_forward and compiled.model.num_constraints:
+        for array, part in zip(arrays, constrained_derivatives_batch(tree, compiled, batch, False)):
+            array[...] = part[..., :nv, :]
+        return arrays
+    if not batch.shape or (<TreeCore>tree)._user_force_elements is not None:
+        # State by state on a Context: user-written force elements run in Python.
+        if is_forward:
+            return above.differentiate_each(
+                tree, "calc_forward_dynamics_derivatives", batch.arrays, batch.shape, arrays
+            )
+        return above.differentiate_each(
+            tree, "calc_inverse_dynamics_derivatives", batch.arrays, batch.shape, arrays, include_force_elements=True
+        )
+    cdef int[<int>MAX_INTEGERS] with_forces = [len(batch.arrays) == 5, 0, 0, 0, 0]
     if with_forces[0]:
         # Generalized forces are constant: they add to tau.
         operands = batch.arrays[:4]
         if is_forward:
             operands[2] = operands[2] + batch.arrays[4]
-        batch = Batch(names[:4], operands, cores[:4])
+        batch = Batch(
+            ["q", "v", name, "external_forces.body_forces"], operands,
+            [(compiled.model.num_positions,), (nv,), (nv,), (compiled.model.num_bodies, 6)]
+        )
     run_batch(
         batch, compiled, FORWARD_DYNAMICS_DERIVATIVES if is_forward else INVERSE_DYNAMICS_DERIVATIVES, with_forces,
         arrays

@@ -5,6 +5,8 @@ from mbt._core.engines.context cimport ContextCore
 
 
 cdef class TreeDerivatives(TreeIdentification):
+    cdef tuple constrained_derivatives_of(
+        self, ContextCore c, object tau_applied, object external_forces, bint stabilized)
     cdef list body_force_inputs(self, ContextCore c, object external_forces, str name)
     cdef tuple inverse_derivatives_of(
         self, ContextCore c, object vdot, object external_forces, bint with_elements, object out)
@@ -13,3 +15,4 @@ cdef class TreeDerivatives(TreeIdentification):
 
 
 cdef tuple outputs_of(object out, object nv)
+cdef tuple six_of(tuple parts, Py_ssize_t nv)

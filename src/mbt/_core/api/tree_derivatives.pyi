@@ -93,7 +93,7 @@ class TreeDerivatives(TreeIdentification):
         ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
         written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. What is locked does not
         move: its rows are zero, also those and the columns of `M_inverse`. With constraints the accelerations are those
-        that obey them, and derivatives are those of the solution, by dual numbers.
+        that obey them, see `calc_constrained_forward_dynamics_derivatives`.
 
         Parameters
         ----------
@@ -128,6 +128,78 @@ class TreeDerivatives(TreeIdentification):
             When no mass resists a degree of freedom, or the force of an element is undefined.
         """
 
+    def calc_constrained_forward_dynamics_derivatives(
+        self,
+        context: ContextCore,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        stabilize: bool = False,
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the derivatives of the accelerations and multipliers of `calc_constrained_forward_dynamics`.
+
+        Analytically, by the implicit function theorem: ``M dvdot - J' dmultipliers = -dtau`` and
+        ``J dvdot = -d(J vdot + Jdot v)``, with dtau the derivatives of inverse dynamics at these accelerations and
+        multipliers. Forces vary as they do in `calc_forward_dynamics_derivatives`.
+
+        Where constraints say the same twice, and go on to do so nearby, the derivatives of the accelerations are
+        unique; those of the multipliers are one set of many that go with them. Of equations that contradict each other,
+        what remains of them is held fixed.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        tau_applied : array_like, shape (num_velocities,), optional
+            Generalized forces [N m or N].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World, where they are constant, and generalized.
+        stabilize : bool, optional
+            Of the accelerations that let the errors of each constraint die away.
+
+        Returns
+        -------
+        dvdot_dq : ndarray, shape (num_velocities, num_velocities)
+            Column j is the rate of vdot along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components
+            of v and the applied forces held fixed.
+        dvdot_dv : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to v.
+        dvdot_dtau : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to `tau_applied`, symmetric.
+        dmultipliers_dq, dmultipliers_dv, dmultipliers_dtau : ndarray, shape (num_constraint_equations, num_velocities)
+            The same of the multipliers.
+
+        Raises
+        ------
+        ShapeError, ArgumentTypeError
+            When an array is not of the right shape or type.
+        ContextMismatchError
+            When the Context, or the forces, belong to another tree.
+        SingularityError
+            When no mass resists a degree of freedom, or the force of an element or a constraint is undefined.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> *_, dmultipliers_dtau = tree.calc_constrained_forward_dynamics_derivatives(context)
+        >>> dmultipliers_dtau[:, 3:].round(6) + 0.0
+        array([[-1.,  0.,  0.],
+               [ 0., -1.,  0.],
+               [ 0.,  0., -1.]])
+        """
+
+    def _calc_constrained_dynamics_rates(
+        self,
+        context: ContextCore,
+        tau_applied: npt.ArrayLike | None,
+        external_forces: MultibodyForces | None,
+        stabilize: bool,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
     def _calc_user_generalized_forces(
         self, context: ContextCore, elements: Sequence[ForceElement] | None = None
     ) -> FloatArray: ...

@@ -1,6 +1,7 @@
 """Partial derivatives of the dynamics of a Context along each degree of freedom."""
 
 cimport numpy as cnp
+from libc.math cimport isnan
 from libc.string cimport memcpy, memset
 
 from mbt._core.api.tree_dynamics cimport flat, sum_of
@@ -11,8 +12,8 @@ from mbt._core.engines.context cimport ContextCore
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities.table cimport (
-    FORWARD_DYNAMICS_DERIVATIVES, GENERALIZED_FORCES, INVERSE_DYNAMICS_DERIVATIVES, MOTION_FORCES_DERIVATIVES,
-    no_integers,
+    CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS_DERIVATIVES, GENERALIZED_FORCES,
+    INVERSE_DYNAMICS_DERIVATIVES, MOTION_FORCES_DERIVATIVES, no_integers,
 )
 
 from mbt._core.above import above
@@ -121,7 +122,7 @@ cdef class TreeDerivatives(TreeIdentification):
         ``context.applied_forces`` and `external_forces` are constant in World, at Bo, which moves. Force elements
         written by users in Python are differentiated as in `calc_inverse_dynamics_derivatives`. What is locked does not
         move: its rows are zero, also those and the columns of `M_inverse`. With constraints the accelerations are those
-        that obey them, and derivatives are those of the solution, by dual numbers.
+        that obey them, see `calc_constrained_forward_dynamics_derivatives`.
 
         Parameters
         ----------
@@ -163,8 +164,9 @@ cdef class TreeDerivatives(TreeIdentification):
         if tau_applied is not None:
             tau_applied = c.take(tau_applied, "tau_applied", nv)
         if m.num_constraints:
+            by_q, by_v, by_tau = self.constrained_derivatives_of(c, tau_applied, external_forces, False)
             return write_three(
-                c, out, above.differentiate_constrained_dynamics(self, c, tau_applied, external_forces)
+                c, out, (by_q[..., :nv, :].copy(), by_v[..., :nv, :].copy(), by_tau[..., :nv, :].copy())
             )
         if c._engine is not None:
             return self.forward_derivatives_of(c, tau_applied, external_forces, out)
@@ -203,6 +205,115 @@ cdef class TreeDerivatives(TreeIdentification):
             derivatives.subtract_from_rates(m, data(user[0]), data(user[1]), matrices)
         derivatives.forward_dynamics_derivatives(m, matrices, data(dvdot_dq), data(dvdot_dv), data(M_inverse))
         return dvdot_dq, dvdot_dv, M_inverse
+
+    def calc_constrained_forward_dynamics_derivatives(
+        self, context, tau_applied=None, external_forces=None, *, stabilize=False
+    ):
+        """Return the derivatives of the accelerations and multipliers of `calc_constrained_forward_dynamics`.
+
+        Analytically, by the implicit function theorem: ``M dvdot - J' dmultipliers = -dtau`` and
+        ``J dvdot = -d(J vdot + Jdot v)``, with dtau the derivatives of inverse dynamics at these accelerations and
+        multipliers. Forces vary as they do in `calc_forward_dynamics_derivatives`.
+
+        Where constraints say the same twice, and go on to do so nearby, the derivatives of the accelerations are
+        unique; those of the multipliers are one set of many that go with them. Of equations that contradict each other,
+        what remains of them is held fixed.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        tau_applied : array_like, shape (num_velocities,), optional
+            Generalized forces [N m or N].
+        external_forces : MultibodyForces, optional
+            Applied forces: on bodies at Bo in World, where they are constant, and generalized.
+        stabilize : bool, optional
+            Of the accelerations that let the errors of each constraint die away.
+
+        Returns
+        -------
+        dvdot_dq : ndarray, shape (num_velocities, num_velocities)
+            Column j is the rate of vdot along ``qdot = N(q) e_j``, e_j the unit velocity of dof j, with the components
+            of v and the applied forces held fixed.
+        dvdot_dv : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to v.
+        dvdot_dtau : ndarray, shape (num_velocities, num_velocities)
+            Partial derivatives with respect to `tau_applied`, symmetric.
+        dmultipliers_dq, dmultipliers_dv, dmultipliers_dtau : ndarray, shape (num_constraint_equations, num_velocities)
+            The same of the multipliers.
+
+        Raises
+        ------
+        ShapeError, ArgumentTypeError
+            When an array is not of the right shape or type.
+        ContextMismatchError
+            When the Context, or the forces, belong to another tree.
+        SingularityError
+            When no mass resists a degree of freedom, or the force of an element or a constraint is undefined.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> *_, dmultipliers_dtau = tree.calc_constrained_forward_dynamics_derivatives(context)
+        >>> dmultipliers_dtau[:, 3:].round(6) + 0.0
+        array([[-1.,  0.,  0.],
+               [ 0., -1.,  0.],
+               [ 0.,  0., -1.]])
+        """
+        cdef ContextCore c = self.own(context)
+        cdef bint stabilized = flag(stabilize, "stabilize")
+        if tau_applied is not None:
+            tau_applied = c.take(tau_applied, "tau_applied", c.compiled.model.num_velocities)
+        return six_of(
+            self.constrained_derivatives_of(c, tau_applied, external_forces, stabilized),
+            c.compiled.model.num_velocities
+        )
+
+    def _calc_constrained_dynamics_rates(self, context, tau_applied, external_forces, bint stabilize):
+        """The same as three matrices, multipliers below."""
+        return self.constrained_derivatives_of(self.own(context), tau_applied, external_forces, stabilize)
+
+    cdef tuple constrained_derivatives_of(self, ContextCore c, tau_applied, external_forces, bint stabilized):
+        """Those of accelerations, and below them of multipliers, by q, v and tau, in the numbers of any Context."""
+        cdef const Model* m = &c.compiled.model
+        cdef Py_ssize_t i, nv = m.num_velocities
+        cdef int[5] integers = [0, stabilized, 0, 0, 0]
+        F_Bo_W, further = sum_of(self.body_force_inputs(c, external_forces, "external_forces"))
+        if c._engine is not None:
+            tau = self.applied_torques(c, tau_applied)
+        else:
+            tau = c.zeros(nv)
+            if tau_applied is not None:
+                tau += tau_applied
+            for i in range(m.num_actuators):
+                data(tau)[m.actuator_dof[i]] += c._actuation.data[i]
+        user = None
+        if self._user_force_elements is not None:
+            user = above.differentiate_user_forces(self, c) if c._engine is None else c._differentiate_user_forces()
+            tau = tau + self._calc_user_generalized_forces(c)
+        if F_Bo_W is not None:
+            integers[0] = 1
+            tau = c.concatenate((tau, flat(c, F_Bo_W), further))
+        if c._engine is None:
+            parts = c.evaluate(CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, integers, tau)
+            if size(parts) and isnan(data(parts)[nv*nv]):
+                above.check_constraints_at(c)
+            parts = (parts[0], parts[1], parts[2])
+        else:
+            c._push()
+            parts = c._engine.evaluate_parts(
+                c, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, (integers[0], stabilized), tau, (None,)*3
+            )
+        if user is None:
+            return parts
+        # They act as forces on dofs that change with q and v.
+        by_q, by_v, by_tau = parts
+        return by_q + by_tau @ user[0], by_v + by_tau @ user[1], by_tau
 
     cdef list body_force_inputs(self, ContextCore c, external_forces, str name):
         """Applied forces of the arguments and of the Context."""
@@ -244,7 +355,7 @@ cdef class TreeDerivatives(TreeIdentification):
         if F_Bo_W is not None:
             x = c.concatenate((x, flat(c, F_Bo_W)))
         c._push()
-        return c._engine.evaluate_parts(c, quantity, (F_Bo_W is not None,), x, three_of(out))
+        return c._engine.evaluate_parts(c, quantity, (F_Bo_W is not None,), x, above.check_tuple(out, 3))
 
     def _calc_user_generalized_forces(self, context, elements=None):
         """Return J' F + tau of the force elements written by users, all or some, (num_velocities,)."""
@@ -253,17 +364,15 @@ cdef class TreeDerivatives(TreeIdentification):
         return c.evaluate(GENERALIZED_FORCES, no_integers, flat(c, F_Bo_W)) + tau
 
 
-cdef tuple three_of(out):
-    """What three results are written into."""
-    if out is None:
-        return None, None, None
-    return above.check_three(out)
-
-
 cdef tuple write_three(ContextCore c, out, tuple results):
     return c._numbers.write_all(
-        *[(into, result, f"out[{i}]") for i, (into, result) in enumerate(zip(three_of(out), results))]
+        *[(into, result, f"out[{i}]") for i, (into, result) in enumerate(zip(above.check_tuple(out, 3), results))]
     )
+
+
+cdef tuple six_of(tuple parts, Py_ssize_t nv):
+    """Matrices of accelerations, then of multipliers."""
+    return tuple([part[..., :nv, :] for part in parts] + [part[..., nv:, :] for part in parts])
 
 
 cdef tuple outputs_of(object out, object nv):

@@ -196,6 +196,7 @@ class TreeDynamics(TreeKinematics):
         external_forces: MultibodyForces | None = None,
         *,
         stabilize: bool = False,
+        out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the generalized accelerations, and the multipliers of the constraints that are enabled.
 
@@ -213,6 +214,9 @@ class TreeDynamics(TreeKinematics):
         stabilize : bool, optional
             Let the errors e of each constraint die away, with its own frequency and damping ratio:
             ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``.
+        out : tuple of two (ndarray or None), optional
+            Arrays of shapes (num_velocities,) and (num_constraint_equations,), float64, C-contiguous, written in place
+            and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
@@ -240,6 +244,13 @@ class TreeDynamics(TreeKinematics):
         (True, array([ 0.,  0., 20.]))
         """
 
+    def _calc_inverse_dynamics_with(
+        self,
+        context: ContextCore,
+        known_vdot: npt.ArrayLike,
+        multipliers: npt.ArrayLike,
+        external_forces: MultibodyForces | None,
+    ) -> FloatArray: ...
     def _calc_constrained_dynamics(
         self,
         context: ContextCore,

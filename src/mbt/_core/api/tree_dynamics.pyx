@@ -6,7 +6,9 @@ from libc.string cimport memcpy, memset
 
 from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived
-from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, new1, out1, out2, size
+from mbt._core.door.exact_arrays cimport (
+    adopt, apart, data, flag, is_array1, is_writeable, new1, out1, out2, overlap, size,
+)
 from mbt._core.engines.context cimport (
     ContextCore, PositionKinematicsCache, VelocityKinematicsCache, check_elements_at,
 )
@@ -348,7 +350,9 @@ cdef class TreeDynamics(TreeKinematics):
         self.solve_forward_dynamics(c, tau_applied, pairs, vdot)
         return vdot
 
-    def calc_constrained_forward_dynamics(self, context, tau_applied=None, external_forces=None, *, stabilize=False):
+    def calc_constrained_forward_dynamics(
+        self, context, tau_applied=None, external_forces=None, *, stabilize=False, out=None
+    ):
         """Return the generalized accelerations, and the multipliers of the constraints that are enabled.
 
         Solves ``M vdot + C v = tau + J' multipliers`` and ``J vdot + Jdot v = 0``, where tau is that of
@@ -365,6 +369,9 @@ cdef class TreeDynamics(TreeKinematics):
         stabilize : bool, optional
             Let the errors e of each constraint die away, with its own frequency and damping ratio:
             ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``.
+        out : tuple of two (ndarray or None), optional
+            Arrays of shapes (num_velocities,) and (num_constraint_equations,), float64, C-contiguous, written in place
+            and returned. Left untouched when an argument is rejected.
 
         Returns
         -------
@@ -395,7 +402,13 @@ cdef class TreeDynamics(TreeKinematics):
         cdef bint stabilized = flag(stabilize, "stabilize")
         if tau_applied is not None:
             tau_applied = c.take(tau_applied, "tau_applied", c.compiled.model.num_velocities)
-        return self.constrained_dynamics_of(c, tau_applied, self.acting_pairs(c, external_forces), stabilized)
+        return self.constrained_dynamics_of(c, tau_applied, self.acting_pairs(c, external_forces), stabilized, out)
+
+    def _calc_inverse_dynamics_with(self, context, known_vdot, multipliers, external_forces):
+        """Inverse dynamics with all forces, for `mbt.functional`."""
+        return self.calc_inverse_dynamics(
+            context, known_vdot, external_forces, include_force_elements=True, multipliers=multipliers
+        )
 
     def _calc_constrained_dynamics(self, context, tau_applied, external_forces, bint stabilize):
         """The same in one array."""
@@ -403,13 +416,16 @@ cdef class TreeDynamics(TreeKinematics):
             self.calc_constrained_forward_dynamics(context, tau_applied, external_forces, stabilize=stabilize)
         )
 
-    cdef tuple constrained_dynamics_of(self, ContextCore c, tau_applied, list pairs, bint stabilized):
+    cdef tuple constrained_dynamics_of(self, ContextCore c, tau_applied, list pairs, bint stabilized, out=None):
         """Accelerations and multipliers in the numbers of any Context."""
         cdef Py_ssize_t nv = c.compiled.model.num_velocities
         if c._engine is not None:
+            into_vdot, into_multipliers = above.check_tuple(out, 2)
             both = self.forward_dynamics_of(c, tau_applied, pairs, None, CONSTRAINED_FORWARD_DYNAMICS, stabilized)
-            return both[..., :nv], both[..., nv:]
-        vdot, multipliers = new1(nv), new1(c.compiled.model.num_equations)
+            return c._numbers.write_all(
+                (into_vdot, both[..., :nv], "out[0]"), (into_multipliers, both[..., nv:], "out[1]")
+            )
+        vdot, multipliers = two_outputs(out, nv, c.compiled.model.num_equations)
         self.solve_forward_dynamics(c, tau_applied, pairs, vdot, multipliers, stabilized)
         return vdot, multipliers
 
@@ -549,6 +565,17 @@ cdef class TreeDynamics(TreeKinematics):
         if m.num_elements_between:
             check_elements_at(self, m, &derived.parameters, pc.X_WB_data, -1)
         return 0
+
+
+cdef tuple two_outputs(object out, object n0, object n1):
+    """The two arrays of `out`, (n0,) and (n1,), those that are None made new."""
+    if out is None:
+        return new1(n0), new1(n1)
+    if type(out) is tuple and len(<tuple>out) == 2:
+        a, b = <tuple>out
+        if is_array1(a, n0) and is_array1(b, n1) and is_writeable(a) and is_writeable(b) and not overlap(a, b):
+            return out
+    return above.check_outputs(out, ((n0,), (n1,)))
 
 
 cdef tuple sum_of(list pairs):

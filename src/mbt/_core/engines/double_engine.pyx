@@ -6,10 +6,11 @@ from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities cimport dynamics
 from mbt._core.quantities.dispatch cimport calc_with_kinematics, count_work_of
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES,
-    FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
-    MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
-    OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, ROLLOUT, VELOCITIES, describe, sizes_of,
+    BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES,
+    FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES,
+    INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
+    MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES,
+    POSITIONS, ROLLOUT, VELOCITIES, describe, sizes_of,
 )
 
 
@@ -75,7 +76,7 @@ cdef int run(
     if quantity == ROLLOUT:
         kernels.rollout(integers, model, switches, p, q, v, x, memory, out)
         return -1
-    if quantity <= CONSTRAINED_FORWARD_DYNAMICS:
+    if quantity <= CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
         singular = calc_dynamics(quantity, integers, model, switches, p, q, v, x, memory, base, result)
         if singular < 0 and num_out:
             memcpy(out, result, num_out*sizeof(double))
@@ -89,8 +90,8 @@ cdef int run(
 cdef bint divides_by_pivots(int quantity) noexcept nogil:
     return (
         quantity == FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS or quantity == MASS_MATRIX_INVERSE
-        or quantity == FORWARD_DYNAMICS_DERIVATIVES or quantity == OPERATIONAL_SPACE_INVERSE_INERTIA
-        or quantity == OPERATIONAL_SPACE_INERTIA
+        or quantity == FORWARD_DYNAMICS_DERIVATIVES or quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES
+        or quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA
     )
 
 
@@ -161,6 +162,11 @@ cdef int calc_dynamics(
             model, p, switches, q, v, x, x + nv if integers[0] else NULL, memory, &matrices
         )
         derivatives.forward_dynamics_derivatives(model, matrices, out, out + nv*nv, out + 2*nv*nv)
+    elif quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
+        own.stabilized = integers[1]
+        singular = derivatives.constrained_forward_dynamics_derivatives(
+            model, p, &own, q, v, x, x + nv if integers[0] else NULL, x + nv + 6*model.num_bodies, memory, out
+        )
     else:
         derivatives.inverse_dynamics_derivatives(
             model, p, switches.weightless, quantity == INVERSE_DYNAMICS_DERIVATIVES, q, v, x,

@@ -25,9 +25,10 @@ from mbt._core.quantities.dispatch cimport calc_other_quantity, count_work_of
 from mbt._core.quantities.dynamics cimport calc_derivatives
 from mbt._core.quantities.motion cimport count_rollout_work, take_step
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, FORWARD_DYNAMICS, FRAME_JACOBIAN, GRAVITY_GENERALIZED_FORCES,
-    INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, ROLLOUT, Sizes,
-    element_of, integer_of, needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
+    BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
+    FRAME_JACOBIAN, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
+    MAX_INTEGERS, MOBILIZER, MOTION_FORCES, ROLLOUT, Sizes, element_of, integer_of, needs_element_forces,
+    needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
 )
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, sincos_of_angles, store_pose, store_rows,
@@ -454,7 +455,10 @@ cdef int set_up(
     job.is_checked = False
     job.has_rates = False
     job.checked_parameters = NULL
-    job.spoils_input = (quantity == FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS) and integers[0]
+    job.spoils_input = integers[0] and (
+        quantity == FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS
+        or quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES
+    )
     job.path = NULL
     job.num_outputs = len(outputs)
     job.output_size = sizes_of(quantity, integers, m).result//job.num_outputs if outputs else 0

@@ -11,6 +11,7 @@ J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Cons
 In NumPy: tests/support/constraints.py.
 """
 
+from mbt._core.algebra.derivative_columns cimport factor_proximal, solve_proximal
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
 )
@@ -31,14 +32,9 @@ from mbt._core.scalars cimport T, select_lt, sqrt_
 
 cdef extern from *:
     """
-    // Of the unit matrix that is added to Lambda, and how often the rest is solved for again.
-    static constexpr double kProximalWeight = 1e-9;
-    static constexpr int kProximalIterations = 4;
     // Levers shorter than 1e-6 m count little: what they add is lost in the rounding of others.
     static constexpr double kSquaredLever = 1e-12;
     """
-    const double PROXIMAL_WEIGHT "kProximalWeight"
-    const int PROXIMAL_ITERATIONS "kProximalIterations"
     const double SQUARED_LEVER "kSquaredLever"
 
 
@@ -70,7 +66,7 @@ cdef inline void calc_constraint_forces(
     cdef Py_ssize_t m = model.num_equations
     cdef Placed[T]* placed = <Placed[T]*>memory
     cdef T* Z = <T*>(placed + model.num_mobods)
-    cdef T* Lambda = Z + m*model.num_velocities
+    cdef T* Lambda = factor_in(model, memory)
     cdef T* scale = Lambda + m*m
     cdef T* right = scale + m
     cdef T* D = right + m
@@ -91,10 +87,17 @@ cdef inline void calc_constraint_forces(
     calc_Lambda(model, dofs, Z, scale, Lambda)
     for e in range(m):
         right[e] = right[e]*scale[e]
+    factor_proximal(m, Lambda, D)
     solve_proximal(m, Lambda, D, right, multipliers)
     for e in range(m):
         multipliers[e] = multipliers[e]*scale[e]
     add_constraint_forces(model, Z, multipliers, dofs)
+
+
+cdef inline T* factor_in(const Model* model, T* memory) noexcept nogil:
+    """Where `calc_constraint_forces` leaves L, behind it the scale, the right side and 1 / D."""
+    cdef T* Z = <T*>(<Placed[T]*>memory + model.num_mobods)
+    return Z + <Py_ssize_t>model.num_equations*model.num_velocities
 
 
 cdef inline void place_mobods(
@@ -132,30 +135,20 @@ cdef inline void place_mobods(
             placed[i].X_WN.p[k] = placed[i].X_WN.p[k] + parent.X_WN.p[k]
 
 
-cdef inline void calc_frame_motion(
+cdef inline void calc_frame_in_mobod(
     # Topology:
     const Model* model,
     int frame,
     # Parameters:
     const Parameters[T]* p,
-    # In:
-    const Articulated[T]* work,    # (num_mobods,)
-    const Placed[T]* placed,       # (num_mobods,)
     # Out:
-    FrameMotion[T]* F,
+    T* R_NF,                       # (3, 3)  [1]
+    T* p_NF,                       # (3,)    [m]
 ) noexcept nogil:
-    """Of a frame in World; its acceleration less gravity."""
-    cdef int node = model.frame_node[frame]
-    cdef int i = model.mobod[node]
-    cdef const Pose[T]* X_NB = &p.X_NB[node]
+    cdef const Pose[T]* X_NB = &p.X_NB[model.frame_node[frame]]
     cdef const T* X_BF = p.X_BF + 16*frame
-    cdef const T* R_WN = &placed[i].X_WN.R[0]
-    cdef T R_NF[9]
     cdef T R_BF[9]
     cdef T p_BF[3]
-    cdef T p_NF[3]
-    cdef T y[3]
-    cdef T z[3]
     cdef int j, k
     if model.frame_parent[frame] < 0:
         copy(X_NB.R, 9, R_NF)
@@ -169,6 +162,29 @@ cdef inline void calc_frame_motion(
         rotate(X_NB.R, p_BF, p_NF)
         for j in range(3):
             p_NF[j] = p_NF[j] + X_NB.p[j]
+
+
+cdef inline void calc_frame_motion(
+    # Topology:
+    const Model* model,
+    int frame,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    # Out:
+    FrameMotion[T]* F,
+) noexcept nogil:
+    """Of a frame in World; its acceleration less gravity."""
+    cdef int i = model.mobod[model.frame_node[frame]]
+    cdef const T* R_WN = &placed[i].X_WN.R[0]
+    cdef T R_NF[9]
+    cdef T p_NF[3]
+    cdef T y[3]
+    cdef T z[3]
+    cdef int j
+    calc_frame_in_mobod(model, frame, p, R_NF, p_NF)
     multiply_rotations(R_WN, R_NF, F.R)
     rotate(R_WN, p_NF, F.p)
     for j in range(3):
@@ -392,48 +408,6 @@ cdef inline void calc_Lambda(
     for e in range(m):
         for f in range(e + 1):
             Lambda[m*e + f] = Lambda[m*e + f]*(scale[e]*scale[f])
-
-
-cdef inline void solve_proximal(
-    Py_ssize_t m,
-    # In, destroyed:
-    T* A,                          # (m, m)           [1]  lower triangle
-    T* D,                          # (m,)             [1]
-    T* right,                      # (m,)             [1]
-    # Out:
-    T* x,                          # (m,)             [1]
-) noexcept nogil:
-    """A x = right, where A may be singular: x += (A + mu 1)^-1 (right - A x), from x = 0."""
-    cdef Py_ssize_t i, j, k
-    cdef int _iteration
-    cdef T s
-    # A + mu 1 = L D L'
-    for i in range(m):
-        for j in range(i):
-            s = A[m*i + j]
-            for k in range(j):
-                s = s - A[m*i + k]*A[m*j + k]
-            # Of L D until the row is done.
-            A[m*i + j] = s
-        s = A[m*i + i] + <T>PROXIMAL_WEIGHT
-        for k in range(i):
-            s = s - A[m*i + k]*A[m*i + k]*D[k]
-            A[m*i + k] = A[m*i + k]*D[k]
-        D[i] = <T>1.0/s
-    set_zero(x, m)
-    for _iteration in range(PROXIMAL_ITERATIONS):
-        for i in range(m):
-            for k in range(i):
-                right[i] = right[i] - A[m*i + k]*right[k]
-        for i in range(m):
-            right[i] = right[i]*D[i]
-        for i in range(m - 1, -1, -1):
-            for k in range(i + 1, m):
-                right[i] = right[i] - A[m*k + i]*right[k]
-        # right - A x is mu times the last step.
-        for i in range(m):
-            x[i] = x[i] + right[i]
-            right[i] = right[i]*PROXIMAL_WEIGHT
 
 
 cdef inline void add_constraint_forces(

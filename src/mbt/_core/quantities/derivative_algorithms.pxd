@@ -4,9 +4,13 @@ from mbt._core.algebra.derivative_columns cimport (
     ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, aligned,
     behind_columns, multiply_negative,
 )
-from mbt._core.algebra.records cimport Moving, Parameters
+from mbt._core.algebra.records cimport ConstraintRates, Moving, Parameters
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.passes.constrained_dynamics cimport factor_in
+from mbt._core.passes.constrained_dynamics_derivatives cimport (
+    add_constraint_rates, solve_constraint_rates, solve_constraint_response, start_constraint_rates,
+)
 from mbt._core.passes.element_derivatives cimport add_derivatives_between, add_joint_force_derivatives
 from mbt._core.passes.forward_dynamics_derivatives cimport (
     add_accelerations, calc_articulated_dofs, calc_mass_matrix_inverse_in_world,
@@ -18,7 +22,7 @@ from mbt._core.passes.inverse_dynamics_derivatives cimport (
 )
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.quantities.algorithms cimport add_joint_forces, count_work, run_body_forces
+from mbt._core.quantities.algorithms cimport add_joint_forces, count_work, multipliers_in, run_body_forces
 from mbt._core.scalars cimport T
 
 
@@ -40,6 +44,13 @@ cdef inline Py_ssize_t count_forward_derivative_work(const Model* model) noexcep
         count_derivative_work(model) + 3*nv*row_stride(model) + 19*nv + row_stride(model) + 8
         + 6*(model.num_mobods + 1)*row_stride(model) + ARTICULATED*model.num_mobods
     )
+
+
+cdef inline Py_ssize_t count_constrained_derivative_work(const Model* model) noexcept nogil:
+    """And for those of constrained forward dynamics, multipliers included."""
+    cdef Py_ssize_t m = model.num_equations
+    cdef Py_ssize_t nv = model.num_velocities
+    return count_forward_derivative_work(model) + m*(m + 4) + 8*nv + 6*m*row_stride(model) + 8
 
 
 cdef inline void run_inverse_dynamics_derivatives(
@@ -92,9 +103,11 @@ cdef inline void add_element_derivatives(
 
 cdef inline T* run_mass_matrix_inverse_with_rates(
     const Model* model, const Parameters[T]* p, const Switches* switches, const T* q, const T* v, const T* tau,
-    const T* F_Bo_W, T* memory
+    const T* F_Bo_W, ConstraintRates[T]* rates, T* memory
 ) noexcept nogil:
     """Everything about forward dynamics that M_inverse, dvdot_dq and dvdot_dv are a product of: see below.
+
+    With `rates`, which holds the multipliers, constraint forces act too; without, it is NULL.
 
     Returns the matrices (nv, stride) dtau_dq, dtau_dv, M_inverse, then pivots and their scales, in `memory`.
     """
@@ -142,6 +155,8 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     calc_bodies(model, p.mobods, moving, columns)
     if with_external:
         add_external_forces(model, p, switches.weightless, F_Bo_W, moving, columns)
+    if rates != NULL:
+        start_constraint_rates(model, switches, p, moving, stride, columns, rates, total)
     start_articulated_bodies(model, columns, I_A)
     sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)
     calc_momenta(model, columns)
@@ -156,6 +171,8 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
     calc_rows(model, p.mobods, q, with_external, moving, stride, columns, dtau_dq, dtau_dv, <T*>NULL)
     add_element_derivatives(model, p, q, v, moving, columns, stride, rest, dtau_dq, dtau_dv)
+    if rates != NULL:
+        add_constraint_rates(model, switches, p, q, moving, stride, columns, rates, dtau_dq)
     return dtau_dq
 
 
@@ -176,3 +193,60 @@ cdef inline void multiply_by_mass_matrix_inverse(
 cdef inline const T* pivots_of(const Model* model, const T* matrices) noexcept nogil:
     """(nv,) pivots, behind them their scales."""
     return matrices + 3*model.num_velocities*row_stride(model)
+
+
+# With constraints -----------------------------------------------------------------------------------------------
+
+cdef inline T* memory_of_constraints(const Model* model, T* memory, ConstraintRates[T]* rates) noexcept nogil:
+    """Places behind the memory of all else. Returns that of the accelerations, which have no place in `rates`."""
+    cdef Py_ssize_t m = model.num_equations
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t size = m*row_stride(model)
+    rates.multipliers = memory + count_forward_derivative_work(model) + nv
+    rates.L = rates.multipliers + m
+    rates.scale = rates.L + m*m
+    rates.D = rates.scale + 2*m
+    rates.tau = rates.D + m
+    rates.axes = rates.tau + nv
+    rates.J = aligned(rates.axes + 6*nv)
+    rates.J_inverse_M = rates.J + size
+    rates.by_q = rates.J_inverse_M + size
+    rates.by_v = rates.by_q + size
+    rates.by_tau = rates.by_v + size
+    rates.work = rates.by_tau + size
+    return rates.multipliers - nv
+
+
+cdef inline void keep_factor(const Model* model, T* memory, ConstraintRates[T]* rates) noexcept nogil:
+    """What constrained forward dynamics has left in `memory`."""
+    cdef Py_ssize_t m = model.num_equations
+    cdef T* multipliers = multipliers_in(model, memory)
+    copy(multipliers, m, rates.multipliers)
+    copy(factor_in(model, multipliers + m), m*m + 3*m, rates.L)
+
+
+cdef inline T* run_constrained_forward_dynamics_derivatives(
+    const Model* model, const Parameters[T]* p, const Switches* switches, const T* q, const T* v, const T* F_Bo_W,
+    ConstraintRates[T]* rates, T* memory, T* out
+) noexcept nogil:
+    """Of accelerations and multipliers, (num_velocities + num_equations, num_velocities): by q, by v and by tau.
+
+    Returns the matrices of `run_mass_matrix_inverse_with_rates`.
+    """
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t stride = row_stride(model)
+    cdef Py_ssize_t size = (nv + model.num_equations)*nv
+    cdef T* matrices = run_mass_matrix_inverse_with_rates(model, p, switches, q, v, rates.tau, F_Bo_W, rates, memory)
+    cdef T* M_inverse = matrices + 2*nv*stride
+    cdef Py_ssize_t e, k
+    solve_constraint_rates(model, stride, rates, M_inverse, matrices, matrices + nv*stride)
+    multiply_negative(M_inverse, matrices, stride, nv, out)
+    multiply_negative(M_inverse, matrices + nv*stride, stride, nv, out + size)
+    solve_constraint_response(model, stride, rates, M_inverse)
+    for k in range(nv):
+        copy(M_inverse + stride*k, nv, out + 2*size + nv*k)
+    for e in range(model.num_equations):
+        copy(rates.by_q + stride*e, nv, out + nv*(nv + e))
+        copy(rates.by_v + stride*e, nv, out + size + nv*(nv + e))
+        copy(rates.by_tau + stride*e, nv, out + 2*size + nv*(nv + e))
+    return matrices

@@ -13,7 +13,7 @@ from mbt._core.quantities.maps cimport calc_map, calc_mobilizer_quantity
 from mbt._core.quantities.mass cimport calc_mass_quantity, count_mass_work
 from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work
 from mbt._core.quantities.table cimport (
-    CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_ERRORS, CONSTRAINT_FORCES, CONTACT_FORCES, ELEMENT_FORCE,
+    CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, CONSTRAINT_ERRORS, CONSTRAINT_FORCES, CONTACT_FORCES, ELEMENT_FORCE,
     ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES, INERTIAL_PARAMETERS, KINETIC_ENERGY,
     MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM, MOTION_FORCES_DERIVATIVES, NORMALIZED_POSITIONS,
     OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, QDOT, RELATIVE_TRANSFORM, ROLLOUT,
@@ -29,6 +29,8 @@ cdef inline Py_ssize_t count_work_of(int quantity, const int* integers, const Mo
     cdef Py_ssize_t size = algorithms.count_work(model) + 7*nv
     if MOTION_FORCES_DERIVATIVES <= quantity <= FORWARD_DYNAMICS_DERIVATIVES:
         return derivative_algorithms.count_forward_derivative_work(model)
+    if quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
+        return derivative_algorithms.count_constrained_derivative_work(model)
     if quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA:
         return size + count_operational_space_work(model)
     if quantity == MASS_MATRIX_INVERSE:
@@ -79,7 +81,7 @@ cdef inline Pivots[T] calc_other_quantity(
     if quantity == ROLLOUT and T is not Lanes:
         calc_rollout(integers, model, switches, p, q, v, x, memory, out)
         return no_pivots(memory)
-    if quantity <= CONSTRAINED_FORWARD_DYNAMICS:
+    if quantity <= CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
         return calc_cold_quantity(quantity, integers, model, switches, p, q, v, x, memory, base, out)
     reads = describe(quantity).reads
     if reads == POSES:

@@ -1,16 +1,16 @@
 """Dynamics, and what else goes straight from q into mobod frames."""
 
-from mbt._core.algebra.records cimport ArticulatedDof, Parameters, Pivots
+from mbt._core.algebra.records cimport ArticulatedDof, ConstraintRates, Parameters, Pivots
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes.element_forces cimport acts_on_bodies
 from mbt._core.passes.jacobian cimport multiply_by_Nplus
 from mbt._core.quantities cimport algorithms, derivative_algorithms
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES,
-    FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES,
-    MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS, MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA,
-    OPERATIONAL_SPACE_INVERSE_INERTIA,
+    BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES,
+    FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES,
+    INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
+    MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA,
 )
 from mbt._core.scalars cimport T
 
@@ -98,15 +98,48 @@ cdef inline Pivots[T] calc_forward_dynamics(
 
 
 cdef inline Pivots[T] calc_constrained_forward_dynamics(
-    const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
-    T* x, T* memory, T* out
+    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
+    const T* v, T* x, T* memory, T* out
 ) noexcept nogil:
-    """vdot, and the multipliers; tau is overwritten. Integers are GIVEN and STABILIZED."""
+    """vdot, and the multipliers, or the derivatives of both; tau is overwritten. Integers are GIVEN and STABILIZED."""
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef Py_ssize_t k
     cdef Switches stabilized = switches[0]
+    cdef ConstraintRates[T] rates
+    cdef const T* F_Bo_W = NULL
+    cdef const T* further = x + nv + 6*model.num_bodies
+    cdef T* vdot = out
     cdef Pivots[T] pivots
     stabilized.stabilized = integers[1]
-    pivots = calc_forward_dynamics(integers[0], model, &stabilized, p, q, v, x, memory, out)
-    copy(algorithms.multipliers_in(model, memory), model.num_equations, out + model.num_velocities)
+    if quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
+        vdot = derivative_algorithms.memory_of_constraints(model, memory, &rates)
+        copy(x, nv, rates.tau)
+        if integers[0]:
+            F_Bo_W = x + nv
+            for k in range(nv):
+                rates.tau[k] = rates.tau[k] + further[k]
+    pivots = calc_forward_dynamics(integers[0], model, &stabilized, p, q, v, x, memory, vdot)
+    if quantity == CONSTRAINED_FORWARD_DYNAMICS:
+        copy(algorithms.multipliers_in(model, memory), model.num_equations, out + nv)
+        return pivots
+    derivative_algorithms.keep_factor(model, memory, &rates)
+    return pivots_of_matrices(
+        model,
+        derivative_algorithms.run_constrained_forward_dynamics_derivatives(
+            model, p, &stabilized, q, v, F_Bo_W, &rates, memory, out
+        ),
+        switches.locked,
+    )
+
+
+cdef inline Pivots[T] pivots_of_matrices(const Model* model, const T* matrices, const int* locked) noexcept nogil:
+    """Those of derivatives."""
+    cdef Pivots[T] pivots
+    pivots.D = derivative_algorithms.pivots_of(model, matrices)
+    pivots.scale = pivots.D + model.num_velocities
+    pivots.stride = 1
+    pivots.locked = locked
+    pivots.further = 0
     return pivots
 
 
@@ -144,8 +177,8 @@ cdef inline Pivots[T] calc_cold_quantity(
         pivots = calc_operational_space(quantity, integers, model, p, q, memory, base, out)
     elif quantity == CENTER_OF_MASS:
         algorithms.run_center_of_mass(model, p, q, memory, &total_mass, out)
-    elif quantity == CONSTRAINED_FORWARD_DYNAMICS:
-        pivots = calc_constrained_forward_dynamics(integers, model, switches, p, q, v, <T*>x, memory, out)
+    elif quantity == CONSTRAINED_FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
+        pivots = calc_constrained_forward_dynamics(quantity, integers, model, switches, p, q, v, <T*>x, memory, out)
     else:
         pivots = calc_derivatives(quantity, integers[0], model, switches, p, q, v, x, memory, out)
     return pivots
@@ -287,14 +320,10 @@ cdef inline Pivots[T] calc_derivatives(
     cdef Pivots[T] pivots = no_pivots(memory)
     if quantity == FORWARD_DYNAMICS_DERIVATIVES:
         matrices = derivative_algorithms.run_mass_matrix_inverse_with_rates(
-            model, p, switches, q, v, x, F_Bo_W, memory
+            model, p, switches, q, v, x, F_Bo_W, <ConstraintRates[T]*>NULL, memory
         )
         derivative_algorithms.multiply_by_mass_matrix_inverse(model, matrices, out, by_v, by_x)
-        pivots.D = derivative_algorithms.pivots_of(model, matrices)
-        pivots.scale = pivots.D + nv
-        pivots.stride = 1
-        pivots.locked = switches.locked
-        pivots.further = 0
+        pivots = pivots_of_matrices(model, matrices, switches.locked)
     else:
         derivative_algorithms.run_inverse_dynamics_derivatives(
             model, p, switches.weightless, quantity == INVERSE_DYNAMICS_DERIVATIVES, q, v, x, F_Bo_W, memory, out,

@@ -43,6 +43,7 @@ cpdef enum Quantity:
     INVERSE_DYNAMICS_DERIVATIVES
     FORWARD_DYNAMICS_DERIVATIVES
     CONSTRAINED_FORWARD_DYNAMICS
+    CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES
     # Maps between v and qdot, and steps between positions.
     QDOT
     VELOCITY

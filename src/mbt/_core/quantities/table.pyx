@@ -110,6 +110,16 @@ cdef void describe_quantities() noexcept:
         GIVEN, STABILIZED
     )
 
+    of(
+        block(
+            row(
+                CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS
+            ),
+            THREE, NV + NE, NV
+        ),
+        GIVEN, STABILIZED
+    )
+
     # v -> N v.
     vector(row(QDOT, NV, FROM_Q, AT_MAPS), NQ)
     # qdot -> N+ qdot.
