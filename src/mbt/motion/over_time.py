@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.math.leading_axes import flatten
 from mbt.motion.accelerations import calc_vdot
 from mbt.scalars.repeated_context import repeat_context
+from mbt.tree.force_elements import PointContact
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["RESULTS", "VECTORS", "calc_over_time", "integrals_over_steps"]
+__all__ = ["RESULTS", "VECTORS", "calc_over_time", "contacts_of", "integrals_over_steps"]
 
 # So many states are computed at once.
 _STATES_A_CALL = 1 << 14
@@ -33,6 +36,21 @@ def _calc_passive_power(context: Context, _: FloatArray) -> Any:
     return power
 
 
+def _calc_multipliers(context: Context, tau: FloatArray) -> Any:
+    return context.tree.calc_constrained_forward_dynamics(context, tau, stabilize=True)[1]
+
+
+def _calc_contact_forces(context: Context, _: FloatArray) -> Any:
+    """Force at each point of each `PointContact`, one behind the other."""
+    forces: list[Any] = [flatten(x.calc_contact_forces(context), 2) for x in contacts_of(context.tree)]
+    return np.concatenate([np.zeros((*context.batch_shape, 0)), *forces], axis=-1)
+
+
+def contacts_of(tree: MultibodyTree) -> list[PointContact]:
+    """Return the elements that act at points in contact."""
+    return [element for element in tree.force_elements if isinstance(element, PointContact)]
+
+
 #: What is computed of a batch of states, and of the forces there, by name.
 RESULTS: dict[str, Callable[[Context, FloatArray], Any]] = {
     "vdot": calc_vdot,
@@ -40,10 +58,12 @@ RESULTS: dict[str, Callable[[Context, FloatArray], Any]] = {
     "potential_energy": lambda context, _: context.tree.calc_potential_energy(context),
     "passive_power": _calc_passive_power,
     "constraint_errors": lambda context, _: context.tree.calc_constraint_errors(context),
+    "multipliers": _calc_multipliers,
+    "contact_forces": _calc_contact_forces,
 }
 
 #: Those that are a vector for each state; the others are a number.
-VECTORS = frozenset(("vdot", "constraint_errors"))
+VECTORS = frozenset(("vdot", "constraint_errors", "multipliers", "contact_forces"))
 
 
 def calc_over_time(

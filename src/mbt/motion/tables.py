@@ -50,6 +50,8 @@ def as_xarray(trajectory: Trajectory) -> Any:
             "kinetic_energy": (over_time, trajectory.energy.kinetic, {"units": "J"}),
             "potential_energy": (over_time, trajectory.energy.potential, {"units": "J"}),
             "constraint_errors": ([*over_time, "equation"], trajectory.constraint_errors),
+            "multipliers": ([*over_time, "equation"], trajectory.multipliers),
+            "contact_forces": ([*over_time, "contact", "axis"], trajectory.contact_forces, {"units": "N"}),
         },
         coords={
             "time": ("time", trajectory.time, {"units": "s"}),
@@ -58,6 +60,9 @@ def as_xarray(trajectory: Trajectory) -> Any:
             "position_unit": ("position", list(trajectory.position_units)),
             "velocity_unit": ("velocity", list(trajectory.velocity_units)),
             "effort_unit": ("velocity", efforts),
+            "equation": list(trajectory.equation_names),
+            "contact": list(trajectory.contact_names),
+            "axis": ["x", "y", "z"],
         },
         attrs={"method": trajectory.method, "status": trajectory.status, "message": trajectory.message},
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 import numpy as np
 
 from mbt.errors import ArgumentValueError, ElementIndexError
+from mbt.motion.names import contact_names, equation_names
 from mbt.motion.operands import METHODS
 from mbt.motion.over_time import RESULTS, VECTORS, calc_over_time, integrals_over_steps
 from mbt.motion.units import position_units, velocity_units
@@ -49,7 +50,8 @@ class State(NamedTuple):
 class Trajectory:
     """States over time, from `simulate`. Of a batch all arrays have its axes in front.
 
-    Accelerations, energies and errors of constraints are computed when they are first asked for.
+    Accelerations, energies, errors and forces of constraints, and forces in contact are computed when they
+    are first asked for.
     ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of them, ``trajectory[a:b:c]`` a
     trajectory of some. Arrays are read-only.
 
@@ -68,6 +70,8 @@ class Trajectory:
         Those of the tree.
     position_units, velocity_units : tuple of str
         "rad", "m", or nothing for quaternions; "rad/s" or "m/s".
+    equation_names, contact_names : tuple of str
+        Of each equation of the constraints, and of each point of each `PointContact`.
     method : str
         How it was integrated.
     num_steps : int
@@ -96,6 +100,8 @@ class Trajectory:
     velocity_names: tuple[str, ...]
     position_units: tuple[str, ...]
     velocity_units: tuple[str, ...]
+    equation_names: tuple[str, ...]
+    contact_names: tuple[str, ...]
     method: str
     num_steps: int
     status: str
@@ -124,6 +130,8 @@ class Trajectory:
             velocity_names=task.tree.velocity_names,
             position_units=position_units(task.tree),
             velocity_units=velocity_units(task.tree),
+            equation_names=equation_names(task.tree),
+            contact_names=contact_names(task.tree),
             method=task.method,
             num_steps=recording.num_steps,
             status=recording.status,
@@ -187,6 +195,24 @@ class Trajectory:
     def constraint_errors(self) -> FloatArray:
         """Errors of the constraints [rad, m], shape (..., n, num_constraint_equations)."""
         return self._calc("constraint_errors")
+
+    @property
+    def multipliers(self) -> FloatArray:
+        """Forces and torques of the constraints [N, N m], shape (..., n, num_constraint_equations).
+
+        Those that go with `vdot`; what they act on is said by the type of each constraint. That of one is
+        ``multipliers[..., c.first_equation : c.first_equation + c.num_equations]``.
+        """
+        return self._calc("multipliers")
+
+    @property
+    def contact_forces(self) -> FloatArray:
+        """Force at each point of each `PointContact`, in World [N], shape (..., n, num_points, 3).
+
+        In the order of the force elements, on the frames that the points belong to; zero where none touches.
+        """
+        forces = self._calc("contact_forces")
+        return forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3)
 
     def _calc(self, name: str) -> FloatArray:
         if name not in self._known:

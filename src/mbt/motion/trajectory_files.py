@@ -10,7 +10,7 @@ import numpy as np
 
 from mbt.errors import ArgumentValueError, quote
 from mbt.motion.events import EventStates
-from mbt.motion.over_time import RESULTS
+from mbt.motion.over_time import RESULTS, VECTORS
 from mbt.motion.trajectory import Trajectory
 from mbt.saving.files import as_path, write_file
 
@@ -23,7 +23,9 @@ __all__ = ["as_target", "columns_of", "load", "save"]
 
 _FORMAT = "mbt trajectory 1"
 _STATES = ("time", "q", "v", "tau", "num_limited")
-_NAMES = ("position_names", "velocity_names", "position_units", "velocity_units")
+_NAMES = (
+    "position_names", "velocity_names", "position_units", "velocity_units", "equation_names", "contact_names",
+)  # fmt: skip
 _WORDS = ("method", "status", "message")
 
 
@@ -80,6 +82,7 @@ def _of_arrays(arrays: dict[str, Any]) -> Trajectory:
     fields |= {name: str(arrays[name]) for name in _WORDS}
     _check_shapes(fields)
     known = {name: arrays[name] for name in RESULTS}
+    _check_results(fields, known)
     return Trajectory(**fields, num_steps=int(arrays["num_steps"]), events=tuple(events), _known=known)
 
 
@@ -88,6 +91,19 @@ def _check_shapes(fields: dict[str, Any]) -> None:
     sizes = {"q": "position_names", "v": "velocity_names", "tau": "velocity_names"}
     for name, names in sizes.items():
         if fields[name].shape != (*batch, fields["time"].size, len(fields[names])):
+            raise ValueError
+
+
+def _check_results(fields: dict[str, Any], known: dict[str, Any]) -> None:
+    samples, num_equations = fields["q"].shape[:-1], len(fields["equation_names"])
+    sizes = {
+        "vdot": len(fields["velocity_names"]),
+        "constraint_errors": num_equations,
+        "multipliers": num_equations,
+        "contact_forces": 3 * len(fields["contact_names"]),
+    }
+    for name, array in known.items():
+        if array.shape != ((*samples, sizes[name]) if name in VECTORS else samples):
             raise ValueError
 
 
@@ -100,6 +116,12 @@ def columns_of(trajectory: Trajectory) -> dict[tuple[str, str], FloatArray]:
         "tau": (trajectory.velocity_names, trajectory.tau),
         "energy": (trajectory.energy._fields, np.stack(trajectory.energy, axis=-1)),
     }
+    if trajectory.equation_names:
+        vectors["constraint_errors"] = (trajectory.equation_names, trajectory.constraint_errors)
+        vectors["multipliers"] = (trajectory.equation_names, trajectory.multipliers)
+    if trajectory.contact_names:
+        names = tuple(f"{name}_{axis}" for name in trajectory.contact_names for axis in "xyz")
+        vectors["contact_forces"] = (names, trajectory.contact_forces.reshape(len(trajectory), -1))
     return {
         (quantity, name): array[:, i]
         for quantity, (names, array) in vectors.items()

@@ -58,7 +58,7 @@ def draw(trajectory: Trajectory, figure: Any, tree: MultibodyTree | None) -> Any
 
 
 def _panels_of(trajectory: Trajectory, tree: MultibodyTree | None) -> list[_Panel]:
-    """Return positions, velocities and forces by their units, and energies."""
+    """Return positions, velocities and forces by their units, reactions, and energies."""
     nq, nv = trajectory.q.shape[-1], trajectory.v.shape[-1]
     effort_units = tuple("N m" if unit == "rad/s" else "N" for unit in trajectory.velocity_units)
     limits = [(np.full(n, -np.inf), np.full(n, np.inf)) for n in (nq, nv, nv)]
@@ -85,7 +85,22 @@ def _panels_of(trajectory: Trajectory, tree: MultibodyTree | None) -> list[_Pane
             title = f"{label} [{unit}]" if unit else label
             own_names = tuple(names[i] for i in places)
             panels.append(_Panel(title, own_names, values[:, places], lower[places], upper[places]))
-    return [*panels, _energies_of(trajectory)]
+    return [*panels, *_reactions_of(trajectory), _energies_of(trajectory)]
+
+
+def _reactions_of(trajectory: Trajectory) -> list[_Panel]:
+    """Return multipliers of constraints, and the size of the force at each point in contact, if any."""
+    sizes = np.linalg.norm(trajectory.contact_forces, axis=-1)
+    parts = (
+        ("constraint forces [N, N m]", trajectory.equation_names, trajectory.multipliers),
+        ("contact forces [N]", trajectory.contact_names, sizes),
+    )
+    none = np.array(np.inf)
+    return [
+        _Panel(label, names, values, *(np.broadcast_to(limit, len(names)) for limit in (-none, none)))
+        for label, names, values in parts
+        if names
+    ]
 
 
 def _energies_of(trajectory: Trajectory) -> _Panel:
