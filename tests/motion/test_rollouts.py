@@ -154,3 +154,20 @@ def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
     good = {"q0": q0, "v0": v0, "tau": np.tile(tau, (3, 1)), "dt": 0.1}
     with pytest.raises(mbt.MbtError, match=message):
         functional.rollout(tree, **{**good, **arguments})
+
+
+@pytest.mark.parametrize("scalar", ["double", "autodiff", "mpmath"])
+def test_of_no_samples(scalar: str) -> None:
+    tree = tumbling_bodies()
+    if scalar != "double":
+        tree = tree.clone_to_scalar(scalar)
+    nq, nv = tree.num_positions, tree.num_velocities
+    q0, v0 = np.empty((0, nq)), np.empty((0, nv))
+    for method in METHODS:
+        q, v = functional.rollout(tree, q0, v0, np.empty((0, 7, nv)), 0.1, method=method, every=3)
+        assert (q.shape, v.shape) == ((0, 3, nq), (0, 3, nv))
+        assert q.dtype == tree.create_default_context().q.dtype
+        q, v = functional.step(tree, q0, v0, v0, 0.1, method=method)
+        assert (q.shape, v.shape) == ((0, nq), (0, nv))
+    with pytest.raises(mbt.ArgumentValueError, match="method"):
+        functional.rollout(tree, q0, v0, np.empty((0, 7, nv)), 0.1, method="euler")

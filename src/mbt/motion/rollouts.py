@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -303,11 +303,25 @@ def _roll_out(
         context = tree.create_default_context(batch)
         context.q, context.v = arrays[:2]
         return rollout_context(context, arrays[2], dt, out, **options)
-    # Others compute one state after the other.
-    paths = [_roll_out(tree, (), [x[i] for x in arrays], dt, **options) for i in np.ndindex(batch)]
-    q, v = (np.stack(part).reshape(*batch, *part[0].shape) for part in zip(*paths, strict=True))
+    if 0 in batch:
+        q, v = _roll_out_nothing(tree, batch, arrays[2], dt, **options)
+    else:
+        # Others compute one state after the other.
+        paths = [_roll_out(tree, (), [x[i] for x in arrays], dt, **options) for i in np.ndindex(batch)]
+        q, v = (np.stack(part).reshape(*batch, *part[0].shape) for part in zip(*paths, strict=True))
     outs = (None, None) if out is None else check_parts(out, [q.shape, v.shape], tree._numbers)
     q, v = write_parts(tree._numbers, outs, (q, v))
+    return q, v
+
+
+def _roll_out_nothing(
+    tree: MultibodyTree, batch: tuple[int, ...], forces: Any, dt: object, *, every: Any = 1, **options: object
+) -> tuple[Any, Any]:
+    """Return the rollouts of no state; what is refused of others is refused."""
+    none = forces.reshape(-1, tree.num_velocities)[:0]
+    rollout_context(tree.create_default_context(), none, dt, every=every, **options)
+    rows, numbers = forces.shape[-2] // every + 1, cast(Any, tree._numbers)
+    q, v = (numbers.zeros((*batch, rows, n)) for n in (tree.num_positions, tree.num_velocities))
     return q, v
 
 

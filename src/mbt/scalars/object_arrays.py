@@ -97,6 +97,8 @@ class ObjectArrays(ScalarArrays):
             return tuple(int(n) for n in value.shape)
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value.item()
+        elif isinstance(value, np.ndarray) and value.size == 0:
+            return tuple(value.shape)
         if isinstance(value, (list, tuple, np.ndarray)):
             shapes = [self._collect(entry, name, entries, depth + 1) for entry in value]
             if any(shape != shapes[0] for shape in shapes):
