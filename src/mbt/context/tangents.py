@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.tree import MultibodyTree
 
-__all__ = ["make_tangent_context"]
+__all__ = ["make_tangent_context", "tangent_tree"]
 
 
 def make_tangent_context(context: Context, q_rates: Any, v_rates: Any, time_rates: Any) -> Any:
@@ -33,11 +33,11 @@ def make_tangent_context(context: Context, q_rates: Any, v_rates: Any, time_rate
     q_rates, v_rates, time_rates : array, shape (num_positions, n), (num_velocities, n), (n,), or None
         Derivatives of q, v and time along n directions; None: they stand still.
     """
-    twin: Any = _tangent_tree(context.tree)
+    twin: Any = tangent_tree(context.tree)
     return twin._make_context_along(context, q_rates, v_rates, time_rates)
 
 
-def _tangent_tree(tree: MultibodyTree) -> MultibodyTree:
+def tangent_tree(tree: MultibodyTree) -> MultibodyTree:
     """Return a clone with derivatives, the same one as before unless an element has changed since."""
     leaves = list(_leaves_of_elements(tree))
     known = tree._tangent

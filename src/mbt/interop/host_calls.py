@@ -1,0 +1,305 @@
+"""Functions of `mbt.functional` for libraries that compile and differentiate programs: by number, on their arrays.
+
+Such a library traces a program once, and later calls what it met there by a number, on memory of its own. It asks
+for derivatives as one more function: the linearization, whose results are those of the function and its Jacobians
+with respect to each operand, of coordinates, not of tangents.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from mbt import functional
+from mbt.context.tangents import tangent_tree
+from mbt.errors import ArgumentTypeError, ContextMismatchError, MbtError, ShapeError, shape_error
+from mbt.interop.linearizations import LINEARIZATIONS, linearize_each
+from mbt.interop.parameters import check_parametric, evaluate_with_parameters, get_parameter, parameter_shape
+from mbt.math.arrays import FloatArray
+from mbt.tree import MultibodyElement, MultibodyTree
+
+__all__ = ["FUNCTIONS", "HostCall", "check_shapes", "find_call", "get_call", "make_functions", "run_call"]
+
+Shape = tuple[int, ...]
+
+#: How many numbers an operand has, by its name.
+_SIZES = {
+    "q": "num_positions",
+    "q0": "num_positions",
+    "q1": "num_positions",
+    "v": "num_velocities",
+    "vdot": "num_velocities",
+    "tau": "num_velocities",
+}
+#: Not taken from other libraries: arrays to write into, and forces in objects.
+_NOT_TAKEN = {"out", "external_forces"}
+#: What the linearizations of others give; and rollouts, whose programs are made of steps.
+_NOT_CALLED = {"forward_dynamics_derivatives", "inverse_dynamics_derivatives", "step_derivatives", "rollout"}
+#: Their Jacobians are analytic and have derivatives in turn.
+_TWICE = ("inverse_dynamics", "forward_dynamics")
+#: Options by which calls are told apart as they are; arrays by their bytes.
+_HASHABLE = (MultibodyElement, str, float, int, type(None))
+
+
+def _parameters_of(name: str) -> dict[str, inspect.Parameter]:
+    parameters = dict(inspect.signature(getattr(functional, name)).parameters)
+    return {n: p for n, p in parameters.items() if n != "tree" and n not in _NOT_TAKEN}
+
+
+#: Operands and options of every function: name, parameters by name.
+FUNCTIONS = {name: _parameters_of(name) for name in functional.__all__ if name not in _NOT_CALLED}
+
+
+
+def operands_of(name: str) -> tuple[str, ...]:
+    """Return the names of the operands of a function, which are arrays."""
+    return tuple(n for n in FUNCTIONS[name] if n in _SIZES)
+
+
+#: Of a library: takes a tree, the name of a function, its operands and options by name, and parameters by owner.
+Compute = Callable[[Any, str, dict[str, Any], dict[str, Any], dict[Any, Any]], Any]
+
+
+def make_functions(library: str, compute: Compute) -> dict[str, Callable[..., Any]]:
+    """Make the functions of `mbt.functional` for a library, by name."""
+    return {name: _make_function(name, library, compute) for name in FUNCTIONS}
+
+
+def _make_function(name: str, library: str, compute: Compute) -> Callable[..., Any]:
+    tree_parameter = inspect.signature(getattr(functional, name)).parameters["tree"]
+    parameters = inspect.Parameter("parameters", inspect.Parameter.KEYWORD_ONLY, default=None)
+    signature = inspect.Signature([tree_parameter, *FUNCTIONS[name].values(), parameters])
+    operands = operands_of(name)
+
+    def function(*arguments: Any, **keywords: Any) -> Any:
+        given = signature.bind(*arguments, **keywords).arguments
+        tree, owners = given.pop("tree"), given.pop("parameters", None)
+        arrays = {key: given.pop(key) for key in operands}
+        return compute(tree, name, arrays, given, owners or {})
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = f"mbt.interop.{library}"
+    function.__doc__ = f"Compute `mbt.functional.{name}` on arrays of {library}."
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+_calls: WeakValueDictionary[int, HostCall] = WeakValueDictionary()
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function of `mbt.functional` with its options, and the elements whose parameters are operands too."""
+
+    name: str
+    options: tuple[tuple[str, Any], ...]
+    owners: tuple[Any, ...]
+
+    def evaluate(self, tree: MultibodyTree, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the results in the scalar of the operands, which is that of the tree."""
+        options = dict(self.options)
+        if self.owners:
+            num_operands = len(operands) - len(self.owners)
+            names = operands_of(self.name)
+            result = evaluate_with_parameters(
+                tree,
+                self.name,
+                options,
+                dict(zip(names, operands[:num_operands], strict=True)),
+                dict(zip(self.owners, operands[num_operands:], strict=True)),
+            )
+        else:
+            result = getattr(functional, self.name)(tree, *operands, **options)
+        return result if isinstance(result, tuple) else (result,)
+
+    @property
+    def has_out(self) -> bool:
+        """Whether the one result can be written in place."""
+        return not self.owners and "out" in inspect.signature(getattr(functional, self.name)).parameters
+
+    def linearize(self, tree: MultibodyTree, operands: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Return results and Jacobians, if there is a way that is better than numbers with derivatives."""
+        if self.owners or self.name not in LINEARIZATIONS:
+            return None
+        return LINEARIZATIONS[self.name](tree, *operands, **dict(self.options))
+
+    def of(self, twin: MultibodyTree, tree: MultibodyTree) -> _Function:
+        """Return the same function of a clone of the tree."""
+
+        def variant(x: Any) -> Any:
+            return twin if x is tree else twin.get_variant(x) if isinstance(x, MultibodyElement) else x
+
+        return _Function(
+            self.name,
+            tuple((key, variant(x)) for key, x in self.options),
+            tuple(variant(x) for x in self.owners),
+        )
+
+
+class HostCall:
+    """A function of one tree, on operands with common leading axes.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        The tree, which owns its calls.
+    function : _Function
+        What to compute.
+    order : int
+        0: the results; 1: and their Jacobians; 2: and those of all these.
+    """
+
+    def __init__(self, tree: MultibodyTree, function: _Function, order: int) -> None:
+        self._tree, self._function, self._order = tree, function, order
+        names = operands_of(function.name)
+        self.operand_shapes: list[Shape] = [(getattr(tree, _SIZES[n]),) for n in names]
+        self.operand_shapes += [parameter_shape(tree, owner) for owner in function.owners]
+        self.result_shapes: list[Shape] = [result.shape[1:] for result in self.evaluate(*self._example())]
+        #: What a library makes of this call, by the name of the library.
+        self.made: dict[str, Any] = {}
+        self.number = next(_numbers)
+        self._has_out = order == 0 and function.has_out
+        _calls[self.number] = self
+
+    def __repr__(self) -> str:
+        return f"<{self._function.name} of {self._tree!r}>"
+
+    def _example(self) -> list[FloatArray]:
+        """Return a batch of one sample: where it has no result, that is NaN."""
+        tree, function = self._tree, self._function
+        context = tree.create_default_context()
+        own = [context.q if _SIZES[n] == "num_positions" else context.v for n in operands_of(function.name)]
+        own += [get_parameter(tree, context, owner) for owner in function.owners]
+        return [np.array(x)[None] for x in own]
+
+    def evaluate(self, *operands: Any) -> tuple[Any, ...]:
+        """Return the results, of which a single state may have none."""
+        return _evaluate(self._tree, self._function, self._order, operands, self.operand_shapes)
+
+    def write(self, operands: Sequence[FloatArray], results: Sequence[FloatArray]) -> None:
+        """Write the results into arrays of floats."""
+        if self._has_out and results[0].dtype == np.float64:
+            function = self._function
+            getattr(functional, function.name)(self._tree, *operands, **dict(function.options), out=results[0])
+            return
+        for result, value in zip(results, self.evaluate(*operands), strict=True):
+            result[...] = value
+
+    def linearize(self) -> HostCall:
+        """Return the call for the results and their Jacobians: of each result one for each operand.
+
+        Raises
+        ------
+        MbtError
+            When this call gives the highest derivatives there are.
+        """
+        function = self._function
+        highest = 2 if function.name in _TWICE and not function.owners else 1
+        if self._order == highest:
+            raise MbtError(
+                f"{function.name}: it has {('first', 'first and second')[highest - 1]} derivatives here, and no "
+                "higher ones: mbt.symbolic.dual makes numbers that have"
+            )
+        return _take(self._tree, function, self._order + 1)
+
+
+def _evaluate(
+    tree: MultibodyTree, function: _Function, order: int, operands: Sequence[Any], shapes: Sequence[Shape]
+) -> tuple[Any, ...]:
+    if order == 0:
+        return function.evaluate(tree, operands)
+    results = function.linearize(tree, operands) if order == 1 else None
+    if results is None:
+        twin = tangent_tree(tree)
+        same = function.of(twin, tree)
+        results = linearize_each(
+            lambda *variables: _evaluate(twin, same, order - 1, variables, shapes), operands, shapes
+        )
+    return results
+
+
+def _take(tree: MultibodyTree, function: _Function, order: int) -> HostCall:
+    """Return the call that the tree has already, or a new one."""
+    options = ((k, x if isinstance(x, _HASHABLE) else np.asarray(x).tobytes()) for k, x in function.options)
+    key = (function.name, order, tuple(options), function.owners)
+    calls: dict[Any, HostCall] = tree.__dict__.setdefault("_host_calls", {})
+    call = calls.get(key)
+    # Of two threads one is first, and both get its call.
+    return call if call is not None else calls.setdefault(key, HostCall(tree, function, order))
+
+
+def find_call(
+    tree: MultibodyTree, name: str, options: Mapping[str, Any], parameters: Mapping[Any, Any] | None = None
+) -> HostCall:
+    """Return the call of a function of a tree, the same one each time.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When `tree` is not a tree of doubles, or a key of `parameters` has no parameter.
+    MbtError
+        When the function takes no parameters; and what it raises for such options.
+    """
+    if not isinstance(tree, MultibodyTree):
+        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
+    if tree.scalar_type.name != "double":
+        raise ArgumentTypeError(
+            f"tree: expected one of doubles, got one of {tree.scalar_type.name}: arrays of other libraries "
+            "carry their derivatives themselves"
+        )
+    if parameters:
+        check_parametric(name)
+    return _take(tree, _Function(name, tuple(sorted(options.items())), tuple(parameters or ())), 0)
+
+
+def check_shapes(
+    shapes: Sequence[Shape], operands: Mapping[str, Any], parameters: Mapping[Any, Any]
+) -> Shape:
+    """Return the common leading axes of operands and parameters that have these shapes behind them.
+
+    Raises
+    ------
+    ShapeError
+        When one is not of the right shape, or leading axes do not broadcast.
+    """
+    batches = {}
+    arrays = {**operands, **{f"parameters[{owner}]": value for owner, value in parameters.items()}}
+    for (name, array), shape in zip(arrays.items(), shapes, strict=True):
+        got = tuple(array.shape)
+        end = len(got) - len(shape)
+        if end < 0 or got[end:] != shape:
+            raise shape_error(name, (..., *shape), got)
+        batches[name] = got[:end]
+    try:
+        return np.broadcast_shapes(*batches.values())
+    except ValueError:
+        axes = ", ".join(f"{batch} of {name}" for name, batch in batches.items())
+        raise ShapeError(f"expected leading axes that broadcast, got {axes}") from None
+
+
+def get_call(number: int) -> HostCall:
+    """Return a call by its number.
+
+    Raises
+    ------
+    ContextMismatchError
+        When its tree is gone.
+    """
+    call = _calls.get(number)
+    if call is None:
+        raise ContextMismatchError(
+            "the tree of this function is gone: keep it for as long as compiled programs call it"
+        )
+    return call
+
+
+def run_call(number: int, operands: Sequence[FloatArray], results: Sequence[FloatArray]) -> None:
+    """Write the results of a call into arrays."""
+    get_call(number).write(operands, results)

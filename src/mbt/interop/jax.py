@@ -1,0 +1,121 @@
+"""The functions of `mbt.functional` for arrays of JAX: under jit, vmap, and every kind of derivative.
+
+Compiled programs call them through XLA's foreign function interface, in doubles on the CPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mbt._core.door import xla_calls
+from mbt.errors import MissingPackageError, shape_error
+from mbt.interop.host_calls import FUNCTIONS, HostCall, check_shapes, find_call, make_functions, run_call
+
+try:
+    import jax
+    import jax.numpy as jnp
+    from jax.ffi import ffi_call, register_ffi_target
+except ImportError as error:
+    raise MissingPackageError(
+        "mbt.interop.jax needs jax 0.5 or newer, which is not installed: pip install 'mbt[jax]'"
+    ) from error
+
+__all__ = [*FUNCTIONS, "rollout"]
+
+_TARGET = "mbt_call"
+
+xla_calls.set_function(run_call)
+register_ffi_target(_TARGET, xla_calls.get_handler(), platform="cpu")
+
+
+def _make(call: HostCall) -> Callable[..., Any]:
+    """Return a function of JAX: operands with common leading axes to a list of results."""
+
+    shapes = call.operand_shapes
+
+    @jax.custom_jvp
+    def run(*operands: Any) -> Any:
+        batch = operands[0].shape[: operands[0].ndim - len(shapes[0])]
+        types = [jax.ShapeDtypeStruct((*batch, *shape), operands[0].dtype) for shape in call.result_shapes]
+        return ffi_call(_TARGET, types, vmap_method="broadcast_all")(*operands, number=np.int64(call.number))
+
+    @run.defjvp
+    def linearize(operands: Any, changes: Any) -> Any:
+        num_results, num_operands = len(call.result_shapes), len(operands)
+        results = _of(call.linearize())(*operands)
+        values, jacobians = results[:num_results], results[num_results:]
+        rates = [
+            sum(map(_contract, jacobians[i * num_operands : (i + 1) * num_operands], changes, shapes))
+            for i in range(num_results)
+        ]
+        return values, rates
+
+    return run
+
+
+def _contract(jacobian: Any, change: Any, shape: tuple[int, ...]) -> Any:
+    """Multiply a Jacobian with the change of an operand, over the axes of the operand."""
+    batch = change.shape[: change.ndim - len(shape)]
+    size = math.prod(shape)
+    rows = jacobian.reshape(*batch, -1, size) @ change.reshape(*batch, size, 1)
+    return rows.reshape(jacobian.shape[: jacobian.ndim - len(shape)])
+
+
+def _of(call: HostCall) -> Callable[..., Any]:
+    if "jax" not in call.made:
+        call.made["jax"] = _make(call)
+    return call.made["jax"]
+
+
+def _compute(
+    tree: Any, name: str, operands: dict[str, Any], options: dict[str, Any], parameters: dict[Any, Any]
+) -> Any:
+    call = find_call(tree, name, options, parameters)
+    operands, parameters = ({key: jnp.asarray(x) for key, x in part.items()} for part in (operands, parameters))
+    batch = check_shapes(call.operand_shapes, operands, parameters)
+    arrays = [*operands.values(), *parameters.values()]
+    dtype = jnp.result_type(float, *arrays)
+    results = _of(call)(
+        *(
+            jnp.broadcast_to(array.astype(dtype), (*batch, *shape))
+            for array, shape in zip(arrays, call.operand_shapes, strict=True)
+        )
+    )
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+globals().update(make_functions("jax", _compute))
+
+
+def rollout(
+    tree: Any, q0: Any, v0: Any, tau: Any, dt: float, *, method: str = "semi_implicit_euler"
+) -> tuple[Any, Any]:
+    """Take steps with forces (..., num_steps, num_velocities); see `mbt.functional.rollout`.
+
+    Returns
+    -------
+    q, v : jax.Array, shapes (..., num_steps + 1, num_positions) and (..., num_steps + 1, num_velocities)
+        The states at the ends of steps, that of the beginning in front.
+    """
+    q, v, forces = (jnp.asarray(x) for x in (q0, v0, tau))
+    if forces.ndim < 2:
+        raise shape_error("tau", (..., "num_steps", tree.num_velocities), forces.shape)
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], forces.shape[:-2])
+    dtype = jnp.result_type(float, q, v, forces)
+    start = tuple(jnp.broadcast_to(x, (*batch, x.shape[-1])).astype(dtype) for x in (q, v))
+    step = globals()["step"]
+
+    def take(state: Any, force: Any) -> tuple[Any, Any]:
+        state = step(tree, *state, force, dt, method=method)
+        return state, state
+
+    _, later = jax.lax.scan(take, start, jnp.moveaxis(forces.astype(dtype), -2, 0))
+    q, v = (
+        jnp.concatenate([first[..., None, :], jnp.moveaxis(rest, 0, -2)], axis=-2)
+        for first, rest in zip(start, later, strict=True)
+    )
+    return q, v

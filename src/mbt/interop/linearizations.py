@@ -1,0 +1,122 @@
+"""What functions of `mbt.functional` are near a state: their results, and Jacobians with respect to coordinates.
+
+Of dynamics, steps and poses by their own derivatives, for all samples at once; of everything else in numbers with
+derivatives, one sample after the other. Derivatives of trees are along tangents, ``qdot = N(q) v``: for coordinates
+they are multiplied by ``N^+``, as a change of a quaternion along itself turns nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbt import functional
+from mbt._core.joints.mobilizers import MobilizerType
+from mbt.autodiff import initialize
+from mbt.math.arrays import FloatArray
+from mbt.tree import MultibodyTree
+
+__all__ = ["LINEARIZATIONS", "linearize_each"]
+
+Arrays = Sequence[Any]
+Options = Mapping[str, Any]
+#: Results and their Jacobians, of each result one for each operand: (..., *shape of the result, *of the operand).
+Linearization = tuple[Any, ...]
+
+
+def linearize_each(
+    evaluate: Callable[..., Arrays], operands: Arrays, shapes: Sequence[tuple[int, ...]]
+) -> Linearization:
+    """Linearize any function of operands of these shapes, behind leading axes that all of them have.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Takes operands that carry derivatives, of one sample.
+    """
+    batch = operands[0].shape[: operands[0].ndim - len(shapes[0])]
+    samples = [
+        np.reshape(a, (-1, *shape)) for a, shape in zip(operands, shapes, strict=True)
+    ]
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    rows = []
+    for sample in zip(*samples, strict=True):
+        variables = initialize(*sample)
+        results = evaluate(*(variables if isinstance(variables, tuple) else (variables,)))
+        rows.append(_split(results, ends, shapes))
+    return tuple(np.reshape(column, (*batch, *column[0].shape)) for column in map(np.stack, zip(*rows, strict=True)))
+
+
+def _split(results: Arrays, ends: Any, shapes: Sequence[tuple[int, ...]]) -> list[FloatArray]:
+    parts = [np.asarray(result.value) for result in results]
+    for result in results:
+        by_operand = np.split(result.derivatives, ends, axis=-1)
+        parts += [
+            part.reshape(*np.shape(result.value), *shape) for part, shape in zip(by_operand, shapes, strict=True)
+        ]
+    return parts
+
+
+def _make_map(tree: MultibodyTree, q: Any, *, to_qdot: bool = False) -> Any:
+    """Return N^+ or N at positions, or None where both are one."""
+    if tree.is_velocity_equal_to_qdot:
+        return None
+    context = tree.create_default_context() if q.ndim == 1 else tree.create_default_context(batch_shape=q.shape[:-1])
+    context.q = q
+    return (tree.make_velocity_to_qdot_map if to_qdot else tree.make_qdot_to_velocity_map)(context)
+
+
+def _along_coordinates(tree: MultibodyTree, q: Any, rates: Any) -> Any:
+    """Return rates (..., m, nv) along tangents as those along coordinates (..., m, nq)."""
+    N_plus = _make_map(tree, q)
+    return rates if N_plus is None else rates @ N_plus
+
+
+def _linearize_inverse_dynamics(tree: MultibodyTree, q: Any, v: Any, vdot: Any) -> Linearization:
+    dq, dv, M = functional.inverse_dynamics_derivatives(tree, q, v, vdot)
+    return functional.inverse_dynamics(tree, q, v, vdot), _along_coordinates(tree, q, dq), dv, M
+
+
+def _linearize_forward_dynamics(tree: MultibodyTree, q: Any, v: Any, tau: Any) -> Linearization:
+    dq, dv, M_inverse = functional.forward_dynamics_derivatives(tree, q, v, tau)
+    return functional.forward_dynamics(tree, q, v, tau), _along_coordinates(tree, q, dq), dv, M_inverse
+
+
+def _linearize_step(tree: MultibodyTree, q: Any, v: Any, tau: Any, **options: Any) -> Linearization:
+    """A step moves tangents to tangents, N(q1) A N^+(q), and keeps the norm of a quaternion: |q1| = |q|."""
+    nv = tree.num_velocities
+    q1, v1 = functional.step(tree, q, v, tau, **options)
+    A, B = functional.step_derivatives(tree, q, v, tau, **options)
+    by_q, by_v = _along_coordinates(tree, q, A[..., :nv]), A[..., nv:]
+    q_rates, v_rates = zip(*((rates[..., :nv, :], rates[..., nv:, :]) for rates in (by_q, by_v, B)), strict=True)
+    N = _make_map(tree, q1, to_qdot=True)
+    if N is not None:
+        q_rates = tuple(N @ rates for rates in q_rates)
+        for mobilizer in tree.mobilizers:
+            if mobilizer._type in (MobilizerType.QUATERNION_FLOATING, MobilizerType.QUATERNION_BALL):
+                part = slice(mobilizer.position_start, mobilizer.position_start + 4)
+                along = q[..., part] / np.sum(q[..., part] ** 2, axis=-1, keepdims=True)
+                q_rates[0][..., part, part] += q1[..., part, None] * along[..., None, :]
+    return q1, v1, *q_rates, *v_rates
+
+
+def _linearize_frame_pose(tree: MultibodyTree, q: Any, *, frame: Any) -> Linearization:
+    """Rotations turn with the angular velocity: R' = [w] R."""
+    X_WF = functional.frame_pose(tree, q, frame)
+    J = _along_coordinates(tree, q, functional.frame_jacobian(tree, q, frame))
+    rates = np.zeros((*X_WF.shape, J.shape[-1]))
+    # The cross product of each column of J with each column of R.
+    columns = np.cross(J[..., :3, None, :], X_WF[..., :3, :3, None], axis=-3)
+    rates[..., :3, :3, :], rates[..., :3, 3, :] = columns, J[..., 3:, :]
+    return X_WF, rates
+
+
+#: Each takes a tree, the operands and the options of a function.
+LINEARIZATIONS: dict[str, Callable[..., Linearization]] = {
+    "inverse_dynamics": _linearize_inverse_dynamics,
+    "forward_dynamics": _linearize_forward_dynamics,
+    "step": _linearize_step,
+    "frame_pose": _linearize_frame_pose,
+}

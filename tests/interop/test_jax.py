@@ -1,0 +1,217 @@
+"""Functions of mbt in programs of JAX: the same numbers, derivatives of every kind, errors that say what is wrong."""
+
+from __future__ import annotations
+
+import gc
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt import functional
+from mbt.interop.host_calls import FUNCTIONS
+from mbt.models import model_path
+from support.description import Array
+from support.host_cases import CASES, as_tuple, get_tree, is_defined, jacobians, make_arguments
+
+pytestmark = pytest.mark.engine
+jax = pytest.importorskip("jax", reason="needs the extra `jax`: pip install '.[jax]'")
+jnp: Any = pytest.importorskip("jax.numpy")
+jax.config.update("jax_enable_x64", True)
+mjax: Any = pytest.importorskip("mbt.interop.jax")
+
+
+@pytest.fixture(scope="module")
+def arm() -> mbt.MultibodyTree:
+    return mbt.load_model(model_path("mbt_arm"))
+
+
+def random_state(tree: mbt.MultibodyTree, *batch: int) -> list[Array]:
+    return list(np.random.default_rng(1).normal(size=(3, *batch, tree.num_velocities)))
+
+
+@pytest.mark.parametrize(("tree_name", "name"), CASES)
+def test_values_are_those_of_the_function_to_the_last_bit(tree_name: str, name: str) -> None:
+    """Of one state, and of a batch, which a map is too."""
+    tree = get_tree(tree_name)
+    for batch in [(), (2, 2)] if is_defined(tree, name) else [(2, 2)]:
+        operands, options = make_arguments(tree, name, batch)
+        expected = as_tuple(getattr(functional, name)(tree, *operands, **options))
+        program = partial(getattr(mjax, name), tree, **options)
+        got = as_tuple(jax.jit(jax.vmap(program) if batch else program)(*operands))
+        for a, b in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("tree_name", "name"), CASES)
+def test_derivatives_forward_and_in_reverse(tree_name: str, name: str) -> None:
+    """Against numbers with derivatives of a clone of the tree: of coordinates."""
+    tree = get_tree(tree_name)
+    if not is_defined(tree, name):
+        return
+    operands, options = make_arguments(tree, name)
+    rng = np.random.default_rng(2)
+    changes = [rng.normal(size=x.shape) for x in operands]
+
+    @jax.jit
+    def differentiate(*operands: Any) -> Any:
+        program = partial(getattr(mjax, name), tree, **options)
+        results, rates = jax.jvp(program, operands, tuple(changes))
+        weights = [np.random.default_rng(3).normal(size=x.shape) for x in as_tuple(results)]
+        _, pull = jax.vjp(lambda *xs: as_tuple(program(*xs)), *operands)
+        return rates, pull(tuple(weights)), weights
+
+    rates, gradients, weights = differentiate(*operands)
+    expected = jacobians(tree, name, operands, options)
+    for rate, J in zip(as_tuple(rates), expected, strict=True):
+        np.testing.assert_allclose(rate, J @ np.concatenate(changes), rtol=1e-9, atol=1e-9)
+    total = sum(np.tensordot(w, J, np.ndim(w)) for w, J in zip(weights, expected, strict=True))
+    np.testing.assert_allclose(np.concatenate(gradients), total, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("tree_name", ["arm7", "every_kind", "one_floating_reversed"])
+def test_second_derivatives(tree_name: str, name: str) -> None:
+    tree = get_tree(tree_name)
+    operands, _ = make_arguments(tree, name)
+    weights = np.random.default_rng(2).normal(size=tree.num_velocities)
+
+    def cost(x: Any) -> Any:
+        parts = jnp.split(x, np.cumsum([len(o) for o in operands])[:-1])
+        return weights @ getattr(mjax, name)(tree, *parts)
+
+    x = np.concatenate(operands)
+    gradient = jax.jit(jax.grad(cost))
+    step = 1e-6 * np.eye(len(x))
+    expected = np.stack([(gradient(x + h) - gradient(x - h)) / 2e-6 for h in step])
+    hessian = jax.hessian(cost)(x)
+    np.testing.assert_allclose(hessian, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    with pytest.raises(mbt.MbtError, match="first and second derivatives here, and no higher ones"):
+        jax.jacfwd(jax.hessian(cost))(x)
+
+
+def test_a_map_is_one_call_of_a_batch(arm: mbt.MultibodyTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    q, v, tau = random_state(arm, 50)
+    shapes = []
+    original = functional.forward_dynamics
+
+    def spy(tree: Any, q: Any, *rest: Any, **options: Any) -> Any:
+        shapes.append(np.shape(q))
+        return original(tree, q, *rest, **options)
+
+    mjax.forward_dynamics(arm, q[0], v[0], tau[0])
+    monkeypatch.setattr(functional, "forward_dynamics", spy)
+    got = jax.jit(jax.vmap(lambda q: mjax.forward_dynamics(arm, q, v[0], tau[0])))(q)
+    got.block_until_ready()
+    assert shapes == [(50, 6)]
+    np.testing.assert_array_equal(got, original(arm, q, v[0], tau[0]))
+
+
+def test_operands_broadcast_as_in_numpy(arm: mbt.MultibodyTree) -> None:
+    q, v, tau = random_state(arm, 4)
+    np.testing.assert_array_equal(
+        mjax.inverse_dynamics(arm, q, v[0], tau), functional.inverse_dynamics(arm, q, v[0], tau)
+    )
+    with pytest.raises(mbt.ShapeError, match=r"leading axes that broadcast, got \(4,\) of q, \(3,\) of v"):
+        mjax.inverse_dynamics(arm, q, v[:3], tau)
+
+
+def test_parameters_are_operands(arm: mbt.MultibodyTree) -> None:
+    """With the regressor as the judge of inertial parameters, and differences of all others."""
+    q, v, vdot = random_state(arm)
+    context = arm.create_default_context()
+    context.q, context.v = q, v
+    pi = arm.get_inertial_parameters(context)
+    J = jax.jacrev(lambda p: mjax.inverse_dynamics(arm, q, v, vdot, parameters={arm: p}))(pi)
+    has_mass = np.repeat(pi[::10] > 0.0, 10)
+    assert has_mass.any()
+    Y = arm.calc_inverse_dynamics_regressor(context, vdot)
+    np.testing.assert_allclose(J[:, has_mass], Y[:, has_mass], atol=1e-12)
+
+    body = next(b for b in arm.bodies[1:] if b.get_mass(context) > 0.0)
+    (gravity,) = (e for e in arm.force_elements if isinstance(e, mbt.UniformGravityFieldElement))
+
+    def vdot_of(mass: Any, g: Any) -> Any:
+        return mjax.forward_dynamics(arm, q, v, vdot, parameters={body: mass, gravity: g})
+
+    mass, g = body.get_mass(context), gravity.get_gravity_vector(context)
+    np.testing.assert_array_equal(vdot_of(mass, g), functional.forward_dynamics(arm, q, v, vdot))
+    by_mass, by_g = jax.jacfwd(vdot_of, argnums=(0, 1))(mass, g)
+    np.testing.assert_allclose(
+        by_mass, (vdot_of(mass + 1e-6, g) - vdot_of(mass - 1e-6, g)) / 2e-6, rtol=1e-6, atol=1e-6
+    )
+    columns = [(vdot_of(mass, g + h) - vdot_of(mass, g - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(by_g, np.stack(columns, axis=-1), rtol=1e-6, atol=1e-6)
+    masses = mass * np.array([0.5, 1.0, 2.0])
+    many = jax.vmap(lambda m: vdot_of(m, g))(masses)
+    np.testing.assert_allclose(many, np.stack([vdot_of(m, g) for m in masses]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("tree_name", ["arm7", "every_kind"])
+def test_rollouts(tree_name: str) -> None:
+    tree = get_tree(tree_name)
+    (q, v, _), _ = make_arguments(tree, "step")
+    tau = np.random.default_rng(3).normal(size=(5, tree.num_velocities))
+    got = jax.jit(lambda *xs: mjax.rollout(tree, *xs, 0.01))(q, v, tau)
+    for a, b in zip(got, functional.rollout(tree, q, v, tau, 0.01), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+    def last(tau: Any) -> Any:
+        return mjax.rollout(tree, q, v, tau, 0.01)[0][-1]
+
+    h = 1e-6 * np.random.default_rng(4).normal(size=tau.shape)
+    _, along = jax.jvp(last, (tau,), (h,))
+    np.testing.assert_allclose(along, (last(tau + h) - last(tau - h)) / 2.0, rtol=1e-6, atol=1e-13)
+
+
+def test_single_precision_in_single_precision_out(arm: mbt.MultibodyTree) -> None:
+    operands = [x.astype(np.float32) for x in random_state(arm)]
+    got = mjax.forward_dynamics(arm, *operands)
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got, functional.forward_dynamics(arm, *operands).astype(np.float32))
+
+
+def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
+    q, v, tau = random_state(arm)
+    with pytest.raises(mbt.ShapeError, match=r"q: expected shape \(\.\.\., 6\), got \(5,\)"):
+        jax.jit(lambda q: mjax.forward_dynamics(arm, q, v, tau))(q[:5])
+    with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree, got str"):
+        mjax.forward_dynamics("arm", q, v, tau)
+    with pytest.raises(mbt.ArgumentTypeError, match="expected one of doubles, got one of autodiff"):
+        mjax.forward_dynamics(arm.to_autodiff(), q, v, tau)
+    with pytest.raises(mbt.ForeignElementError):
+        mjax.frame_pose(arm, q, get_tree("arm7").bodies[-1].body_frame)
+    with pytest.raises(mbt.MbtError, match="body_poses takes none; these do: bias_term"):
+        mjax.body_poses(arm, q, parameters={arm.bodies[1]: 1.0})
+    with pytest.raises(mbt.ArgumentTypeError, match="parameters: expected bodies"):
+        mjax.mass_matrix(arm, q, parameters={"mass": 1.0})
+
+
+def test_an_error_inside_of_a_program_is_an_error_of_jax_with_our_words(arm: mbt.MultibodyTree) -> None:
+    """It ends neither the process nor later calls."""
+    q, v, tau = random_state(arm)
+    body = next(b for b in arm.bodies[1:] if b.get_mass(arm.create_default_context()) > 0.0)
+    program = jax.jit(lambda m: mjax.forward_dynamics(arm, q, v, tau, parameters={body: m}))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="ArgumentValueError.*mass"):
+        program(-1.0).block_until_ready()
+    assert np.isfinite(program(1.0)).all()
+
+
+def test_a_program_whose_tree_is_gone_says_so() -> None:
+    tree = mbt.load_model(model_path("mbt_arm"))
+    q, v, tau = random_state(tree)
+    program = jax.jit(lambda q: mjax.forward_dynamics(tree, q, v, tau)).lower(q).compile()
+    assert np.isfinite(program(q)).all()
+    del tree
+    jax.clear_caches()
+    gc.collect()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="the tree of this function is gone"):
+        program(q).block_until_ready()
+
+
+def test_every_function_has_a_signature_and_a_text() -> None:
+    for name in FUNCTIONS:
+        assert name in mjax.__all__
+        assert getattr(mjax, name).__doc__

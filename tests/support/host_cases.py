@@ -1,0 +1,74 @@
+"""What other libraries compute with functions of mbt: every function, on trees with every kind of joint."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import mbt
+from mbt import functional
+from mbt.interop.host_calls import FUNCTIONS, operands_of
+from support.build import build_tree
+from support.constraints import tree_with_loops
+from support.description import Array
+from support.random_trees import CATALOGUE, every_kind
+
+TREES = {
+    "arm7": lambda: build_tree(CATALOGUE["arm7"]()),
+    "every_kind": lambda: build_tree(every_kind(23)),
+    "one_floating_reversed": lambda: build_tree(CATALOGUE["one_floating_reversed"]()),
+    # With equations that are independent.
+    "loops": lambda: tree_with_loops(5, num_bodies=6, num_constraints=2),
+}
+CASES = [(tree, name) for tree in TREES for name in sorted(FUNCTIONS)]
+
+
+@cache
+def get_tree(name: str) -> mbt.MultibodyTree:
+    return TREES[name]()
+
+
+def make_arguments(
+    tree: mbt.MultibodyTree, name: str, batch: tuple[int, ...] = (), seed: int = 0
+) -> tuple[list[Array], dict[str, Any]]:
+    """Return operands, with quaternions that are not of unit length, and options."""
+    rng = np.random.default_rng(seed)
+    q, q1 = (
+        functional.integrate_positions(
+            tree, tree.create_default_context().q, rng.normal(scale=0.5, size=(*batch, tree.num_velocities)), 1.0
+        )
+        for _ in range(2)
+    )
+    v, x = rng.normal(size=(2, *batch, tree.num_velocities))
+    values = {"q": 1.01 * q, "q0": q, "q1": q1, "v": v, "vdot": x, "tau": x}
+    options = {"frame": tree.bodies[-1].body_frame, "dt": 0.125}
+    taken = FUNCTIONS[name]
+    return [values[n] for n in operands_of(name)], {k: x for k, x in options.items() if k in taken}
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def jacobians(
+    tree: mbt.MultibodyTree, name: str, operands: list[Array], options: dict[str, Any]
+) -> list[Array]:
+    """Return the Jacobians of each result with respect to all operands side by side, by a clone of the tree."""
+    twin = tree.to_autodiff()
+    variables: Any = mbt.autodiff.initialize(*operands)
+    if len(operands) == 1:
+        variables = (variables,)
+    same = {k: twin.get_variant(x) if isinstance(x, mbt.Frame) else x for k, x in options.items()}
+    return [result.derivatives for result in as_tuple(getattr(functional, name)(twin, *variables, **same))]
+
+
+def is_defined(tree: mbt.MultibodyTree, name: str) -> bool:
+    """Whether a single state has a result: the last frame may lack some of six independent velocities."""
+    operands, options = make_arguments(tree, name)
+    try:
+        getattr(functional, name)(tree, *operands, **options)
+    except mbt.SingularityError:
+        return False
+    return True
