@@ -17,6 +17,7 @@ MAY_IMPORT_CORE = {
     "tree",
     "context",
     "functional",
+    "interop",
     "scalars",
     "wiring",
     "motion",

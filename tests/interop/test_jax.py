@@ -1,4 +1,4 @@
-"""Functions of mbt in programs of JAX: the same numbers, derivatives of every kind, errors that say what is wrong."""
+"""Functions of mbt in programs of JAX: the same numbers, every kind of derivative, clear errors."""
 
 from __future__ import annotations
 
@@ -194,17 +194,21 @@ def test_an_error_inside_of_a_program_is_an_error_of_jax_with_our_words(arm: mbt
     q, v, tau = random_state(arm)
     body = next(b for b in arm.bodies[1:] if b.get_mass(arm.create_default_context()) > 0.0)
     program = jax.jit(lambda m: mjax.forward_dynamics(arm, q, v, tau, parameters={body: m}))
-    with pytest.raises(jax.errors.JaxRuntimeError, match="ArgumentValueError.*mass"):
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"ArgumentValueError.*mass"):
         program(-1.0).block_until_ready()
     assert np.isfinite(program(1.0)).all()
 
 
 def test_a_program_whose_tree_is_gone_says_so() -> None:
-    tree = mbt.load_model(model_path("mbt_arm"))
-    q, v, tau = random_state(tree)
-    program = jax.jit(lambda q: mjax.forward_dynamics(tree, q, v, tau)).lower(q).compile()
-    assert np.isfinite(program(q)).all()
-    del tree
+
+    def compile_program() -> tuple[Any, Any]:
+        tree = mbt.load_model(model_path("mbt_arm"))
+        q, v, tau = random_state(tree)
+        program = jax.jit(lambda q: mjax.forward_dynamics(tree, q, v, tau)).lower(q).compile()
+        assert np.isfinite(program(q)).all()
+        return program, q
+
+    program, q = compile_program()
     jax.clear_caches()
     gc.collect()
     with pytest.raises(jax.errors.JaxRuntimeError, match="the tree of this function is gone"):

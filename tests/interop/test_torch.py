@@ -1,4 +1,4 @@
-"""Functions of mbt on tensors of PyTorch: the same numbers, derivatives that PyTorch's own checks accept, one graph."""
+"""Functions of mbt on tensors of PyTorch: the same numbers, derivatives that its own checks accept."""
 
 from __future__ import annotations
 
@@ -136,7 +136,9 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
     q, v, tau = random_state(arm)
     with pytest.raises(mbt.ShapeError, match=r"q: expected shape \(\.\.\., 6\), got \(5,\)"):
         mtorch.forward_dynamics(arm, q[:5], v, tau)
-    with pytest.raises(mbt.ArgumentTypeError, match=r"v: expected a tensor on the CPU.*got one on meta: x.cpu\(\)"):
+    with pytest.raises(
+        mbt.ArgumentTypeError, match=r"v: expected a tensor on the CPU.*got one on meta: x.cpu\(\)"
+    ):
         mtorch.forward_dynamics(arm, q, v.to("meta"), tau)
     with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree, got str"):
         mtorch.forward_dynamics("arm", q, v, tau)

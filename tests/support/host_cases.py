@@ -37,7 +37,10 @@ def make_arguments(
     rng = np.random.default_rng(seed)
     q, q1 = (
         functional.integrate_positions(
-            tree, tree.create_default_context().q, rng.normal(scale=0.5, size=(*batch, tree.num_velocities)), 1.0
+            tree,
+            tree.create_default_context().q,
+            rng.normal(scale=0.5, size=(*batch, tree.num_velocities)),
+            1.0,
         )
         for _ in range(2)
     )
@@ -55,7 +58,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 def jacobians(
     tree: mbt.MultibodyTree, name: str, operands: list[Array], options: dict[str, Any]
 ) -> list[Array]:
-    """Return the Jacobians of each result with respect to all operands side by side, by a clone of the tree."""
+    """Return those of each result, with respect to all operands side by side, by a clone of the tree."""
     twin = tree.to_autodiff()
     variables: Any = mbt.autodiff.initialize(*operands)
     if len(operands) == 1:

@@ -1,15 +1,15 @@
-"""Functions of `mbt.functional` for libraries that compile and differentiate programs: by number, on their arrays.
+"""Functions of `mbt.functional` for libraries that compile and differentiate programs.
 
-Such a library traces a program once, and later calls what it met there by a number, on memory of its own. It asks
-for derivatives as one more function: the linearization, whose results are those of the function and its Jacobians
-with respect to each operand, of coordinates, not of tangents.
+Such a library traces a program once, and later calls what it met there by a number, on memory of its own. It
+asks for derivatives as one more function: the linearization, whose results are those of the function and its
+Jacobians with respect to each operand, of coordinates, not of tangents.
 """
 
 from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -56,13 +56,13 @@ def _parameters_of(name: str) -> dict[str, inspect.Parameter]:
 FUNCTIONS = {name: _parameters_of(name) for name in functional.__all__ if name not in _NOT_CALLED}
 
 
-
 def operands_of(name: str) -> tuple[str, ...]:
     """Return the names of the operands of a function, which are arrays."""
     return tuple(n for n in FUNCTIONS[name] if n in _SIZES)
 
 
-#: Of a library: takes a tree, the name of a function, its operands and options by name, and parameters by owner.
+#: Of a library: takes a tree, the name of a function, its operands and its options by name, and parameters
+#: by owner.
 Compute = Callable[[Any, str, dict[str, Any], dict[str, Any], dict[Any, Any]], Any]
 
 
@@ -186,8 +186,8 @@ class HostCall:
     def write(self, operands: Sequence[FloatArray], results: Sequence[FloatArray]) -> None:
         """Write the results into arrays of floats."""
         if self._has_out and results[0].dtype == np.float64:
-            function = self._function
-            getattr(functional, function.name)(self._tree, *operands, **dict(function.options), out=results[0])
+            function = getattr(functional, self._function.name)
+            function(self._tree, *operands, **dict(self._function.options), out=results[0])
             return
         for result, value in zip(results, self.evaluate(*operands), strict=True):
             result[...] = value
@@ -203,9 +203,10 @@ class HostCall:
         function = self._function
         highest = 2 if function.name in _TWICE and not function.owners else 1
         if self._order == highest:
+            which = ("first", "first and second")[highest - 1]
             raise MbtError(
-                f"{function.name}: it has {('first', 'first and second')[highest - 1]} derivatives here, and no "
-                "higher ones: mbt.symbolic.dual makes numbers that have"
+                f"{function.name}: it has {which} derivatives here, and no higher ones: mbt.symbolic.dual "
+                "makes numbers that have"
             )
         return _take(self._tree, function, self._order + 1)
 
@@ -236,14 +237,14 @@ def _take(tree: MultibodyTree, function: _Function, order: int) -> HostCall:
 
 
 def find_call(
-    tree: MultibodyTree, name: str, options: Mapping[str, Any], parameters: Mapping[Any, Any] | None = None
+    tree: MultibodyTree, name: str, options: Mapping[str, Any], owners: Iterable[Any] = ()
 ) -> HostCall:
     """Return the call of a function of a tree, the same one each time.
 
     Raises
     ------
     ArgumentTypeError
-        When `tree` is not a tree of doubles, or a key of `parameters` has no parameter.
+        When `tree` is not a tree of doubles, or one of `owners` has no parameter.
     MbtError
         When the function takes no parameters; and what it raises for such options.
     """
@@ -254,9 +255,10 @@ def find_call(
             f"tree: expected one of doubles, got one of {tree.scalar_type.name}: arrays of other libraries "
             "carry their derivatives themselves"
         )
-    if parameters:
+    function = _Function(name, tuple(sorted(options.items())), tuple(owners))
+    if function.owners:
         check_parametric(name)
-    return _take(tree, _Function(name, tuple(sorted(options.items())), tuple(parameters or ())), 0)
+    return _take(tree, function, 0)
 
 
 def check_shapes(

@@ -6,7 +6,6 @@ Compiled programs call them through XLA's foreign function interface, in doubles
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,18 +31,17 @@ xla_calls.set_function(run_call)
 register_ffi_target(_TARGET, xla_calls.get_handler(), platform="cpu")
 
 
-def _make(call: HostCall) -> Callable[..., Any]:
+def _make(call: HostCall) -> Any:
     """Return a function of JAX: operands with common leading axes to a list of results."""
-
     shapes = call.operand_shapes
 
-    @jax.custom_jvp
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
     def run(*operands: Any) -> Any:
         batch = operands[0].shape[: operands[0].ndim - len(shapes[0])]
         types = [jax.ShapeDtypeStruct((*batch, *shape), operands[0].dtype) for shape in call.result_shapes]
         return ffi_call(_TARGET, types, vmap_method="broadcast_all")(*operands, number=np.int64(call.number))
 
-    @run.defjvp
+    @run.defjvp  # type: ignore[untyped-decorator]
     def linearize(operands: Any, changes: Any) -> Any:
         num_results, num_operands = len(call.result_shapes), len(operands)
         results = _of(call.linearize())(*operands)
@@ -65,7 +63,7 @@ def _contract(jacobian: Any, change: Any, shape: tuple[int, ...]) -> Any:
     return rows.reshape(jacobian.shape[: jacobian.ndim - len(shape)])
 
 
-def _of(call: HostCall) -> Callable[..., Any]:
+def _of(call: HostCall) -> Any:
     if "jax" not in call.made:
         call.made["jax"] = _make(call)
     return call.made["jax"]
@@ -75,7 +73,8 @@ def _compute(
     tree: Any, name: str, operands: dict[str, Any], options: dict[str, Any], parameters: dict[Any, Any]
 ) -> Any:
     call = find_call(tree, name, options, parameters)
-    operands, parameters = ({key: jnp.asarray(x) for key, x in part.items()} for part in (operands, parameters))
+    operands = {key: jnp.asarray(x) for key, x in operands.items()}
+    parameters = {key: jnp.asarray(x) for key, x in parameters.items()}
     batch = check_shapes(call.operand_shapes, operands, parameters)
     arrays = [*operands.values(), *parameters.values()]
     dtype = jnp.result_type(float, *arrays)

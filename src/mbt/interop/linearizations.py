@@ -1,8 +1,8 @@
-"""What functions of `mbt.functional` are near a state: their results, and Jacobians with respect to coordinates.
+"""What functions of `mbt.functional` are near a state: results, and Jacobians with respect to coordinates.
 
-Of dynamics, steps and poses by their own derivatives, for all samples at once; of everything else in numbers with
-derivatives, one sample after the other. Derivatives of trees are along tangents, ``qdot = N(q) v``: for coordinates
-they are multiplied by ``N^+``, as a change of a quaternion along itself turns nothing.
+Of dynamics, steps and poses by their own derivatives, for all samples at once; of everything else in numbers
+with derivatives, one sample after the other. Derivatives of trees are along tangents, ``qdot = N(q) v``: for
+coordinates they are multiplied by ``N^+``, as a change of a quaternion along itself turns nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["LINEARIZATIONS", "linearize_each"]
 
 Arrays = Sequence[Any]
 Options = Mapping[str, Any]
-#: Results and their Jacobians, of each result one for each operand: (..., *shape of the result, *of the operand).
+#: Results and their Jacobians, of each result one for each operand, of shape (..., *result, *operand).
 Linearization = tuple[Any, ...]
 
 
@@ -37,16 +37,15 @@ def linearize_each(
         Takes operands that carry derivatives, of one sample.
     """
     batch = operands[0].shape[: operands[0].ndim - len(shapes[0])]
-    samples = [
-        np.reshape(a, (-1, *shape)) for a, shape in zip(operands, shapes, strict=True)
-    ]
+    samples = [np.reshape(a, (-1, *shape)) for a, shape in zip(operands, shapes, strict=True)]
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
     rows = []
     for sample in zip(*samples, strict=True):
         variables = initialize(*sample)
         results = evaluate(*(variables if isinstance(variables, tuple) else (variables,)))
         rows.append(_split(results, ends, shapes))
-    return tuple(np.reshape(column, (*batch, *column[0].shape)) for column in map(np.stack, zip(*rows, strict=True)))
+    columns = map(np.stack, zip(*rows, strict=True))
+    return tuple(np.reshape(column, (*batch, *column.shape[1:])) for column in columns)
 
 
 def _split(results: Arrays, ends: Any, shapes: Sequence[tuple[int, ...]]) -> list[FloatArray]:
@@ -54,7 +53,8 @@ def _split(results: Arrays, ends: Any, shapes: Sequence[tuple[int, ...]]) -> lis
     for result in results:
         by_operand = np.split(result.derivatives, ends, axis=-1)
         parts += [
-            part.reshape(*np.shape(result.value), *shape) for part, shape in zip(by_operand, shapes, strict=True)
+            part.reshape(*np.shape(result.value), *shape)
+            for part, shape in zip(by_operand, shapes, strict=True)
         ]
     return parts
 
@@ -63,7 +63,10 @@ def _make_map(tree: MultibodyTree, q: Any, *, to_qdot: bool = False) -> Any:
     """Return N^+ or N at positions, or None where both are one."""
     if tree.is_velocity_equal_to_qdot:
         return None
-    context = tree.create_default_context() if q.ndim == 1 else tree.create_default_context(batch_shape=q.shape[:-1])
+    batch_shape = q.shape[:-1]
+    context: Any = (
+        tree.create_default_context(batch_shape=batch_shape) if batch_shape else tree.create_default_context()
+    )
     context.q = q
     return (tree.make_velocity_to_qdot_map if to_qdot else tree.make_qdot_to_velocity_map)(context)
 
@@ -85,15 +88,16 @@ def _linearize_forward_dynamics(tree: MultibodyTree, q: Any, v: Any, tau: Any) -
 
 
 def _linearize_step(tree: MultibodyTree, q: Any, v: Any, tau: Any, **options: Any) -> Linearization:
-    """A step moves tangents to tangents, N(q1) A N^+(q), and keeps the norm of a quaternion: |q1| = |q|."""
+    """Return N(q1) A N^+(q), for steps move tangents; and |q1| = |q| for quaternions."""
     nv = tree.num_velocities
     q1, v1 = functional.step(tree, q, v, tau, **options)
     A, B = functional.step_derivatives(tree, q, v, tau, **options)
     by_q, by_v = _along_coordinates(tree, q, A[..., :nv]), A[..., nv:]
-    q_rates, v_rates = zip(*((rates[..., :nv, :], rates[..., nv:, :]) for rates in (by_q, by_v, B)), strict=True)
+    rates = [(x[..., :nv, :], x[..., nv:, :]) for x in (by_q, by_v, B)]
+    q_rates, v_rates = zip(*rates, strict=True)
     N = _make_map(tree, q1, to_qdot=True)
     if N is not None:
-        q_rates = tuple(N @ rates for rates in q_rates)
+        q_rates = tuple(N @ x for x in q_rates)
         for mobilizer in tree.mobilizers:
             if mobilizer._type in (MobilizerType.QUATERNION_FLOATING, MobilizerType.QUATERNION_BALL):
                 part = slice(mobilizer.position_start, mobilizer.position_start + 4)
@@ -103,7 +107,7 @@ def _linearize_step(tree: MultibodyTree, q: Any, v: Any, tau: Any, **options: An
 
 
 def _linearize_frame_pose(tree: MultibodyTree, q: Any, *, frame: Any) -> Linearization:
-    """Rotations turn with the angular velocity: R' = [w] R."""
+    """Return the rates of rotations, R' = [w] R, beside those of positions."""
     X_WF = functional.frame_pose(tree, q, frame)
     J = _along_coordinates(tree, q, functional.frame_jacobian(tree, q, frame))
     rates = np.zeros((*X_WF.shape, J.shape[-1]))

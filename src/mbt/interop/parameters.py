@@ -1,4 +1,4 @@
-"""Functions of `mbt.functional` with parameters of elements as operands: computed in a Context that has them."""
+"""Functions of `mbt.functional` with parameters of elements as operands: in a Context that has them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def parameter_shape(tree: MultibodyTree, owner: Any) -> tuple[int, ...]:
         if isinstance(owner, kind):
             return shape
     raise ArgumentTypeError(
-        "parameters: expected bodies (their masses), fixed offset frames (poses in their parents), uniform gravity "
-        f"(its vector) or the tree (inertial parameters of all bodies) as keys, got {quote(owner)}"
+        "parameters: expected bodies (their masses), fixed offset frames (poses in their parents), uniform "
+        f"gravity (its vector) or the tree (inertial parameters of all bodies) as keys, got {quote(owner)}"
     )
 
 
@@ -68,11 +68,18 @@ def get_parameter(tree: MultibodyTree, context: Any, owner: Any) -> Any:
 
 
 def evaluate_with_parameters(
-    tree: MultibodyTree, name: str, options: Mapping[str, Any], operands: Mapping[str, Any], parameters: Mapping[Any, Any]
+    tree: MultibodyTree,
+    name: str,
+    options: Mapping[str, Any],
+    operands: Mapping[str, Any],
+    parameters: Mapping[Any, Any],
 ) -> Any:
     """Return the result of a function; all operands and parameters have the same leading axes."""
     q = operands["q"]
-    context: Any = tree.create_default_context() if q.ndim == 1 else tree.create_default_context(batch_shape=q.shape[:-1])
+    batch_shape = q.shape[:-1]
+    context: Any = (
+        tree.create_default_context(batch_shape=batch_shape) if batch_shape else tree.create_default_context()
+    )
     for owner, value in parameters.items():
         _set(tree, context, owner, value)
     rest = dict(operands)

@@ -1,7 +1,7 @@
 """The functions of `mbt.functional` for tensors of PyTorch on the CPU.
 
-Differentiable in both directions and twice where there are second derivatives; `torch.vmap` is one call of a batch;
-`torch.compile` takes them whole.
+Differentiable in both directions, and twice where there are second derivatives; `torch.vmap` is one call of a
+batch; `torch.compile` takes them whole.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ except ImportError as error:
 __all__ = [*FUNCTIONS, "rollout"]
 
 
-@torch.library.custom_op("mbt::call", mutates_args=())
+@torch.library.custom_op("mbt::call", mutates_args=())  # type: ignore[untyped-decorator]
 def _run(operands: list[Tensor], number: int) -> list[Tensor]:
     """Compute a call, of operands with common leading axes."""
     arrays = [x.numpy().astype(np.float64, copy=False) for x in operands]
@@ -34,15 +34,17 @@ def _run(operands: list[Tensor], number: int) -> list[Tensor]:
     return [torch.from_numpy(np.array(x)).to(operands[0].dtype) for x in results]
 
 
-@_run.register_fake
+@_run.register_fake  # type: ignore[untyped-decorator]
 def _make_empty(operands: list[Tensor], number: int) -> list[Tensor]:
     shapes, result_shapes = _shapes_of(number)
     batch = _leading_axes(operands[0], shapes[0])
     return [operands[0].new_empty((*batch, *shape)) for shape in result_shapes]
 
 
-@_run.register_vmap
-def _run_mapped(info: Any, in_dims: Any, operands: list[Tensor], number: int) -> tuple[list[Tensor], list[int]]:
+@_run.register_vmap  # type: ignore[untyped-decorator]
+def _run_mapped(
+    info: Any, in_dims: Any, operands: list[Tensor], number: int
+) -> tuple[list[Tensor], list[int]]:
     """One more leading axis."""
     in_front = [
         x.expand(info.batch_size, *x.shape) if axis is None else x.movedim(axis, 0)
@@ -52,7 +54,7 @@ def _run_mapped(info: Any, in_dims: Any, operands: list[Tensor], number: int) ->
     return results, [0] * len(results)
 
 
-class _CompiledFunction(torch.autograd.Function):
+class _CompiledFunction(torch.autograd.Function):  # type: ignore[misc]
     """A call with derivatives in reverse, as `torch.compile` takes it."""
 
     generate_vmap_rule = True
@@ -70,7 +72,9 @@ class _CompiledFunction(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Any) -> Any:
         """Multiply Jacobians with gradients of the results, from the left."""
         shapes, result_shapes = _shapes_of(ctx.number)
-        of_results = list(zip(_jacobians(ctx.number, ctx.saved_tensors), gradients, result_shapes, strict=True))
+        of_results = list(
+            zip(_jacobians(ctx.number, ctx.saved_tensors), gradients, result_shapes, strict=True)
+        )
         return (
             None,
             *(
@@ -92,14 +96,14 @@ class _Function(_CompiledFunction):
     @staticmethod
     def jvp(ctx: Any, number: None, *changes: Any) -> Any:
         """Multiply Jacobians with changes of the operands, from the right."""
-        shapes, _ = _shapes_of(ctx.number)
+        shapes, result_shapes = _shapes_of(ctx.number)
         return tuple(
             sum(
-                _push_forward(jacobian, change, shape)
+                _push_forward(jacobian, change, result, shape)
                 for jacobian, change, shape in zip(row, changes, shapes, strict=True)
                 if change is not None
             )
-            for row in _jacobians(ctx.number, ctx.saved_tensors)
+            for row, result in zip(_jacobians(ctx.number, ctx.saved_tensors), result_shapes, strict=True)
         )
 
 
@@ -119,8 +123,8 @@ def _apply(number: int, operands: Sequence[Tensor]) -> Any:
     return function.apply(number, *operands)
 
 
-def _leading_axes(x: Tensor, shape: Sequence[int]) -> Sequence[int]:
-    return x.shape[: x.ndim - len(shape)]
+def _leading_axes(x: Tensor, shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(x.shape[: x.ndim - len(shape)])
 
 
 def _pull_back(jacobian: Tensor, gradient: Tensor, result: Sequence[int], shape: Sequence[int]) -> Tensor:
@@ -130,11 +134,10 @@ def _pull_back(jacobian: Tensor, gradient: Tensor, result: Sequence[int], shape:
     return row.reshape((*batch, *shape))
 
 
-def _push_forward(jacobian: Tensor, change: Tensor, shape: Sequence[int]) -> Tensor:
+def _push_forward(jacobian: Tensor, change: Tensor, result: Sequence[int], shape: Sequence[int]) -> Tensor:
     batch = _leading_axes(change, shape)
-    size = math.prod(shape)
-    rows = jacobian.reshape((*batch, jacobian[(0,) * len(batch)].numel() // size, size)) @ change.reshape((*batch, size, 1))
-    return rows.reshape(jacobian.shape[: jacobian.ndim - len(shape)])
+    rows = jacobian.reshape((*batch, math.prod(result), math.prod(shape)))
+    return (rows @ change.reshape((*batch, math.prod(shape), 1))).reshape((*batch, *result))
 
 
 # What a compiler of programs need not look into.
@@ -178,10 +181,7 @@ def _compute(
     dtype = torch.float64 if any(x.dtype == torch.float64 for x in tensors) else torch.float32
     results = _apply(
         number,
-        [
-            x.to(dtype).broadcast_to((*batch, *shape))
-            for x, shape in zip(tensors, shapes, strict=True)
-        ],
+        [x.to(dtype).broadcast_to((*batch, *shape)) for x, shape in zip(tensors, shapes, strict=True)],
     )
     return results[0] if len(results) == 1 else results
 

@@ -60,7 +60,7 @@ cdef object called = None
 
 
 def set_function(function):
-    """Let compiled programs call `function(number, operands, results)`: an attribute of theirs, and tuples of arrays."""
+    """Let compiled programs call `function(number, operands, results)`: their attribute, and tuples of arrays."""
     global called
     called = function
 
