@@ -80,6 +80,23 @@ def test_what_is_nowhere_is_not_drawn_and_ends_nothing() -> None:
         wait_until(lambda: abs(drawn_q(viewer) - 0.2) < 1e-6)
 
 
+def test_an_element_that_fails_is_told_and_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with mbt.view(pendulum(), [0.1], open_browser=False) as viewer:
+        model = viewer.models[0]
+        draw, tried = model._draw, threading.Event()
+
+        def fail(elapsed: float | None) -> bool:
+            tried.set()
+            raise RuntimeError("the spring broke")
+
+        monkeypatch.setattr(model, "_draw", fail)
+        viewer.show([0.2])
+        assert tried.wait(60.0)
+        monkeypatch.setattr(model, "_draw", draw)
+        viewer.show([0.3])
+        wait_until(lambda: abs(drawn_q(viewer) - 0.3) < 1e-6)
+
+
 def test_arguments() -> None:
     tree = pendulum()
     with mbt.view(tree, open_browser=False) as viewer:

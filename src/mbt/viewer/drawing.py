@@ -82,9 +82,7 @@ class Drawing:
         """Show or hide a layer."""
         self._shown[layer] = is_shown
         self._make_layer(layer)
-        for handle in self._handles.get(layer, ()):
-            handle.visible = is_shown
-        for handle in self._ghosts.get(layer, ()):
+        for handle in (*self._handles.get(layer, ()), *self._ghosts.get(layer, ())):
             handle.visible = is_shown
         self.draw(snapshot)
 
@@ -141,10 +139,10 @@ class Drawing:
             yield from self._make_contacts()
         else:
             self._pieces[layer] = list(self._cut(layer))
-            for piece in self._pieces[layer]:
-                yield self._nodes.add_mesh_simple(
-                    self._name_of(piece), **_look_of(piece.part), **_placed(piece.item.shape.X_BG)
-                )
+            for i, piece in enumerate(self._pieces[layer]):
+                name = f"{self._bodies[piece.item.node].name}/{layer} {i}"
+                look, pose = _look_of(piece.part), _placed(piece.item.shape.X_BG)
+                yield self._nodes.add_mesh_simple(name, **look, **pose)
 
     def _cut(self, layer: str) -> Iterator[_Piece]:
         for item in self._scene.items:
@@ -154,10 +152,6 @@ class Drawing:
                     corners = np.array(list(itertools.product(*ends.T)))
                     X_BG = item.shape.X_BG
                     yield _Piece(item, part, corners @ X_BG[:3, :3].T + X_BG[:3, 3])
-
-    def _name_of(self, piece: _Piece) -> str:
-        i = next(i for i, other in enumerate(self._pieces[piece.item.layer]) if other is piece)
-        return f"{self._bodies[piece.item.node].name}/{piece.item.layer} {i}"
 
     # Contacts.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,8 +61,9 @@ class Film:
         if trajectory.position_names != self._tree.position_names:
             raise ArgumentValueError("trajectory: expected one of this tree, got one with other positions")
         self.time, self.q, self._velocities = trajectory.time, trajectory.q, trajectory.v
-        if trajectory._context is not None and trajectory._context.tree is self._tree:
-            self.context = trajectory.final_context
+        with suppress(ArgumentValueError):  # One from a file has no Context.
+            context = trajectory.final_context
+            self.context = context if context.tree is self._tree else self.context
 
     @property
     def duration(self) -> float:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mbt.context.checks import compile_copy
 from mbt.context.context import Context
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, quote
 from mbt.math.arrays import as_bool, as_positive
 from mbt.math.poses import IDENTITY, as_pose
 from mbt.motion.trajectory import Trajectory
@@ -254,13 +256,24 @@ class Viewer:
                 elapsed = self._clock.advance()
                 with self._server.atomic():
                     for model in self._models:
-                        is_behind |= model._draw(elapsed)
+                        is_behind |= self._try_to_draw(model, elapsed)
                 if is_behind and start - followed > _PERIOD_OF_PANELS:
                     self._follow()
                     followed, is_behind = start, False
             # Half of the time is left to other threads, which have the interpreter only when this one rests.
             taken = time.perf_counter() - start
             self._closed.wait(max(_PERIOD - taken, taken))
+
+    @staticmethod
+    def _try_to_draw(model: ViewedModel, elapsed: float | None) -> bool:
+        """Draw a model. What an element that a user wrote may raise is told, and ends nothing."""
+        try:
+            return model._draw(elapsed)
+        except Exception as error:
+            told = f"{model.name}: not drawn: {type(error).__name__}: {error}"
+            with suppress(Warning):  # Where warnings are errors, nobody could catch it here.
+                warnings.warn(told, ModelWarning, stacklevel=2)
+            return False
 
     def _follow(self) -> None:
         for panel in self._panels:
