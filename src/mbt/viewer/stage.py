@@ -64,7 +64,8 @@ class Stage:
             section_color=(165, 168, 172),
             fade_distance=50 * size,
             plane_color=(244, 245, 247),
-            plane_opacity=1.0,
+            # What has sunk into the ground is seen.
+            plane_opacity=0.4,
             shadow_opacity=0.2,
             # What stands on it does not flicker.
             position=(*middle, height - 1e-3 * size),
