@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from mbt.cli.terminal import complain
@@ -84,6 +85,7 @@ def _add_convert(commands: Any) -> None:
         "--to", choices=("json", "urdf"), help="the format; told by the suffix of OUT if any"
     )
     convert.add_argument("-o", "--output", metavar="OUT", help="file to write, whole or not at all")
+    convert.add_argument("--json", action="store_true", help="print one JSON object, with text and remarks")
     convert.set_defaults(run=_run_convert)
 
 
@@ -91,6 +93,9 @@ def _run_convert(options: argparse.Namespace) -> tuple[str, int]:
     from mbt.cli.convert import convert
 
     text, remarks = convert(options.file, options.output, options.to, **reading_options(options))
+    if options.json:
+        value = {"file": options.file, "output": options.output, "text": text or None, "remarks": remarks}
+        return json.dumps(value, indent=2) + "\n", 0
     for remark in remarks:
         complain(remark)
     return text, 0
@@ -175,6 +180,30 @@ def _run_view(options: argparse.Namespace) -> tuple[str, int]:
     return run_view(options, **reading_options(options))
 
 
+def _add_bench(commands: Any) -> None:
+    bench = commands.add_parser(
+        "bench",
+        help="measure how fast a robot is computed on this machine",
+        description="Measure kinematics and dynamics of a robot description on this machine, one state a "
+        "call and in batches, beside Pinocchio, MuJoCo and Drake where they are installed.",
+        allow_abbrev=False,
+    )
+    add_reading_options(bench)
+    bench.add_argument(
+        "--batch", type=int, default=1000, metavar="N", help="states in a batch (default: 1000)"
+    )
+    bench.add_argument("--rounds", type=int, default=20, metavar="N", help="measurements (default: 20)")
+    bench.add_argument("--alone", action="store_true", help="without the other libraries")
+    bench.add_argument("--json", action="store_true", help="print one JSON object, errors too")
+    bench.set_defaults(run=_run_bench)
+
+
+def _run_bench(options: argparse.Namespace) -> tuple[str, int]:
+    from mbt.cli.bench import run_bench
+
+    return run_bench(options, **reading_options(options))
+
+
 def _add_demo(commands: Any) -> None:
     demo = commands.add_parser(
         "demo",
@@ -182,13 +211,14 @@ def _add_demo(commands: Any) -> None:
         description="Load the arm that comes with mbt: poses, mass matrix, torques, a fall, and times.",
         allow_abbrev=False,
     )
+    demo.add_argument("--json", action="store_true", help="print its figures as one JSON object")
     demo.set_defaults(run=_run_demo)
 
 
 def _run_demo(options: argparse.Namespace) -> tuple[str, int]:
-    from mbt.cli.demo import run_demo
+    from mbt.cli.demo import run_demo, run_demo_as_json
 
-    return run_demo(), 0
+    return run_demo_as_json() if options.json else run_demo(), 0
 
 
 def add_reading_options(command: argparse.ArgumentParser) -> None:
@@ -218,4 +248,4 @@ def reading_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 #: In the order of the help.
-COMMANDS = (_add_info, _add_check, _add_convert, _add_simulate, _add_view, _add_demo)
+COMMANDS = (_add_info, _add_check, _add_convert, _add_simulate, _add_view, _add_bench, _add_demo)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import sys
 import timeit
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,19 +12,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt import functional
+from mbt.cli.braille import draw_lines
 from mbt.cli.info import describe_bodies
-from mbt.cli.terminal import fixed, make_bar, make_table, number
+from mbt.cli.terminal import can_write, fixed, make_bar, make_table, number, paint
 from mbt.models import model_path
 from mbt.motion.simulation import simulate
 from mbt.parsing import load_model
 from mbt.tree.joint import Joint
+from mbt.tree.pictures.stick_figure import calc_stick_figure
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
+    from mbt.motion.trajectory import Trajectory
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["run_demo"]
+__all__ = ["run_demo", "run_demo_as_json"]
 
+# Some of those of a picture.
+_DOTS = "⣿⠁"
+_CLOSING = """To see it move in the browser: pip install 'mbt[viz]' and
+
+  python -m mbt view "$(python -c "from mbt.models import model_path; print(model_path('mbt_arm'))")"
+
+The same with a robot of yours: python -m mbt check robot.urdf, python -m mbt view robot.urdf, and in
+Python tree = mbt.load_model('robot.urdf')
+"""
 _POSE = (0.5, 0.7, 0.9, 0.3, -0.6, 0.2)
 
 
@@ -30,16 +44,60 @@ def run_demo() -> str:
     """Return the whole demonstration as a text for a terminal."""
     tree = load_model(model_path("mbt_arm"))
     q = np.array(_POSE)
-    sections = (
+    sections = [
         ("The arm that comes with mbt: six axes, 18 kg, one metre of reach", describe_bodies(tree)),
         ("Where the links are, at q = [" + ", ".join(map(str, _POSE)) + "] rad", _show_poses(tree, q)),
         ("Mass matrix [kg m²], with the rotors behind their gears", _show_mass_matrix(tree, q)),
         ("Torques that hold the arm there", _show_holding_torques(tree, q)),
         ("Motors off: the first second of the fall (Runge-Kutta 4, steps of 1 ms)", _show_fall(tree, q)),
         ("Time of one call, the best of many", _show_times(tree, q)),
-    )
-    text = "\n\n".join("\n".join([title, *lines]) for title, lines in sections)
-    return f"{text}\n\nThe same with a robot of yours: tree = mbt.load_model('robot.urdf')\n"
+    ]
+    if can_write(_DOTS, sys.stdout):
+        sections.append(("The arm there, after a quarter and after half of a second", _draw_fall(tree, q)))
+    text = "\n\n".join("\n".join([paint(title, "bold", sys.stdout), *lines]) for title, lines in sections)
+    return f"{text}\n\n{_CLOSING}"
+
+
+def run_demo_as_json() -> str:
+    """Return the figures of the demonstration for programs. The keys are in ``docs/command_line.md``."""
+    tree = load_model(model_path("mbt_arm"))
+    q = np.array(_POSE)
+    at_rest = np.zeros(tree.num_velocities)
+    fall = _simulate_fall(tree, q)
+    value = {
+        "model": "mbt_arm",
+        "q": q.tolist(),
+        "mass_matrix": functional.mass_matrix(tree, q).tolist(),
+        "holding_torques": functional.inverse_dynamics(tree, q, at_rest, at_rest).tolist(),
+        "fall": {
+            "q": fall.q[-1].tolist(),
+            "kinetic_energy": float(fall.energy.kinetic[-1]),
+            "potential_energy": float(fall.energy.potential[-1]),
+            "energy_drift": float(abs(fall.energy_drift).max()),
+        },
+        "seconds_per_call": {name.replace(" ", "_"): seconds for name, seconds in _measure(tree, q)},
+    }
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def _draw_fall(tree: MultibodyTree, q: FloatArray) -> list[str]:
+    """Draw the arm as it falls, one beside the other, as seen across the plane in which it moves."""
+    fall = _simulate_fall(tree, q)
+    yaw = float(q[0])
+    across = np.array([math.cos(yaw), math.sin(yaw), 0.0])
+    pictures = []
+    for k, i in enumerate((0, 250, 500)):
+        bones = calc_stick_figure(tree, fall.q[i]).bones
+        pictures.append(np.stack([bones @ across + 1.3 * k, bones[..., 2]], axis=-1))
+    # The floor, a line below all.
+    ground = np.array([[[-0.5, 0.0], [1.3 * len(pictures) - 0.5, 0.0]]])
+    return ["  " + line for line in draw_lines(np.concatenate([*pictures, ground]), 76, 16)]
+
+
+def _simulate_fall(tree: MultibodyTree, q: FloatArray) -> Trajectory:
+    context = tree.create_default_context()
+    context.q = q
+    return simulate(tree, context, 1.0, 1e-3, method="rk4")
 
 
 def _show_poses(tree: MultibodyTree, q: FloatArray) -> list[str]:
@@ -78,9 +136,7 @@ def _show_holding_torques(tree: MultibodyTree, q: FloatArray) -> list[str]:
 
 
 def _show_fall(tree: MultibodyTree, q: FloatArray) -> list[str]:
-    context = tree.create_default_context()
-    context.q = q
-    fall = simulate(tree, context, 1.0, 1e-3, method="rk4")
+    fall = _simulate_fall(tree, q)
     energy, lost = fall.energy, -fall.work
     rows = []
     for i in range(0, len(fall), 250):
@@ -95,6 +151,15 @@ def _show_fall(tree: MultibodyTree, q: FloatArray) -> list[str]:
 
 
 def _show_times(tree: MultibodyTree, q: FloatArray) -> list[str]:
+    rows = [
+        (name, f"{seconds * 1e9:.0f} ns", f"{1e-6 / seconds:.2f} million a second")
+        for name, seconds in _measure(tree, q)
+    ]
+    return make_table(("", "", ""), rows, left=(0,))[1:]
+
+
+def _measure(tree: MultibodyTree, q: FloatArray) -> list[tuple[str, float]]:
+    """Return the shortest time of some calls [s]."""
     v, vdot, tau = np.full((3, tree.num_velocities), 0.1)
     nv = tree.num_velocities
     M, poses, forces, rates = (
@@ -109,11 +174,7 @@ def _show_times(tree: MultibodyTree, q: FloatArray) -> list[str]:
         ("mass matrix", lambda: functional.mass_matrix(tree, q, out=M)),
         ("forward dynamics", lambda: functional.forward_dynamics(tree, q, v, tau, out=rates)),
     )
-    rows = []
-    for name, call in calls:
-        seconds = _time(call)
-        rows.append((name, f"{seconds * 1e9:.0f} ns", f"{1e-6 / seconds:.2f} million a second"))
-    return make_table(("", "", ""), rows, left=(0,))[1:]
+    return [(name, _time(call)) for name, call in calls]
 
 
 def _time(call: Callable[[], object]) -> float:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TextIO
 
 __all__ = [
+    "can_write",
     "clip",
     "complain",
     "fixed",
@@ -46,12 +47,18 @@ def line_width() -> int:
     return max(shutil.get_terminal_size((100, 24)).columns, _MIN_WIDTH)
 
 
+def can_write(text: str, stream: TextIO | None) -> bool:
+    """Return whether a stream can encode a text."""
+    try:
+        text.encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
 def write(text: str, stream: TextIO) -> None:
     """Write `text`; in ASCII where the stream cannot encode it."""
-    encoding = getattr(stream, "encoding", None) or "ascii"
-    try:
-        text.encode(encoding)
-    except (UnicodeEncodeError, LookupError):
+    if not can_write(text, stream):
         text = text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
     stream.write(text)
 
