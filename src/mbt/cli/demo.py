@@ -32,10 +32,10 @@ __all__ = ["run_demo", "run_demo_as_json"]
 _DOTS = "⣿⠁"
 _CLOSING = """To see it move in the browser: pip install 'mbt[viz]' and
 
-  python -m mbt view "$(python -c "from mbt.models import model_path; print(model_path('mbt_arm'))")"
+  python -m mbt view "$(python -c "import mbt; print(mbt.models.model_path('mbt_arm'))")"
 
-The same with a robot of yours: python -m mbt check robot.urdf, python -m mbt view robot.urdf, and in
-Python tree = mbt.load_model('robot.urdf')
+The same with a robot of yours: tree = mbt.load_model('robot.urdf'), and on the command line
+python -m mbt check robot.urdf, python -m mbt view robot.urdf, python -m mbt bench robot.urdf
 """
 _POSE = (0.5, 0.7, 0.9, 0.3, -0.6, 0.2)
 
