@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import mbt
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
+import_module("matplotlib.font_manager")  # the first time it says that it fills a cache
 
 project = "mbt"
 author = "the authors of mbt"
@@ -38,6 +40,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 60
 nb_execution_in_temp = True  # some write files
 nb_merge_streams = True
+nb_output_stderr = "warn"
 nb_render_image_options = {"align": "center"}
 
 # Docstrings.
