@@ -47,6 +47,7 @@ nb_render_image_options = {"align": "center"}
 autosummary_generate = False  # its tables alone; pages are made by api_pages
 autodoc_typehints = "none"  # docstrings say what types are, with shapes and units
 autodoc_member_order = "groupwise"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
