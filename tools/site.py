@@ -10,6 +10,7 @@ it can be read without a network. Needs `pip install ".[docs]"`.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -17,17 +18,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
-MODULES = (
-    "mbt",
-    "mbt.functional",
-    "mbt.math",
-    "mbt.parsing",
-    "mbt.interop",
-    "mbt.models",
-    "mbt.plotting",
-    "mbt.autodiff",
-    "mbt.symbolic",
-)
 #: Elements that make a browser load what their attribute says.
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
 
@@ -61,7 +51,9 @@ def missing_names(out: Path) -> Iterator[str]:
         name for kind, entries in inventory.data.items() if kind.startswith("py:") for name in entries
     }
     things = {id(_thing(name)) for name in documented}
-    for module in map(importlib.import_module, MODULES):
+    mbt = importlib.import_module("mbt")
+    public = [getattr(mbt, name) for name in mbt.__all__]
+    for module in [mbt, *filter(inspect.ismodule, public)]:
         for name in module.__all__:
             if id(getattr(module, name)) not in things and f"{module.__name__}.{name}" not in documented:
                 yield f"no entry for {module.__name__}.{name}"

@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 
 import mbt
 
-MODULES = ("functional", "math", "parsing", "interop", "models", "plotting", "autodiff", "symbolic")
+MODULES = [name for name in mbt.__all__ if inspect.ismodule(getattr(mbt, name))]
 MEMBERS = "   :members:\n   :inherited-members:\n"
 
 
@@ -99,6 +99,8 @@ def pages() -> dict[str, str]:
             [heading(module.__name__), text, table(names), *(entry(name) for name in names)]
         )
     made["by_class"] = "\n".join(index)
+    modules = [f"mbt.{name}" for name in sorted(MODULES)]
+    made["by_module"] = f"{heading('By module')}\n{table(modules)}\n{toctree(modules)}"
     return made
 
 
