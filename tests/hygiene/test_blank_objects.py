@@ -21,7 +21,14 @@ import mbt.cli, mbt.symbolic, mbt.autodiff
 names = {m.name for m in pkgutil.walk_packages(mbt.__path__, "mbt.") if not m.name.endswith("__main__")}
 # Editable installations find compiled modules in other ways.
 names |= {name for name in sys.modules if name.startswith("mbt.")}
-modules = [importlib.import_module(name) for name in sorted(names)]
+modules = []
+for name in sorted(names):
+    try:
+        modules.append(importlib.import_module(name))
+    except ImportError as error:
+        # Of an extra that is not installed. Whatever is missing of mbt itself is an error.
+        if (error.name or "").startswith("mbt"):
+            raise
 classes = {
     value for module in modules for value in vars(module).values()
     if isinstance(value, type) and (value.__module__ or "").startswith("mbt")
