@@ -28,7 +28,12 @@ COMPILED = [
     for module in FOUND
     if module.name.startswith("mbt._core.") and not module.ispkg and module.name not in NO_CYTHON
 ]
-PACKAGES_OF_EXAMPLES = {"mbt.symbolic.casadi_function": "casadi"}  # of the extra `oracle`
+# Of other extras than `test`.
+PACKAGES_OF_EXAMPLES = {
+    "mbt.interop.jax": ("jax", pytest.mark.engine),
+    "mbt.interop.torch": ("torch", pytest.mark.engine),
+    "mbt.symbolic.casadi_function": ("casadi", pytest.mark.oracle),
+}
 PUBLIC_MODULES = [mbt, mbt.functional, mbt.math, mbt.parsing, mbt.symbolic]
 PUBLIC_NAMES = [(module, name) for module in PUBLIC_MODULES for name in module.__all__]
 PUBLIC_THINGS = [getattr(module, name) for module, name in PUBLIC_NAMES]
@@ -111,13 +116,13 @@ def test_methods_have_signatures(cls: type) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.oracle) if name in PACKAGES_OF_EXAMPLES else name
+        pytest.param(name, marks=PACKAGES_OF_EXAMPLES[name][1]) if name in PACKAGES_OF_EXAMPLES else name
         for name in MODULES
     ],
 )
 def test_examples_run(name: str) -> None:
     if name in PACKAGES_OF_EXAMPLES:
-        pytest.importorskip(PACKAGES_OF_EXAMPLES[name])
+        pytest.importorskip(PACKAGES_OF_EXAMPLES[name][0])
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner()
     report: list[str] = []
