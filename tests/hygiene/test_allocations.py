@@ -41,7 +41,9 @@ SCRIPT = """
 import ctypes, itertools, json, sys
 import numpy as np
 from support.calls import CALLS, COMPILED_WITH_OUT, FUNCTIONS, HELPERS, SCALARS, WITH_THREE_OUT
+from mbt import functional
 from support.case import get_case
+from support.constraints import tree_with_every_constraint
 from support.force_element_types import make_everything
 from support.joint_types import random_state
 
@@ -119,6 +121,23 @@ for model, tree, (context, other) in models():
         ),
     }.items():
         result[f"{model} Context of a batch: {name}"] = allocations(f, count_bytes, repeat=2) / 2
+loops = tree_with_every_constraint()
+state, nv = random_state(loops, np.random.default_rng(1)), loops.num_velocities
+constrained_out = np.empty(nv), np.empty(loops.num_constraint_equations)
+q, v, constrained = state.q.copy(), state.v.copy(), functional.constrained_forward_dynamics
+result["constraints function"] = allocations(lambda: constrained(loops, q, v, v, out=constrained_out))
+for model, tree in (("everything", tree), ("every constraint", loops)):
+    nq, nv = tree.num_positions, tree.num_velocities
+    start = random_state(tree, np.random.default_rng(1))
+    for batch, method, steps in itertools.product(((), (9,)), ("semi_implicit_euler", "rk4"), (10, 200)):
+        q, v = np.broadcast_to(start.q, (*batch, nq)).copy(), np.broadcast_to(start.v, (*batch, nv)).copy()
+        tau = np.broadcast_to(np.ones(nv), (*batch, steps, nv))
+        out = np.empty((*batch, 2, nq)), np.empty((*batch, 2, nv))
+        def roll_out():
+            functional.rollout(tree, q, v, tau, 1e-6, method=method, every=steps, out=out)
+        what = f"{model} {len(batch)} {method} {steps}"
+        result[what] = allocations(roll_out, repeat=3)
+        result[what + " bytes"] = allocations(roll_out, count_bytes, repeat=3)
 print(json.dumps(result))
 """
 
@@ -154,3 +173,17 @@ def test_nothing_that_grows_with_the_batch(counts: dict[str, float], model: str,
 @pytest.mark.parametrize("model", ["mixed8", "humanoid", "everything"])
 def test_nothing_that_grows_with_a_context(counts: dict[str, float], model: str, name: str) -> None:
     assert counts[f"{model} Context of a batch: {name}"] < SMALL
+
+
+def test_nothing_for_constraints(counts: dict[str, float]) -> None:
+    assert counts["constraints function"] == 0
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("num_axes", [0, 1], ids=["one state", "batch"])
+@pytest.mark.parametrize("model", ["everything", "every constraint"])
+def test_no_allocation_a_step(counts: dict[str, float], model: str, num_axes: int, method: str) -> None:
+    """190 steps more, three times, allocate no more than what comes and goes with Python's own objects."""
+    few, many = (f"{model} {num_axes} {method} {steps}" for steps in (10, 200))
+    assert abs(counts[many] - counts[few]) < 60
+    assert abs(counts[f"{many} bytes"] - counts[f"{few} bytes"]) < 60 * 64
