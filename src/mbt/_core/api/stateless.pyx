@@ -101,7 +101,7 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, multipliers=None
     """
     cdef CompiledModel compiled = compiled_of(tree)
     if multipliers is not None:
-        return inverse_dynamics_with(tree, compiled, q, v, vdot, external_forces, multipliers, out)
+        return _inverse_dynamics_with(tree, compiled, q, v, vdot, external_forces, multipliers, out)
     if compiled is None:
         return above.of_each_state(
             tree, INVERSE_DYNAMICS, {"q": q, "v": v, "vdot": vdot}, out, "calc_inverse_dynamics",
@@ -130,7 +130,7 @@ def inverse_dynamics(tree, q, v, vdot, *, external_forces=None, multipliers=None
     return tau
 
 
-cdef inverse_dynamics_with(tree, CompiledModel compiled, q, v, vdot, external_forces, multipliers, out):
+def _inverse_dynamics_with(tree, CompiledModel compiled, q, v, vdot, external_forces, multipliers, out):
     """With the forces of constraints among the external ones."""
     if compiled is None:
         return above.of_each_state(
@@ -214,49 +214,41 @@ def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
             integers=(0,), external_forces=external_forces
         )
     cdef const Model* m = &compiled.model
+    cdef const Parameters[double]* p = &compiled.defaults.parameters
     cdef Py_ssize_t nv = m.num_velocities
+    cdef double* memory
+    cdef double* result
+    cdef int singular
     if not (
         external_forces is None and is_array1(q, m.num_positions) and is_array1(v, nv) and is_array1(tau, nv)
         and (<TreeCore>tree)._user_force_elements is None
     ):
         return forward_dynamics_batch(tree, compiled, q, v, tau, external_forces, out)
-    vdot = out1(out, "out", nv)
-    memcpy(data(vdot), solve_state(tree, compiled, q, v, tau, m.switches.stabilized, NULL), nv*sizeof(double))
-    return vdot
-
-
-cdef const double* solve_state(
-    tree, CompiledModel compiled, q, v, tau, int stabilized, const double** multipliers
-) except NULL:
-    """Accelerations of one state in exact arrays, and multipliers, in working memory."""
-    cdef const Model* m = &compiled.model
-    cdef Py_ssize_t nv = m.num_velocities
-    cdef Switches switches = m.switches
-    cdef const double* found
-    cdef double* memory
-    cdef double* result
-    cdef int singular
-    switches.stabilized = stabilized
     if m.num_checked:
         check_positions(tree, compiled, data(q))
     if m.num_elements_between:
         check_elements(tree, compiled, data(q))
+    vdot = out1(out, "out", nv)
     memory = kernels.get_work(m, 3*nv)
     result = memory + kernels.work_size(m) + 2*nv
     singular = kernels.forward_dynamics_with_elements(
-        m, &compiled.defaults.parameters, &switches, data(q), data(v), data(tau), memory, result
+        m, p, &compiled.model.switches, data(q), data(v), data(tau), memory, result
     )
     if singular >= 0:
         above.raise_massless_dof(tree, singular)
     if m.num_constraints:
-        found = kernels.multipliers_in(m, memory)
-        if isnan(found[0]):
-            context = above.Context(tree)
-            context.q = q
-            above.check_constraints_at(context)
-        if multipliers != NULL:
-            multipliers[0] = found
-    return result
+        check_multipliers(tree, compiled, kernels.multipliers_in(m, memory), q)
+    memcpy(data(vdot), result, nv*sizeof(double))
+    return vdot
+
+
+cdef int check_multipliers(tree, CompiledModel compiled, const double* multipliers, q) except -1:
+    """Raise where constraints have no forces."""
+    if isnan(multipliers[0]):
+        context = above.Context(tree)
+        context.q = q
+        above.check_constraints_at(context)
+    return 0
 
 
 cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_forces, out):
@@ -344,8 +336,11 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
     cdef bint stabilized = flag(stabilize, "stabilize")
     cdef const Model* m
     cdef Py_ssize_t nv
-    cdef const double* found = NULL
-    cdef const double* result
+    cdef Switches switches
+    cdef const double* found
+    cdef double* memory
+    cdef double* result
+    cdef int singular
     if compiled is None:
         into_vdot, into_multipliers = above.check_tuple(out, 2)
         nv = tree.num_velocities
@@ -363,11 +358,25 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
         and (<TreeCore>tree)._user_force_elements is None
     ):
         return constrained_forward_dynamics_batch(tree, compiled, q, v, tau, external_forces, stabilized, out)
+    if m.num_checked:
+        check_positions(tree, compiled, data(q))
+    if m.num_elements_between:
+        check_elements(tree, compiled, data(q))
     vdot, multipliers = two_outputs(out, nv, m.num_equations)
-    result = solve_state(tree, compiled, q, v, tau, stabilized, &found)
-    memcpy(data(vdot), result, nv*sizeof(double))
-    if found != NULL:
+    memory = kernels.get_work(m, 3*nv)
+    result = memory + kernels.work_size(m) + 2*nv
+    switches = m.switches
+    switches.stabilized = stabilized
+    singular = kernels.forward_dynamics_with_elements(
+        m, &compiled.defaults.parameters, &switches, data(q), data(v), data(tau), memory, result
+    )
+    if singular >= 0:
+        above.raise_massless_dof(tree, singular)
+    if m.num_constraints:
+        found = kernels.multipliers_in(m, memory)
+        check_multipliers(tree, compiled, found, q)
         memcpy(data(multipliers), found, m.num_equations*sizeof(double))
+    memcpy(data(vdot), result, nv*sizeof(double))
     return vdot, multipliers
 
 
