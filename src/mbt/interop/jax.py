@@ -6,7 +6,8 @@ Compiled programs call them through XLA's foreign function interface, in doubles
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,6 +89,10 @@ def _compute(
 
 
 globals().update(make_functions("jax", _compute))
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Any]: ...
 
 
 def rollout(

@@ -7,8 +7,8 @@ batch; `torch.compile` takes them whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -187,6 +187,10 @@ def _compute(
 
 
 globals().update(make_functions("torch", _compute))
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Any]: ...
 
 
 def rollout(
