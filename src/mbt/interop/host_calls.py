@@ -37,10 +37,10 @@ _SIZES = {
     "vdot": "num_velocities",
     "tau": "num_velocities",
 }
-#: Not taken from other libraries: arrays to write into, and forces in objects.
-_NOT_TAKEN = {"out", "external_forces"}
+#: Not taken from other libraries: arrays to write into, and forces, of which there may be none.
+_NOT_TAKEN = {"out", "external_forces", "multipliers"}
 #: What the linearizations of others give; and rollouts, whose programs are made of steps.
-_NOT_CALLED = {"forward_dynamics_derivatives", "inverse_dynamics_derivatives", "step_derivatives", "rollout"}
+_NOT_CALLED = {*(name for name in functional.__all__ if name.endswith("_derivatives")), "rollout"}
 #: Their Jacobians are analytic and have derivatives in turn.
 _TWICE = ("inverse_dynamics", "forward_dynamics")
 #: Options by which calls are told apart as they are; arrays by their bytes.
@@ -121,7 +121,7 @@ class _Function:
 
     @property
     def has_out(self) -> bool:
-        """Whether the one result can be written in place."""
+        """Whether results can be written in place."""
         return not self.owners and "out" in inspect.signature(getattr(functional, self.name)).parameters
 
     def linearize(self, tree: MultibodyTree, operands: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -185,9 +185,10 @@ class HostCall:
 
     def write(self, operands: Sequence[FloatArray], results: Sequence[FloatArray]) -> None:
         """Write the results into arrays of floats."""
-        if self._has_out and results[0].dtype == np.float64:
+        if self._has_out and all(result.dtype == np.float64 for result in results):
             function = getattr(functional, self._function.name)
-            function(self._tree, *operands, **dict(self._function.options), out=results[0])
+            out = results[0] if len(results) == 1 else tuple(results)
+            function(self._tree, *operands, **dict(self._function.options), out=out)
             return
         for result, value in zip(results, self.evaluate(*operands), strict=True):
             result[...] = value

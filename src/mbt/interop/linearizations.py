@@ -87,6 +87,15 @@ def _linearize_forward_dynamics(tree: MultibodyTree, q: Any, v: Any, tau: Any) -
     return functional.forward_dynamics(tree, q, v, tau), _along_coordinates(tree, q, dq), dv, M_inverse
 
 
+def _linearize_constrained_forward_dynamics(
+    tree: MultibodyTree, q: Any, v: Any, tau: Any, **options: Any
+) -> Linearization:
+    rates = functional.constrained_forward_dynamics_derivatives(tree, q, v, tau, **options)
+    of_vdot, of_multipliers = (_along_coordinates(tree, q, dq) for dq in (rates[0], rates[3]))
+    results = functional.constrained_forward_dynamics(tree, q, v, tau, **options)
+    return *results, of_vdot, *rates[1:3], of_multipliers, *rates[4:]
+
+
 def _linearize_step(tree: MultibodyTree, q: Any, v: Any, tau: Any, **options: Any) -> Linearization:
     """Return N(q1) A N^+(q), for steps move tangents; and |q1| = |q| for quaternions."""
     nv = tree.num_velocities
@@ -121,6 +130,7 @@ def _linearize_frame_pose(tree: MultibodyTree, q: Any, *, frame: Any) -> Lineari
 LINEARIZATIONS: dict[str, Callable[..., Linearization]] = {
     "inverse_dynamics": _linearize_inverse_dynamics,
     "forward_dynamics": _linearize_forward_dynamics,
+    "constrained_forward_dynamics": _linearize_constrained_forward_dynamics,
     "step": _linearize_step,
     "frame_pose": _linearize_frame_pose,
 }
