@@ -38,6 +38,15 @@ def make_frames() -> tuple[mbt.Frame, mbt.Frame]:
     return bodies[0].body_frame, bodies[1].body_frame
 
 
+def test_what_joints_share_keeps_the_sign_of_zero() -> None:
+    """Whichever comes first."""
+    for lower in (0.0, -0.0, 0.0):
+        joint = mbt.RevoluteJoint._of_numbers(
+            "joint", *make_frames(), [0.0, 0.0, 1.0], 0.0, (lower, 0.0, 1.0, 1.0, 1.0)
+        )
+        assert math.copysign(1.0, joint.position_lower_limits[0]) == math.copysign(1.0, lower)
+
+
 @pytest.mark.parametrize("kind", [mbt.RevoluteJoint, mbt.PrismaticJoint])
 @pytest.mark.parametrize(
     "limits",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from functools import cache, lru_cache
+from struct import Struct, unpack
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -160,9 +161,18 @@ def frozen(array: FloatArray) -> FloatArray:
     return array
 
 
-@lru_cache(maxsize=1024)
 def shared_limits(lower: float, upper: float) -> tuple[FloatArray, FloatArray]:
     """Return limits of one coordinate, the same object for the same ones: robots have many alike."""
+    return _shared_limits(_pack_two(lower, upper))
+
+
+_pack_two = Struct("2d").pack
+
+
+# By the bytes: those of -0.0 are not those of 0.0.
+@lru_cache(maxsize=1024)
+def _shared_limits(memory: bytes) -> tuple[FloatArray, FloatArray]:
+    lower, upper = unpack("2d", memory)
     return shared_number(lower), shared_number(upper)
 
 
