@@ -22,6 +22,7 @@ NEWER = usable_isas()[:-1] or [
 # What is inverted amplifies rounding by the condition of the mass matrix.
 AMPLIFIED = (
     "constrained_forward_dynamics",
+    "constrained_forward_dynamics_derivatives",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "mass_matrix_inverse",
