@@ -173,6 +173,19 @@ def test_single_precision_in_single_precision_out(arm: mbt.MultibodyTree) -> Non
     np.testing.assert_array_equal(got, functional.forward_dynamics(arm, *operands).astype(np.float32))
 
 
+def test_an_array_among_the_options_may_change_later(arm: mbt.MultibodyTree) -> None:
+    q, v, _ = random_state(arm)
+    point = np.array([1.0, 2.0, 3.0])
+    wanted = functional.momentum_regressor(arm, q, v, p_WoP_W=point)
+    program = jax.jit(lambda q: mjax.momentum_regressor(arm, q, v, p_WoP_W=point))
+    np.testing.assert_array_equal(program(q), wanted)
+    point[:] = 0.0
+    np.testing.assert_array_equal(program(q), wanted)
+    np.testing.assert_array_equal(mjax.momentum_regressor(arm, q, v, p_WoP_W=[1.0, 2.0, 3.0]), wanted)
+    elsewhere = functional.momentum_regressor(arm, q, v, p_WoP_W=point)
+    np.testing.assert_array_equal(mjax.momentum_regressor(arm, q, v, p_WoP_W=point), elsewhere)
+
+
 def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
     q, v, tau = random_state(arm)
     with pytest.raises(mbt.ShapeError, match=r"q: expected shape \(\.\.\., 6\), got \(5,\)"):

@@ -229,7 +229,7 @@ def _evaluate(
 
 def _take(tree: MultibodyTree, function: _Function, order: int) -> HostCall:
     """Return the call that the tree has already, or a new one."""
-    options = ((k, x if isinstance(x, _HASHABLE) else np.asarray(x).tobytes()) for k, x in function.options)
+    options = ((k, (x.shape, x.tobytes()) if isinstance(x, np.ndarray) else x) for k, x in function.options)
     key = (function.name, order, tuple(options), function.owners)
     calls: dict[Any, HostCall] = tree.__dict__.setdefault("_host_calls", {})
     call = calls.get(key)
@@ -256,7 +256,9 @@ def find_call(
             f"tree: expected one of doubles, got one of {tree.scalar_type.name}: arrays of other libraries "
             "carry their derivatives themselves"
         )
-    function = _Function(name, tuple(sorted(options.items())), tuple(owners))
+    # Arrays are copied: whoever passed them may write into them later.
+    kept = {key: x if isinstance(x, _HASHABLE) else np.array(x) for key, x in options.items()}
+    function = _Function(name, tuple(sorted(kept.items())), tuple(owners))
     if function.owners:
         check_parametric(name)
     return _take(tree, function, 0)

@@ -7,7 +7,7 @@ coordinates they are multiplied by ``N^+``, as a change of a quaternion along it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from mbt.tree import MultibodyTree
 __all__ = ["LINEARIZATIONS", "linearize_each"]
 
 Arrays = Sequence[Any]
-Options = Mapping[str, Any]
 #: Results and their Jacobians, of each result one for each operand, of shape (..., *result, *operand).
 Linearization = tuple[Any, ...]
 
