@@ -212,6 +212,22 @@ def test_an_error_inside_of_a_program_is_an_error_of_jax_with_our_words(arm: mbt
     assert np.isfinite(program(1.0)).all()
 
 
+def test_an_error_whose_text_is_not_text_is_an_error_all_the_same(
+    arm: mbt.MultibodyTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an element of a user, for one; or results would be what was in memory."""
+    program = jax.jit(lambda q: mjax.mass_matrix(arm, q))
+    q = random_state(arm)[0]
+    assert np.isfinite(program(q)).all()
+
+    def fail(*arguments: Any, **options: Any) -> Any:
+        raise ValueError("\udc80")
+
+    monkeypatch.setattr(functional, "mass_matrix", fail)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="ValueError: "):
+        program(q).block_until_ready()
+
+
 def test_a_program_whose_tree_is_gone_says_so() -> None:
 
     def compile_program() -> tuple[Any, Any]:

@@ -88,7 +88,7 @@ cdef bytes run(XlaFrame* frame):
     try:
         called((<int64_t*>frame.attributes.values[0].value)[0], views(&frame.arguments), views(&frame.results))
     except BaseException as error:  # also an interrupt: it ends the program, which raises what it is told here
-        return f"{type(error).__name__}: {error}".encode()
+        return f"{type(error).__name__}: {error}".encode("utf-8", "replace")
     return None
 
 
