@@ -21,6 +21,8 @@ jax = pytest.importorskip("jax", reason="needs the extra `jax`: pip install '.[j
 jnp: Any = pytest.importorskip("jax.numpy")
 jax.config.update("jax_enable_x64", True)
 mjax: Any = pytest.importorskip("mbt.interop.jax")
+# Of a program that fails: when its results are made, or when they are waited for.
+ERRORS_OF_JAX = (jax.errors.JaxRuntimeError, ValueError)
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +209,7 @@ def test_an_error_inside_of_a_program_is_an_error_of_jax_with_our_words(arm: mbt
     q, v, tau = random_state(arm)
     body = next(b for b in arm.bodies[1:] if b.get_mass(arm.create_default_context()) > 0.0)
     program = jax.jit(lambda m: mjax.forward_dynamics(arm, q, v, tau, parameters={body: m}))
-    with pytest.raises(jax.errors.JaxRuntimeError, match=r"ArgumentValueError.*mass"):
+    with pytest.raises(ERRORS_OF_JAX, match=r"ArgumentValueError.*mass"):
         program(-1.0).block_until_ready()
     assert np.isfinite(program(1.0)).all()
 
@@ -224,7 +226,7 @@ def test_an_error_whose_text_is_not_text_is_an_error_all_the_same(
         raise ValueError("\udc80")
 
     monkeypatch.setattr(functional, "mass_matrix", fail)
-    with pytest.raises(jax.errors.JaxRuntimeError, match="ValueError: "):
+    with pytest.raises(ERRORS_OF_JAX, match=r"INVALID_ARGUMENT: ValueError: \?"):
         program(q).block_until_ready()
 
 
@@ -240,7 +242,7 @@ def test_a_program_whose_tree_is_gone_says_so() -> None:
     program, q = compile_program()
     jax.clear_caches()
     gc.collect()
-    with pytest.raises(jax.errors.JaxRuntimeError, match="the tree of this function is gone"):
+    with pytest.raises(ERRORS_OF_JAX, match="the tree of this function is gone"):
         program(q).block_until_ready()
 
 
