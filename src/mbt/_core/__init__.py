@@ -1,9 +1,9 @@
 """Compiled kernels. Private: import from `mbt`.
 
-Every module with kernels exists once per instruction set, in `_core/<isa>/<room>/`, under one name; the
-others exist once, in `_core/<room>/`. The directory of the best set that is both built and supported by this
-processor goes first in the path of a room; `MBT_ISA` forces one. An ordinary build has one set: the best of
-the processor it was built on.
+Modules with kernels exist once per instruction set, in `_core/<isa>/<room>/`, under one name; the others
+exist once, in `_core/<room>/`. The directory of the best set that is both built and supported by this
+processor goes first in the path of a room; `MBT_ISA` forces one. A module that a set gains nothing for is
+that of the next lower one. An ordinary build has one set: the best of the processor it was built on.
 """
 
 import os
@@ -59,5 +59,6 @@ isa = _choose(list(_directories), usable)
 
 
 def add_kernels(package: str, path: list[str]) -> None:
-    """Let a room find its modules with kernels: put their directory into its path."""
-    path.insert(0, os.path.join(_directories[isa], package.rpartition(".")[2]))
+    """Let a room find its modules with kernels: put their directories into its path, those of the set in use first."""
+    room = package.rpartition(".")[2]
+    path[:0] = [os.path.join(_directories[name], room) for name in usable[usable.index(isa) :]]
