@@ -59,6 +59,6 @@ isa = _choose(list(_directories), usable)
 
 
 def add_kernels(package: str, path: list[str]) -> None:
-    """Let a room find its modules with kernels: put their directories into its path, those of the set in use first."""
+    """Let a room find its modules with kernels: put their directories into its path, the set in use first."""
     room = package.rpartition(".")[2]
     path[:0] = [os.path.join(_directories[name], room) for name in usable[usable.index(isa) :]]
