@@ -166,8 +166,8 @@ def main() -> None:
     output.mkdir(parents=True, exist_ok=True)
     modules = sorted(options.modules, key=lambda name: LARGE.index(name) if name in LARGE else len(LARGE))
     processes = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", os.cpu_count() or 1))
-    # Python looks for garbage each time that some hundred objects are new. Cython makes millions that stay: it
-    # takes a third to half of its time to look at them.
+    # Python looks for garbage each time that some hundred objects are new. Cython makes millions that stay:
+    # a third to half of its time.
     with ProcessPoolExecutor(processes, initializer=gc.set_threshold, initargs=(2_000_000,)) as pool:
         arguments = cython_arguments(options.checked)
         tasks = [pool.submit(transpile, module, output, arguments) for module in modules]
