@@ -30,6 +30,8 @@ COMPILED = [
 ]
 # Of other extras than `test`.
 PACKAGES_OF_EXAMPLES = {
+    "mbt.interop.acados": ("casadi", pytest.mark.oracle),
+    "mbt.interop.casadi": ("casadi", pytest.mark.oracle),
     "mbt.interop.jax": ("jax", pytest.mark.engine),
     "mbt.interop.torch": ("torch", pytest.mark.engine),
     "mbt.symbolic.casadi_function": ("casadi", pytest.mark.oracle),

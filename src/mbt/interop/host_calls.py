@@ -202,14 +202,18 @@ class HostCall:
             When this call gives the highest derivatives there are.
         """
         function = self._function
-        highest = 2 if function.name in _TWICE and not function.owners else 1
-        if self._order == highest:
-            which = ("first", "first and second")[highest - 1]
+        if not self.is_differentiable:
+            which = ("first", "first and second")[self._order - 1]
             raise MbtError(
                 f"{function.name}: it has {which} derivatives here, and no higher ones: mbt.symbolic.dual "
                 "makes numbers that have"
             )
         return _take(self._tree, function, self._order + 1)
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether there is a linearization."""
+        return self._order < (2 if self._function.name in _TWICE and not self._function.owners else 1)
 
 
 def _evaluate(

@@ -1,0 +1,319 @@
+"""The functions of `mbt.functional` as functions of CasADi that call mbt, with their derivatives.
+
+Kernels of mbt compute them, in doubles, while a solver runs. Equations as expressions of CasADi, to generate
+code of, are made by `mbt.symbolic.make_expressions`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    MbtError,
+    MissingPackageError,
+    ShapeError,
+    describe_shape,
+    quote,
+    unknown_name_error,
+)
+from mbt.interop.host_calls import FUNCTIONS, HostCall, find_call, make_functions, operands_of
+from mbt.math.arrays import as_float_array
+
+try:
+    import casadi
+except ImportError as error:
+    raise MissingPackageError(
+        "mbt.interop.casadi needs casadi 3.6 or newer, which is not installed: pip install 'mbt[casadi]'"
+    ) from error
+
+__all__ = [*FUNCTIONS, "make_callback"]
+
+Shape = tuple[int, ...]
+#: A result is one shape; its derivative has behind it the shape of each operand it is taken with respect to.
+Chain = tuple[Shape, ...]
+
+_HINT = (
+    "; solvers that take none have a Hessian of limited memory, IPOPT by the option "
+    '{"ipopt.hessian_approximation": "limited-memory"}'
+)
+#: Of functions with several results.
+_RESULTS = {"step": ("q1", "v1"), "constrained_forward_dynamics": ("vdot", "multipliers")}
+
+
+#: Whether CasADi comes with its types or not.
+_Base: Any = casadi.Callback
+
+
+class _Callback(_Base):  # type: ignore[misc]
+    """A call, or its derivatives of some order, of samples side by side.
+
+    CasADi keeps matrices column by column. Those of samples stand side by side, so the numbers of a sample
+    are together. The matrix of a derivative has one row for each entry of what is differentiated and one
+    column for each entry of an operand: samples are blocks on its diagonal.
+    """
+
+    def __init__(
+        self,
+        call: HostCall,
+        num_samples: int,
+        name: str,
+        names: tuple[Sequence[str], Sequence[str]],
+        options: Mapping[str, Any],
+        outputs: Sequence[Any] | None = None,
+        placeholders: Sequence[Any] = (),
+    ) -> None:
+        super().__init__()
+        self._call, self._num_samples, self._names = call, num_samples, names
+        self._has_differences = bool(options.get("enable_fd", False))
+        self._operands: list[Shape] = call.operand_shapes
+        #: Chains; or patterns without entries, of derivatives with respect to results.
+        self._outputs = [(shape,) for shape in call.result_shapes] if outputs is None else outputs
+        #: Patterns of the results, which CasADi passes to derivatives too, without entries.
+        self._placeholders = placeholders
+        self._layouts = [self._layout((shape,)) for shape in self._operands]
+        chains = [(i, chain) for i, chain in enumerate(self._outputs) if isinstance(chain, tuple)]
+        self._wanted = [(i, self._layout(chain)) for i, chain in chains]
+        #: Functions of CasADi do not keep these objects.
+        self._kept: list[Any] = []
+        self.construct(name, dict(options))
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} of {self._call!r}>"
+
+    def __copy__(self) -> _Callback:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> _Callback:
+        return self
+
+    # What CasADi asks for.
+
+    def get_n_in(self) -> int:
+        return len(self._operands) + len(self._placeholders)
+
+    def get_n_out(self) -> int:
+        return len(self._outputs)
+
+    def get_name_in(self, i: int) -> str:
+        return self._names[0][i]
+
+    def get_name_out(self, i: int) -> str:
+        return self._names[1][i]
+
+    def get_sparsity_in(self, i: int) -> Any:
+        n = len(self._operands)
+        return self._pattern((self._operands[i],)) if i < n else self._placeholders[i - n]
+
+    def get_sparsity_out(self, i: int) -> Any:
+        return self._pattern(self._outputs[i])
+
+    def has_eval_buffer(self) -> bool:
+        return True
+
+    def eval_buffer(self, operands: Sequence[Any], results: Sequence[Any]) -> int:
+        """Compute from memory of CasADi into memory of CasADi."""
+        arrays = [
+            np.frombuffer(buffer).reshape(dims).transpose(axes) if buffer is not None else np.zeros(zeros)
+            for buffer, (dims, axes, zeros) in zip(operands, self._layouts, strict=False)
+        ]
+        values = self._call.evaluate(*arrays)
+        for (i, (dims, axes, _)), value in zip(self._wanted, values[-len(self._wanted) :], strict=True):
+            if results[i] is not None:
+                np.frombuffer(results[i]).reshape(dims).transpose(axes)[...] = value
+        return 0
+
+    def has_jacobian(self) -> bool:
+        # Who asks for what there is not is told why, or gets differences.
+        return self._call.is_differentiable or not self._has_differences
+
+    def get_jacobian(self, name: str, inputs: Any, outputs: Any, options: Any) -> Any:
+        try:
+            call = self._call.linearize()
+        except MbtError as error:
+            raise MbtError(f"{error}{_HINT}") from None
+        patterns = [self._pattern(output) for output in self._outputs]
+        derivatives = [
+            (*output, shape)
+            if isinstance(output, tuple) and isinstance(shape, tuple)
+            else casadi.Sparsity(pattern.numel(), math.prod(self.size_in(i)))
+            for output, pattern in zip(self._outputs, patterns, strict=True)
+            for i, shape in enumerate([*self._operands, *self._placeholders])
+        ]
+        placeholders = [*self._placeholders, *(casadi.Sparsity(*pattern.shape) for pattern in patterns)]
+        options = {**options, "enable_fd": self._has_differences}
+        names = list(inputs), list(outputs)
+        jacobian = _Callback(call, self._num_samples, name, names, options, derivatives, placeholders)
+        self._kept.append(jacobian)
+        return jacobian
+
+    def has_jac_sparsity(self, o: int, i: int) -> bool:
+        return isinstance(self._outputs[o], tuple) and i < len(self._operands)
+
+    def get_jac_sparsity(self, o: int, i: int, symmetric: bool) -> Any:
+        return self._pattern((*self._outputs[o], self._operands[i]))
+
+    # Where numbers stand.
+
+    def _layout(self, chain: Chain) -> tuple[Any, ...]:
+        """Return what makes arrays on the memory of a chain: how it is divided, which axis is where, shape.
+
+        There the last shape comes first, and in each shape the last axis: columns. Samples are in front, but
+        a single one.
+        """
+        front = [] if self._num_samples == 1 else [self._num_samples]
+        shape = (*front, *(n for part in chain for n in part))
+        order, end = [*range(len(front))], len(shape)
+        for part in reversed(chain):
+            axes = range(end - len(part), end)
+            order += [*axes[-1:], *axes[:-1]]
+            end -= len(part)
+        return [shape[k] for k in order], np.argsort(order).tolist(), shape
+
+    def _pattern(self, chain: Any) -> Any:
+        """Return the pattern of all samples."""
+        if not isinstance(chain, tuple):
+            return chain
+        n = self._num_samples
+        rows, columns = _size(chain[0])
+        pattern = casadi.Sparsity.dense(rows, n * columns)
+        places = np.arange(n * rows * columns).reshape(n, -1)  # of the entries of each sample
+        for shape in chain[1:]:
+            height, width = pattern.numel(), n * math.prod(shape)
+            entries = np.repeat(places, math.prod(shape), axis=0)
+            starts = np.arange(width + 1) * places.shape[1]
+            pattern = casadi.Sparsity(height, width, starts.tolist(), entries.ravel().tolist())
+            places = (np.arange(width)[:, np.newaxis] * height + entries).reshape(n, -1)
+        return pattern
+
+
+def _size(shape: Shape) -> tuple[int, int]:
+    """Return rows and columns: vectors are columns, and matrices stand above one another."""
+    return (math.prod(shape[:-1]), shape[-1]) if len(shape) > 1 else (math.prod(shape), 1)
+
+
+def make_callback(
+    tree: Any,
+    function: str,
+    *,
+    num_samples: int = 1,
+    parameters: Iterable[Any] = (),
+    casadi_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Return a function of CasADi that calls a function of `mbt.functional`, with its derivatives.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree of doubles.
+    function : str
+        Its name: any but rollouts and derivatives.
+    num_samples : int, optional
+        How many states are computed in one call, as the columns of each operand. Results of samples stand
+        side by side, as in `casadi.Function.map`. Samples without a result are NaN; of one state that is an
+        error.
+    parameters : iterable of MultibodyElement or the tree, optional
+        Whose parameters are operands too, behind the others: of a body the mass, of a fixed offset frame
+        the pose (4, 4), of uniform gravity the vector; of the tree the inertial parameters of all bodies.
+    casadi_options : dict, optional
+        For CasADi. With ``"enable_fd": True`` derivatives that mbt lacks are taken by differences.
+    **options
+        Those of the function: ``frame=``, ``dt=``, ``method=``, ...
+
+    Returns
+    -------
+    casadi.Callback
+        The same one for the same arguments. Keep it or the tree for as long as other functions of CasADi call
+        it: those keep nothing of Python.
+
+    Raises
+    ------
+    UnknownNameError
+        When there is no such function.
+    ArgumentTypeError, ArgumentValueError
+        When an argument is not of the right type, or options are missing or unknown.
+
+    Examples
+    --------
+    >>> import mbt, mbt.interop.casadi
+    >>> from mbt.models import model_path
+    >>> tree = mbt.load_model(model_path("mbt_arm"))
+    >>> dynamics = mbt.interop.casadi.make_callback(tree, "forward_dynamics")
+    >>> dynamics.size_out(0), dynamics.jacobian().size_out(0)
+    ((6, 1), (6, 6))
+    """
+    if not isinstance(function, str):
+        raise ArgumentTypeError(f"function: expected a name, got {type(function).__name__}")
+    if function not in FUNCTIONS:
+        raise unknown_name_error("function", function, FUNCTIONS)
+    if not isinstance(num_samples, int) or num_samples < 1:
+        raise ArgumentValueError(f"num_samples: expected a positive integer, got {quote(num_samples)}")
+    operands = operands_of(function)
+    taken = {name: p for name, p in FUNCTIONS[function].items() if name not in operands}
+    missing = {name for name, p in taken.items() if p.default is inspect.Parameter.empty} - options.keys()
+    unknown = options.keys() - taken.keys()
+    if missing or unknown:
+        which = f"missing: {', '.join(sorted(missing))}" if missing else f"got {', '.join(sorted(unknown))}"
+        raise ArgumentValueError(f"options of {function}: expected {', '.join(taken) or 'none'}, {which}")
+    owners = tuple(parameters)
+    call = find_call(tree, function, options, owners)
+    # What functions of CasADi call lives as long as the tree: they keep nothing of Python.
+    made = call.made.setdefault("casadi", {})
+    key = num_samples, repr(casadi_options)
+    if key not in made:
+        names = [*operands, *(f"parameter_{i}" for i in range(len(owners)))]
+        results = _RESULTS.get(function, (function,))
+        made[key] = _Callback(call, num_samples, function, (names, results), casadi_options or {})
+    return made[key]
+
+
+def _compute(
+    tree: Any, name: str, operands: dict[str, Any], options: dict[str, Any], parameters: dict[Any, Any]
+) -> Any:
+    call = find_call(tree, name, options, parameters)
+    named = {**operands, **{f"parameters[{owner}]": value for owner, value in parameters.items()}}
+    matrices, counts = [], []
+    for (key, value), shape in zip(named.items(), call.operand_shapes, strict=True):
+        rows, columns = _size(shape)
+        matrix = _as_matrix(key, value)
+        count, rest = divmod(matrix.shape[1], columns)
+        if matrix.shape[0] != rows or rest or not count:
+            wanted = f"{columns} n" if columns > 1 else "n"
+            raise ShapeError(f"{key}: expected shape ({rows}, {wanted}) for n samples, got {matrix.shape}")
+        matrices.append(matrix)
+        counts.append(count)
+    num_samples = max(counts)
+    if not {*counts} <= {1, num_samples}:
+        each = ", ".join(f"{count} of {key}" for count, key in zip(counts, named, strict=True))
+        raise ShapeError(f"expected as many samples of each operand, or one, got {each}")
+    callback = make_callback(tree, name, num_samples=num_samples, parameters=parameters, **options)
+    return callback(
+        *(
+            matrix if count == num_samples else casadi.repmat(matrix, 1, num_samples)
+            for matrix, count in zip(matrices, counts, strict=True)
+        )
+    )
+
+
+def _as_matrix(name: str, value: Any) -> Any:
+    if isinstance(value, (casadi.MX, casadi.SX, casadi.DM)):
+        return value
+    array = as_float_array(value, name)
+    if array.ndim > 2:
+        raise ShapeError(f"{name}: expected a column for each sample, got {describe_shape(array.shape)}")
+    return casadi.DM(array)
+
+
+globals().update(make_functions("casadi", _compute))
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    def __getattr__(name: str) -> Callable[..., Any]: ...
