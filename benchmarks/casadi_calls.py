@@ -2,9 +2,9 @@
 
     python benchmarks/casadi_calls.py [FILE.urdf] [--samples 100] [--rounds 15]
 
-Forward dynamics and its Jacobian of many samples, in microseconds a sample on one core: expressions in CasADi's
-virtual machine and a callback, once for each sample by `map`, and one call for all samples. The programs take
-turns; fastest and median rounds.
+Forward dynamics and its Jacobian of many samples, in microseconds a sample on one core: expressions in
+CasADi's virtual machine and a callback, once for each sample by `map`, and one call for all samples. The
+programs take turns; fastest and median rounds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    mbt.config.set_num_threads(1)
+    mbt.set_num_threads(1)
     tree, n = mbt.load_model(options.file), options.samples
     print(f"{options.file.stem}, {tree.num_velocities} dofs, {n} samples")
     operands = [casadi.DM(x) for x in np.random.default_rng(0).normal(size=(3, tree.num_velocities, n))]
