@@ -39,9 +39,18 @@ PROGRAMS = [
     pytest.param(
         "sampling_mpc.py", ["--seconds=0.2", "--samples=64"], r"after 0\.2 s: cart -?\d\.\d+ m, pole"
     ),
+    pytest.param(
+        "cart_pole_policy.py",
+        ["--generations=3", "--policies=128"],
+        r"(generation \d: +\d+\.\d of 250 .*\n)+the mean policy .* balances (9\d|100)% of 128 poles",
+        marks=pytest.mark.engine,
+    ),
     pytest.param("dask_sweep.py", ["--samples=60000"], r"waist +0.00 Nm", marks=pytest.mark.engine),
 ]
-NEEDS: dict[str, tuple[str, str]] = {"dask_sweep.py": ("distributed", "engines")}
+NEEDS: dict[str, tuple[str, str]] = {
+    "cart_pole_policy.py": ("gymnasium", "gymnasium"),
+    "dask_sweep.py": ("distributed", "engines"),
+}
 
 
 @pytest.mark.parametrize(("name", "arguments", "start"), PROGRAMS)
