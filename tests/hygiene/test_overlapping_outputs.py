@@ -99,6 +99,14 @@ def test_rollouts(scalar: str) -> None:
     refused(lambda: functional.rollout(s.tree, q, v, tau, 0.1, out=out), "out[0]", "out[1]", [path])
 
 
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_steps(scalar: str) -> None:
+    s = Subject(scalar)
+    q, v = (np.zeros((*s.lead, n)) for n in (s.tree.num_positions, s.nv))
+    state = s.sevens(s.nv)
+    refused(lambda: functional.step(s.tree, q, v, v, 0.1, out=(state, state)), "out[0]", "out[1]", [state])
+
+
 def test_values_in_the_memory_of_derivatives() -> None:
     """An array with derivatives has two memories."""
     s = Subject("autodiff")

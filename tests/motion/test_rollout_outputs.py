@@ -1,4 +1,7 @@
-"""Rollouts into arrays that are there already: the same numbers, in these arrays, whatever else they hold."""
+"""Rollouts, steps and their derivatives into arrays that are there already.
+
+The same numbers, in these arrays, whatever else they hold.
+"""
 
 from __future__ import annotations
 
@@ -122,3 +125,71 @@ def test_arrays_with_derivatives(lead: tuple[int, ...]) -> None:
         plain[i] = np.empty(wanted[i].shape)
         with pytest.raises(mbt.ArgumentTypeError, match=rf"^out\[{i}\]: expected an AutoDiffArray"):
             functional.rollout(tree, q, v, tau, 0.1, out=tuple(plain))
+
+
+FUNCTIONS = [functional.step, functional.step_derivatives]
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize("user_written", [False, True], ids=["compiled", "in Python"])
+@pytest.mark.parametrize("lead", LEADS, ids=str)
+def test_steps(lead: tuple[int, ...], user_written: bool, method: str) -> None:
+    tree = tumbling_bodies(0.1, user_written=user_written)
+    start, rng = state_of(tree), np.random.default_rng(8)
+    q = np.broadcast_to(start.q, (*lead, tree.num_positions)).copy()
+    v, tau = start.v + rng.normal(size=(*lead, start.v.size)), rng.normal(size=(*lead, start.v.size))
+    for function in FUNCTIONS:
+        wanted = function(tree, q, v, tau, 0.01, method=method)
+        out = tuple(np.full(part.shape, np.nan) for part in wanted)
+        got = function(tree, q, v, tau, 0.01, method=method, out=out)
+        only = np.full(wanted[1].shape, np.nan)
+        half = function(tree, q, v, tau, 0.01, method=method, out=(None, only))
+        assert (got[0] is out[0], got[1] is out[1], half[1] is only) == (True, True, True)
+        for result in (got, half):
+            np.testing.assert_array_equal(result[0], wanted[0])
+            np.testing.assert_array_equal(result[1], wanted[1])
+    # A loop may move the state where it is.
+    wanted = functional.step(tree, q, v, tau, 0.01, method=method)
+    functional.step(tree, q, v, tau, 0.01, method=method, out=(q, v))
+    np.testing.assert_array_equal(q, wanted[0])
+    np.testing.assert_array_equal(v, wanted[1])
+
+
+@pytest.mark.parametrize("lead", [(), (2,)], ids=str)
+def test_steps_into_what_cannot_hold_them(lead: tuple[int, ...]) -> None:
+    tree = tumbling_bodies()
+    start = state_of(tree)
+    q, v, tau = (np.broadcast_to(x, (*lead, x.size)).copy() for x in (start.q, start.v, start.v))
+    for function in FUNCTIONS:
+        parts = function(tree, q, v, tau, 0.01)
+        first, second = (np.full(part.shape, 7.0) for part in parts)
+        long = np.full((*second.shape[:-1], second.shape[-1] + 1), 7.0)
+        for out, error in (
+            (first, mbt.ArgumentTypeError),
+            ((first,), mbt.ShapeError),
+            ((first, long), mbt.ShapeError),
+            ((first, second.astype(np.float32)), mbt.ArgumentTypeError),
+        ):
+            with pytest.raises(error, match=r"^out"):
+                function(tree, q, v, tau, 0.01, out=out)
+        assert (first == 7.0).all()
+        assert (long == 7.0).all()
+
+
+def test_a_step_from_a_singular_state() -> None:
+    tree = mbt.MultibodyTree()
+    ghost = tree.add_body(mbt.RigidBody("ghost", mbt.SpatialInertia.zero()))
+    tree.add_joint(mbt.PrismaticJoint, "haunt", tree.world_body, None, ghost, None, axis=[0, 0, 1])
+    tree.finalize()
+    state, tau = (np.full(1, 7.0), np.full(1, 7.0)), np.ones(1)
+    with pytest.raises(mbt.SingularityError, match="haunt"):
+        functional.step(tree, *state, tau, 0.1, out=state)
+    assert (np.stack(state) == 7.0).all()
+    # NaN that was there before is no error.
+    falling = tumbling_bodies()
+    q, tau = state_of(falling).q.copy(), np.zeros(falling.num_velocities)
+    v = np.full_like(tau, np.nan)
+    wanted = functional.step(falling, q, v, tau, 0.1)
+    functional.step(falling, q, v, tau, 0.1, out=(q, v))
+    np.testing.assert_array_equal(q, wanted[0])
+    np.testing.assert_array_equal(v, wanted[1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbt._core.api.stateless import step_of_state
 from mbt._core.quantities.table import Quantity
-from mbt.context.checks import check_parts, write_parts
+from mbt.context.checks import check_parts, check_tuple, write_parts
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_index
 from mbt.math.leading_axes import flatten, join
@@ -42,6 +42,7 @@ def step(
     dt: float,
     *,
     method: str = "semi_implicit_euler",
+    out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the state one step of time later.
 
@@ -59,6 +60,9 @@ def step(
         Length of the step [s], of either sign.
     method : {"semi_implicit_euler", "rk4"}, optional
         How the step is made, see `rollout`.
+    out : tuple of two (ndarray or None), optional
+        Arrays of the shapes of the results, float64, C-contiguous, written in place and returned; they may be
+        q and v themselves. Left untouched when an argument is rejected.
 
     Returns
     -------
@@ -78,12 +82,14 @@ def step(
     --------
     rollout : many steps in one call.
     """
-    state = step_of_state(tree, q, v, tau, dt, check_method(method))
+    state = step_of_state(tree, q, v, tau, dt, check_method(method), out)
     if state is not None:
         return state
     batch, (*states, forces) = take_operands(tree, {"q": q, "v": v, "tau": tau})
+    outs = check_tuple(out, 2)
     path = _roll_out(tree, batch, [*states, forces[..., np.newaxis, :]], dt, method=method)
-    return path[0][..., 1, :].copy(), path[1][..., 1, :].copy()
+    q1, v1 = write_parts(tree._numbers, outs, [x[..., 1, :].copy() for x in path])
+    return q1, v1
 
 
 def rollout(

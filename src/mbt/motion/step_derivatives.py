@@ -13,6 +13,7 @@ from mbt._core.api.stateless_derivatives import (
     constrained_forward_dynamics_derivatives,
     forward_dynamics_derivatives,
 )
+from mbt.context.checks import check_tuple, write_parts
 from mbt.math import exp_so3, left_jacobian_so3
 from mbt.math.poses import skew
 from mbt.motion.operands import check_method, take_operands
@@ -35,6 +36,7 @@ def step_derivatives(
     dt: float,
     *,
     method: str = "semi_implicit_euler",
+    out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives of the state that `step` returns, with respect to the state and the forces.
 
@@ -55,6 +57,9 @@ def step_derivatives(
         Length of the step [s], of either sign.
     method : {"semi_implicit_euler", "rk4"}, optional
         How the step is made, see `rollout`.
+    out : tuple of two (ndarray or None), optional
+        Arrays of the shapes of the results, float64, C-contiguous, written in place and returned. Left
+        untouched when an argument is rejected.
 
     Returns
     -------
@@ -72,13 +77,15 @@ def step_derivatives(
     SingularityError
         When a single state has no accelerations; in a batch that sample is NaN.
     """
-    is_order_four = check_method(method) == 1
+    is_order_four, outs = check_method(method) == 1, check_tuple(out, 2)
     batch, arrays = take_operands(tree, {"q": q, "v": v, "tau": tau})
     stages = _Stages(tree, batch, arrays, tree._numbers.as_finite_array(dt, "dt", ()))
     changes = stages.differentiate_runge_kutta() if is_order_four else stages.differentiate_euler()
     jacobian = np.concatenate(changes, axis=-2)
     num_rates = 2 * tree.num_velocities
-    return jacobian[..., :num_rates].copy(), jacobian[..., num_rates:].copy()
+    parts = [jacobian[..., :num_rates].copy(), jacobian[..., num_rates:].copy()]
+    A, B = write_parts(tree._numbers, outs, parts)
+    return A, B
 
 
 class _Stages:

@@ -201,6 +201,12 @@ def gravity_generalized_forces(
     """
 
 def step_of_state(
-    tree: MultibodyTree, q: npt.ArrayLike, v: npt.ArrayLike, tau: npt.ArrayLike, dt: float, method: int
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    dt: float,
+    method: int,
+    out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return the state one step after a single one in exact arrays; None where there is more to do than that."""

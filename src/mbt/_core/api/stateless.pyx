@@ -261,7 +261,7 @@ cdef forward_dynamics_batch(tree, CompiledModel compiled, q, v, tau, external_fo
     return out
 
 
-def step_of_state(tree, q, v, tau, dt, int method):
+def step_of_state(tree, q, v, tau, dt, int method, out=None):
     """Return the state one step after a single one in exact arrays; None where there is more to do than that."""
     cdef CompiledModel compiled = compiled_of(tree)
     if compiled is None or type(dt) is not float or not isfinite(dt):
@@ -283,7 +283,7 @@ def step_of_state(tree, q, v, tau, dt, int method):
     cdef Py_ssize_t num_work = kernels.rollout_work_size(m)
     cdef double* memory
     cdef double* x
-    q1, v1 = new1(nq), new1(nv)
+    q1, v1 = two_outputs(out, nq, nv)
     memory = kernels.get_work(m, num_work + 1 + nq + 2*nv)
     x = memory + kernels.work_size(m) + num_work
     x[0] = dt
@@ -291,6 +291,10 @@ def step_of_state(tree, q, v, tau, dt, int method):
     kernels.rollout(
         integers, m, &m.switches, &compiled.defaults.parameters, data(q), data(v), x, memory, x + 1 + nv
     )
+    if out is not None and nv and isnan(x[1 + nv + nq]):
+        # An error must leave `out` as it is.
+        q1[...], v1[...] = step_of_state(tree, q, v, tau, dt, method)
+        return q1, v1
     memcpy(data(q1), x + 1 + nv, nq*sizeof(double))
     memcpy(data(v1), x + 1 + nv + nq, nv*sizeof(double))
     if nv and isnan(data(v1)[0]):
