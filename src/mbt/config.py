@@ -106,7 +106,7 @@ def _default_num_threads() -> int:
     if text:
         count = _whole_number(text)
         if not 1 <= count <= _MOST_THREADS:
-            raise ImportError(f"{name}={quote(text)}: expected {_WANTED}")
+            raise _core.cannot_start(f"{name}={quote(text)}: expected {_WANTED}")
         return count
     # Of OpenMP, whose variable may be a list by level of nesting.
     count = _whole_number(os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -281,6 +282,23 @@ def test_an_instruction_set_that_is_not_known_is_named() -> None:
         "ImportError: environment variable MBT_ISA: 'v9' is not an instruction set that mbt knows; "
         f"expected {' or '.join(usable_isas())}, or unset it for the best"
     )
+
+
+@pytest.mark.parametrize("variable", ["MBT_ISA", "MBT_NUM_THREADS"])
+def test_the_command_line_tells_it_in_a_line(variable: str, tmp_path: pathlib.Path) -> None:
+    """Of a variable that cannot be obeyed: no traceback. The script that pip writes has the name `mbt`."""
+    script = tmp_path / "mbt"
+    script.write_text("from mbt.cli import main\nraise SystemExit(main())\n")
+    for program in (["-m", "mbt"], ["-mmbt"], [str(script)]):
+        done = subprocess.run(
+            [sys.executable, *program, "--version"], capture_output=True, text=True, check=False,
+            env={**os.environ, variable: "x"},
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (2, "")
+        line, end = done.stderr.split("\n")
+        assert line.startswith("mbt: ")
+        assert variable in line
+        assert not end
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ that of the next lower one. An ordinary build has one set: the best of the proce
 """
 
 import os
+import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
 from mbt._core import cpu
@@ -28,11 +29,22 @@ def _find_built() -> dict[str, str]:
     return found
 
 
+def cannot_start(message: str) -> BaseException:
+    """Return what ends `import mbt`: an error, but of the command line the message alone and exit code 2."""
+    program = os.path.basename(sys.argv[0]) if getattr(sys, "argv", None) else ""
+    # While the package of `python -m` is imported, that is all its program is called.
+    is_module = program == "-m" and not {"mbt", "mbt.__main__", "-mmbt"}.isdisjoint(sys.orig_argv)
+    if is_module or program in ("mbt", "mbt.exe"):
+        print(f"mbt: {message}", file=sys.stderr)
+        return SystemExit(2)
+    return ImportError(message)
+
+
 def _choose(built: list[str], usable: list[str]) -> str:
     forced = os.environ.get("MBT_ISA")
     if not usable:
         runs = ", ".join(cpu.supported()) or "none of v2, v3, v4"
-        raise ImportError(
+        raise cannot_start(
             f"mbt was built for x86-64 instruction sets that this processor does not run: built for "
             f"{', '.join(built) or 'none'}, this processor runs {runs}. Build it here, or build all sets: "
             f"pip install . --config-settings=cmake.define.MBT_ISA=all"
@@ -44,7 +56,7 @@ def _choose(built: list[str], usable: list[str]) -> str:
             why = "is not built"
         else:
             why = "is not what this processor runs"
-        raise ImportError(
+        raise cannot_start(
             f"environment variable MBT_ISA: {forced!r} {why}; expected {' or '.join(usable)}, "
             "or unset it for the best"
         )
