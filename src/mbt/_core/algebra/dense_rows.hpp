@@ -129,10 +129,11 @@ static MBT_INLINE void mirror_upper(int n, std::ptrdiff_t stride, T* A) {
   }
 }
 
-// Rows i0 .. i3 of C = -A X, columns [k, k + count width); C has rows of n.
+// Four rows of C = -A X, columns [k, k + count width); C has rows of n. Only `num_terms` rows of X count: those named,
+// or the first where none are.
 template <int count, class T>
 static MBT_INLINE void multiply_tile(
-    const T* A, const T* X, std::ptrdiff_t stride, int n, const int* rows, int k, T* C) {
+    const T* A, const T* X, std::ptrdiff_t stride, int n, const int* terms, int num_terms, const int* rows, int k, T* C) {
   typedef typename Wide<T>::type W;
   const int width = Wide<T>::width;
   W y[4][count];
@@ -142,7 +143,8 @@ static MBT_INLINE void multiply_tile(
   const T* a1 = A + stride * rows[1];
   const T* a2 = A + stride * rows[2];
   const T* a3 = A + stride * rows[3];
-  for (int l = 0; l < n; ++l) {
+  for (int m = 0; m < num_terms; ++m) {
+    const int l = terms ? terms[m] : m;
     W x[count];
     for (int j = 0; j < count; ++j) x[j] = Wide<T>::take(X + stride * l + k + j * width);
     const W s0 = Wide<T>::spread(a0[l]), s1 = Wide<T>::spread(a1[l]);
@@ -160,19 +162,54 @@ static MBT_INLINE void multiply_tile(
   }
 }
 
+// Four rows from the i-th on. The last ones are computed twice rather than by other code.
+struct FourRows {
+  int rows[4];
+  FourRows(int i, int n) {
+    for (int j = 0; j < 4; ++j) rows[j] = i + j < n ? i + j : n - 1;
+  }
+};
+
 // C = -A X, all (n, n); C has rows of n, the others of `stride`.
 template <class T>
 static MBT_INLINE void multiply_negative(const T* A, const T* X, std::ptrdiff_t stride, int n, T* C) {
   const int width = Wide<T>::width;
   for (int i = 0; i < n; i += 4) {
-    // The last rows are computed twice rather than by other code.
-    const int rows[4] = {i, i + 1 < n ? i + 1 : n - 1, i + 2 < n ? i + 2 : n - 1, i + 3 < n ? i + 3 : n - 1};
+    const FourRows four(i, n);
     int k = 0;
-    for (; k + 2 * width < n; k += 3 * width) multiply_tile<3>(A, X, stride, n, rows, k, C);
+    for (; k + 2 * width < n; k += 3 * width) multiply_tile<3>(A, X, stride, n, nullptr, n, four.rows, k, C);
     if (k + width < n) {
-      multiply_tile<2>(A, X, stride, n, rows, k, C);
+      multiply_tile<2>(A, X, stride, n, nullptr, n, four.rows, k, C);
     } else if (k < n) {
-      multiply_tile<1>(A, X, stride, n, rows, k, C);
+      multiply_tile<1>(A, X, stride, n, nullptr, n, four.rows, k, C);
+    }
+  }
+}
+
+// The same of an X whose dofs l and k meet only where one is outboard of the other: l <= k < ends[l], or k <= l < ends[k].
+// A register of columns has nearly all rows, so only scalars that are columns of their own gain. `terms` is work, (n,).
+template <class T>
+static MBT_INLINE void multiply_negative_of_branches(
+    const T* A, const T* X, std::ptrdiff_t stride, int n, const int* ends, int* terms, T* C) {
+  if constexpr (Wide<T>::width > 1) {
+    multiply_negative(A, X, stride, n, C);
+  } else {
+    for (int k = 0; k < n; k += 3) {
+      const int behind = k + 3 < n ? k + 3 : n;
+      int end = behind, num_terms = 0;
+      for (int l = k; l < behind; ++l) end = ends[l] > end ? ends[l] : end;
+      for (int l = 0; l < end; ++l)
+        if (l >= k || ends[l] > k) terms[num_terms++] = l;
+      for (int i = 0; i < n; i += 4) {
+        const FourRows four(i, n);
+        if (behind - k == 3) {
+          multiply_tile<3>(A, X, stride, n, terms, num_terms, four.rows, k, C);
+        } else if (behind - k == 2) {
+          multiply_tile<2>(A, X, stride, n, terms, num_terms, four.rows, k, C);
+        } else {
+          multiply_tile<1>(A, X, stride, n, terms, num_terms, four.rows, k, C);
+        }
+      }
     }
   }
 }

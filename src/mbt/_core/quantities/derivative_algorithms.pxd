@@ -2,7 +2,7 @@
 
 from mbt._core.algebra.derivative_columns cimport (
     ARTICULATED, ARTICULATED_ROW, COMPOSITE, COMPOSITE_WITH_EXTERNAL, DerivativeColumns, aligned,
-    behind_columns, multiply_negative,
+    behind_columns, multiply_negative, multiply_negative_of_branches,
 )
 from mbt._core.algebra.records cimport ConstraintRates, Moving, Parameters
 from mbt._core.algebra.spatial cimport copy, set_zero
@@ -23,7 +23,7 @@ from mbt._core.passes.inverse_dynamics_derivatives cimport (
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities.algorithms cimport add_joint_forces, count_work, multipliers_in, run_body_forces
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport PyScalar, T
 
 
 cdef inline Py_ssize_t row_stride(const Model* model) noexcept nogil:
@@ -177,15 +177,24 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
 
 
 cdef inline void multiply_by_mass_matrix_inverse(
-    const Model* model, const T* matrices, T* dvdot_dq, T* dvdot_dv, T* M_inverse
+    const Model* model, T* matrices, T* dvdot_dq, T* dvdot_dv, T* M_inverse
 ) noexcept nogil:
     """dvdot = -M^-1 dtau, of the matrices above; and a copy of M^-1."""
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t stride = row_stride(model)
     cdef const T* inverse = matrices + 2*nv*stride
+    cdef int* ends = <int*>(behind_pivots(model, matrices))
     cdef int k
-    multiply_negative(inverse, matrices, stride, nv, dvdot_dq)
-    multiply_negative(inverse, matrices + nv*stride, stride, nv, dvdot_dv)
+    # Of doubles the whole is faster, and forces of Python may be in it; an element between bodies couples branches; in
+    # expressions what is zero is left out anyway.
+    if T is double or T is PyScalar or model.num_elements_between:
+        multiply_negative(inverse, matrices, stride, nv, dvdot_dq)
+        multiply_negative(inverse, matrices + nv*stride, stride, nv, dvdot_dv)
+    else:
+        for k in range(nv):
+            ends[k] = model.joints[model.dof_mobod[k]].v_end
+        multiply_negative_of_branches(inverse, matrices, stride, nv, ends, ends + nv, dvdot_dq)
+        multiply_negative_of_branches(inverse, matrices + nv*stride, stride, nv, ends, ends + nv, dvdot_dv)
     for k in range(nv):
         copy(inverse + stride*k, nv, M_inverse + nv*k)
 
@@ -193,6 +202,11 @@ cdef inline void multiply_by_mass_matrix_inverse(
 cdef inline const T* pivots_of(const Model* model, const T* matrices) noexcept nogil:
     """(nv,) pivots, behind them their scales."""
     return matrices + 3*model.num_velocities*row_stride(model)
+
+
+cdef inline T* behind_pivots(const Model* model, T* matrices) noexcept nogil:
+    """(nv,) of memory that is free by then."""
+    return matrices + 3*model.num_velocities*row_stride(model) + 2*model.num_velocities
 
 
 # With constraints -----------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ cdef int find_massless_dof(const Model* model, const Switches* switches, const d
 
 
 cdef void forward_dynamics_derivatives(
-    const Model* model, const double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse
+    const Model* model, double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse
 ) noexcept nogil:
     algorithms.multiply_by_mass_matrix_inverse[double](model, matrices, dvdot_dq, dvdot_dv, M_inverse)
 

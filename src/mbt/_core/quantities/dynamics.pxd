@@ -316,7 +316,7 @@ cdef inline Pivots[T] calc_derivatives(
     cdef const T* F_Bo_W = x + nv if with_forces else <const T*>NULL
     cdef T* by_v = out + nv*nv
     cdef T* by_x = out + 2*nv*nv
-    cdef const T* matrices
+    cdef T* matrices
     cdef Pivots[T] pivots = no_pivots(memory)
     if quantity == FORWARD_DYNAMICS_DERIVATIVES:
         matrices = derivative_algorithms.run_mass_matrix_inverse_with_rates(
