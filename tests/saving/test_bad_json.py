@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mbt
@@ -162,6 +163,26 @@ def test_an_inertia_that_no_body_has() -> None:
     assert tree.bodies[2].default_unit_inertia.components[0] == 1.0
     with pytest.raises(mbt.ParseError, match=r"bodies\[1\]\.M_BBo_B: No physical body"):
         mbt.load_model(text, strict=True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_a_mass_matrix_that_is_not_finite(encoding: str) -> None:
+    """Loading says so, alone or beside another model, and no computation of a report warns of its numbers."""
+    chain = json.loads(TEXT)
+    # Each inertia is finite by itself; the distance overflows when it is squared.
+    parent = next(frame for frame in chain["bodies"] if frame["name"] == "joint6_parent")
+    parent["X_PF"]["translation"] = [1e160, 0.0, 0.0]
+    data = json.dumps(chain).encode(encoding)
+    with pytest.warns(mbt.ModelWarning, match="so large that the mass matrix is not finite"):
+        tree = mbt.load_model(data)
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(tree.calc_mass_matrix(tree.create_default_context())).all()
+    assert tree.finalize_report.massless_branches == ()
+    other = mbt.MultibodyTree()
+    with pytest.warns(mbt.ModelWarning, match="not finite"):
+        mbt.parsing.add_model(other, data, parent=other.world_frame)
+    # Large, and yet finite: nothing is said.
+    mbt.load_model(data.replace("1e+160".encode(encoding), "1e+60".encode(encoding)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from mbt.errors import ArgumentValueError, MbtError, ParseError
 from mbt.parsing.report import ParseReport
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["finish_json_tree", "read_json_model"]
+
+# A number of 1e50 or more. Without one no mass times a length squared overflows.
+_HUGE = re.compile(rb"[eE]\+?0*(?:[5-9]\d|[1-9]\d\d)|\d{50}")
 
 
 def read_json_model(
@@ -57,9 +63,22 @@ def read_json_model(
             prefix=options.prefix,
         ),
     )
+    # A text in UTF-16 has zeros between its digits.
+    if _HUGE.search(source.data.replace(b"\0", b"")):
+        _check_magnitudes(model)
     if not model.is_alone:
         model.join()
     return model
+
+
+def _check_magnitudes(model: JsonModel) -> None:
+    """Warn of a mass matrix that is not finite."""
+    tree = model.make_alone()
+    with np.errstate(all="ignore"):
+        M = tree.calc_mass_matrix(tree.create_default_context())
+    if not np.isfinite(M).all():
+        text = "masses and lengths are so large that the mass matrix is not finite"
+        model.report.warn(text, about="massless")
 
 
 def finish_json_tree(tree: MultibodyTree, source: Source) -> None:

@@ -201,9 +201,23 @@ class JsonModel:
         ArgumentValueError
             When the tree has one of its names already.
         """
+        # A tree of its own finds whatever is wrong with it, and which bodies are free.
+        alone = self.make_alone()
+        self._check_names()
+        free = [joint.child_body for joint in alone.joints if joint.is_ephemeral]
+        bodies = [self.names.find_in_file("bodies", int(body._model_instance), body.name) for body in free]
+        self.elements += self.mounting.hold(bodies)
+
+    def make_alone(self) -> MultibodyTree:
+        """Return a finalized tree with the model, as written, and nothing else.
+
+        Raises
+        ------
+        ParseError
+            When the model cannot be finalized.
+        """
         from mbt.tree.multibody_tree import MultibodyTree
 
-        # A tree of its own finds whatever is wrong with it, and which bodies are free.
         alone = MultibodyTree()
         options = JsonOptions(alone.world_frame, permission=self.options.permission)
         model = JsonModel(alone, self.data, type(self.report)(self.report.file), options)
@@ -212,10 +226,7 @@ class JsonModel:
             alone.finalize()
         except MbtError as error:
             raise self.document.error(str(error)) from error
-        self._check_names()
-        free = [joint.child_body for joint in alone.joints if joint.is_ephemeral]
-        bodies = [self.names.find_in_file("bodies", int(body._model_instance), body.name) for body in free]
-        self.elements += self.mounting.hold(bodies)
+        return alone
 
     def _check_names(self) -> None:
         for new in self.instances.new:

@@ -75,6 +75,8 @@ def find_massless_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
     )
 
 
+# Of inertias that are too large for floats, whose loading says so, nothing is found.
+@np.errstate(all="ignore")
 def _find_branches(tree: MultibodyTree) -> tuple[MasslessBranch, ...]:
     here = _Articulation(tree, tree.create_default_context())
     if not here.singular:
