@@ -355,6 +355,12 @@ def _as_real_array(value: object, name: str) -> FloatArray:
             f"{name}: expected real numbers, got a masked array, whose mask would be lost"
         )
     _check_first_entries(value, name)
+    if (
+        hasattr(type(value), "__dlpack__") or hasattr(type(value), "__cuda_array_interface__")
+    ) and not isinstance(value, np.ndarray):
+        from mbt.math.host_arrays import read_other_array
+
+        value = read_other_array(value, name)
     try:
         array = np.asarray(value)
     except ArgumentTypeError as error:
@@ -417,8 +423,13 @@ def _cure_for(array: npt.NDArray[Any]) -> str:
 
 
 def _foreign_error(value: object, name: str) -> ArgumentTypeError:
-    number, reason = _first_foreign(value), ""
-    if isinstance(number, numbers.Number):
+    from mbt.math.host_arrays import explain_other_array
+
+    number = _first_foreign(value)
+    reason = explain_other_array(number)
+    if reason:
+        pass
+    elif isinstance(number, numbers.Number):
         reason = _CONVERSION
     elif hasattr(number, "__rsub__"):  # Forces can be multiplied and divided, but are not numbers.
         reason = (
