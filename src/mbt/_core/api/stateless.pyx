@@ -11,7 +11,7 @@ from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.tree_dynamics cimport two_outputs
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, is_array1, new1, out1, out2, out3, overlap
+from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, is_array1, out1, out2, out3, overlap
 from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
