@@ -127,6 +127,34 @@ def test_a_joint_without_a_motor_has_an_armature() -> None:
     assert [motor.default_reflected_inertia for motor in tree.joint_actuators] == [0.3, 0.0, 2.0]
 
 
+def test_armatures_of_several_degrees_of_freedom() -> None:
+    model = compile_text(MODELS["armatures"])
+    # Along axes of World each may have its own.
+    model.dof_armature[6:9] = [0.5, 0.6, 0.0]
+    tree = mbt.interop.from_mujoco(model)
+    assert_same_dynamics(tree, model)
+    names = [motor.name for motor in tree.joint_actuators]
+    assert names == [
+        *(f"{joint}_armature_w{axis}" for joint in "jk" for axis in "xyz"),
+        *(f"loose_armature_{suffix}" for suffix in ("wx", "wy", "wz", "vx", "vy")),
+    ]
+    assert {motor.effort_limit for motor in tree.joint_actuators} == {0.0}
+    text = mbt.save_model(tree, format="json")
+    assert_same_dynamics(mbt.load_model(text), model)
+    held = mbt.interop.from_mujoco(model, base="fixed")
+    assert [motor.joint.name for motor in held.joint_actuators] == ["j"] * 3 + ["k"] * 3
+
+
+def test_an_armature_of_its_own_about_each_axis() -> None:
+    model = compile_text(MODELS["armatures"])
+    model.dof_armature[1] = 0.4
+    with pytest.warns(
+        mbt.ModelWarning, match="joint 'j' has an armature that is not the same about all axes"
+    ):
+        tree = mbt.interop.from_mujoco(model)
+    assert {motor.joint.name for motor in tree.joint_actuators} == {"k", "loose"}
+
+
 def test_limits() -> None:
     tree = mbt.interop.from_mujoco(compile_text(LIMITS))
     joints = {joint.name: joint for joint in tree.joints}

@@ -206,11 +206,37 @@ def test_armatures_and_limits() -> None:
     assert [(m.name, m.effort_limit) for m in driven.joint_actuators] == [("j0", 20), ("j2", 20), ("j3", 20)]
 
 
-def test_an_armature_of_a_free_joint_is_told() -> None:
-    model = chain("FreeFlyer")
-    model.armature = np.full(model.nv, 0.1)
-    with pytest.warns(mbt.ModelWarning, match="joint 'j0' has an armature and more than one degree"):
-        mbt.interop.from_pinocchio(model)
+def test_armatures_of_several_degrees_of_freedom() -> None:
+    """Of rotations, where all axes have the same; and of the turn of a planar joint."""
+    model = chain("FreeFlyer", "Spherical", "Planar", "Translation", "Universal")
+    armature = np.zeros(model.nv)
+    armature[3:6], armature[6:9], armature[11] = 0.4, 0.2, 0.3
+    armature[12:] = np.linspace(0.1, 0.6, model.nv - 12)
+    model.armature = armature
+    tree = mbt.interop.from_pinocchio(model)
+    assert_same_dynamics(tree, model)
+    names = {motor.name for motor in tree.joint_actuators}
+    assert {"j0_armature_wz", "j1_armature_wx", "j2_armature_wz"} <= names
+    assert "j0_armature_vx" not in names
+
+
+@pytest.mark.parametrize(
+    ("joint", "dof", "message"),
+    [
+        ("FreeFlyer", 1, "joint 'j0' has an armature of translation in the axes of its child"),
+        ("FreeFlyer", 4, "joint 'j0' has an armature that is not the same about all axes"),
+        ("Spherical", 0, "joint 'j0' has an armature that is not the same about all axes"),
+        ("Planar", 0, "joint 'j0' has an armature of translation in the axes of its child"),
+    ],
+)
+def test_an_armature_that_turns_with_the_child_is_told(joint: str, dof: int, message: str) -> None:
+    model = chain(joint)
+    armature = np.zeros(model.nv)
+    armature[dof] = 0.1
+    model.armature = armature
+    with pytest.warns(mbt.ModelWarning, match=message):
+        tree = mbt.interop.from_pinocchio(model)
+    assert not tree.joint_actuators
 
 
 def test_a_model_of_urdf() -> None:

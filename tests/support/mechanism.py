@@ -47,7 +47,7 @@ def read_mechanism(tree: mbt.MultibodyTree, context: mbt.Context) -> Mechanism:
         mass[b], com[b], inertia[b] = M.mass, M.com, M.as_matrix6()
     rotors = np.zeros(nv)
     for actuator in tree.joint_actuators:
-        rotors[actuator.joint.velocity_start] += actuator.calc_reflected_inertia(context)
+        rotors[actuator.velocity_start] += actuator.calc_reflected_inertia(context)
     gravity = np.zeros(3) if tree.gravity_field is None else np.array(tree.gravity_field.gravity_vector)
     joints = (X_PF, X_BM, pc.X_FM, pc.H_FM, Hdot_FM, context.v)
     return Mechanism(tree.topology.parent, dofs, *joints, mass, com, inertia, rotors, gravity)

@@ -59,6 +59,11 @@ MODELS = {
         f'<body name="b" pos=".2 0 0"><joint name="s" type="slide" armature="2"/>{LUMP}</body></body>',
         '<actuator><motor name="m" joint="j" gear="7"/><motor name="n" joint="j" gear="3"/></actuator>',
     ),
+    "armatures": _model(
+        f'<body name="a"><joint name="j" type="ball" pos=".1 0 .2" armature="0.3"/>{LUMP}'
+        f'<body name="b" pos=".2 0 0"><joint name="k" type="ball" armature="0.2"/>{LUMP}</body></body>'
+        f'<body name="c" pos="0 2 0"><joint name="loose" type="free" armature="0.7"/>{LUMP}</body>'
+    ),
     "rotors": _model(
         f'<body name="a"><joint name="j" axis="0 1 0" armature="0.3"/>{LUMP}'
         f'<body name="b" pos=".2 0 0"><joint name="s" type="slide"/>{LUMP}</body></body>',
@@ -124,10 +129,6 @@ LOSSY = {
     "spring of a ball": (
         _model(f'<body name="a"><joint name="j" type="ball" stiffness="2"/>{LUMP}</body>'),
         "ball joint 'j': its spring",
-    ),
-    "armature of a ball": (
-        _model(f'<body name="a"><joint name="j" type="ball" armature="2"/>{LUMP}</body>'),
-        "joint 'j' has an armature",
     ),
     "springs that are not linear": (
         _model(f'<body name="a"><joint name="j" stiffness="2 3"/>{LUMP}</body>'),

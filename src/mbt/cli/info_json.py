@@ -79,6 +79,7 @@ def _actuator(actuator: JointActuator) -> dict[str, Any]:
     return {
         "name": actuator.name,
         "joint": actuator.joint.name,
+        "velocity": actuator.velocity_start,
         "effort_limit": _number(actuator.effort_limit),
         "reflected_inertia": _number(actuator.default_reflected_inertia),
     }

@@ -268,7 +268,7 @@ def _rotor_entries(tree: MultibodyTree, context: Context, entry: Any) -> list[En
 
 def _rate(context: Context, actuator: Any) -> Any:
     """Return the velocity along which an actuator acts."""
-    return _scalar(context, entry_of(actuator.joint.get_velocities(context), 0))
+    return _scalar(context, entry_of(actuator.joint.get_velocities(context), actuator.dof))
 
 
 def _damping_entries(tree: MultibodyTree, context: Context, entry: Any) -> list[EnergyEntry]:

@@ -316,7 +316,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
             efforts = np.clip(efforts * self._scale, -self._limits, self._limits)
             tau = np.zeros((self.num_envs, nv))
             for i, actuator in enumerate(self._tree.joint_actuators):
-                tau[:, actuator.joint.velocity_start] += efforts[:, i]
+                tau[:, actuator.velocity_start] += efforts[:, i]
         else:
             if shape is not None:
                 actions = np.asarray(actions)

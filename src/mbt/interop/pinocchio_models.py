@@ -24,6 +24,7 @@ from mbt.parsing.description import (
     LinkDescription,
     ModelDescription,
 )
+from mbt.parsing.mujoco_actuators import describe_armatures
 from mbt.parsing.mujoco_names import unused
 from mbt.parsing.options import Actuators, ReadOptions
 from mbt.parsing.report import MimicJoint, ParseReport
@@ -84,7 +85,7 @@ def from_pinocchio(
     Warns
     -----
     ModelWarning
-        Once, when a joint of several degrees of freedom has an armature, which is left out.
+        Once, when a joint has an armature that the tree has no place for; the page says which.
 
     Raises
     ------
@@ -258,16 +259,32 @@ class _Reader:
         for part in (part for parts in joints.values() for part in parts if part.master < 0):
             armature = float(self.model.armature[part.v])
             if part.name not in single:
-                count = 6 if part.kind == "floating" else 3
-                if np.any(self.model.armature[part.v : part.v + count]):
-                    text = f"joint {quote(part.name)} has an armature and more than one degree of freedom"
-                    self.report.warn(f"{text}: it is left out")
+                actuators += self._describe_armatures(part, taken)
             elif armature and part.name in by_joint:
                 i = by_joint[part.name]
                 actuators[i] = actuators[i]._replace(rotor_inertia=armature)
             elif armature:
                 name = unused(f"{part.name}_armature", taken)
                 actuators.append(ActuatorDescription(name, part.name, 0.0, armature))
+
+    def _describe_armatures(self, part: Part, taken: set[str]) -> list[ActuatorDescription]:
+        """Return motors that carry the armature of a joint of several degrees of freedom."""
+        inertia: list[float] = self.model.armature[part.v : part.v + 6].tolist()
+        is_planar = part.kind == "planar"
+        # Translations of Pinocchio are velocities in the child.
+        moved = inertia[: 2 if is_planar else 3 if part.kind == "floating" else 0]
+        if any(moved):
+            text = f"joint {quote(part.name)} has an armature of translation in the axes of its child"
+            self.report.warn(f"{text}: it is left out")
+        if is_planar:
+            name = f"{part.name}_armature_wz"
+            return (
+                [ActuatorDescription(unused(name, taken), part.name, 0.0, inertia[2], dof=2)]
+                if inertia[2]
+                else []
+            )
+        turned = inertia[len(moved) : len(moved) + 3]
+        return describe_armatures(part.name, turned, [], taken, self.report)
 
 
 def _positions_with_mimic(part: Part, q: FloatArray) -> FloatArray:

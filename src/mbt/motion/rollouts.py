@@ -350,7 +350,7 @@ def _join_forces(context: Context, h: Any, tau: Any) -> tuple[list[Any], Any]:
     front = [h[..., np.newaxis]]
     # Contexts of one state of doubles do not tell whether somebody has set it.
     if tree.joint_actuators and getattr(context, "_has_actuation", True):
-        dofs = [actuator.joint.velocity_start for actuator in tree.joint_actuators]
+        dofs = [actuator.velocity_start for actuator in tree.joint_actuators]
         tau = context._numbers.add_at(tau, dofs, context.actuation[..., np.newaxis, :])
     if context._has_applied_forces:
         forces = context.applied_forces

@@ -218,6 +218,8 @@ class _Elements:
         # What descriptions of frames have become: two of them may share a name.
         self.frame_of: dict[int, Frame] = {}
         self.joints: dict[str, Joint] = {}
+        # The free joints that there are not, because their roots are welded.
+        self.held: set[str] = set()
         for link in model.links:
             self.bodies[link.name] = self._make_body(link)
         # Frames of the file come first: those of joints give way where a name is taken.
@@ -231,8 +233,10 @@ class _Elements:
                 actuator.effort_limit,
                 rotor_inertia=actuator.rotor_inertia,
                 gear_ratio=actuator.gear_ratio,
+                dof=actuator.dof,
             )
             for actuator in model.actuators
+            if actuator.joint not in self.held
         ]
         self.force_elements = make_force_elements(model, self)
         self.constraints = make_constraints(model, self)
@@ -269,11 +273,14 @@ class _Elements:
             if link.name not in free:
                 name = f"{link.name}_to_{self.mount.frame.name}"
                 self._add_base_joint(WeldJoint, name, link.name, taken, X_FM)
+                if link.name in model.free_joints:
+                    self.held.add(model.free_joints[link.name].name)
             elif X_FM is not None:
                 # Without a pose, finalize() adds the same joint.
                 name, *damping = model.free_joints.get(link.name, (link.name,))
                 floating = self._add_base_joint(QuaternionFloatingJoint, name, link.name, taken, *damping)
                 floating.set_default_pose(X_FM)
+                self.joints[name] = floating
 
     def _add_base_joint(
         self, joint_type: Callable[..., JointT], name: str, root: str, taken: set[str], *args: object

@@ -167,7 +167,7 @@ class FreeJointDescription(NamedTuple):
 
 
 class ActuatorDescription(NamedTuple):
-    """A motor on a joint of one degree of freedom."""
+    """A motor on one degree of freedom of a joint, which may be that of a free root."""
 
     name: str
     joint: str
@@ -175,6 +175,7 @@ class ActuatorDescription(NamedTuple):
     rotor_inertia: float = 0.0
     gear_ratio: float = 1.0
     line: int = 0
+    dof: int = 0
 
 
 class SpringDescription(NamedTuple):

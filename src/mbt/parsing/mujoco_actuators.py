@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from mbt.errors import quote
 from mbt.parsing.description import ActuatorDescription, ModelDescription
-from mbt.parsing.mujoco_names import ModelNames, unused
+from mbt.parsing.mujoco_names import FREE, ModelNames, unused
 from mbt.parsing.urdf_transmissions import add_missing_actuators
 
 if TYPE_CHECKING:
     import mujoco
 
-__all__ = ["add_actuators", "find_motors"]
+    from mbt.parsing.report import ParseReport
+
+__all__ = ["add_actuators", "describe_armatures", "find_motors"]
 
 _SLIDE = 2
 _JOINT_IN_PARENT = 1
@@ -37,7 +39,8 @@ def add_actuators(m: mujoco.MjModel, names: ModelNames, model: ModelDescription,
     """Add a motor for each actuator on a joint, in their order, then one for each armature without a motor.
 
     The inertia of a rotor is on an actuator, the armature of MuJoCo on a joint: the first motor of a joint
-    carries it. A joint without one gets a motor of its own, whose effort limit is zero.
+    carries it. A joint without one gets a motor of its own, whose effort limit is zero; a ball or free joint
+    one for each degree of freedom.
     """
     motors, rotors = find_motors(m), getattr(m, "actuator_armature", None)  # Of newer versions.
     for i in motors:
@@ -55,13 +58,15 @@ def _add_armatures(m: mujoco.MjModel, names: ModelNames, model: ModelDescription
     first_motor = {motor.joint: i for i, motor in reversed(list(enumerate(model.actuators)))}
     taken = {motor.name for motor in model.actuators}
     for joint, kind, start in zip(names.joints, m.jnt_type.tolist(), starts, strict=True):
+        if kind < _SLIDE:
+            moved = armatures[start : start + 3] if kind == FREE else []
+            turned = armatures[start + len(moved) : start + len(moved) + 3]
+            model.actuators += describe_armatures(joint, turned, moved, taken, model.report)
+            continue
         armature = armatures[start]
         if armature == 0.0:
             continue
-        if kind < _SLIDE:
-            text = f"joint {quote(joint)} has an armature and more than one degree of freedom"
-            model.report.warn(f"{text}: it is left out")
-        elif joint in first_motor:
+        if joint in first_motor:
             i = first_motor[joint]
             motor = model.actuators[i]
             armature += motor.rotor_inertia * motor.gear_ratio**2
@@ -69,6 +74,38 @@ def _add_armatures(m: mujoco.MjModel, names: ModelNames, model: ModelDescription
         else:
             name = unused(f"{joint}_armature", taken)
             model.actuators.append(ActuatorDescription(name, joint, 0.0, armature))
+
+
+def describe_armatures(
+    joint: str, turned: list[float], moved: list[float], taken: set[str], report: ParseReport
+) -> list[ActuatorDescription]:
+    """Return motors that carry the armature of a joint of several degrees of freedom.
+
+    Parameters
+    ----------
+    joint : str
+        Name of the joint.
+    turned, moved : list of float
+        Armature of its angular velocities in the child, and of those of translation that it has, in the
+        parent.
+    taken : set of str
+        Names of motors, to which those of the new ones are added.
+    report : ParseReport
+        Where to tell what is left out.
+    """
+    if len(set(turned)) > 1:
+        # In the parent, where the tree has angular velocities, it would change with the orientation.
+        report.warn(
+            f"joint {quote(joint)} has an armature that is not the same about all axes: "
+            "that of its rotation is left out"
+        )
+        turned = [0.0] * len(turned)
+    suffixes = ("wx", "wy", "wz", "vx", "vy", "vz")
+    return [
+        ActuatorDescription(unused(f"{joint}_armature_{suffixes[i]}", taken), joint, 0.0, armature, dof=i)
+        for i, armature in enumerate([*turned, *moved])
+        if armature != 0.0
+    ]
 
 
 def _find_effort_limit(m: mujoco.MjModel, i: int) -> float:

@@ -118,7 +118,7 @@ def _effort_limits(tree: MultibodyTree) -> tuple[FloatArray, FloatArray]:
     upper = np.full(tree.num_velocities, np.inf)
     sums: dict[int, float] = {}
     for actuator in tree.joint_actuators:
-        k = actuator.joint.velocity_start
+        k = actuator.velocity_start
         sums[k] = sums.get(k, 0.0) + actuator.effort_limit
     for k, limit in sums.items():
         upper[k] = limit

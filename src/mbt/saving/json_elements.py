@@ -27,6 +27,7 @@ from mbt.saving.json_values import (
     SHAPES,
     TEXT,
     ElementValue,
+    Index,
     Number,
     Numbers,
     Value,
@@ -315,6 +316,7 @@ _ACTUATOR_KINDS = (
             _argument("effort_limit", Number(math.inf)),
             _argument("rotor_inertia", NUMBER, "default_rotor_inertia"),
             _argument("gear_ratio", NUMBER, "default_gear_ratio"),
+            Field("dof", Index(), lambda motor: motor.dof if motor.joint.num_velocities > 1 else None),
         ),
     ),
 )

@@ -39,6 +39,7 @@ __all__ = [
     "SHAPES",
     "TEXT",
     "ElementValue",
+    "Index",
     "Number",
     "Numbers",
     "Value",
@@ -78,6 +79,21 @@ class Number:
     def read(self, fields: Fields, key: str, names: NamesInFile) -> float:
         """Take the number."""
         return fields.take_number(key)
+
+
+class Index:
+    """A whole number; None is left out."""
+
+    def write(self, value: int | None, names: NamesOfTree) -> int | None:
+        """Return the number."""
+        return value
+
+    def read(self, fields: Fields, key: str, names: NamesInFile) -> int:
+        """Take the number."""
+        value = fields.take(key)
+        if type(value) is not int:
+            raise fields.error(key, f"expected a whole number, got {quote(value)}")
+        return value
 
 
 class Numbers:

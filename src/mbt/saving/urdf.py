@@ -167,6 +167,10 @@ class _Writer:
         """Add actuators as simple transmissions."""
         for actuator in self.tree.joint_actuators:
             joint = actuator.joint
+            if joint.num_velocities > 1:
+                what = "it is left out: it is on one of several degrees of freedom of a joint"
+                self.losses.add("joint actuator", actuator.name, what)
+                continue
             if actuator.effort_limit != joint.effort_limit:
                 self._share_effort_limit(actuator)
             if 0.0 in (joint.effort_limit, actuator.effort_limit):

@@ -1,4 +1,4 @@
-"""Joint actuators: motors on joints with one degree of freedom."""
+"""Joint actuators: motors on one degree of freedom of a joint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from mbt.errors import ArgumentValueError, quote, shape_error
-from mbt.math.arrays import FloatArray
+from mbt.math.arrays import FloatArray, as_index
 from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import get_scalar_parameter, numbers_of, set_parameter
 from mbt.tree.element import MultibodyElement, as_name, check_element, is_constructed
@@ -24,7 +24,7 @@ __all__ = ["JointActuator"]
 
 
 class JointActuator(MultibodyElement):
-    """A motor on a joint with one degree of freedom. It belongs to the model instance of the joint.
+    """A motor on one degree of freedom of a joint. It belongs to the model instance of the joint.
 
     Its effort is an input of a Context (``context.actuation``) and acts on the joint as it is: without
     gearing, and without the limit. Its rotor adds ``rotor_inertia * gear_ratio**2`` to the inertia of the
@@ -43,11 +43,13 @@ class JointActuator(MultibodyElement):
     gear_ratio : float, optional
         Turns of the rotor per turn of the joint, or radians (metres) per metre. The default of a parameter of
         each Context.
+    dof : int, optional
+        Which of the velocities of the joint it drives, from 0; to be given where there are several.
 
     Raises
     ------
     ArgumentValueError
-        When the joint does not have one degree of freedom, or a number makes no sense.
+        When the joint has no such degree of freedom, or a number makes no sense.
 
     Examples
     --------
@@ -71,15 +73,12 @@ class JointActuator(MultibodyElement):
         *,
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
+        dof: int | None = None,
     ) -> None:
         if not is_constructed(joint, Joint):
             check_element(joint, Joint, f"{self.kind} {quote(name)}: joint")
         super().__init__(as_name(name, f"{type(self).__name__}: name"), joint.model_instance)
-        if joint.num_velocities != 1:
-            raise ArgumentValueError(
-                f"{self._label}: expected a joint with one degree of freedom, but {joint._label} "
-                f"({joint.type_name}) has {joint.num_velocities}"
-            )
+        self._dof = self._checked_dof(joint, dof)
         self._joint = joint
         self._effort_limit = as_effort_limit(effort_limit, self)
         self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
@@ -94,6 +93,16 @@ class JointActuator(MultibodyElement):
     def joint(self) -> Joint:
         """The joint that it drives."""
         return self._joint
+
+    @property
+    def dof(self) -> int:
+        """Which of the velocities of the joint it drives, from 0."""
+        return self._dof
+
+    @property
+    def velocity_start(self) -> int:
+        """Index in v of the velocity that it drives."""
+        return self._joint.velocity_start + self._dof
 
     @property
     def effort_limit(self) -> float:
@@ -201,6 +210,16 @@ class JointActuator(MultibodyElement):
         )
         return self
 
+    def _checked_dof(self, joint: Joint, dof: object) -> int:
+        count = joint.num_velocities
+        if count == 0 or (dof is None and count > 1):
+            cure = f": say which one, as in dof={count - 1}" if count else ""
+            raise ArgumentValueError(
+                f"{self._label}: expected a joint with one degree of freedom, but {joint._label} "
+                f"({joint.type_name}) has {count}{cure}"
+            )
+        return as_index(0 if dof is None else dof, f"{self._label}: dof", count, "degree of freedom")
+
     def _checked_rotor_inertia(self, value: object, numbers: Numbers = DOUBLES) -> float:
         inertia: float = numbers.as_nonnegative(value, f"{self._label}: rotor_inertia")
         return inertia
@@ -214,4 +233,5 @@ class JointActuator(MultibodyElement):
 
     def _repr_details(self) -> str:
         """Return what the representation tells beyond the name."""
-        return f" joint={quote(self._joint.name)}"
+        which = f" dof={self._dof}" if self._joint.num_velocities > 1 else ""
+        return f" joint={quote(self._joint.name)}{which}"

@@ -48,6 +48,8 @@ def _rows(element: MultibodyElement) -> Iterator[Row]:
         yield from _describe_frame(element)
     elif isinstance(element, JointActuator):
         yield "joint", element.joint.name
+        if element.joint.num_velocities > 1:
+            yield "degree of freedom", element.joint.velocity_suffixes[element.dof]
         yield "effort limit [N m, N]", show_limit(element.effort_limit)
         yield "reflected inertia [kg m², kg]", show_number(element.default_reflected_inertia)
 

@@ -271,7 +271,7 @@ def _joint_arrays(elements: ElementRegistry, plan: FinalizationPlan) -> dict[str
     return {
         "joint_frame": [joint._frame_on_child._index for joint in joints],
         "joint_node": [node_of[joint] for joint in joints],
-        "actuator_dof": [plan.v_start[node_of[actuator._joint]] for actuator in actuators],
+        "actuator_dof": [plan.v_start[node_of[actuator._joint]] + actuator._dof for actuator in actuators],
         "rotor_inertia": np.array([actuator._rotor_inertia for actuator in actuators], dtype=np.float64),
         "gear_ratio": np.array([actuator._gear_ratio for actuator in actuators], dtype=np.float64),
     }

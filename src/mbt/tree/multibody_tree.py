@@ -365,6 +365,7 @@ class MultibodyTree(
         *,
         rotor_inertia: float = 0.0,
         gear_ratio: float = 1.0,
+        dof: int | None = None,
     ) -> JointActuator: ...
     @overload
     def add_joint_actuator(
@@ -372,7 +373,7 @@ class MultibodyTree(
     ) -> JointActuator: ...
 
     def add_joint_actuator(self, name: str | Any, *args: Any, **kwargs: Any) -> JointActuator:
-        """Add an actuator on a joint with one degree of freedom.
+        """Add an actuator on one degree of freedom of a joint.
 
         Parameters
         ----------
@@ -387,6 +388,8 @@ class MultibodyTree(
             Inertia of the rotor [kg m^2, kg].
         gear_ratio : float, optional
             Turns of the rotor per turn of the joint.
+        dof : int, optional
+            Which of the velocities of the joint it drives, from 0; to be given where there are several.
 
         Returns
         -------
@@ -397,8 +400,7 @@ class MultibodyTree(
         AlreadyFinalizedError
             When the tree is finalized.
         ArgumentValueError
-            When the joint does not have one degree of freedom, or the model instance has an actuator of that
-            name.
+            When the joint has no such degree of freedom, or the model instance has an actuator of that name.
         ForeignElementError
             When the joint does not belong to this tree, or the actuator belongs to a tree already.
         """

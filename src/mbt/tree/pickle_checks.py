@@ -224,6 +224,11 @@ def _is_joint_of_one_dof(value: Any, element: Any) -> bool:
     return _owned(value, Joint, element._tree) and value.num_velocities == 1
 
 
+def _is_dof_of_joint(value: Any, element: Any) -> bool:
+    joint = vars(element).get("_joint")
+    return type(value) is int and isinstance(joint, Joint) and 0 <= value < joint.num_velocities
+
+
 _INTEGER = _is(int)
 _NUMBER = _is(float)
 
@@ -291,7 +296,8 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
     LinearBushingRollPitchYaw: {"_frameA": _element(Frame), "_frameC": _element(Frame)},
     PointContact: {"_frame": _element(Frame), "_half_space_frame": _element(Frame)},
     JointActuator: {
-        "_joint": _is_joint_of_one_dof,
+        "_joint": _element(Joint),
+        "_dof": _is_dof_of_joint,
         "_effort_limit": _NUMBER,
         "_rotor_inertia": _NUMBER,
         "_gear_ratio": _NUMBER,

@@ -164,7 +164,7 @@ class FinalizeReport:
     @cached_property
     def unactuated_velocities(self) -> tuple[Coordinate, ...]:
         """The velocities without an actuator."""
-        driven = {actuator.joint.velocity_start for actuator in self._tree.joint_actuators}
+        driven = {actuator.velocity_start for actuator in self._tree.joint_actuators}
         return tuple(coordinate for coordinate in self.velocities if coordinate.index not in driven)
 
     @cached_property
@@ -284,7 +284,7 @@ class FinalizeReport:
         lower, upper = tree.velocity_lower_limits, tree.velocity_upper_limits
         motors: dict[int, list[str]] = {}
         for actuator in tree.joint_actuators:
-            motors.setdefault(actuator.joint.velocity_start, []).append(actuator.name)
+            motors.setdefault(actuator.velocity_start, []).append(actuator.name)
         velocities = Table(
             ("v", "name", "joint", "lower", "upper", "actuator"), left=(1, 2, 5), max_rows=max_rows
         )

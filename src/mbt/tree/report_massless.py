@@ -128,7 +128,7 @@ class _Articulation:
         self._U = np.zeros_like(self._axes)
         self._D, self._M = np.zeros((2, tree.num_velocities))
         for actuator in tree.joint_actuators:
-            self._D[actuator.joint.velocity_start] += actuator.calc_reflected_inertia(context)
+            self._D[actuator.velocity_start] += actuator.calc_reflected_inertia(context)
         of_bodies = PIVOT_TOLERANCE * np.array([np.diag(np.diag(M)) for M in pc.M_Bo_W])
         noise = np.array([_shift(N, p) for N, p in zip(of_bodies, p_BoMo_W, strict=True)])
         for b in range(self.forest.num_nodes - 1, 0, -1):

@@ -121,12 +121,12 @@ class StateLayout(ElementAccess):
     def actuation_matrix(self) -> FloatArray:
         """The matrix B, shape (num_velocities, num_actuators), read-only: ``tau = B context.actuation``.
 
-        A column for each actuator, in the order of their indices: 1 at the velocity of its joint, else 0.
+        A column for each actuator, in the order of their indices: 1 at the velocity that it drives, else 0.
         """
         num_velocities = self._finalized("actuation_matrix").num_velocities
         matrix = np.zeros((num_velocities, len(self._elements.actuators)))
         for actuator in self._elements.actuators:
-            matrix[actuator.joint.velocity_start, actuator.input_start] = 1.0
+            matrix[actuator.velocity_start, actuator.input_start] = 1.0
         matrix.flags.writeable = False
         return matrix
 
@@ -154,7 +154,7 @@ class StateLayout(ElementAccess):
             limits[start : start + joint.num_velocities] = joint.effort_limit
         of_actuators: dict[int, float] = {}
         for actuator in self._elements.actuators:
-            row = actuator.joint.velocity_start
+            row = actuator.velocity_start
             of_actuators[row] = of_actuators.get(row, 0.0) + actuator.effort_limit
         for row, limit in of_actuators.items():
             limits[row] = min(limits[row], limit)
