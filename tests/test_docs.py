@@ -79,6 +79,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["plots.md"]) == 4
     assert len(PAGES["rotations.md"]) == 4
     assert len(PAGES["symbols.md"]) == 4
+    assert len(PAGES["ros.md"]) == 2
     assert len(PAGES["saving.md"]) == 2
     assert len(PAGES["sdf.md"]) == 2
     assert len(PAGES["simulation.md"]) == 6
