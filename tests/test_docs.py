@@ -25,10 +25,10 @@ def blocks_of(kinds: str) -> dict[str, list[str]]:
 PAGES = blocks_of("python")
 #: Of which each block stands for itself: test_cookbook.py.
 ELSEWHERE = {"cookbook.md"}
-#: With the blocks that need packages of the extra `oracle`, those of the extra `engines`, and those of `viz`.
-PAGES_WITH_ORACLES, PAGES_WITH_ENGINES, PAGES_WITH_VIEWERS = (
+#: With the blocks that need packages of the extra `oracle`, of `engines`, of `viz`, and of `crocoddyl`.
+PAGES_WITH_ORACLES, PAGES_WITH_ENGINES, PAGES_WITH_VIEWERS, PAGES_WITH_CROCODDYL = (
     {name: blocks for name, blocks in blocks_of(f"python|python {kind}").items() if blocks != PAGES[name]}
-    for kind in ("oracle", "engine", "viewer")
+    for kind in ("oracle", "engine", "viewer", "crocoddyl")
 )
 
 
@@ -59,6 +59,13 @@ def test_python_blocks_run_on_engines(page: str) -> None:
     for package in ("dask.array", "gymnasium", "jax", "torch"):
         pytest.importorskip(package, reason="needs the extra `engines`: pip install '.[engines]'")
     run(page, PAGES_WITH_ENGINES[page])
+
+
+@pytest.mark.crocoddyl
+@pytest.mark.parametrize("page", PAGES_WITH_CROCODDYL)
+def test_python_blocks_run_with_crocoddyl(page: str) -> None:
+    pytest.importorskip("crocoddyl", reason="needs the extra `crocoddyl`, by itself")
+    run(page, PAGES_WITH_CROCODDYL[page])
 
 
 @pytest.mark.viewer
@@ -92,6 +99,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ENGINES["jax.md"]) == 2
     assert len(PAGES_WITH_ENGINES["torch.md"]) == 2
     assert len(PAGES_WITH_VIEWERS["viewer.md"]) == 5
+    assert len(PAGES_WITH_CROCODDYL["crocoddyl.md"]) == 2
 
 
 def test_every_example_program_is_on_its_page() -> None:

@@ -32,6 +32,7 @@ COMPILED = [
 PACKAGES_OF_EXAMPLES = {
     "mbt.interop.acados": ("casadi", pytest.mark.oracle),
     "mbt.interop.casadi": ("casadi", pytest.mark.oracle),
+    "mbt.interop.crocoddyl": ("crocoddyl", pytest.mark.crocoddyl),
     "mbt.interop.gymnasium": ("gymnasium", pytest.mark.engine),
     "mbt.interop.jax": ("jax", pytest.mark.engine),
     "mbt.interop.torch": ("torch", pytest.mark.engine),
