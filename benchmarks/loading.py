@@ -1,8 +1,8 @@
 """What it takes to read a robot, beside other libraries.
 
-    python benchmarks/loading.py [FILE.urdf ...] [--runs 100] [--joints N ...]
+    python benchmarks/loading.py [FILE.urdf ...] [FILE.xml ...] [--runs 100] [--joints N ...]
 
-From URDF text to a model that computes; with the first mass matrix too; `finalize()` alone. The libraries
+From the text of URDF or MJCF to a model that computes; with the first mass matrix too; `finalize()` alone. The libraries
 take turns; the fastest of each counts. Those that are not installed, or do not read a file, stay empty. Files
 are read as they are, not lumped. Time is CPU time: what else the processor does makes little difference. The
 last columns are ratios to pin, of the fastest runs and of the medians.

@@ -20,6 +20,7 @@ PLAIN = [
     b'<?xml version="1.0" encoding="UTF-8"?><robot>text<link a="1 > 0" b=\'"\'/>more ><!-- <no> --></robot>',
     b"<robot><transmission><type> k/Simple </type><type/><type>\n</type></transmission></robot>",
     b"<robot><gazebo a='1'><type>x</type><gazebo/><b c='d'>t</b></gazebo><gazebo/><link/>\n<link/></robot>",
+    b"<mujoco model='m'>\n  text<worldbody><body><geom size='1'/><type>x</type></body></worldbody></mujoco>",
     b'<robot><drake:joint xmlns:drake="u" drake:a="1"/><a.b-c_1/></robot>',
 ]
 NOT_PLAIN = [
@@ -36,6 +37,7 @@ NOT_PLAIN = [
     b'<?xml version="1.1"?><robot/>',
     b'<?xml version="1.0" standalone="yes"?><robot/>',
     b"<sdf><type>x</type></sdf>",
+    b"<mujocoinclude/>",
 ]
 FAULTY = [
     b"<robot>",

@@ -217,10 +217,13 @@ def _add_joint(
             X_PF[:3, :3] = X_PF[:3, :3] @ rotation_about_axis(joint.axis, -joint.position)
         else:
             X_PF[:3, 3] -= X_PF[:3, :3] @ np.multiply(joint.axis, joint.position)
+    # What cannot be written into has been checked; with large numbers it may have overflowed.
+    X_PF.flags.writeable = not np.isfinite(X_PF).all()
     made = JointDescription(joint.name, _KINDS[joint.kind], parent, child, X_PF, 0)
     if any(joint.p):
         made.X_BM = np.eye(4)
         made.X_BM[:3, 3] = joint.p
+        made.X_BM.flags.writeable = False
     made.axis, made.limits, made.damping = joint.axis, joint.limits, (joint.damping,)
     model.joints.append(made)
     if joint.kind == BALL:

@@ -50,7 +50,8 @@ _PLAIN_DECLARATION = re.compile(
 
 # By the root of the document: elements whose text matters, and elements in which nothing does. Of other
 # documents everything is kept.
-_TEXT_TAGS = {"robot": frozenset(("type",))}
+_NOTHING: frozenset[str] = frozenset()
+_TEXT_TAGS = {"robot": frozenset(("type",)), "mujoco": _NOTHING}
 _OPAQUE_TAGS = {
     "robot": frozenset(("gazebo",)),
     "sdf": frozenset(
@@ -213,8 +214,14 @@ def _parse_plain(data: bytes, document: Document) -> Element | None:
     declaration = _PLAIN_DECLARATION.match(data)
     start = 0 if declaration is None else declaration.end()
     # Of other documents all text is kept.
-    tags = "robot", _TEXT_TAGS["robot"], _OPAQUE_TAGS["robot"]
-    return parse_plain_xml(data, start, Element, document, *tags, MAX_NESTING, MAX_ELEMENTS)
+    for tag, text_tags in _TEXT_TAGS.items():
+        opaque_tags, nesting = _OPAQUE_TAGS.get(tag, _NOTHING), _NESTING.get(tag, MAX_NESTING)
+        root = parse_plain_xml(
+            data, start, Element, document, tag, text_tags, opaque_tags, nesting, MAX_ELEMENTS
+        )
+        if root is not None:
+            return root
+    return None
 
 
 def _parse_repaired(data: bytes, document: Document, encoding: str | None, reason: ParseError) -> Element:

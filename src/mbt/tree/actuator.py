@@ -212,6 +212,8 @@ class JointActuator(MultibodyElement):
 
     def _checked_dof(self, joint: Joint, dof: object) -> int:
         count = joint.num_velocities
+        if count == 1 and (dof is None or (type(dof) is int and dof == 0)):
+            return 0
         if count == 0 or (dof is None and count > 1):
             cure = f": say which one, as in dof={count - 1}" if count else ""
             raise ArgumentValueError(
@@ -221,10 +223,14 @@ class JointActuator(MultibodyElement):
         return as_index(0 if dof is None else dof, f"{self._label}: dof", count, "degree of freedom")
 
     def _checked_rotor_inertia(self, value: object, numbers: Numbers = DOUBLES) -> float:
+        if numbers is DOUBLES and type(value) is float and 0.0 <= value < math.inf:
+            return value  # Most are; no message is prepared.
         inertia: float = numbers.as_nonnegative(value, f"{self._label}: rotor_inertia")
         return inertia
 
     def _checked_gear_ratio(self, value: object, numbers: Numbers = DOUBLES) -> float:
+        if numbers is DOUBLES and type(value) is float and -math.inf < value < math.inf:
+            return value
         ratio: float = numbers.as_finite(value, f"{self._label}: gear_ratio")
         return ratio
 
