@@ -21,6 +21,7 @@ from mbt.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     AssemblyError,
+    CompilerError,
     ConcurrentUseError,
     ContextMismatchError,
     ElementIndexError,
@@ -110,6 +111,7 @@ from mbt.tree import (
 if _typing.TYPE_CHECKING:
     from mbt import autodiff, checking, interop, models, parsing, plotting, symbolic
     from mbt.checking import CheckReport, Finding, check_model
+    from mbt.compiling import CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
     from mbt.motion.simulation import simulate
     from mbt.motion.trajectory import Trajectory
@@ -143,6 +145,9 @@ __all__ = [
     "checking",
     "CheckReport",
     "Finding",
+    # Native code for one tree
+    "compile",
+    "CompiledFunctions",
     # Pictures
     "plot",
     "plotting",
@@ -250,6 +255,7 @@ __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
     "AssemblyError",
+    "CompilerError",
     "ConcurrentUseError",
     "ContextMismatchError",
     "ElementIndexError",
@@ -276,6 +282,8 @@ _MODULES_OF = {
     "BatchContext": "mbt.scalars",
     "DoorHinge": "mbt.tree.force_elements.door_hinge",
     "DoorHingeConfig": "mbt.tree.force_elements.door_hinge",
+    "CompiledFunctions": "mbt.compiling",
+    "compile": "mbt.compiling",
     "CheckReport": "mbt.checking",
     "Finding": "mbt.checking",
     "check_model": "mbt.checking",

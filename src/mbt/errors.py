@@ -14,6 +14,7 @@ __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
     "AssemblyError",
+    "CompilerError",
     "ConcurrentUseError",
     "ContextMismatchError",
     "ElementIndexError",
@@ -110,6 +111,10 @@ class UnknownNameError(MbtError, KeyError):
 
 class ElementIndexError(MbtError, IndexError):
     """An index out of range."""
+
+
+class CompilerError(MbtError, RuntimeError):
+    """There is no C compiler, or it fails; the message has its words."""
 
 
 class MissingPackageError(MbtError, ImportError):

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error
+from mbt.symbolic.scalar_type import ScalarType
 
-__all__ = ["Arrays", "make_expressions"]
+__all__ = ["OF_A_FRAME", "Arrays", "check_choice", "express", "make_expressions"]
 
 Arrays = dict[str, Any]
 
@@ -48,7 +49,8 @@ _QUANTITIES = {
     ),
 }  # fmt: skip
 
-_OF_A_FRAME = ("frame_pose", "frame_jacobian")
+#: What is of a frame.
+OF_A_FRAME = ("frame_pose", "frame_jacobian")
 
 
 def make_expressions(
@@ -99,25 +101,32 @@ def make_expressions(
     >>> outputs["tau"]
     array([12*vdot0 + 60*sin(q0)], dtype=object)
     """
+    check_choice("scalar", scalar, list(_SYMBOLS))
+    return express(tree, quantity, scalar, _SYMBOLS[scalar], frame)
+
+
+def express(
+    tree: Any,
+    quantity: object,
+    scalar: str | ScalarType,
+    symbols: Callable[[str, int], list[Any]],
+    frame: Any,
+) -> tuple[Arrays, Arrays]:
+    """Return what `make_expressions` does, of any scalar: ``symbols(name, size)`` makes an input."""
     if not callable(getattr(tree, "clone_to_scalar", None)):
         raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
-    for name, value, known in (("quantity", quantity, _QUANTITIES), ("scalar", scalar, _SYMBOLS)):
-        if not isinstance(value, str):
-            raise ArgumentTypeError(f"{name}: expected one of {', '.join(known)}, got {type(value).__name__}")
-        if value not in known:
-            raise unknown_name_error(name, value, list(known))
-    if (frame is not None) != (quantity in _OF_A_FRAME):
+    chosen = _QUANTITIES[check_choice("quantity", quantity, list(_QUANTITIES))]
+    if (frame is not None) != (quantity in OF_A_FRAME):
         raise ArgumentValueError(
             f"frame: expected a frame for {quote(quantity)}, got None"
             if frame is None
-            else f"frame: only {' and '.join(map(quote, _OF_A_FRAME))} are of a frame, not {quote(quantity)}"
+            else f"frame: only {' and '.join(map(quote, OF_A_FRAME))} are of a frame, not {quote(quantity)}"
         )
-    chosen = _QUANTITIES[quantity]
     twin = tree.clone_to_scalar(scalar)
     inputs = {}
     for name in chosen.inputs.split():
         size = twin.num_positions if name == "q" else twin.num_velocities
-        inputs[name] = _as_array(_SYMBOLS[scalar](name, size))
+        inputs[name] = _as_array(symbols(name, size))
     context = twin.create_default_context()
     context.q = inputs["q"]
     if "v" in inputs:
@@ -127,6 +136,15 @@ def make_expressions(
     results = chosen.compute(twin, context, *rest, **options)
     names = chosen.outputs.split()
     return inputs, dict(zip(names, results if len(names) > 1 else [results], strict=True))
+
+
+def check_choice(name: str, value: object, known: list[str]) -> str:
+    """Return a word that is among those known."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{name}: expected one of {', '.join(known)}, got {type(value).__name__}")
+    if value not in known:
+        raise unknown_name_error(name, value, known)
+    return value
 
 
 def _calc_frame_jacobian(tree: Any, context: Any, frame: Any) -> Any:

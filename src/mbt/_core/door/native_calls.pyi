@@ -1,0 +1,35 @@
+from collections.abc import Callable
+from typing import Any
+
+class NativeFunction:
+    """A function of native code, of q, of q and v, or of q, v and one array more.
+
+    `library` is kept alive; `one` and `many` are addresses in it: of a function of one state, and of one of many.
+    `sizes` are those of the inputs, `shapes` those of the outputs of one state. Whatever is not exactly the arrays of
+    one state, or of one axis of states, goes to `otherwise(inputs, out)`.
+    """
+
+    library: Any
+    def __init__(
+        self,
+        library: Any,
+        one: int,
+        many: int,
+        sizes: tuple[int, ...],
+        shapes: tuple[tuple[int, ...], ...],
+        otherwise: Callable[[tuple[Any, ...], Any], Any],
+    ) -> None: ...
+    def of_positions(self, q: Any, *, out: Any = None) -> Any:
+        """Call with generalized positions (..., num_positions)."""
+
+    def of_velocities(self, q: Any, v: Any, *, out: Any = None) -> Any:
+        """Call with generalized positions and velocities (..., num_velocities)."""
+
+    def of_accelerations(self, q: Any, v: Any, vdot: Any, *, out: Any = None) -> Any:
+        """Call with generalized positions, velocities and accelerations (..., num_velocities)."""
+
+    def of_forces(self, q: Any, v: Any, tau: Any, *, out: Any = None) -> Any:
+        """Call with generalized positions, velocities and forces (..., num_velocities)."""
+
+    def call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None:
+        """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""

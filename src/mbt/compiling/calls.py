@@ -1,0 +1,119 @@
+"""Calls of native functions: with any leading axes, on threads."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mbt._core.door.native_calls import NativeFunction
+from mbt.compiling.compiler import Library
+from mbt.config import get_num_threads
+from mbt.errors import ArgumentTypeError
+from mbt.math.arrays import as_float_array, broadcast_together, check_apart, check_out
+
+__all__ = ["bind"]
+
+Shapes = tuple[tuple[int, ...], ...]
+
+#: States a piece: threads take them one by one, and Ctrl-C waits for one.
+_PIECE = 4096
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+if hasattr(os, "register_at_fork"):
+    # Its threads are not there in the child.
+    os.register_at_fork(after_in_child=_pools.clear)
+
+
+def bind(library: Library, inputs: dict[str, int], shapes: Shapes) -> Callable[..., Any]:
+    """Return a function of arrays: of `inputs` sizes by name, with results of `shapes`."""
+    # The code takes what is not exactly the arrays of one state from here.
+    holder: list[NativeFunction] = []
+    otherwise = partial(_call_many, holder, inputs, shapes)
+    native = NativeFunction(library, library.one, library.many, tuple(inputs.values()), shapes, otherwise)
+    holder.append(native)
+    if len(inputs) == 3:
+        return native.of_accelerations if "vdot" in inputs else native.of_forces
+    return native.of_velocities if len(inputs) == 2 else native.of_positions
+
+
+def _call_many(
+    holder: list[NativeFunction], sizes: dict[str, int], shapes: Shapes, arguments: tuple[Any, ...], out: Any
+) -> Any:
+    """Call with arrays that have any leading axes, or are none yet."""
+    arrays = {
+        name: as_float_array(value, name, (..., size))
+        for (name, size), value in zip(sizes.items(), arguments, strict=True)
+    }
+    axes = {name: np.broadcast_to(0.0, array.shape[:-1]) for name, array in arrays.items()}
+    lead = broadcast_together(axes)[0].shape
+    count = math.prod(lead)
+    outputs = _outputs(out, lead, shapes)
+    rows = tuple(_as_rows(array, lead, count, outputs) for array in arrays.values())
+    flat = tuple(array.reshape(count, math.prod(shape)) for array, shape in zip(outputs, shapes, strict=True))
+    _share_out(holder[0], rows, flat, count)
+    return outputs if len(shapes) > 1 else outputs[0]
+
+
+def _share_out(function: NativeFunction, rows: tuple[Any, ...], flat: tuple[Any, ...], count: int) -> None:
+    """Call piece by piece, on as many threads as mbt uses."""
+
+    def call(first: int) -> None:
+        size = min(_PIECE, count - first)
+        own = tuple(array if len(array) == 1 < count else array[first : first + size] for array in rows)
+        function.call_many(own, tuple(array[first : first + size] for array in flat), size)
+
+    pieces = range(0, count, _PIECE)
+    threads = min(get_num_threads(), len(pieces))
+    if threads < 2:
+        for first in pieces:
+            call(first)
+    else:
+        pool = _pools.get(threads) or _pools.setdefault(threads, ThreadPoolExecutor(threads, "mbt-compiled"))
+        calls = [pool.submit(call, first) for first in pieces]
+        try:
+            for done in calls:
+                done.result()
+        except BaseException:  # Ctrl-C too
+            for waiting in calls:
+                waiting.cancel()
+            raise
+
+
+def _outputs(out: Any, lead: tuple[int, ...], shapes: Shapes) -> tuple[Any, ...]:
+    """Return the arrays to write into."""
+    if len(shapes) == 1:
+        given: tuple[Any, ...] = (out,)
+        names = ["out"]
+    else:
+        given = (None,) * len(shapes) if out is None else out
+        names = [f"out[{i}]" for i in range(len(shapes))]
+        if not isinstance(given, tuple) or len(given) != len(shapes):
+            raise ArgumentTypeError(
+                f"out: expected a tuple of {len(shapes)} arrays or None, got {type(out).__name__}"
+            )
+    for name, array, shape in zip(names, given, shapes, strict=True):
+        if array is not None:
+            check_out(array, name, (*lead, *shape))
+    check_apart(dict(zip(names, given, strict=True)))
+    return tuple(
+        np.empty((*lead, *shape)) if array is None else array
+        for array, shape in zip(given, shapes, strict=True)
+    )
+
+
+def _as_rows(array: Any, lead: tuple[int, ...], count: int, outputs: tuple[Any, ...]) -> Any:
+    """Return one row a state, or one for all; apart from what is written."""
+    size = array.shape[-1]
+    one_for_all = math.prod(array.shape[:-1]) == 1
+    if not one_for_all and array.shape[:-1] != lead:
+        array = np.ascontiguousarray(np.broadcast_to(array, (*lead, size)))
+    if any(np.may_share_memory(array, output) for output in outputs):
+        array = array.copy()
+    # A subclass that means the same.
+    return np.asarray(array).reshape(1 if one_for_all else count, size)

@@ -1,0 +1,138 @@
+"""`mbt.compile`: functions of one tree in native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbt import _core
+from mbt.compiling.calls import bind
+from mbt.compiling.compiler import LANES, build
+from mbt.compiling.source import write_source
+from mbt.compiling.tracing import Number, Trace
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.math.arrays import as_bool
+from mbt.symbolic.expressions import OF_A_FRAME, express
+
+__all__ = ["CompiledFunctions", "compile"]
+
+
+def compile(
+    tree: Any,
+    functions: str | Sequence[str] = ("inverse_dynamics", "forward_dynamics", "mass_matrix"),
+    *,
+    frame: Any = None,
+    compiler: str | None = None,
+    cache: bool = True,
+) -> CompiledFunctions:
+    """Return functions of a tree in native code that was made for it alone.
+
+    What a tree computes is written down in symbols with its numbers in it, so that zeros, ones and what is
+    computed twice fall out, and goes through a C compiler: for one state, and for as many states at once as a
+    register has lanes. Which functions gain, and how much: docs/compiling.md.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized one. Its default parameters are built in.
+    functions : str or sequence of str, optional
+        Functions of `mbt.functional`: those that `mbt.symbolic.make_expressions` knows.
+    frame : Frame, optional
+        The frame of "frame_pose" and "frame_jacobian", which it takes.
+    compiler : str, optional
+        A command that compiles C: GCC or Clang. The environment variable CC, or ``cc``, unless given.
+    cache : bool, optional
+        Whether what was compiled is kept, in MBT_CACHE_DIR or ``~/.cache/mbt``, for the next time.
+
+    Returns
+    -------
+    CompiledFunctions
+        With the functions as attributes. They take the arrays of those in `mbt.functional`, without the tree,
+        and ``out=``.
+
+    Raises
+    ------
+    CompilerError
+        When there is no compiler, or it fails, or the folder is not fit to keep what is executed.
+    UnknownNameError, ArgumentTypeError, ArgumentValueError
+        When there is no such function, `tree` is none, or `frame` is missing or out of place.
+    NotFinalizedError
+        Before ``finalize()``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mbt
+    >>> from mbt.models import model_path
+    >>> tree = mbt.load_model(model_path("mbt_arm"))
+    >>> fast = mbt.compile(tree, "mass_matrix", cache=False)
+    >>> q = np.full((1000, 6), 0.3)
+    >>> np.allclose(fast.mass_matrix(q), mbt.functional.mass_matrix(tree, q), rtol=1e-12)
+    True
+    """
+    names = (functions,) if isinstance(functions, str) else functions
+    if not isinstance(names, Sequence) or not names:
+        raise ArgumentTypeError(f"functions: expected names of functions, got {quote(functions)}")
+    if compiler is not None and not isinstance(compiler, str):
+        raise ArgumentTypeError(f"compiler: expected a command, got {type(compiler).__name__}")
+    if frame is not None and not any(name in OF_A_FRAME for name in names):
+        raise ArgumentValueError(f"frame: only {' and '.join(map(quote, OF_A_FRAME))} are of a frame")
+    return CompiledFunctions(tree, tuple(names), frame, compiler, as_bool(cache, "cache"))
+
+
+class CompiledFunctions:
+    """Functions of one tree in native code, as attributes; `mbt.compile` makes it.
+
+    Attributes
+    ----------
+    tree : MultibodyTree
+        Whose functions they are.
+    names : tuple of str
+        Their names.
+    sources : dict of str to str
+        The C that each of them was made of.
+    """
+
+    def __init__(
+        self, tree: Any, names: tuple[str, ...], frame: Any, compiler: str | None, cache: bool
+    ) -> None:
+        self.tree = tree
+        self.names = tuple(dict.fromkeys(names))
+        self.sources: dict[str, str] = {}
+        self._options = (frame, compiler, cache)
+        for name in self.names:
+            source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None)
+            self.sources[name] = source
+            setattr(self, name, bind(build(source, compiler, cache), inputs, shapes))
+
+    # Functions are attributes that a type checker does not see.
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Tell what there is."""
+        there = ", ".join(self.__dict__.get("names", ()))
+        raise AttributeError(f"{quote(name)} was not compiled: there are {there}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what they were made of: they are compiled again, or found."""
+        return CompiledFunctions, (self.tree, self.names, *self._options)
+
+    def __repr__(self) -> str:
+        """Tell the names."""
+        return f"<CompiledFunctions {', '.join(self.names)}>"
+
+
+def _write(tree: Any, name: str, frame: Any) -> tuple[str, dict[str, int], tuple[tuple[int, ...], ...]]:
+    """Return the C of a function, the sizes of its inputs by name, and the shapes of its outputs."""
+    trace = Trace()
+    places: list[str] = []
+
+    def make_inputs(input_name: str, size: int) -> list[Number]:
+        places.append(input_name)
+        return [trace.record("input", len(places) - 1, i) for i in range(size)]
+
+    inputs, outputs = express(tree, name, trace.scalar_type(), make_inputs, frame)
+    arrays = [np.asarray(array, dtype=object) for array in outputs.values()]
+    results = [[number.index for number in array.ravel()] for array in arrays]
+    source = write_source(trace, len(places), results, LANES[_core.isa])
+    return source, {key: len(array) for key, array in inputs.items()}, tuple(array.shape for array in arrays)

@@ -1,0 +1,420 @@
+"""Native code made for one tree computes what `mbt.functional` does, of any arrays that this takes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt import functional
+from mbt.compiling.tracing import Trace
+from support.build import build_tree
+from support.linkages import assembled, four_bar
+from support.random_trees import ALL_KINDS, chain, humanoid, random_model
+from symbolic.models import QUANTITIES, evaluate, last_frame, load, random_inputs, rounding
+
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler here"
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for what is compiled; nothing is left at home."""
+    folder = tmp_path_factory.mktemp("compiled") / "mbt"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MBT_CACHE_DIR", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def arm() -> mbt.MultibodyTree:
+    return load("mbt_arm", "fixed")
+
+
+@pytest.fixture(scope="module")
+def fast(arm: mbt.MultibodyTree) -> mbt.compiling.CompiledFunctions:
+    return mbt.compile(arm, ["inverse_dynamics", "mass_matrix", "bias_term", "inverse_dynamics_derivatives"])
+
+
+def inputs_of(quantity: str) -> tuple[str, ...]:
+    if quantity in ("inverse_dynamics", "inverse_dynamics_derivatives"):
+        return ("q", "v", "vdot")
+    if quantity in ("forward_dynamics", "forward_dynamics_derivatives"):
+        return ("q", "v", "tau")
+    return ("q", "v") if quantity == "bias_term" else ("q",)
+
+
+def check(tree: mbt.MultibodyTree, quantity: str, function: Any) -> None:
+    """One state, and as many as fill registers and do not."""
+    states = [random_inputs(tree, inputs_of(quantity), seed) for seed in range(11)]
+    wanted = [evaluate(tree, quantity, x) for x in states]
+    batch = function(*(np.stack(arrays) for arrays in zip(*states, strict=True)))
+    batch = batch if isinstance(batch, tuple) else (batch,)
+    for i, x in enumerate(states):
+        one = function(*x)
+        one = one if isinstance(one, tuple) else (one,)
+        for a, b, c in zip(one, batch, wanted[i], strict=True):
+            atol = rounding(tree, quantity, x, c)
+            np.testing.assert_allclose(a, c, rtol=0, atol=atol)
+            np.testing.assert_allclose(b[i], c, rtol=0, atol=atol)
+
+
+# Values ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_every_function(arm: mbt.MultibodyTree, quantity: str) -> None:
+    frame = last_frame(arm) if quantity.startswith("frame_") else None
+    functions = mbt.compile(arm, quantity, frame=frame)
+    check(arm, quantity, getattr(functions, quantity))
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_every_joint(kind: str) -> None:
+    tree = build_tree(chain(3, 2, (kind, "revolute")))
+    functions = mbt.compile(tree, ["inverse_dynamics", "forward_dynamics", "body_poses"])
+    for quantity in functions.names:
+        check(tree, quantity, getattr(functions, quantity))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("quantity", [q for q in QUANTITIES if not q.startswith("frame_")])
+def test_random_trees(seed: int, quantity: str) -> None:
+    tree = build_tree(random_model(seed, 9, kinds=ALL_KINDS))
+    check(tree, quantity, getattr(mbt.compile(tree, quantity), quantity))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("quantity", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
+def test_humanoid(quantity: str) -> None:
+    tree = build_tree(humanoid(0))
+    check(tree, quantity, getattr(mbt.compile(tree, quantity), quantity))
+
+
+def test_elements_and_contact_act() -> None:
+    tree = build_tree(chain(5, 3))
+    work = tree.edit()
+    body = work.bodies[-1]
+    work.add_force_element(
+        mbt.LinearSpringDamper(work.world_body, [0, 0, 1], body, [0.1, 0, 0], 0.2, 30.0, 2.0)
+    )
+    work.add_force_element(
+        mbt.PointContact(
+            body.body_frame,
+            [0, 0, 0.1],
+            stiffness=1e3,
+            dissipation=0.5,
+            static_friction=0.8,
+            dynamic_friction=0.6,
+        )
+    )
+    work.finalize()
+    functions = mbt.compile(work, ["inverse_dynamics", "forward_dynamics"])
+    for quantity in functions.names:
+        check(work, quantity, getattr(functions, quantity))
+
+
+def test_constraints_are_obeyed() -> None:
+    tree = four_bar()
+    context = assembled(tree, np.random.default_rng(0))
+    functions = mbt.compile(tree, "forward_dynamics")
+    tau = np.linspace(-1.0, 1.0, tree.num_velocities)
+    wanted = functional.forward_dynamics(tree, context.q, context.v, tau)
+    np.testing.assert_allclose(
+        functions.forward_dynamics(context.q, context.v, tau), wanted, rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("bodies", [0, 1])
+def test_no_velocities(bodies: int) -> None:
+    tree = build_tree(chain(1, bodies, ("weld",)))
+    functions = mbt.compile(tree, ["inverse_dynamics", "mass_matrix", "body_poses"])
+    none = np.zeros((5, 0))
+    assert functions.inverse_dynamics(none, none, none).shape == (5, 0)
+    assert functions.mass_matrix(none[0]).shape == (0, 0)
+    np.testing.assert_allclose(functions.body_poses(none), functional.body_poses(tree, none), atol=1e-15)
+
+
+def test_angles_of_any_size(arm: mbt.MultibodyTree, fast: Any) -> None:
+    q = np.zeros((9, 6))
+    q[:, 1] = [0.0, -0.0, 1e-300, 1e5, 1e6, 1.1e6, -3e9, 1e22, 0.5]
+    wanted = functional.mass_matrix(arm, q)
+    np.testing.assert_allclose(fast.mass_matrix(q), wanted, rtol=0, atol=1e-13)
+    for i in range(9):
+        np.testing.assert_allclose(fast.mass_matrix(q[i]), wanted[i], rtol=0, atol=1e-13)
+
+
+def test_a_bad_state_is_alone(arm: mbt.MultibodyTree, fast: Any) -> None:
+    q = np.full((10, 6), 0.2)
+    q[3, 2], q[7, 0] = np.nan, np.inf
+    M = fast.mass_matrix(q)
+    good = [i for i in range(10) if i not in (3, 7)]
+    assert np.isfinite(M[good]).all()
+    assert np.isnan(M[3]).any()
+    np.testing.assert_array_equal(M[good], np.broadcast_to(M[0], (8, 6, 6)))
+
+
+def test_lanes_agree_to_the_last_bit(fast: Any) -> None:
+    q = np.random.default_rng(0).uniform(-3, 3, (37, 6))
+    whole = fast.mass_matrix(q)
+    for size in (1, 2, 5, 8, 13):
+        pieces = [fast.mass_matrix(q[i : i + size]) for i in range(0, 37, size)]
+        np.testing.assert_array_equal(np.concatenate(pieces), whole)
+
+
+# Arrays ---------------------------------------------------------------------------------------------------
+
+
+def test_leading_axes_broadcast(arm: mbt.MultibodyTree, fast: Any) -> None:
+    rng = np.random.default_rng(1)
+    q, v, vdot = rng.normal(size=(4, 1, 6)), rng.normal(size=(3, 6)), rng.normal(size=6)
+    wanted = functional.inverse_dynamics(arm, q, v, vdot)
+    assert wanted.shape == (4, 3, 6)
+    np.testing.assert_allclose(fast.inverse_dynamics(q, v, vdot), wanted, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        fast.inverse_dynamics(q[:, 0].tolist(), v[:1], vdot), wanted[:, 0], rtol=0, atol=1e-12
+    )
+    assert fast.inverse_dynamics(q[:0], v, vdot).shape == (0, 3, 6)
+    assert fast.mass_matrix(np.zeros((0, 6))).shape == (0, 6, 6)
+    M = fast.mass_matrix(q[::2, 0, ::-1])
+    np.testing.assert_allclose(M, functional.mass_matrix(arm, q[::2, 0, ::-1]), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 5), (9000,)])
+def test_out(arm: mbt.MultibodyTree, fast: Any, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(2).normal(size=(3, *shape, 6))
+    wanted = functional.inverse_dynamics(arm, *x)
+    out = np.full((*shape, 6), np.nan)
+    assert fast.inverse_dynamics(*x, out=out) is out
+    np.testing.assert_allclose(out, wanted, rtol=0, atol=1e-12)
+    # Into an input.
+    assert fast.inverse_dynamics(*x, out=x[2]) is not None
+    np.testing.assert_array_equal(x[2], out)
+
+
+def test_several_results(arm: mbt.MultibodyTree, fast: Any) -> None:
+    x = np.random.default_rng(3).normal(size=(3, 4, 6))
+    wanted = functional.inverse_dynamics_derivatives(arm, *x)
+    out = (None, np.empty((4, 6, 6)), None)
+    got = fast.inverse_dynamics_derivatives(*x, out=out)
+    assert got[1] is out[1]
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+    twice = (out[1], out[1], None)
+    with pytest.raises(mbt.ArgumentValueError, match=r"out\[0\] and out\[1\]: expected arrays apart"):
+        fast.inverse_dynamics_derivatives(*x, out=twice)
+    with pytest.raises(mbt.ArgumentTypeError, match="out: expected a tuple of 3"):
+        fast.inverse_dynamics_derivatives(*x, out=out[1])
+
+
+def test_bad_arrays_are_refused_and_nothing_is_written(fast: Any) -> None:
+    q = np.zeros(6)
+    out = np.full((6, 6), 7.0)
+    for bad, error, message in [
+        (np.zeros(5), mbt.ShapeError, r"q: expected shape \(\.\.\., 6\), got \(5,\)"),
+        ("text", mbt.ArgumentTypeError, "q: "),
+        (q * 1j, mbt.ArgumentTypeError, "q: "),
+        (None, mbt.ArgumentTypeError, "q: "),
+    ]:
+        with pytest.raises(error, match=message):
+            fast.mass_matrix(bad, out=out)
+    for wrong in (np.zeros((6, 5)), np.zeros((6, 6), np.float32), np.zeros((6, 6)).T[::-1], [[0.0]]):
+        with pytest.raises((mbt.ShapeError, mbt.ArgumentTypeError), match="out: expected"):
+            fast.mass_matrix(q, out=wrong)
+    frozen = out.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(mbt.ArgumentTypeError, match="read-only"):
+        fast.mass_matrix(q, out=frozen)
+    with pytest.raises(mbt.ShapeError, match="broadcast"):
+        fast.bias_term(np.zeros((2, 6)), np.zeros((3, 6)))
+    with pytest.raises(TypeError):
+        fast.bias_term(q)
+    assert (out == 7.0).all()
+
+
+def test_arrays_of_a_context_are_taken(arm: mbt.MultibodyTree, fast: Any) -> None:
+    context = arm.create_default_context()
+    np.testing.assert_allclose(
+        fast.mass_matrix(context.q), functional.mass_matrix(arm, context.q), atol=1e-14
+    )
+
+
+def test_threads_change_nothing(fast: Any) -> None:
+    q = np.random.default_rng(4).uniform(-3, 3, (20_000, 6))
+    before = mbt.get_num_threads()
+    try:
+        mbt.set_num_threads(1)
+        alone = fast.mass_matrix(q)
+        mbt.set_num_threads(3)
+        np.testing.assert_array_equal(fast.mass_matrix(q), alone)
+    finally:
+        mbt.set_num_threads(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_after_a_fork(cache: Path) -> None:
+    program = textwrap.dedent("""
+        import os, numpy as np, mbt
+        from mbt.models import model_path
+        mbt.set_num_threads(2)
+        f = mbt.compile(mbt.load_model(model_path("mbt_arm")), "mass_matrix")
+        q = np.full((20_000, 6), 0.1)
+        wanted = f.mass_matrix(q)
+        child = os.fork()
+        if not child:
+            os._exit(0 if (f.mass_matrix(q) == wanted).all() else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    """)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+
+
+# What is kept, and what is refused -------------------------------------------------------------------------
+
+
+def test_compiled_once(arm: mbt.MultibodyTree, fast: Any, cache: Path) -> None:
+    files = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+    again = mbt.compile(arm, fast.names)
+    assert {path: path.stat().st_mtime_ns for path in cache.iterdir()} == files
+    assert again.sources == fast.sources
+    assert all(path.suffix == ".so" for path in files)
+
+
+def test_without_cache_nothing_stays(arm: mbt.MultibodyTree, cache: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("MBT_CACHE_DIR", str(cache / "other"))
+    functions = mbt.compile(arm, "center_of_mass", cache=False)
+    assert not (cache / "other").exists()
+    check(arm, "center_of_mass", functions.center_of_mass)
+
+
+def test_a_folder_that_others_write_is_refused(
+    arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: Any
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path))
+    with pytest.raises(mbt.CompilerError, match="cache: expected a folder that you own"):
+        mbt.compile(arm, "mass_matrix")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path / "file"))
+    with pytest.raises(mbt.CompilerError, match="cache: cannot make"):
+        mbt.compile(arm, "mass_matrix")
+
+
+def test_a_damaged_library_is_made_again(tmp_path: Path, monkeypatch: Any) -> None:
+    program = (
+        "import mbt; from mbt.models import model_path; "
+        "print(mbt.compile(mbt.load_model(model_path('mbt_arm')), 'mass_matrix').mass_matrix([0.0]*6).shape)"
+    )
+    monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path / "own"))
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+        assert done.stdout == "(6, 6)\n"
+        [path] = (tmp_path / "own").iterdir()
+        path.write_bytes(b"no library")
+
+
+def test_no_compiler(arm: mbt.MultibodyTree, monkeypatch: Any) -> None:
+    with pytest.raises(mbt.CompilerError, match="'no-such-cc', which is not found"):
+        mbt.compile(arm, "mass_matrix", compiler="no-such-cc", cache=False)
+    with pytest.raises(mbt.CompilerError, match="'false' failed: it says nothing"):
+        mbt.compile(arm, "mass_matrix", compiler="false", cache=False)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(mbt.CompilerError, match="there is none of cc, gcc and clang"):
+        mbt.compile(arm, "mass_matrix", cache=False)
+
+
+def test_bad_arguments(arm: mbt.MultibodyTree) -> None:
+    with pytest.raises(mbt.UnknownNameError, match="mass_matrix"):
+        mbt.compile(arm, "mass_matrx")
+    with pytest.raises(mbt.ArgumentTypeError, match="functions: expected names"):
+        mbt.compile(arm, [])
+    with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree"):
+        mbt.compile("robot.urdf", "mass_matrix")  # type: ignore[arg-type, unused-ignore]
+    with pytest.raises(mbt.ArgumentValueError, match="frame: expected a frame for 'frame_pose'"):
+        mbt.compile(arm, "frame_pose")
+    with pytest.raises(mbt.ArgumentValueError, match="frame: only 'frame_pose' and 'frame_jacobian'"):
+        mbt.compile(arm, "mass_matrix", frame=last_frame(arm))
+    with pytest.raises(mbt.ArgumentTypeError, match="compiler: expected a command"):
+        mbt.compile(arm, "mass_matrix", compiler=3)  # type: ignore[arg-type]
+    with pytest.raises(mbt.NotFinalizedError):
+        mbt.compile(mbt.MultibodyTree(), "mass_matrix")
+
+
+def test_attributes(fast: Any) -> None:
+    assert repr(fast) == (
+        "<CompiledFunctions inverse_dynamics, mass_matrix, bias_term, inverse_dynamics_derivatives>"
+    )
+    with pytest.raises(AttributeError, match="'forward_dynamics' was not compiled: there are inverse"):
+        fast.forward_dynamics  # noqa: B018
+
+
+def test_pickle(arm: mbt.MultibodyTree, fast: Any) -> None:
+    copy = pickle.loads(pickle.dumps(fast))
+    q = np.full((3, 6), 0.4)
+    np.testing.assert_array_equal(copy.mass_matrix(q), fast.mass_matrix(q))
+
+
+def test_lengths_are_checked_where_memory_is_read() -> None:
+    """What is called with lengths that do not fit raises: it never reads past an array."""
+    tree = load("mbt_arm", "fixed")
+    native = mbt.compile(tree, "mass_matrix").mass_matrix.__self__
+    with pytest.raises(ValueError, match="another number of arrays"):
+        native.call_many((), (), 3)
+    with pytest.raises(ValueError, match="another type or shape"):
+        native.call_many((np.zeros((3, 5)),), (np.zeros((3, 36)),), 3)
+    with pytest.raises(ValueError, match="an output of another shape"):
+        native.call_many((np.zeros((3, 6)),), (np.zeros((2, 36)),), 3)
+    with pytest.raises(ValueError, match="another type or shape"):
+        native.call_many((np.zeros((2, 6)),), (np.zeros((3, 36)),), 3)
+
+
+# Recording ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_known_is_folded() -> None:
+    trace = Trace()
+    x, y = trace.record("input", 0, 0), trace.record("input", 0, 1)
+    two, half = trace.constant(2.0), trace.constant(0.5)
+    assert (x + trace.zero) is x
+    assert (x * trace.one) is x
+    assert (x * trace.zero) is trace.zero
+    assert (two * half).value == 1.0
+    assert (x + y) is (y + x)
+    assert (x * y) is (y * x)
+    assert (x - (-y)) is (x + y)
+    assert ((-x) * (-y)) is (x * y)
+    assert (-x).opposite is x
+    assert -(-x) is x  # noqa: B002
+    assert (x / two) is (x * half)
+    assert (x - y) is not (y - x)
+    # Zeros have signs.
+    assert trace.constant(-0.0) is not trace.zero
+
+
+def test_zeros_and_ones_of_a_model_cost_nothing() -> None:
+    """A planar arm has fewer operations than one askew."""
+
+    def statements(tree: mbt.MultibodyTree) -> int:
+        return mbt.compile(tree, "mass_matrix").sources["mass_matrix"].count("const R t")
+
+    straight = mbt.MultibodyTree()
+    body = straight.world_body
+    for i in range(3):
+        link = straight.add_body(mbt.RigidBody(f"link{i}", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0.5])))
+        straight.add_joint(mbt.RevoluteJoint, f"joint{i}", body, None, link, None, axis=[0, 1, 0])
+        body = link
+    straight.finalize()
+    askew = build_tree(chain(2, 3))
+    assert statements(straight) < statements(askew) / 2
