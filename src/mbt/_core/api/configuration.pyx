@@ -8,7 +8,7 @@ from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, apart, data, is_array1, out1
 from mbt._core.engines.context cimport check_positions
-from mbt._core.engines.leading_axes cimport Batch, Operand, is_singular
+from mbt._core.engines.leading_axes cimport Batch, Operand, is_alone, is_singular
 from mbt._core.model.structs cimport Model
 from mbt._core.passes cimport configuration
 from mbt._core.quantities.table cimport INTEGRATED_POSITIONS, POSITION_DIFFERENCE
@@ -104,12 +104,14 @@ cdef object integrate_batch(tree, CompiledModel compiled, q, v, dt, out):
     cdef Py_ssize_t i
     nans = np.full(m.num_positions, np.nan)
     cdef const double* no_q = data(nans)
+    held = None if is_alone() else batch.hold((result,))
     with nogil:
         for i in range(batch.count):
             configuration.integrate_positions[double](
                 m, sample_q(m, &batch.operands[0], i, no_q), sample(&batch.operands[1], i),
                 sample(&batch.operands[2], i)[0], q1 + m.num_positions*i
             )
+    del held
     return result
 
 
@@ -177,12 +179,14 @@ cdef object difference_batch(tree, CompiledModel compiled, q0, q1, out):
     cdef Py_ssize_t i
     nans = np.full(m.num_positions, np.nan)
     cdef const double* no_q = data(nans)
+    held = None if is_alone() else batch.hold((result,))
     with nogil:
         for i in range(batch.count):
             configuration.difference_positions[double](
                 m, sample_q(m, &batch.operands[0], i, no_q), sample_q(m, &batch.operands[1], i, no_q),
                 v + m.num_velocities*i
             )
+    del held
     return result
 
 
@@ -197,9 +201,11 @@ def normalize_positions(TreeCore tree not None, q, out):
     cdef Py_ssize_t i
     nans = np.full(m.num_positions, np.nan)
     cdef const double* no_q = data(nans)
+    held = None if is_alone() else batch.hold((result,))
     with nogil:
         for i in range(batch.count):
             configuration.normalize_positions[double](
                 m, sample_q(m, &batch.operands[0], i, no_q), y + m.num_positions*i
             )
+    del held
     return result

@@ -16,7 +16,7 @@ from mbt._core.door.derived_parameters cimport (
 )
 from mbt._core.door.exact_arrays cimport adopt, apart, data, in1, is_array1, size
 from mbt._core.engines.context cimport ContextCore, Engine, Exclusive
-from mbt._core.engines.leading_axes cimport Batch, Operand, has_singular_map, is_singular
+from mbt._core.engines.leading_axes cimport Batch, Operand, has_singular_map, hold, is_alone, is_singular
 from mbt._core.model.structs cimport Model, ParameterLayout, Switches
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
 from mbt._core.quantities cimport algorithms, kernels
@@ -176,6 +176,7 @@ cdef struct Job:
     bint streamed
     const Path* path             # of a rollout from arrays to arrays, else NULL
     Py_ssize_t count             # samples
+    Py_ssize_t first_run         # of them before the first look at signals
     # Of the parts for threads:
     Py_ssize_t shared_from       # samples before are done
     Py_ssize_t shared_to         # and from here on come later
@@ -199,7 +200,10 @@ cdef int run_batch(
         job.checked_parameters = &compiled.defaults.parameters
     job.operands = batch.operands
     job.num_operands = len(batch.arrays)
-    return run_job(&job)
+    cdef list held = batch.hold(outputs) if plan_runs(&job) or not is_alone() else None
+    run_job(&job)
+    del held
+    return 0
 
 
 cdef class LaneEngine(Engine):
@@ -309,7 +313,7 @@ cdef class LaneEngine(Engine):
                 self.parameters = lane_parameters(self.compiled, self.vector)
             evaluate_samples(
                 context, ROLLOUT, numbers, self.count, self.parameters, self.columns, self.rows, q_end, v_end,
-                self.operand_rows(x, ()), (), &path
+                self.operand_rows(x, ()), (), &path, (tau, q_end, v_end, q, v)
             )
 
     cdef object output(self, out, str name, tuple shape):
@@ -341,7 +345,7 @@ cdef class LaneEngine(Engine):
             evaluate_samples(
                 context, quantity, integers, self.count, self.parameters, self.columns, self.rows,
                 self.operand_rows(self.q, outputs), self.operand_rows(self.v, outputs),
-                self.operand_rows(x, outputs), outputs, NULL
+                self.operand_rows(x, outputs), outputs, NULL, ()
             )
         return 0
 
@@ -369,19 +373,19 @@ def evaluate(
     """
     cdef int[<int>MAX_INTEGERS] numbers
     take_integers(quantity, integers, &context.compiled.model, numbers)
-    evaluate_samples(context, quantity, numbers, count, parameters, columns, rows, q, v, x, outputs, NULL)
+    evaluate_samples(context, quantity, numbers, count, parameters, columns, rows, q, v, x, outputs, NULL, ())
 
 
 cdef int evaluate_samples(
     ContextCore context, int quantity, const int* integers, Py_ssize_t count, LaneParameters parameters, columns, rows,
-    q, v, x, tuple outputs, const Path* path
+    q, v, x, tuple outputs, const Path* path, tuple on_path
 ) except -1:
     cdef CompiledModel compiled = context.compiled
     cdef const Model* m = &compiled.model
     cdef Operand[3] operands
     cdef Job job
     cdef Switches switches = context.switches
-    held = context._locked, context._weightless, context._disabled
+    cdef list held = [context._locked, context._weightless, context._disabled]
     cdef Py_ssize_t i
     if parameters.compiled is not compiled:
         raise ValueError("parameters: expected those of the tree of the context")
@@ -417,6 +421,9 @@ cdef int evaluate_samples(
     job.has_rates = m.num_map_checked > 0 and needs_maps(quantity, integers)
     if m.num_elements_between and needs_element_forces(quantity, integers):
         job.checked_parameters = &parameters.derived.parameters
+    if plan_runs(&job) or not is_alone():
+        for array in (q, v, x, rows, columns, *outputs, *on_path):
+            hold(held, array)
     run_job(&job)
     del held
     return 0
@@ -478,7 +485,7 @@ cdef int run_job(Job* job) except -1:
     Between two runs Python code may run in this thread, a handler of signals: what a job points to is held elsewhere,
     and the arena is taken anew.
     """
-    cdef Py_ssize_t begin = 0, end, run = first_run(job)
+    cdef Py_ssize_t begin = 0, end, run = job.first_run
     cdef Pool* pool
     cdef int error
     cdef double start
@@ -499,12 +506,13 @@ cdef int run_job(Job* job) except -1:
         begin = end
 
 
-cdef Py_ssize_t first_run(const Job* job) noexcept nogil:
-    """Samples to begin with, for a fraction of a second whatever the model; whole blocks."""
+cdef bint plan_runs(Job* job) noexcept nogil:
+    """Samples to begin with, for a fraction of a second whatever the model, in whole blocks; whether more come then."""
     cdef Py_ssize_t numbers = count_work_of(job.quantity, job.integers, job.model) + job.output_size*job.num_outputs
     if job.path != NULL:
         numbers *= job.integers[1]
-    return MBT_W*(1 + WORK_OF_FIRST_RUN//(MBT_W*numbers))
+    job.first_run = MBT_W*(1 + WORK_OF_FIRST_RUN//(MBT_W*numbers))
+    return job.count > job.first_run
 
 
 cdef Py_ssize_t next_run(Py_ssize_t count, double duration) noexcept nogil:

@@ -22,7 +22,26 @@ cdef class Batch:
     cdef keep_apart_from(self, object out)
     cdef object output(self, object out, tuple core)
     cdef tuple outputs(self, object out, tuple core)
+    cdef list hold(self, tuple results)
     cdef check_single(self, object tree, CompiledModel compiled)
+
+
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState
+    ctypedef struct PyInterpreterState
+    PyThreadState* PyThreadState_Get() noexcept
+    PyInterpreterState* PyThreadState_GetInterpreter(PyThreadState* thread) noexcept
+    PyThreadState* PyInterpreterState_ThreadHead(PyInterpreterState* interpreter) noexcept
+    PyThreadState* PyThreadState_Next(PyThreadState* thread) noexcept
+
+
+cdef inline bint is_alone() noexcept:
+    """Whether no other thread of Python could run while this one has released the GIL."""
+    cdef PyThreadState* own = PyThreadState_Get()
+    return PyInterpreterState_ThreadHead(PyThreadState_GetInterpreter(own)) == own and PyThreadState_Next(own) == NULL
+
+
+cdef int hold(list held, object array) except -1
 
 
 cdef check_elements(tree, CompiledModel compiled, const double* q)

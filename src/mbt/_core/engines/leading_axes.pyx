@@ -1,6 +1,7 @@
 """Operands with leading axes: converted, and broadcast."""
 
 cimport numpy as cnp
+from cpython.weakref cimport PyWeakref_NewRef
 
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.exact_arrays cimport adopt, apart, data, is_writeable
@@ -39,6 +40,19 @@ cdef bint same_leading_axes(object a, object b, int n):
         if cnp.PyArray_DIM(a, i) != cnp.PyArray_DIM(b, i):
             return False
     return True
+
+
+cdef int hold(list held, object array) except -1:
+    """Append what keeps the memory of an array where it is while the GIL is released.
+
+    `ndarray.resize(refcheck=False)` frees memory whoever else uses it, but not of an array with a weak reference. That
+    takes longer than to find out whether anybody could do so (benchmarks/instruction_counts.py, 64 states).
+    """
+    while array is not None and cnp.PyArray_Check(array):
+        if cnp.PyArray_CHKFLAGS(array, cnp.NPY_ARRAY_OWNDATA):
+            held.append(PyWeakref_NewRef(array, None))
+        array = array.base
+    return 0
 
 
 cdef class Batch:
@@ -139,6 +153,15 @@ cdef class Batch:
         for array in arrays:
             self.keep_apart_from(array)
         return arrays
+
+    cdef list hold(self, tuple results):
+        """Keep the memory of operands and results where it is, as long as what is returned lives."""
+        cdef list held = []
+        for array in self.arrays:
+            hold(held, array)
+        for array in results:
+            hold(held, array)
+        return held
 
     cdef check_single(self, object tree, CompiledModel compiled):
         """One state without leading axes gets an error where a batch gets NaN."""
