@@ -21,6 +21,7 @@ from mbt import errors
         (errors.ForeignElementError, ValueError),
         (errors.ContextMismatchError, ValueError),
         (errors.StaleCacheError, RuntimeError),
+        (errors.FrozenContextError, RuntimeError),
         (errors.ConcurrentUseError, RuntimeError),
         (errors.SingularityError, ArithmeticError),
         (errors.UnknownNameError, KeyError),

@@ -19,6 +19,7 @@ __all__ = [
     "ContextMismatchError",
     "ElementIndexError",
     "ForeignElementError",
+    "FrozenContextError",
     "InvalidInertiaError",
     "MbtError",
     "MissingPackageError",
@@ -76,6 +77,10 @@ class ContextMismatchError(MbtError, ValueError):
 
 class StaleCacheError(MbtError, RuntimeError):
     """A cache computed from values that have changed since."""
+
+
+class FrozenContextError(MbtError, RuntimeError):
+    """A write of what a frozen Context keeps as it is."""
 
 
 class ConcurrentUseError(MbtError, RuntimeError):

@@ -60,6 +60,7 @@ def _context() -> ModuleType:
     "raise_concurrent_use",
     "raise_context_mismatch",
     "raise_foreign_cache",
+    "raise_frozen",
     "raise_locked",
     "raise_massless_dof",
     "raise_not_copyable",

@@ -60,6 +60,7 @@ class _Above:
     raise_concurrent_use: Function
     raise_context_mismatch: Function
     raise_foreign_cache: Function
+    raise_frozen: Function
     raise_locked: Function
     raise_massless_dof: Function
     raise_no_mass: Function

@@ -13,6 +13,7 @@ from mbt.errors import (
     ArgumentValueError,
     ConcurrentUseError,
     ContextMismatchError,
+    FrozenContextError,
     NotFinalizedError,
     ShapeError,
     SingularityError,
@@ -46,6 +47,7 @@ __all__ = [
     "raise_concurrent_use",
     "raise_context_mismatch",
     "raise_foreign_cache",
+    "raise_frozen",
     "raise_locked",
     "raise_massless_dof",
     "raise_not_copyable",
@@ -83,7 +85,8 @@ def raise_stale_cache(name: str, cache: object, expected: str, is_of_another_tre
     raise StaleCacheError(
         f"{name}: this {expected} was not computed from the present values of the Context: "
         f"q, v or a parameter has changed since, or it belongs to another Context. "
-        f"Compute it again, or leave {name} out to use the caches of the Context."
+        f"context.explain({name}) tells which. Compute it again, or leave {name} out to use the caches of "
+        "the Context."
     )
 
 
@@ -94,6 +97,16 @@ def raise_foreign_cache(name: str, cache: object, expected: str) -> NoReturn:
     raise ContextMismatchError(
         f"{name}: expected a {expected} of this tree to compute into, got one of another tree, of another "
         "kind of Context, or one that a Context keeps"
+    )
+
+
+def raise_frozen(context: Context, what: str, index: int) -> NoReturn:
+    """Refuse to write a section of the parameters, or a switch, of a frozen Context."""
+    from mbt.context.explanation import describe_part
+
+    raise FrozenContextError(
+        f"context: {describe_part(context.tree, what, index)} cannot be written, for the Context is frozen: "
+        "its parameters, locks and switches stay as they are. context.thaw() ends that."
     )
 
 

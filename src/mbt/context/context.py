@@ -22,6 +22,7 @@ from mbt.tree.parameters import as_declared_vector
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mbt.context.explanation import CacheExplanation, Freezing
     from mbt.math.arrays import FloatArray
     from mbt.tree.force_elements import ForceElement
     from mbt.tree.indices import (
@@ -179,6 +180,7 @@ class Context(ContextCore):
 
     def _reset_declared(self, reset: Callable[[Context], None]) -> None:
         """Reset this Context with `reset`, and what elements declared."""
+        self._check_thawed("everything", 0)
         declared = DeclaredValues.default(self.tree, self.batch_shape)
         poses = declared.user_poses(self._numbers)
         reset(self)
@@ -290,6 +292,96 @@ class Context(ContextCore):
             if is_finite:
                 problems += find_faulty_elements(self)
         raise_problems(problems)
+
+    # For those who look for what takes time.
+
+    def explain(self, cache: object) -> CacheExplanation:
+        """Return which writes to this Context made a cache stale, so that it is refused or computed again.
+
+        What is written draws a number; a cache keeps those of what it was computed from. Nothing else is
+        recorded, so writes cost no more: of several to the same thing the last is told. Positions and
+        parameters that differ are told by name, of one state of doubles.
+
+        Parameters
+        ----------
+        cache : PositionKinematicsCache, VelocityKinematicsCache or CacheEntry
+            What ``tree.eval_position_kinematics(context)`` and the like returned, before the writes; or what
+            an element declared.
+
+        Returns
+        -------
+        CacheExplanation
+
+        Raises
+        ------
+        ArgumentTypeError
+            When `cache` is something else.
+        ForeignElementError
+            When a cache entry is of another tree.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> rod = tree.add_body(mbt.RigidBody("rod", mbt.SpatialInertia.point_mass(1.0, [0, 0, -1.0])))
+        >>> _ = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, rod, None, axis=[0, 1, 0])
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> kinematics = tree.eval_position_kinematics(context)
+        >>> context.v = [1.0]
+        >>> context.explain(kinematics).is_stale
+        False
+        >>> _ = rod.set_mass(context, 3.0)
+        >>> context.q = [0.5]
+        >>> [(write.what, write.detail) for write in context.explain(kinematics).writes]
+        [('parameters', "mass of body 'rod'"), ('q', 'hinge_q 0 -> 0.5')]
+        """
+        from mbt.context.explanation import explain
+
+        return explain(self, cache)
+
+    def freeze(self) -> Freezing:
+        """Refuse writes of parameters from now on, and of locks and switches: for loops that shall not stall.
+
+        Masses, inertias, frames, gravity, damping, and parameters of force elements, actuators and
+        constraints stay as they are; so do locks, what gravity spares, which constraints are enabled, and
+        what elements declared as parameters. To reset the Context is refused, too. The state and the inputs
+        are written as ever: time, q, v, actuation, applied forces, discrete state. That costs nothing.
+
+        Copies are not frozen. `thaw` ends it, and so does the end of ``with context.freeze():``.
+
+        Returns
+        -------
+        Freezing
+            A context manager, which need not be used as one.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 1, 1, 1)))
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> with context.freeze():
+        ...     context.v = [0, 0, 0, 0, 0, 1]
+        ...     try:
+        ...         box.set_mass(context, 2.0)
+        ...     except mbt.FrozenContextError as error:
+        ...         print(str(error).partition(",")[0])
+        context: mass of body 'box' cannot be written
+        """
+        from mbt.context.explanation import Freezing
+
+        return Freezing(self)
+
+    def thaw(self) -> None:
+        """Accept all writes again; see `freeze`."""
+        self._is_frozen = False
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether `freeze` holds."""
+        return self._is_frozen
 
     def _find_singularities(self) -> list[str]:
         """Return what is undefined at the present values."""

@@ -137,6 +137,7 @@ class DeclaredValues:
 
     def _take(self, context: Context, parameters: Parameters) -> None:
         """Change the parameters, unless a frame has no pose with them that the Context can hold."""
+        context._check_thawed("parameters", 0)
         with context._exclusive():
             self.place_frames(context, self.user_poses(context._numbers, parameters))
             self.parameters = parameters

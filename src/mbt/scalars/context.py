@@ -232,6 +232,8 @@ class ScalarContext(CachedContext):
 
     def _write_parameters(self, parts: list[tuple[str, int, Any]]) -> None:
         """Write numbers, (..., n), at sections and indices of elements."""
+        for name, index, _ in parts:
+            self._check_thawed(name, index)
         scalars = self._scalars
         compiled = self.tree._compiled
         assert compiled is not None

@@ -93,6 +93,7 @@ cdef class ContextCore:
     cdef VelocityKinematicsCache _vc
     cdef object _frame_body_poses            # a FrameBodyPoseCache, or None
     cdef object _forward_accelerations       # a ForwardAccelerations, or None
+    cdef public bint _is_frozen              # parameters and switches stay as they are
     cdef int check_user(self) except -1
     cdef object evaluate(self, int quantity, const int* integers, object x=*, object out=*)
     cdef object evaluate_state(self, int quantity, const int* integers, object x, object out)

@@ -84,6 +84,15 @@ cdef class PositionKinematicsCache:
             f"<PositionKinematicsCache: {m.num_bodies} bodies, {m.num_frames} frames, {m.num_velocities} velocities>"
         )
 
+    @property
+    def _origin(self):
+        """What it was computed from: serials of q, v and the parameters; q; the parameters. For `Context.explain`."""
+        cdef cnp.npy_intp[1] shape = [self.compiled.model.num_positions]
+        serials = self.q_serial, 0, self.parameter_serial
+        if self.derived is None:
+            return serials, None, None
+        return serials, _view(self.memory, 1, shape, self.q_data).copy(), self.derived._source
+
     cdef take_memory(self):
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t nb = m.num_bodies
@@ -204,6 +213,11 @@ cdef class VelocityKinematicsCache:
 
     def __repr__(self):
         return f"<VelocityKinematicsCache: {self.compiled.model.num_bodies} bodies>"
+
+    @property
+    def _origin(self):
+        """As of `PositionKinematicsCache`; it keeps serials alone."""
+        return (self.q_serial, self.v_serial, self.parameter_serial), None, None
 
     cdef take_memory(self):
         cdef Py_ssize_t nb = self.compiled.model.num_bodies
@@ -655,6 +669,7 @@ cdef class ContextCore:
     def _set_locked(self, int start, int count, bint locked):
         """Lock or unlock dofs; a locked dof is at rest."""
         self.check_user()
+        self._check_thawed("lock", start)
         if self._locked is None:
             flags = np.zeros(self.compiled.model.num_velocities, dtype=np.intc)
         else:
@@ -693,6 +708,7 @@ cdef class ContextCore:
     def _set_weightless(self, nodes, bint weightless):
         """Let gravity spare bodies, or not, given by BodyNodeIndex."""
         self.check_user()
+        self._check_thawed("weightless", 0)
         flags = self._weightless_flags()
         flags[nodes] = weightless
         self._take_switches(self._locked, flags, self._disabled)
@@ -714,6 +730,7 @@ cdef class ContextCore:
     def _set_disabled(self, int index, bint disabled):
         """Let what is computed obey a constraint, or not."""
         self.check_user()
+        self._check_thawed("disabled", index)
         if self._disabled is None:
             flags = np.zeros(self.compiled.model.num_constraints, dtype=np.intc)
         else:
@@ -756,10 +773,21 @@ cdef class ContextCore:
             self.switch_serial,
         )
 
+    def _check_thawed(self, str what, int index):
+        """Refuse to write what a frozen Context keeps: a section of the parameters, or a switch, of an element."""
+        if self._is_frozen:
+            above.raise_frozen(self, what, index)
+
+    @property
+    def _parameter_vector(self):
+        """The parameters, read-only, never written in place. Other numbers than doubles have their own."""
+        return self._parameters
+
     def _note_change(self, str what):
         """Make stale what depends on the "parameters", or on the "inputs"."""
         self.check_user()
         if what == "parameters":
+            self._check_thawed(what, 0)
             self.parameter_serial = next_serial()
         else:
             self.input_serial = next_serial()
@@ -775,6 +803,8 @@ cdef class ContextCore:
     def _set_parameters(self, int index, dict sections):
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
         self.check_user()
+        for section in sections:
+            self._check_thawed(section, index)
         parameters = self._parameters.copy()
         for section, values in sections.items():
             start = self.compiled.parameter_slice(section, index).start
@@ -806,6 +836,7 @@ cdef class ContextCore:
     def _set_state(self, state):
         """Take over what `_get_state` of a Context of this tree, or of a copy of it, returned."""
         self.check_user()
+        self._check_thawed("everything", 0)
         cdef const Model* m = &self.compiled.model
         q = in1(state["q"], "q", m.num_positions)
         v = in1(state["v"], "v", m.num_velocities)
