@@ -289,7 +289,7 @@ def _calc_of_matrix(
     size: int,
 ) -> FloatArray:
     """Return a formula of rotations or poses (..., *shape), whose results are vectors."""
-    value = matrix_of(value)
+    value = matrix_of(value, shape[-1])
     numbers = numbers_for((value, 2))
     if numbers is None:
         return np.array(formula(FLOATS, *check(value, name).ravel().tolist()))

@@ -129,8 +129,8 @@ def as_pose(value: object, name: str) -> FloatArray:
     Parameters
     ----------
     value : array_like, shape (4, 4)
-        The pose, or an object with ``as_matrix()`` of that shape. Its rotation must be orthonormal within
-        1e-6.
+        The pose, or an object with ``as_matrix()`` of that shape, or of shape (3, 3), a rotation about the
+        origin: `RigidTransform` and `Rotation` of SciPy. The rotation must be orthonormal within 1e-6.
     name : str
         Name of the argument in error messages.
 
@@ -141,7 +141,7 @@ def as_pose(value: object, name: str) -> FloatArray:
     ArgumentValueError
         When the matrix is not a pose.
     """
-    X = as_finite_array(matrix_of(value), name, (4, 4))
+    X = as_finite_array(matrix_of(value, 4), name, (4, 4))
     (a, b, c, _), (d, e, f, _), (g, h, i, _), bottom_row = X.tolist()
     x, y, z, one = bottom_row
     if max(abs(x), abs(y), abs(z), abs(one - 1.0)) > _BOTTOM_ROW_TOLERANCE:
@@ -161,16 +161,25 @@ def as_rotation(value: object, name: str) -> FloatArray:
     return R
 
 
-def matrix_of(value: object) -> object:
-    """Return the matrix of an object that has one, as rotations of SciPy do, and anything else as it is."""
-    if type(value) is np.ndarray:
+def matrix_of(value: object, size: object = 3) -> object:
+    """Return the matrix of an object that has one, as rotations of SciPy do, and anything else as it is.
+
+    Where one of size 4 is wanted, a rotation is the pose that turns about the origin.
+    """
+    as_matrix = None if type(value) is np.ndarray else getattr(value, "as_matrix", None)
+    if not callable(as_matrix):
         return value
-    as_matrix = getattr(value, "as_matrix", None)
-    return as_matrix() if callable(as_matrix) else value
+    matrix: object = as_matrix()
+    if size == 4 and isinstance(matrix, np.ndarray) and matrix.shape[-2:] == (3, 3):
+        pose = np.zeros((*matrix.shape[:-2], 4, 4), matrix.dtype)
+        pose[..., :3, :3], pose[..., 3, 3] = matrix, 1
+        return pose
+    return matrix
 
 
 def inverse_pose(X_AB: object) -> FloatArray:
     """Return X_BA, the inverse of a pose, or of each of several, (..., 4, 4)."""
+    X_AB = matrix_of(X_AB, 4)
     numbers = numbers_for((X_AB, 2))
     if numbers is not None:
         return numbers.inverse_pose(numbers.as_pose(X_AB, "X_AB"))  # type: ignore[no-any-return]

@@ -104,8 +104,7 @@ class BatchArrays(ScalarArrays):
 
     def as_matrices(self, value: object, name: str, shape: tuple[int, int], check: Any) -> Any:
         """Return a copy of poses or rotations with any leading axes, checked."""
-        as_matrix = getattr(value, "as_matrix", None)
-        matrices = self.as_float_array(as_matrix() if callable(as_matrix) else value, name, shape)
+        matrices = self.as_float_array(poses.matrix_of(value, shape[-1]), name, shape)
         poses.check_each(matrices, name, check)
         return matrices.copy()
 

@@ -11,7 +11,7 @@ from mbt.errors import shape_error
 from mbt.math import arrays
 from mbt.math.arrays import Shape, check_apart
 from mbt.math.leading_axes import entry_of, join
-from mbt.math.poses import as_pose, as_rotation, check_each
+from mbt.math.poses import as_pose, as_rotation, check_each, matrix_of
 from mbt.scalars.inertia import ScalarSpatialInertia
 from mbt.scalars.pose_arrays import PoseArrays
 
@@ -192,8 +192,7 @@ class ScalarArrays(PoseArrays):
         return self._checked_matrix(value, name, (..., *shape), check)
 
     def _checked_matrix(self, value: object, name: str, shape: Shape, check: Any) -> Any:
-        as_matrix = getattr(value, "as_matrix", None)
-        matrix = self.as_float_array(as_matrix() if callable(as_matrix) else value, name, shape)
+        matrix = self.as_float_array(matrix_of(value, shape[-1]), name, shape)
         values = self.values(matrix)
         if values is not None:
             check_each(values, name, check)
