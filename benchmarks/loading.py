@@ -2,10 +2,10 @@
 
     python benchmarks/loading.py [FILE.urdf ...] [FILE.xml ...] [--runs 100] [--joints N ...]
 
-From the text of URDF or MJCF to a model that computes; with the first mass matrix too; `finalize()` alone. The libraries
-take turns; the fastest of each counts. Those that are not installed, or do not read a file, stay empty. Files
-are read as they are, not lumped. Time is CPU time: what else the processor does makes little difference. The
-last columns are ratios to pin, of the fastest runs and of the medians.
+From the text of URDF or MJCF to a model that computes; with the first mass matrix too; `finalize()` alone.
+The libraries take turns; the fastest of each counts. Those that are not installed, or do not read a file,
+stay empty. Files are read as they are, not lumped. Time is CPU time: what else the processor does makes
+little difference. The last columns are ratios to pin, of the fastest runs and of the medians.
 
 `--joints`: chains of so many joints, with the memory that their trees hold, in mbt alone.
 """

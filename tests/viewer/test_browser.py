@@ -140,3 +140,48 @@ def test_a_recorded_page_plays_by_itself_without_a_network(
             elsewhere = project(where(tree, -q, P_GREEN), camera, picture)
             assert color_at(picture, elsewhere) != "green"
         assert {url.partition(":")[0] for url in requested} <= {"file", "blob", "data"}
+
+
+def write_textured_box(folder: Path) -> Path:
+    """Write a plate of 1 m x 1 m in the plane y-z as OBJ, with a picture that is half red and half green."""
+    from PIL import Image
+
+    pixels = np.zeros((16, 16, 3), dtype=np.uint8)
+    pixels[:, :8, 0], pixels[:, 8:, 1] = 255, 255
+    Image.fromarray(pixels).save(folder / "halves.png")
+    (folder / "plate.mtl").write_text("newmtl m\nKd 1 1 1\nmap_Kd halves.png\n")
+    corners = ((-0.5, 0), (0.5, 0), (0.5, 1), (-0.5, 1))
+    lines = ["mtllib plate.mtl", "usemtl m", *(f"v 0 {y} {z}" for y, z in corners)]
+    lines += [f"vt {y + 0.5} {z}" for y, z in corners] + ["f 1/1 2/2 3/3", "f 1/1 3/3 4/4"]
+    (folder / "plate.obj").write_text("\n".join(lines) + "\n")
+    return folder / "plate.obj"
+
+
+def test_a_texture_is_seen(tmp_path: Path) -> None:
+    tree = mbt.MultibodyTree()
+    plate = tree.add_body(mbt.RigidBody("plate", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 1.0, 1.0)))
+    path = write_textured_box(tmp_path)
+    # Twice as wide as it is high.
+    plate.add_visual(mbt.Shape("mesh", [1.0, 2.0, 1.0], mesh=path.name, folder=str(tmp_path)))
+    tree.add_joint(mbt.PrismaticJoint, "lift", tree.world_body, None, plate, None, axis=[0, 0, 1])
+    tree.finalize()
+    page_file = tmp_path / "plate.html"
+    mbt.record(tree, np.zeros((1, 1)), page_file, dt=1.0)
+    with mbt.view(tree, open_browser=False) as viewer, open_page(tmp_path / "profile") as page:
+        camera = camera_of(viewer)
+        places = {
+            (0.0, y, z): "red" if y < 0 else "green" for y in (-0.8, -0.2, 0.2, 0.8) for z in (0.3, 0.8)
+        }
+
+        def is_so(picture: np.ndarray) -> bool:
+            return all(
+                color_at(picture, project(np.array(p), camera, picture)) == color
+                for p, color in places.items()
+            )
+
+        page.goto(viewer.url)
+        page.wait_for_selector("canvas")
+        wait_for(page, is_so, tmp_path / "texture.png")
+        page.goto(page_file.as_uri())
+        page.wait_for_selector("canvas")
+        wait_for(page, is_so, tmp_path / "recorded.png")

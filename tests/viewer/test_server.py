@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import struct
@@ -287,6 +288,21 @@ def test_plain_shapes(kind: str, size: list[float], low: list[float], volume: fl
     assert np.linalg.det(corners).sum() / 6 == pytest.approx(volume, rel=0.02)
 
 
+def test_of_a_large_batch_some_are_drawn() -> None:
+    """And a warning says so, once."""
+    tree = pendulum()
+    with mbt.view(tree, open_browser=False) as viewer:
+        with pytest.warns(mbt.ModelWarning, match="of 500 states 200 are drawn"):
+            viewer.show(np.linspace(-0.5, 0.5, 500)[:, np.newaxis])
+        viewer.show(np.linspace(-0.4, 0.5, 500)[:, np.newaxis])  # Warnings are errors here.
+        drawing = viewer.models[0]._drawing
+        wait_until(lambda: drawing._num_ghosts == 199)
+        wait_until(lambda: abs(drawn_q(viewer) + 0.4) < 1e-6)
+        assert viewer.q.shape == (500, 1)
+        viewer.show(np.zeros((200, 1)))
+        wait_until(lambda: abs(drawn_q(viewer)) < 1e-6)
+
+
 # The command line.
 
 
@@ -305,6 +321,28 @@ def test_the_command_ends_cleanly_when_interrupted() -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_the_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arm, page = str(model_path("mbt_arm")), str(tmp_path / "arm.html")
+    assert main(["view", arm, "--record", page, "--json"]) == 0
+    wanted = {"file": arm, "model": "mbt_arm", "output": page, "url": None, "warnings": []}
+    assert json.loads(capsys.readouterr().out) == wanted
+    assert main(["view", arm, "--position", "none=1", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["type"] == "UnknownNameError"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mbt", "view", arm, "--no-browser", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    text = ""
+    while not text.endswith("}\n"):
+        text += process.stdout.readline()
+    assert json.loads(text)["url"].startswith("http://127.0.0.1:")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "")
 
 
 def test_the_command_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

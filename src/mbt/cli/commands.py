@@ -171,6 +171,7 @@ def _add_view(commands: Any) -> None:
     )
     view.add_argument("--port", type=int, default=0, help="of the address (default: any that is free)")
     view.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
+    view.add_argument("--json", action="store_true", help="print one JSON object, errors too")
     view.set_defaults(run=_run_view)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from contextlib import suppress
@@ -57,12 +58,28 @@ def run_view(options: Namespace, **reading: Any) -> tuple[str, int]:
             viewer = None
         else:
             viewer = _open(tree, q, trajectory, options)
-    for warning in caught:
-        complain(str(warning.message))
+    complaints = [str(warning.message) for warning in caught]
+    for complaint in complaints:
+        complain(complaint)
+    if options.json:
+        text = json.dumps(
+            {
+                "file": options.file,
+                "model": tree.parse_reports[0].model_name,
+                "output": options.record,
+                "url": None if viewer is None else viewer.url,
+                "warnings": complaints,
+            },
+            indent=2,
+        )
+    elif viewer is None:
+        text = f"{options.record}: a page that any browser shows"
+    else:
+        text = f"{viewer.url} - Ctrl-C ends it"
     if viewer is None:
-        return f"{options.record}: a page that any browser shows\n", 0
+        return f"{text}\n", 0
     with viewer:
-        _serve(viewer)
+        _serve(viewer, text)
     return "", 0
 
 
@@ -88,10 +105,10 @@ def _open(tree: MultibodyTree, q: FloatArray, trajectory: Trajectory | None, opt
     return viewer
 
 
-def _serve(viewer: Viewer) -> None:
+def _serve(viewer: Viewer, text: str) -> None:
     """Say where it is, and wait until the user has seen enough."""
-    if sys.stdout is not None:
-        write(f"{viewer.url} - Ctrl-C ends it\n", sys.stdout)
-        sys.stdout.flush()
     with suppress(KeyboardInterrupt):
+        if sys.stdout is not None:
+            write(f"{text}\n", sys.stdout)
+            sys.stdout.flush()
         viewer.wait()

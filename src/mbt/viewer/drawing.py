@@ -142,7 +142,11 @@ class Drawing:
             for i, piece in enumerate(self._pieces[layer]):
                 name = f"{self._bodies[piece.item.node].name}/{layer} {i}"
                 look, pose = _look_of(piece.part), _placed(piece.item.shape.X_BG)
-                yield self._nodes.add_mesh_simple(name, **look, **pose)
+                if piece.part.glb:
+                    scale = piece.item.shape.size
+                    yield self._nodes.add_glb(name, piece.part.glb, scale=tuple(scale), **pose)
+                else:
+                    yield self._nodes.add_mesh_simple(name, **look, **pose)
 
     def _cut(self, layer: str) -> Iterator[_Piece]:
         for item in self._scene.items:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,10 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from mbt.context.context import Context
-from mbt.errors import ArgumentValueError, AssemblyError, SingularityError
+from mbt.errors import ArgumentValueError, AssemblyError, ModelWarning, SingularityError
 from mbt.math.arrays import as_float_array
 from mbt.tree.context_access import raise_context_mismatch
-from mbt.viewer.snapshots import Snapshot, take_snapshot
+from mbt.viewer.snapshots import MOST_STATES, Snapshot, take_snapshot
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -58,6 +60,7 @@ class ViewedModel:
         self._context: Context = scene.tree.create_default_context()
         self._film: Film | None = None
         self._snapshot: Snapshot | None = None
+        self._has_told = False
 
     @property
     def q(self) -> FloatArray:
@@ -76,7 +79,8 @@ class ViewedModel:
         ----------
         q : array_like, shape (..., num_positions), or Context
             Positions. Of a batch the first state is drawn solid, and the others as ghosts. Of a Context its
-            velocities and parameters count, too. What is not finite is not drawn.
+            velocities and parameters count, too. What is not finite is not drawn. Of more than 200 states so
+            many are, with a `ModelWarning`.
         v : array_like, shape (..., num_velocities), optional
             Velocities, on which forces of contacts depend; those of rest unless given.
 
@@ -92,13 +96,23 @@ class ViewedModel:
                 raise_context_mismatch(self.tree, q)
             if v is not None:
                 raise ArgumentValueError("v: a Context has its own velocities")
+            self._tell_of_ghosts(q.batch_shape)
             context = q.clone()
             self._want(context, np.array(context.q))
             return
         positions = as_float_array(q, "q", (..., self.tree.num_positions)).copy()
         lead = positions.shape[:-1]
+        self._tell_of_ghosts(lead)
         velocities = None if v is None else as_float_array(v, "v", (*lead, self.tree.num_velocities)).copy()
         self._want((positions, velocities), positions)
+
+    def _tell_of_ghosts(self, batch: tuple[int, ...]) -> None:
+        """Warn once of a batch of which not all is drawn."""
+        count = math.prod(batch)
+        if count > MOST_STATES and not self._has_told:
+            self._has_told = True
+            which = f"of {count} states {MOST_STATES} are drawn, the first one and others at even distances"
+            warnings.warn(f"{self.name}: {which}", ModelWarning, stacklevel=3)
 
     def _want(self, wanted: _State, q: FloatArray) -> None:
         if self._film is not None:
@@ -127,6 +141,7 @@ class ViewedModel:
     # By the thread that draws.
 
     def _play(self, film: Film) -> None:
+        self._tell_of_ghosts(film.q.shape[:-2])
         self._film = film
         self._context = film.context
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.viewer.scene import ModelScene
 
-__all__ = ["Snapshot", "take_snapshot"]
+__all__ = ["MOST_STATES", "Snapshot", "take_snapshot"]
+
+#: Of a batch as many are drawn: more are a cloud, which takes the browser its time.
+MOST_STATES = 200
 
 
 class Snapshot(NamedTuple):
@@ -29,7 +32,8 @@ class Snapshot(NamedTuple):
 def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
     """Return where everything is, or None where that is nowhere: positions that are not finite, or singular.
 
-    States of a batch that are nowhere are left out.
+    States of a batch that are nowhere are left out; of more than `MOST_STATES` those at even
+    distances are taken.
     """
     tree = scene.tree
     X_WB = np.asarray(tree.eval_position_kinematics(context).X_WB).reshape(-1, tree.num_bodies, 4, 4)
@@ -42,6 +46,8 @@ def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
         points.append(element.p_FC @ X_WF[:3, :3].T + X_WF[:3, 3])
         forces.append(np.nan_to_num(_first(element.calc_contact_forces(context), 2), posinf=0.0, neginf=0.0))
     X_WB = X_WB[is_somewhere]
+    if len(X_WB) > MOST_STATES:
+        X_WB = X_WB[np.linspace(0, len(X_WB) - 1, MOST_STATES).astype(int)]
     return Snapshot(
         X_WB,
         matrix_to_quaternion(X_WB[..., :3, :3]),

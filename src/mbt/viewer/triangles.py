@@ -33,6 +33,8 @@ class Part(NamedTuple):
     vertices: npt.NDArray[np.float32]
     faces: npt.NDArray[np.uint32]
     color: tuple[float, float, float, float]
+    #: The same with its texture, as a file of GLB; empty where it has none.
+    glb: bytes = b""
 
 
 class Mesher:
@@ -69,7 +71,8 @@ class Mesher:
             # A mirror turns triangles inside out.
             faces = part.faces if np.prod(scale) > 0 else part.faces[:, ::-1]
             color = item.color if item.has_color or part.color is _PLAIN else part.color
-            scaled.append(Part(part.vertices * scale, np.ascontiguousarray(faces), color))
+            glb = b"" if item.has_color else part.glb
+            scaled.append(Part(part.vertices * scale, np.ascontiguousarray(faces), color, glb))
         return scaled
 
     def _make(self, shape: Shape) -> Any:
@@ -109,7 +112,7 @@ class Mesher:
         for mesh in meshes:
             if not np.isfinite(mesh.vertices).all():
                 raise ParseError("the mesh has vertices that are not finite", file=str(path))
-            yield self._split(mesh, _color_of(mesh))
+            yield self._split(mesh, _color_of(mesh))._replace(glb=_with_texture(mesh))
 
     def _split(self, mesh: Any, color: tuple[float, float, float, float]) -> Part:
         """Return a mesh whose vertices are apart where faces meet at an edge: each side has its normals."""
@@ -137,6 +140,23 @@ class Mesher:
 _PLAIN = (-1.0, -1.0, -1.0, 1.0)
 
 
+def _image_of(mesh: Any) -> Any:
+    """Return the picture on a mesh, or None."""
+    material = getattr(mesh.visual, "material", None)
+    return getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
+
+
+def _with_texture(mesh: Any) -> bytes:
+    """Return a mesh with its texture, as a file of GLB; nothing where it has none."""
+    try:
+        if mesh.visual.kind != "texture" or mesh.visual.uv is None or _image_of(mesh) is None:
+            return b""
+        glb: bytes = mesh.export(file_type="glb")
+    except Exception:  # A picture in a format nobody reads.
+        return b""
+    return glb
+
+
 def _color_of(mesh: Any) -> tuple[float, float, float, float]:
     """Return the one colour of a mesh: that of its material, or the mean of a texture or of vertices."""
     visual = mesh.visual
@@ -144,8 +164,7 @@ def _color_of(mesh: Any) -> tuple[float, float, float, float]:
         return _PLAIN
     try:
         if visual.kind == "texture":
-            material = visual.material
-            image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
+            material, image = visual.material, _image_of(mesh)
             if image is not None:
                 rgba = np.asarray(image.convert("RGBA").resize((8, 8))).reshape(-1, 4).mean(axis=0)
             else:
