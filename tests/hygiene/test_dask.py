@@ -142,6 +142,60 @@ def test_both_workers_compute_with_a_tree_of_their_own(client: Any) -> None:
     assert set(threads) == {1.0}
 
 
+# Rollouts ---------------------------------------------------------------------------------------------------
+
+STEPS, EVERY, DT = 40, 8, 2e-3
+ROWS = STEPS // EVERY + 1
+
+
+def roll_out(q: Any, v: Any, tau: Any, tree: mbt.MultibodyTree, method: str = "rk4") -> Any:
+    return functional.rollout(tree, q, v, tau, DT, every=EVERY, method=method)
+
+
+def roll_out_with_masses(q: Any, v: Any, mass: Any, tree: mbt.MultibodyTree) -> Any:
+    """Each sample with a parameter of its own."""
+    context = tree.create_default_context(q.shape[:-1])
+    context.q, context.v = q, v
+    tree.bodies[-1].set_mass(context, mass)
+    return tree.rollout(context, np.zeros((STEPS, tree.num_velocities)), DT, every=EVERY)
+
+
+def rollouts_in_blocks(call: Callable[..., Any], third: str, *arrays: np.ndarray, tree: Any) -> Any:
+    return da.apply_gufunc(
+        call,
+        f"(q),(v),{third}->(s,q),(s,v)",
+        *(da.from_array(x, chunks=(CHUNKS, *x.shape[1:])) for x in arrays),
+        tree=tree,
+        output_sizes={"s": ROWS},
+        output_dtypes=(float, float),
+    )
+
+
+@pytest.mark.parametrize("model", FEW)
+def test_rollouts_on_threads(model: str) -> None:
+    tree, (q, v, tau) = get_case(model).tree, operands_of(model, "forward_dynamics")
+    taus = tau[:, None] * np.linspace(0.0, 0.1, STEPS)[:, None]
+    blocks = rollouts_in_blocks(roll_out, "(t,v)", q, v, taus, tree=dask.delayed(tree))
+    actual = dask.compute(*blocks, scheduler="threads", num_workers=2)
+    assert_same(actual, roll_out(q, v, taus, tree))
+
+
+def test_rollouts_on_workers(client: Any) -> None:
+    """Of a tree, and of Contexts with parameters of each sample."""
+    tree, (q, v, tau) = get_case("humanoid").tree, operands_of("humanoid", "forward_dynamics")
+    mass = np.linspace(0.5, 3.0, COUNT)
+    model = dask.delayed(tree)
+
+    def roll_out_held(q: Any, v: Any, tau: Any, tree: mbt.MultibodyTree) -> Any:
+        held = np.broadcast_to(tau[..., None, :], (*tau.shape[:-1], STEPS, tau.shape[-1]))
+        return functional.rollout(tree, q, v, held, DT, every=EVERY)
+
+    blocks = rollouts_in_blocks(roll_out_held, "(v)", q, v, 0.1 * tau, tree=model)
+    assert_same(dask.compute(*blocks), roll_out_held(q, v, 0.1 * tau, tree))
+    blocks = rollouts_in_blocks(roll_out_with_masses, "()", q, v, mass, tree=model)
+    assert_same(dask.compute(*blocks), roll_out_with_masses(q, v, mass, tree))
+
+
 # Tokens: what dask calls a tree, so that what is the same is computed once ----------------------------------
 
 

@@ -11,7 +11,7 @@ from mbt.motion.units import effort_unit
 if TYPE_CHECKING:
     from mbt.motion.trajectory import Trajectory
 
-__all__ = ["as_dataframe", "as_xarray"]
+__all__ = ["as_dataframe", "as_xarray", "sample_dims"]
 
 
 def as_dataframe(trajectory: Trajectory) -> Any:
@@ -31,13 +31,18 @@ def as_dataframe(trajectory: Trajectory) -> Any:
     return table
 
 
+def sample_dims(count: int) -> list[str]:
+    """Return names of the axes of a batch."""
+    return ["sample"] if count == 1 else [f"sample_{i}" for i in range(count)]
+
+
 def as_xarray(trajectory: Trajectory) -> Any:
     """Return an ``xarray.Dataset``; see ``Trajectory.to_xarray``."""
     try:
         import xarray as xr
     except ImportError as error:
         raise MissingPackageError(f"to_xarray needs xarray: pip install 'mbt[tables]' ({error})") from error
-    batch = [f"sample_{i}" for i in range(len(trajectory.batch_shape))]
+    batch = sample_dims(len(trajectory.batch_shape))
     over_time = [*batch, "time"]
     efforts = [effort_unit(unit) for unit in trajectory.velocity_units]
     along_velocity = [*over_time, "velocity"]
