@@ -29,13 +29,24 @@ from typing import Any
 import numpy as np
 
 import mbt
-from contenders import FUNCTIONS, GRAVITY, BatchContender, Call, Contender, Functional, State, WithContext
+from contenders import (
+    FUNCTIONS,
+    GRAVITY,
+    BatchContender,
+    Call,
+    Compiled,
+    Contender,
+    Functional,
+    State,
+    WithContext,
+)
 from mbt.models import model_names, model_path
 from models import Array, BenchmarkModel, chain, humanoid, make_model, read_lumped, seven_joint_arm
 from peers import Drake, Dynibo, MuJoCo, Pinocchio
 from used_heap import use_heap
 
-CONTENDERS: tuple[type[Contender], ...] = (Functional, WithContext, Pinocchio, Dynibo, MuJoCo, Drake)
+OWN: tuple[type[Contender], ...] = (Functional, WithContext, Compiled)
+CONTENDERS: tuple[type[Contender], ...] = (*OWN, Pinocchio, Dynibo, MuJoCo, Drake)
 
 NUM_STATES = 16
 SAMPLE = 3e-4  # [s] of one timed sample
@@ -296,7 +307,7 @@ def print_summary(kind: str, results: list[Result]) -> None:
     names = {result.contender for result in results}
     for function in dict.fromkeys(result.function for result in results):
         parts = []
-        for own in [name for name in ("mbt", "mbt Context") if name in names]:
+        for own in [contender.name for contender in OWN if contender.name in names]:
             for title, choose in (("fastest peer", None), ("pin", "pin")):
                 of_function = [rows for rows in _by_row(results) if rows[0].function == function]
                 ratios = [_ratio(rows, own, choose) for rows in of_function]
@@ -357,8 +368,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--functions", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names)
     )
     names = [contender.name for contender in CONTENDERS]
+    # What compiles takes its time.
+    usual = [name for name in names if name != Compiled.name]
     parser.add_argument(
-        "--contenders", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names)
+        "--contenders", nargs="+", choices=names, default=usual, metavar="NAME", help=", ".join(names)
     )
     parser.add_argument(
         "--sizes", nargs="+", type=int, default=[1, 4096], metavar="N", help="states a call of mbt"

@@ -292,6 +292,38 @@ class InBatches(BatchContender, Functional):
 Functional.batched = InBatches
 
 
+class Compiled(Functional):
+    """The functions that `mbt.compile` makes for the model; derivatives, which take it longest, of small ones."""
+
+    name = "mbt.compile"
+    batched = None
+
+    def load(self) -> None:
+        super().load()
+        self.calls = {
+            function: tuple(
+                Call(call.statement.replace("tree, ", "").replace(", frame", ""), call.result)
+                for call in calls
+            )
+            for function, calls in Functional.calls.items()
+            if function not in DERIVATIVES or self.nv <= 12
+        }
+        names = [function.replace(" ", "_") for function in self.calls]
+        made = mbt.compile(self.tree, names, frame=self.namespace["frame"])
+        self.namespace |= {name: getattr(made, name) for name in names}
+
+
+class CompiledInBatches(BatchContender, Compiled):
+    """The same on many states at a time."""
+
+    def load(self) -> None:
+        self.shape = (self.size,)
+        super().load()
+
+
+Compiled.batched = CompiledInBatches
+
+
 class WithContext(Functional):
     """The methods of a tree, which take a Context; gradients are those of its clone to AutoDiff."""
 

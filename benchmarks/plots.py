@@ -19,11 +19,14 @@ import matplotlib.pyplot as plt
 STYLES = {
     "mbt": ("#D55E00", "o"),
     "mbt Context": ("#E69F00", "D"),
+    "mbt.compile": ("#56B4E9", "*"),
     "pin": ("#0072B2", "s"),
     "dynibo": ("#009E73", "^"),
     "mujoco": ("#CC79A7", "v"),
     "drake": ("#555555", "P"),
 }
+# Drawn over the others, the last on top.
+OWN = ("mbt Context", "mbt.compile", "mbt")
 
 
 def plot_times(kinds: Mapping[str, list[Result]], path: Path) -> None:
@@ -77,7 +80,7 @@ def draw(panel: Any, results: list[Result], models: list[str], handles: dict[str
             panel.plot([min(times), max(times)], [y, y], color="0.8", linewidth=1.5, zorder=1)
         for r in row:
             colour, mark = STYLES[r.contender]
-            own = ("mbt Context", "mbt").index(r.contender) + 1 if r.contender.startswith("mbt") else 0
+            own = OWN.index(r.contender) + 1 if r.contender in OWN else 0
             handles[r.contender] = panel.scatter(
                 r.minimum, y, s=44 if own else 28, color=colour, marker=mark, zorder=2 + own,
                 edgecolors="white", linewidths=0.6,

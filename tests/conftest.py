@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -24,3 +25,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # What a file sets up is set up once.
         config.option.dist = "loadfile"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_stays_at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MBT_CACHE_DIR", str(tmp_path_factory.mktemp("home") / "compiled"))
+        yield

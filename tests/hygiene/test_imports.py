@@ -15,6 +15,7 @@ MAY_IMPORT_CORE = {
     "_core",
     "config",
     "tree",
+    "compiling",
     "context",
     "functional",
     "interop",
