@@ -293,7 +293,7 @@ Functional.batched = InBatches
 
 
 class Compiled(Functional):
-    """The functions that `mbt.compile` makes for the model; derivatives, which take it longest, of small ones."""
+    """The functions that `mbt.compile` makes; derivatives, which take it longest, of small models."""
 
     name = "mbt.compile"
     batched = None
