@@ -4,7 +4,10 @@
 
 Warnings are errors, cells of tutorials run. In the result, `build/site` unless told otherwise, every public
 name of `mbt` has an entry, every link within the site leads somewhere, and nothing is loaded from elsewhere:
-it can be read without a network. Needs `pip install ".[docs]"`.
+it can be read without a network. Links to other sites are written to `external_links.txt` in OUT, each with
+the pages that have it. Of these only the form is checked, for nothing here asks a network.
+
+Needs `pip install ".[docs]"`.
 """
 
 from __future__ import annotations
@@ -86,6 +89,24 @@ def broken_links(out: Path) -> Iterator[str]:
                 yield f"{where} has no such place"
 
 
+def external_links(out: Path) -> dict[str, list[str]]:
+    """Return links to other sites, in alphabetical order, each with the pages that have it."""
+    found: dict[str, set[str]] = {}
+    for path in out.rglob("*.html"):
+        for link in Page(path).links:
+            if urlsplit(link).scheme or urlsplit(link).netloc:
+                found.setdefault(link, set()).add(str(path.relative_to(out)))
+    return {link: sorted(found[link]) for link in sorted(found)}
+
+
+def malformed_links(links: dict[str, list[str]]) -> Iterator[str]:
+    """Name links to other sites that cannot be right: not https, without the name of a host, with blanks."""
+    for link, pages in links.items():
+        parts = urlsplit(link)
+        if parts.scheme != "https" or "." not in (parts.hostname or "") or any(map(str.isspace, link)):
+            yield f"{pages[0]}: {link} is not a link to another site: https://host/path"
+
+
 def main() -> int:
     """Build, check, and return the exit code."""
     from sphinx.cmd.build import build_main
@@ -95,8 +116,12 @@ def main() -> int:
     arguments = ["-q", "-W", "--keep-going", "-n", "-j", "auto", "-b", "html", "-d", str(doctrees)]
     if build_main([*arguments, str(ROOT / "docs"), str(out)]):
         return 1
-    faults = [*missing_names(out), *broken_links(out)]
-    print("\n".join(faults) or f"{len(list(out.rglob('*.html')))} pages in {out}")
+    links = external_links(out)
+    text = "".join(f"{link}\n" + "".join(f"    {page}\n" for page in pages) for link, pages in links.items())
+    (out / "external_links.txt").write_text(text, encoding="utf-8")
+    faults = [*missing_names(out), *broken_links(out), *malformed_links(links)]
+    told = f"{len(list(out.rglob('*.html')))} pages in {out}, with {len(links)} links to other sites"
+    print("\n".join(faults) or told)
     return 1 if faults else 0
 
 

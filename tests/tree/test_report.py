@@ -102,13 +102,13 @@ class TestContents:
 class TestText:
     def test_drawing(self, tree: MultibodyTree) -> None:
         assert tree.finalize_report.draw().splitlines() == [
-            "node  body                joint     type                 q    v",
+            "node  body           joint     type                 q    v",
             "   0  world",
-            "   1  ├─ arm::upper       shoulder  revolute             0    0",
-            "   2  │  └─ arm::mid      elbow     prismatic, reversed  1    1",
-            "   3  │     └─ arm::tool  fix       weld",
-            "   4  ├─ wheel                      RevoluteMobilizer    2    2",
-            "   5  └─ ball             (ball)    quaternion floating  3-9  3-8",
+            "   1  ├─ upper       shoulder  revolute             0    0",
+            "   2  │  └─ mid      elbow     prismatic, reversed  1    1",
+            "   3  │     └─ tool  fix       weld",
+            "   4  ├─ wheel                 RevoluteMobilizer    2    2",
+            "   5  └─ ball        (ball)    quaternion floating  3-9  3-8",
         ]
 
     def test_all_of_it(self, tree: MultibodyTree) -> None:
@@ -118,15 +118,15 @@ class TestText:
             "<MultibodyTree: 6 bodies, 4 joints, 10 positions, 9 velocities, no gravity>",
             "Forest: 3 trees, height 4",
             "'ball' has no path to World: finalize() gave it the quaternion floating joint 'ball'.",
-            "'arm::elbow': its child 'arm::upper' is nearer World than its parent 'arm::mid'.",
-            "'arm::mid', 'arm::tool'",
+            "'elbow': its child 'upper' is nearer World than its parent 'mid'.",
+            "'mid', 'tool'",
             "Velocities without an actuator: 8 of 9",
             "Joints that no mass resists: 0",
         ):
             assert words in re.sub(r"\s+", " ", text)
         rows = [line.split() for line in text.splitlines()]
-        assert ["0", "shoulder_q", "arm::shoulder", "-1", "2", "0.5"] in rows
-        assert ["0", "shoulder_w", "arm::shoulder", "-", "-", "motor"] in rows
+        assert ["0", "shoulder_q", "shoulder", "-1", "2", "0.5"] in rows
+        assert ["0", "shoulder_w", "shoulder", "-", "-", "motor"] in rows
 
     def test_long_reports_are_cut(self) -> None:
         tree = build_tree(random_model(0, 30, kinds=("revolute",)))
@@ -369,7 +369,7 @@ class TestHtml:
     NASTY = '<script>alert("1")</script>&amp;'
 
     def test_tree_and_report(self, tree: MultibodyTree) -> None:
-        assert "│  └─ arm::mid" in check_html(tree._repr_html_())
+        assert "│  └─ mid" in check_html(tree._repr_html_())
         text = check_html(tree.finalize_report._repr_html_())
         assert "Forest: 3 trees, height 4" in text
         assert "shoulder_q" in text
@@ -390,11 +390,37 @@ class TestHtml:
         context.applied_forces.body_forces[2, 5] = 7.5
         context.applied_forces.generalized_forces[1] = -3.5
         words = check_html(context._repr_html_()).split("\n")
-        for word in ("arm::shoulder", "-1.25", "beyond its limits [-1, 2]", "ball", "qw", "0.125", "2.5"):
+        for word in ("shoulder", "-1.25", "beyond its limits [-1, 2]", "ball", "qw", "0.125", "2.5"):
             assert word in words
         text = " ".join(words)
         assert "on body 'arm::mid' in World: torque [0, 0, 0] N m, force [0, 0, 7.5] N" in text
         assert "along velocity 'elbow_v': -3.5" in text
+
+    def test_names_that_several_have_are_scoped(self) -> None:
+        tree = MultibodyTree()
+        for side in ("left", "right"):
+            mbt.parsing.add_model(tree, mbt.models.model_path("mbt_arm"), model_name=side)
+        tree.finalize()
+        text = str(tree.finalize_report)
+        assert "└─ left::turret" in text
+        assert "└─ right::turret" in text
+        words = check_html(tree.create_default_context()._repr_html_()).split("\n")
+        assert "right::elbow" in words
+
+    def test_reports_of_files(self) -> None:
+        text = """<robot name="r"><link name="a"><inertial><mass value="1"/>
+            <inertia ixx="1" iyy="1" izz="3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+            <link name="b"/><joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>
+            </robot>"""
+        with pytest.warns(mbt.ModelWarning):
+            [report] = mbt.load_model(text).parse_reports
+        shown = check_html(report._repr_html_())
+        assert "2 links, 1 joint" in shown
+        assert "no physical body has this inertia" in shown
+        shown = check_html(mbt.check_model(text)._repr_html_())
+        assert "error: 1" in shown
+        assert "link 'a': no physical body has this inertia" in shown
+        assert "nothing found" in check_html(mbt.check_model(mbt.models.model_path("mbt_arm"))._repr_html_())
 
     def test_context_without_anything(self) -> None:
         tree = MultibodyTree()

@@ -108,3 +108,18 @@ class CheckReport:
     def __str__(self) -> str:
         """Return all findings, and the counts."""
         return "\n".join([*map(str, self.findings), f"{self.file}: {self.summarize()}"])
+
+    def _repr_html_(self) -> str:
+        """Return the findings for a notebook."""
+        from mbt.tree.report_tables import Section, as_html
+
+        sections = [
+            Section(
+                f"{severity}: {count}",
+                [f"{one}".removeprefix(f"{self.file}:") for one in self.findings if one.severity == severity],
+                is_open=severity != "note",
+            )
+            for severity, count in self.counts.items()
+            if count
+        ]
+        return as_html(f"{self.file}: {self.summarize()}", sections)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbt.tree.report_tables import Section, Table, as_html, plural, show_number
+from mbt.tree.report_tables import Section, Table, as_html, distinct_names, plural, show_number
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -34,6 +34,7 @@ def _describe_state(context: Context) -> Section:
     q, v = _first(context.q, 1), _first(context.v, 1)
     table = Table(("joint", "type", "", "q", "", "v", ""), left=(0, 1, 2, 4, 6))
     mobilizers = [m for m in tree._finalized("A Context").mobilizer_of_node if m.num_positions]
+    names = distinct_names(mobilizers)
     for mobilizer in mobilizers:
         if len(table.rows) >= _MAX_ROWS:
             break
@@ -43,7 +44,7 @@ def _describe_state(context: Context) -> Section:
         v_part = _pair(mobilizer.velocity_suffixes, v[mobilizer._velocity_range()])
         note = "" if joint is None else _describe_limits(q[mobilizer._position_range()], joint)
         for i, (position, velocity) in enumerate(zip_longest(q_part, v_part, fillvalue=("", ""))):
-            first = (mobilizer.scoped_name, kind) if i == 0 else ("", "")
+            first = (names[mobilizer], kind) if i == 0 else ("", "")
             table.add(*first, *position, *velocity, note if i == 0 else "")
     sizes = (
         f"{plural(tree.num_positions, 'position')}, {plural(tree.num_velocities, 'velocity', 'velocities')}"
@@ -66,9 +67,10 @@ def _describe_actuation(context: Context) -> Section | None:
         return None
     u = _first(context.actuation, 1)
     table = Table(("actuator", "joint", "actuation"), left=(0, 1), max_rows=_MAX_ROWS)
+    names, joints = distinct_names(actuators), distinct_names(context.tree.joints)
     for actuator in actuators[:_MAX_ROWS]:
         value = show_number(float(u[actuator.input_start]))
-        table.add(actuator.scoped_name, actuator.joint.scoped_name, value)
+        table.add(names[actuator], joints[actuator.joint], value)
     table.num_rows = len(actuators)
     return Section(f"Actuation: {plural(len(actuators), 'input')}", table=table)
 

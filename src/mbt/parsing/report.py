@@ -110,6 +110,13 @@ class ParseReport:
         file = shorten(self.file, 200)
         return "\n".join([f"{file}: model {quote(self.model_name)} was loaded with warnings:", *shown])
 
+    def _repr_html_(self) -> str:
+        """Return the report for a notebook."""
+        from mbt.tree.report_tables import Section, as_html
+
+        title, *rest = str(self).splitlines()
+        return as_html(title, [Section("What was read", rest, is_open=True)])
+
     def __str__(self) -> str:
         """Return the whole report as a person reads it."""
         counts = (

@@ -16,6 +16,7 @@ from mbt.tree.report_tables import (
     Table,
     as_html,
     as_text,
+    distinct_names,
     plural,
     show_limit,
     show_number,
@@ -231,11 +232,12 @@ class FinalizeReport:
         ]
         free, reversed_, welded = self.ephemeral_joints, self.reversed_joints, self.welded_bodies
         unactuated, massless = self.unactuated_velocities, self.massless_branches
+        bodies, joints = distinct_names(self._tree.bodies), distinct_names(self._tree.joints)
         notes = [
             Section(
                 f"Free bodies: {len(free)}",
                 [
-                    f"{quote(joint.child_body.scoped_name)} has no path to World: finalize() gave it the "
+                    f"{quote(bodies[joint.child_body])} has no path to World: finalize() gave it the "
                     f"{_type_of(joint.mobilizer)} joint {quote(joint.name)}."
                     for joint in free
                 ],
@@ -243,15 +245,15 @@ class FinalizeReport:
             Section(
                 f"Reversed joints: {len(reversed_)}",
                 [
-                    f"{quote(joint.scoped_name)}: its child {quote(joint.child_body.scoped_name)} is nearer "
-                    f"World than its parent {quote(joint.parent_body.scoped_name)}. "
+                    f"{quote(joints[joint])}: its child {quote(bodies[joint.child_body])} is nearer "
+                    f"World than its parent {quote(bodies[joint.parent_body])}. "
                     "q and v keep their meaning."
                     for joint in reversed_
                 ],
             ),
             Section(
                 f"Groups of welded bodies: {len(welded)}",
-                [", ".join(quote(body.scoped_name) for body in group) for group in welded],
+                [", ".join(quote(bodies[body]) for body in group) for group in welded],
             ),
             Section(
                 f"Velocities without an actuator: {len(unactuated)} of {len(self.velocities)}",
@@ -273,12 +275,13 @@ class FinalizeReport:
     def _coordinate_tables(self, max_rows: int | None) -> tuple[Table, Table]:
         tree = self._tree
         defaults = tree.default_positions
+        owners = distinct_names(self._plan.mobilizer_of_node)
         lower, upper = tree.position_lower_limits, tree.position_upper_limits
         positions = Table(("q", "name", "joint", "lower", "upper", "default"), left=(1, 2), max_rows=max_rows)
         for c in self.positions[:max_rows]:
             limits = (show_limit(float(array[c.index])) for array in (lower, upper))
             default = show_number(float(defaults[c.index]))
-            positions.add(str(c.index), c.name, c.mobilizer.scoped_name, *limits, default)
+            positions.add(str(c.index), c.name, owners[c.mobilizer], *limits, default)
         positions.num_rows = len(self.positions)
 
         lower, upper = tree.velocity_lower_limits, tree.velocity_upper_limits
@@ -291,7 +294,7 @@ class FinalizeReport:
         for c in self.velocities[:max_rows]:
             limits = (show_limit(float(array[c.index])) for array in (lower, upper))
             names = ", ".join(motors.get(c.index, ["-"]))
-            velocities.add(str(c.index), c.name, c.mobilizer.scoped_name, *limits, names)
+            velocities.add(str(c.index), c.name, owners[c.mobilizer], *limits, names)
         velocities.num_rows = len(self.velocities)
         return positions, velocities
 
@@ -300,6 +303,7 @@ def draw_tree(tree: MultibodyTree, max_rows: int | None = _MAX_ROWS) -> Table:
     """Return a drawing of the forest of a finalized tree as a table."""
     plan = tree._finalized("The drawing")
     table = Table(("node", "body", "joint", "type", "q", "v"), left=(1, 2, 3, 4, 5), max_rows=max_rows)
+    bodies = distinct_names(tree.bodies)
     for b, branch in draw_branches(plan.forest)[:max_rows]:
         body = tree.bodies[plan.forest.body[b]]
         joint = ("", "", "", "")
@@ -311,7 +315,7 @@ def draw_tree(tree: MultibodyTree, max_rows: int | None = _MAX_ROWS) -> Table:
                 show_range(mobilizer._position_range()),
                 show_range(mobilizer._velocity_range()),
             )
-        table.add(str(b), branch + body.scoped_name, *joint)
+        table.add(str(b), branch + bodies[body], *joint)
     table.num_rows = tree.num_bodies
     return table
 
@@ -330,8 +334,9 @@ def describe_tree_as_html(tree: MultibodyTree) -> str:
         joints: dict[object, list[str]] = {}
         for joint in tree.joints:
             joints.setdefault(joint.child_body, []).append(f"{joint.name} ({joint.type_name})")
+        bodies = distinct_names(tree.bodies)
         for body in tree.bodies[:_MAX_ROWS_OF_REPR]:
-            table.add(body.scoped_name, ", ".join(joints.get(body, [])))
+            table.add(bodies[body], ", ".join(joints.get(body, [])))
         table.num_rows = tree.num_bodies
     return as_html(repr(tree), [*pictures, Section(title, table=table, is_open=True)])
 

@@ -5,10 +5,25 @@ from __future__ import annotations
 import html
 import math
 import textwrap
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-__all__ = ["Section", "Table", "as_html", "as_text", "plural", "show_limit", "show_number", "show_range"]
+if TYPE_CHECKING:
+    from mbt.tree.element import MultibodyElement
+
+__all__ = [
+    "Section",
+    "Table",
+    "as_html",
+    "as_text",
+    "distinct_names",
+    "plural",
+    "show_limit",
+    "show_number",
+    "show_range",
+]
 
 _WIDTH = 100
 _LONGEST_PARAGRAPH = 3000
@@ -150,6 +165,12 @@ def one_line(text: str) -> str:
         if text.isprintable()
         else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     )
+
+
+def distinct_names(elements: Sequence[MultibodyElement]) -> dict[MultibodyElement, str]:
+    """Return the name of each element, with that of its model instance where several have the same."""
+    count = Counter(element.name for element in elements)
+    return {e: e.name if count[e.name] == 1 else e.scoped_name for e in elements}
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
