@@ -111,7 +111,7 @@ from mbt.tree import (
 
 if _typing.TYPE_CHECKING:
     from mbt import autodiff, checking, interop, models, parsing, plotting, symbolic
-    from mbt.checking import CheckReport, Finding, check_model
+    from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
     from mbt.motion.simulation import simulate
@@ -144,8 +144,10 @@ __all__ = [
     # Robot files
     "check_model",
     "checking",
+    "selftest",
     "CheckReport",
     "Finding",
+    "SelftestReport",
     # Native code for one tree
     "compile",
     "CompiledFunctions",
@@ -288,6 +290,8 @@ _MODULES_OF = {
     "compile": "mbt.compiling",
     "CheckReport": "mbt.checking",
     "Finding": "mbt.checking",
+    "SelftestReport": "mbt.checking.identities",
+    "selftest": "mbt.checking.identities",
     "check_model": "mbt.checking",
     "ConstraintReport": "mbt.tree.constraints.report",
     "EnergyReport": "mbt.context.energy_report",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbt.checking.dynamics import check_dynamics
 from mbt.checking.findings import SEVERITIES, CheckReport, Finding, Severity
+from mbt.checking.identities import SelftestReport, SelftestRow, selftest
 from mbt.checking.joints import check_joints, check_lengths
 from mbt.checking.mass_properties import check_mass_properties
 from mbt.checking.meshes import check_meshes
@@ -26,7 +27,16 @@ if TYPE_CHECKING:
     from mbt.parsing.options import Base
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["CheckReport", "Finding", "Severity", "check_model", "repair_urdf"]
+__all__ = [
+    "CheckReport",
+    "Finding",
+    "SelftestReport",
+    "SelftestRow",
+    "Severity",
+    "check_model",
+    "repair_urdf",
+    "selftest",
+]
 
 # Remarks of the reader that a check of its own says better.
 _SAID_BETTER = ("inertia", "massless")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from mbt.checking import check_model, repair_urdf
+from mbt.checking import SelftestReport, check_model, repair_urdf, selftest
 from mbt.checking.findings import CheckReport, Finding, Severity
 from mbt.cli.info import read_standard_input
 from mbt.cli.terminal import paint, printable
-from mbt.errors import ArgumentValueError, ParseError
+from mbt.errors import ArgumentValueError, ModelWarning, ParseError
+from mbt.parsing import load_model
 from mbt.parsing.sources import Source
 from mbt.saving.files import as_path, write_file
 
@@ -45,16 +47,37 @@ def run_check(options: Namespace) -> tuple[str, int]:
         judged = [_check(as_path(options.fix), options)]
         reports = reports + judged
     code = max(_exit_code(report, options.fail_on) for report in judged)
+    tests = _run_selftests(sources, reports, options) if options.selftest else []
+    if code == 0 and not all(test.ok for test in tests):
+        code = _FOUND
     if options.json:
         files = [report.as_dict() for report in reports]
         value = {"files": files, "changes": list(changes), "exit_code": code}
+        if options.selftest:
+            value["selftests"] = [test.as_dict() for test in tests]
         return json.dumps(value, indent=2, allow_nan=False) + "\n", code
     lines = _describe(reports[0], options)
     if judged is not reports:
         lines += ["", *_describe_changes(options.fix, changes), ""]
     for report in reports[1:]:
         lines += _describe(report, options)
+    for test in tests:
+        lines += ["", *map(printable, str(test).splitlines())]
     return "\n".join(lines) + "\n", code
+
+
+def _run_selftests(
+    sources: list[Any], reports: list[CheckReport], options: Namespace
+) -> list[SelftestReport]:
+    """Test the models that can be read; what is wrong with the others has been said."""
+    tests = []
+    for source, report in zip(sources, reports, strict=False):
+        if report.is_readable:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ModelWarning)
+                tree = load_model(source, base=options.base, package_paths=options.package_path)
+            tests.append(selftest(tree))
+    return tests
 
 
 def _check(source: str | Path | Source, options: Namespace) -> CheckReport:

@@ -61,6 +61,11 @@ def _add_check(commands: Any) -> None:
     )  # fmt: skip
     check.add_argument("--quiet", action="store_true", help="do not show notes")
     check.add_argument(
+        "--selftest", action="store_true",
+        help="try identities of dynamics on each model, as this machine computes it; what fails makes the "
+        "exit code 1",
+    )  # fmt: skip
+    check.add_argument(
         "--fix", metavar="OUT", help="write a repaired URDF, and tell what is still wrong with it"
     )
     check.add_argument("--json", action="store_true", help="print one JSON object, errors too")

@@ -1,0 +1,629 @@
+"""Does this installation compute this model right? Identities, on the machine of the user."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt import _core, functional
+from mbt.checking.scales import Scales
+from mbt.config import get_num_threads, set_num_threads
+from mbt.errors import ArgumentTypeError, ArgumentValueError, AssemblyError, SingularityError
+from mbt.math.arrays import as_index
+from mbt.tree import MultibodyTree
+from mbt.tree.report_tables import Section, Table, as_html, plural
+
+if TYPE_CHECKING:
+    from mbt.math.arrays import FloatArray
+
+__all__ = ["SelftestReport", "SelftestRow", "selftest"]
+
+# Numbers of a batch that several threads share: work for each, and memory for all.
+_NUMBERS_OF_BATCH = 200_000
+_SECONDS_OF_CHILD = 120
+_MOST_BODIES = 60
+
+
+@dataclass(frozen=True)
+class SelftestRow:
+    """One identity.
+
+    Attributes
+    ----------
+    name : str
+        What is compared.
+    error : float or None
+        The largest difference, relative to the size of the terms that it is a sum of; None where it was not
+        judged.
+    tolerance : float
+        What rounding, and the truncation of differences, may come to.
+    note : str
+        Where the error is largest; why nothing was judged.
+    """
+
+    name: str
+    error: float | None
+    tolerance: float
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the error is within the tolerance, or was not judged."""
+        return self.error is None or self.error <= self.tolerance
+
+
+@dataclass(frozen=True)
+class SelftestReport:
+    """What `selftest` found.
+
+    Attributes
+    ----------
+    model : str
+        What was tested.
+    num_samples : int
+        Number of random states.
+    seed : int
+        Of the generator.
+    instruction_set : str
+        The one in use.
+    seconds : float
+        How long it took.
+    rows : tuple of SelftestRow
+        The identities.
+    notes : tuple of str
+        What there is to know of the model, such as a mass matrix that is singular.
+    """
+
+    model: str
+    num_samples: int
+    seed: int
+    instruction_set: str
+    seconds: float
+    rows: tuple[SelftestRow, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every error is within its tolerance."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[SelftestRow, ...]:
+        """The rows that are not."""
+        return tuple(row for row in self.rows if not row.ok)
+
+    def __getitem__(self, name: str) -> SelftestRow:
+        """Return the row of this name."""
+        from mbt.errors import unknown_name_error
+
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise unknown_name_error("row", name, [row.name for row in self.rows])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, numbers and text, as ``json.dumps`` takes them."""
+        # JSON has no number for what is not finite.
+        rows = [{**asdict(row), "ok": row.ok} for row in self.rows]
+        for row in rows:
+            if row["error"] is not None and not np.isfinite(row["error"]):
+                row["error"] = str(row["error"])
+        return {**asdict(self), "ok": self.ok, "rows": rows, "notes": list(self.notes)}
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return json.dumps(self.as_dict(), indent=2, allow_nan=False)
+
+    def __str__(self) -> str:
+        """Return the report as an aligned table."""
+        lines = [self._title()]
+        for section in self._sections():
+            lines += ["  " + line for line in section.text_lines()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """Tell the outcome."""
+        outcome = "ok" if self.ok else f"FAILED: {', '.join(row.name for row in self.failures)}"
+        return f"<SelftestReport of {self.model}: {plural(len(self.rows), 'row')}, {outcome}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(self._title(), self._sections())
+
+    def _title(self) -> str:
+        outcome = "ok" if self.ok else f"{plural(len(self.failures), 'row')} FAILED"
+        return (
+            f"selftest of {self.model}: {outcome} ({plural(self.num_samples, 'state')}, seed {self.seed}, "
+            f"{self.instruction_set}, {self.seconds:.2f} s)"
+        )
+
+    def _sections(self) -> list[Section]:
+        table = Table(("identity", "error", "tolerance", "", ""), left=(0, 3, 4))
+        for row in self.rows:
+            error = "-" if row.error is None else f"{row.error:.1e}"
+            verdict = "not judged" if row.error is None else "ok" if row.ok else "FAILED"
+            table.add(row.name, error, f"{row.tolerance:.1e}", verdict, row.note)
+        return [Section("Identities", table=table, is_open=True), Section("Notes", list(self.notes))]
+
+
+def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> SelftestReport:
+    """Check identities of dynamics on a model, as this machine computes it.
+
+    At random states: the mass matrix against inverse dynamics, forward against inverse dynamics,
+    ``Mdot - 2C`` for skew symmetry, gravity against its potential, the balance of powers, Jacobians and
+    velocities against differences of poses, accelerations against constraints; Contexts against functions,
+    batches against single states, one thread against several, the instruction set in use against every other
+    one that is built and that this processor runs, each in a process of its own. It takes about a second for
+    a humanoid.
+
+    An error is relative to the sizes of the terms that a number is a sum of: masses times squares of
+    distances from World, and so on. The tolerance is what rounding may come to: twenty units in the last
+    place for each body of the longest path, times the condition of the mass matrix where that is inverted; of
+    differences over time, also what their extrapolation leaves out. It is not a choice of the caller.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree of doubles.
+    num_samples : int, optional
+        Number of random states, 1 or more. The first one has the default positions.
+    seed : int, optional
+        Of the generator.
+
+    Returns
+    -------
+    SelftestReport
+        ``print`` shows a table; ``.ok`` tells whether all is well. What cannot be judged, as forward dynamics
+        where the mass matrix is singular, says why.
+
+    Raises
+    ------
+    NotFinalizedError
+        When the tree is not finalized.
+    ArgumentTypeError, ArgumentValueError
+        When an argument cannot be used.
+
+    Examples
+    --------
+    >>> import mbt
+    >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    >>> report = mbt.selftest(tree, num_samples=3)
+    >>> report.ok
+    True
+    >>> report["forward against inverse dynamics"].error < 1e-12
+    True
+    """
+    if not isinstance(tree, MultibodyTree):
+        raise ArgumentTypeError(f"tree: expected a MultibodyTree, got {type(tree).__name__}")
+    tree._finalized("mbt.selftest")
+    if tree.scalar_type.name != "double":
+        raise ArgumentTypeError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
+    count = as_index(num_samples, "num_samples", 100_001, "number of samples")
+    seed = as_index(seed, "seed", 2**63, "seed")
+    if count == 0:
+        raise ArgumentValueError("num_samples: expected 1 or more, got 0")
+    start = time.perf_counter()
+    with np.errstate(all="ignore"):
+        test = _Selftest(tree, count, seed)
+        test.run()
+    return SelftestReport(
+        model=repr(tree).strip("<>"),
+        num_samples=count,
+        seed=seed,
+        instruction_set=_core.isa,
+        seconds=time.perf_counter() - start,
+        rows=tuple(test.rows),
+        notes=tuple(dict.fromkeys(test.notes)),
+    )
+
+
+class _Selftest:
+    """The states, and what was found at them."""
+
+    def __init__(self, tree: MultibodyTree, count: int, seed: int) -> None:
+        self.tree = tree
+        self.rows: list[SelftestRow] = []
+        self.notes: list[str] = []
+        rng = np.random.default_rng(seed)
+        nv = tree.num_velocities
+        self.q = tree.random_positions(rng, count)
+        self.q[0] = tree.default_positions
+        # Speeds that add up to about one: differences over time are of one scale for all models.
+        self.v, self.vdot = rng.standard_normal((2, count, nv)) / np.sqrt(max(nv, 1))
+        # Along paths with kinks nothing has derivatives of any order.
+        for mobilizer in tree.mobilizers:
+            if "Curvilinear" in type(mobilizer).__name__:
+                self.v[:, mobilizer._velocity_range()] = 0.0
+        self.contexts = [tree.create_default_context() for _ in range(count)]
+        for context, q, v in zip(self.contexts, self.q, self.v, strict=True):
+            context.q, context.v = q, v
+        self.scales = [Scales(context) for context in self.contexts]
+        self.base = self.scales[0].rounding
+
+    def run(self) -> None:
+        """Try all identities."""
+        self.find_conditions()
+        self.judge("mass matrix against inverse dynamics", self.base, self.mass_matrix)
+        self.judge("forward against inverse dynamics", self.base, self.forward)
+        self.judge("Mdot - 2C is skew", self.of_differences, self.skew)
+        self.judge("gravity against its potential", self.of_differences, self.gravity)
+        self.judge("balance of powers", self.base, self.powers)
+        self.judge("Jacobians against differences", self.of_differences, self.jacobians)
+        self.judge("velocities against Jacobians", self.base, self.velocities)
+        self.judge("constraints are obeyed", self.base, self.constraints)
+        self.judge("Contexts against functions", self.base, self.functions)
+        self.judge("batches against single states", self.base, self.batches)
+        self.compare_threads()
+        self.compare_instruction_sets()
+
+    def judge(self, name: str, tolerance: float, calc: Callable[[int], FloatArray | None]) -> None:
+        """Add a row: `calc` returns relative errors at a sample, over the condition that amplifies them."""
+        worst, factor, reason = 0.0, 1.0, ""
+        where: int | None = None
+        judged = False
+        for i in range(len(self.contexts)):
+            self.factor: float = 1.0
+            try:
+                errors = calc(i)
+            except (SingularityError, AssemblyError) as undefined:
+                reason = str(undefined).partition(". ")[0]
+                continue
+            if errors is None:
+                reason = self.why_not
+                continue
+            judged = True
+            error = float(np.max(np.abs(errors), initial=0.0))
+            # What is not a number is no small error.
+            if not error <= worst:
+                worst, where, factor = (error if error == error else np.inf), i, self.factor
+        if not judged:
+            self.rows.append(SelftestRow(name, None, tolerance, reason))
+            return
+        notes = [] if where is None or worst <= tolerance else [f"worst at sample {where}"]
+        # Both as they are, not over the condition.
+        notes += [f"condition {factor:.1e}"] if factor != 1.0 and np.isfinite(factor) else []
+        factor = factor if np.isfinite(factor) else 1.0
+        self.rows.append(
+            SelftestRow(name, float(worst * factor), float(tolerance * factor), ", ".join(notes))
+        )
+
+    @property
+    def of_differences(self) -> float:
+        """Tolerance of `time_derivative`, of terms of size one that change at a rate of one."""
+        # The 7th derivative of products of three sines, over 7!, by h^6 / 64; rounding over the least step.
+        return float((3 * _H) ** 6 * 3 / 5040 / 64 + 2 * self.base * 4 / _H)
+
+    def find_conditions(self) -> None:
+        """Find those of the mass matrix, with the units taken out; infinite where forward dynamics fails."""
+        self.why_not = "the mass matrix is singular"
+        self.conditions: list[float] = []
+        for q, scale in zip(self.q, self.scales, strict=True):
+            M = functional.mass_matrix(self.tree, q)
+            if not np.isfinite(M).all():
+                self.notes.append(
+                    "the mass matrix is not finite: masses or lengths are too large for a float"
+                )
+                self.conditions.append(np.nan)
+                continue
+            values = np.linalg.eigvalsh(scale.normalized(M)) if M.size else np.ones(1)
+            # Beyond this not one digit of an acceleration is right.
+            is_regular = values[0] * 1e15 > values[-1] > 0
+            condition = values[-1] / values[0] if is_regular else np.inf
+            self.conditions.append(condition * (self.condition_of_constraints(q, M) if is_regular else 1.0))
+        if np.isinf(self.conditions).any():
+            branches = self.tree.finalize_report.massless_branches
+            who = f": {branches[0].reason}" if branches else ""
+            self.notes.append(f"the mass matrix is singular{who}; forward dynamics was not judged there")
+
+    def condition_of_constraints(self, q: FloatArray, M: FloatArray) -> float:
+        """Condition of the inverse inertia that constraints see; redundant ones see none."""
+        if not self.tree.num_constraint_equations:
+            return 1.0
+        J = functional.constraint_jacobian(self.tree, q)
+        values = np.linalg.eigvalsh(J @ np.linalg.solve(M, J.T))
+        return float(values[-1] / np.min(values[values > 1e-9 * values[-1]], initial=values[-1]))
+
+    def is_regular(self, i: int) -> bool:
+        """Whether forward dynamics can be judged. Where the mass matrix is not finite, it will be."""
+        return not np.isinf(self.conditions[i])
+
+    def amplified(self, i: int, errors: Any, condition: float = 1.0) -> Any:
+        """Return errors over the condition by which inverses amplify rounding, and remember that."""
+        self.factor = float(self.conditions[i] * condition)
+        return errors / self.factor
+
+    # Each returns errors relative to the sizes of terms, at one sample.
+
+    def mass_matrix(self, i: int) -> FloatArray:
+        """M e_k is what inverse dynamics gives for the acceleration e_k."""
+        M = functional.mass_matrix(self.tree, self.q[i])
+        other = self.tree.calc_mass_matrix_via_inverse_dynamics(self.contexts[i])
+        return self.scales[i].normalized(M - other)
+
+    def forward(self, i: int) -> FloatArray | None:
+        """Inverse dynamics of the accelerations gives the forces that caused them."""
+        if not self.is_regular(i):
+            return None
+        q, v = self.q[i], self.v[i]
+        tau = functional.inverse_dynamics(self.tree, q, v, self.vdot[i])
+        vdot, multipliers = functional.constrained_forward_dynamics(self.tree, q, v, tau)
+        again = functional.inverse_dynamics(self.tree, q, v, vdot, multipliers=multipliers)
+        pull = self.pull_of_constraints(i, multipliers)
+        return np.asarray(self.amplified(i, (again - tau) / (self.scales[i].tau(v, vdot) + pull)))
+
+    def pull_of_constraints(self, i: int, multipliers: FloatArray) -> Any:
+        """Sizes of the terms of J' multipliers."""
+        if not self.tree.num_constraint_equations:
+            return 0.0
+        J = functional.constraint_jacobian(self.tree, self.q[i])
+        return np.abs(J).T @ np.abs(multipliers)
+
+    def skew(self, i: int) -> FloatArray:
+        """C + C' = Mdot, with Mdot by differences along v."""
+        C = self.tree.calc_coriolis_matrix(self.contexts[i])
+        rate = self.scales[i].rate(self.v[i])
+        Mdot = self.time_derivative(i, lambda q: functional.mass_matrix(self.tree, q))
+        return self.scales[i].normalized(C + C.T - Mdot) / rate
+
+    def gravity(self, i: int) -> FloatArray | None:
+        """Compare the power of gravity with minus the rate of its potential energy."""
+        field = self.tree.gravity_field
+        if field is None:
+            self.why_not = "there is no gravity"
+            return None
+        v, scale = self.v[i], self.scales[i]
+        context = self.contexts[i].clone()
+
+        def potential(q: FloatArray) -> FloatArray:
+            values = []
+            for row in q:
+                context.q = row
+                values.append(field.calc_potential_energy(context))
+            return np.array(values)
+
+        power = functional.gravity_generalized_forces(self.tree, self.q[i]) @ v
+        rate = self.time_derivative(i, potential)
+        return np.array((power + rate) / (scale.weight * scale.extent * scale.rate(v) or 1.0))
+
+    def powers(self, i: int) -> FloatArray | None:
+        """Compare what the bodies gain with what all forces give."""
+        if not self.is_regular(i):
+            return None
+        context = self.contexts[i]
+        report = self.tree.calc_energy_report(context)
+        vdot, multipliers = self.tree.calc_constrained_forward_dynamics(context)
+        tau = self.scales[i].tau(context.v, vdot) + self.pull_of_constraints(i, multipliers)
+        size = np.abs(context.v) @ tau + sum(
+            abs(entry.conservative_power) + abs(entry.non_conservative_power) for entry in report.entries
+        )
+        return np.asarray(self.amplified(i, report.balance / (size or 1.0)))
+
+    def jacobians(self, i: int) -> FloatArray:
+        """J v is how fast a body moves, by differences of poses along v."""
+        bodies = self.some_bodies()
+        nodes = [body.node_index for body in bodies]
+        if not bodies:
+            return np.zeros(0)
+        X = functional.body_poses(self.tree, self.q[i])[nodes]
+        Xdot = self.time_derivative(i, lambda q: functional.body_poses(self.tree, q)[:, nodes])
+        W = Xdot[:, :3, :3] @ X[:, :3, :3].transpose(0, 2, 1)
+        moved = np.stack([W[:, 2, 1], W[:, 0, 2], W[:, 1, 0], *Xdot[:, :3, 3].T], axis=-1)
+        scale = self.scales[i]
+        J = [functional.frame_jacobian(self.tree, self.q[i], body.body_frame) for body in bodies]
+        size = scale.rate(self.v[i]) * np.repeat([1.0, scale.extent], 3)
+        return np.asarray((np.array(J) @ self.v[i] - moved) / size)
+
+    def velocities(self, i: int) -> FloatArray:
+        """V = J v, for Jacobians come straight from q, and velocities from the caches."""
+        bodies, scale = self.some_bodies(), self.scales[i]
+        if not bodies:
+            return np.zeros(0)
+        V_WB = self.tree.eval_velocity_kinematics(self.contexts[i]).V_WB[[b.node_index for b in bodies]]
+        J = [functional.frame_jacobian(self.tree, self.q[i], body.body_frame) for body in bodies]
+        size = scale.rate(self.v[i]) * np.repeat([1.0, scale.extent], 3)
+        return np.asarray((np.array(J) @ self.v[i] - V_WB) / size)
+
+    def some_bodies(self) -> list[Any]:
+        """Return the bodies, of very many some."""
+        moving = self.tree.bodies[1:]
+        return list(moving[:: max(1, -(-len(moving) // _MOST_BODIES))])
+
+    def constraints(self, i: int) -> FloatArray | None:
+        """J vdot + bias = 0, where positions and velocities obey the constraints."""
+        if not self.tree.num_constraint_equations:
+            self.why_not = "there are none"
+            return None
+        if not self.is_regular(i):
+            return None
+        context = self.contexts[i].clone()
+        self.tree.assemble(context)
+        vdot, _ = self.tree.calc_constrained_forward_dynamics(context)
+        J, bias = self.tree.calc_constraint_jacobian(context), self.tree.calc_constraint_bias(context)
+        M = functional.mass_matrix(self.tree, context.q)
+        scale = self.scales[i]
+        condition = self.condition_of_constraints(context.q, M)
+        size = np.abs(J) @ np.abs(vdot) + scale.rate(context.v) ** 2 * scale.extent + np.abs(bias)
+        return np.asarray(self.amplified(i, (J @ vdot + bias) / size, condition))
+
+    def functions(self, i: int) -> FloatArray:
+        """Compare what a Context computes with what functions compute."""
+        tree, context, scale = self.tree, self.contexts[i], self.scales[i]
+        q, v, vdot = self.q[i], self.v[i], self.vdot[i]
+        tau = functional.inverse_dynamics(tree, q, v, vdot)
+        errors = [
+            scale.normalized(functional.mass_matrix(tree, q) - tree.calc_mass_matrix(context)),
+            (tau - tree.calc_inverse_dynamics(context, vdot, include_force_elements=True))
+            / scale.tau(v, vdot),
+            scale.of_poses(functional.body_poses(tree, q) - tree.eval_position_kinematics(context).X_WB),
+        ]
+        if self.is_regular(i):
+            own, other = (
+                functional.forward_dynamics(tree, q, v, tau),
+                tree.calc_forward_dynamics(context, tau),
+            )
+            errors.append((own - other) / scale.vdot(v, own) / self.conditions[i])
+        return np.concatenate([np.ravel(error) for error in errors])
+
+    def batches(self, i: int) -> FloatArray:
+        """Compare a sample of a batch with what a single call gives."""
+        if i == 0:
+            self.of_batch = _compute(self.tree, self.q, self.v, self.vdot, is_batch=True)
+            self.single = _compute(self.tree, self.q, self.v, self.vdot, is_batch=False)
+        return self.compare(self.of_batch, self.single, i)
+
+    def compare(self, ones: dict[str, Any], others: dict[str, Any], i: int) -> FloatArray:
+        """Return the relative errors between results of `_compute`."""
+        scale, v = self.scales[i], self.v[i]
+        sizes: dict[str, Any] = {
+            "mass_matrix": scale.normalized,
+            "body_poses": scale.of_poses,
+            "bias_term": lambda x: x / scale.tau(v, 0.0 * v),
+            "inverse_dynamics": lambda x: x / scale.tau(v, self.vdot[i]),
+        }
+        errors = [sizes[name](ones[name][i] - others[name][i]) for name in sizes]
+        if self.is_regular(i):
+            vdot = others["forward_dynamics"][i]
+            difference = ones["forward_dynamics"][i] - vdot
+            errors.append(difference / scale.vdot(v, vdot) / self.conditions[i])
+        return np.concatenate([np.ravel(error) for error in errors])
+
+    def compare_threads(self) -> None:
+        """Whatever the number of threads, results are the same to the last bit."""
+        count = max(16, _NUMBERS_OF_BATCH // max(self.tree.num_velocities, 1))
+        rows = np.arange(count) % len(self.q)
+        q, v, vdot = self.q[rows], self.v[rows], self.vdot[rows]
+        before = get_num_threads()
+        most = max(before, min(os.cpu_count() or 1, 8), 2)
+        numbers = sorted({2, most, *range(3, min(most, 8))})
+        try:
+            set_num_threads(1)
+            desired = functional.inverse_dynamics(self.tree, q, v, vdot)
+            worst = 0
+            for n in numbers:
+                set_num_threads(n)
+                actual = functional.inverse_dynamics(self.tree, q, v, vdot)
+                worst = max(worst, int((actual.view(np.int64) != desired.view(np.int64)).sum()))
+        finally:
+            set_num_threads(before)
+        note = f"bits of 1 and {', '.join(map(str, numbers))} threads, {plural(count, 'state')}"
+        self.rows.append(SelftestRow("one thread against several", float(worst), 0.0, note))
+
+    def compare_instruction_sets(self) -> None:
+        """Each other one that is built and runs here computes the same, to rounding."""
+        others = [isa for isa in _core.usable if isa != _core.isa]
+        if not others:
+            note = f"{_core.isa} is the only one that is built and runs here"
+            self.rows.append(SelftestRow("instruction sets", None, self.base, note))
+            return
+        runs, reason = [], ""
+        try:
+            work = pickle.dumps((self.tree, self.q, self.v, self.vdot))
+            runs = [(isa, _start(isa, work)) for isa in others]
+        except Exception as error:
+            reason = f"the model cannot be sent to another process: {error}"
+        for isa in others[len(runs) :]:
+            self.rows.append(SelftestRow(f"{_core.isa} against {isa}", None, self.base, reason))
+        own = self.of_batch, self.single
+        for isa, finish in runs:
+            answer = finish()
+            name = f"{_core.isa} against {isa}"
+            if isinstance(answer, int):
+                note = f"the other process ended with signal {-answer}"
+                self.rows.append(SelftestRow(name, np.inf, self.base, note))
+                continue
+            if isinstance(answer, str):
+                self.rows.append(SelftestRow(name, None, self.base, answer))
+                continue
+
+            def difference(i: int, answer: Any = answer) -> FloatArray:
+                return np.concatenate([self.compare(a, b, i) for a, b in zip(answer, own, strict=True)])
+
+            self.judge(name, self.base, difference)
+
+    def time_derivative(self, i: int, f: Callable[[FloatArray], Any]) -> Any:
+        """df/dt along v, of a stack of values: differences, extrapolated twice (Richardson)."""
+        v = self.v[i]
+        h = _H / self.scales[i].rate(v)
+        steps = np.array([h, -h, h / 2, -h / 2, h / 4, -h / 4])
+        q = functional.integrate_positions(self.tree, np.tile(self.q[i], (6, 1)), v, steps)
+        y = f(q)
+        D = [(y[k] - y[k + 1]) / (2 * steps[k]) for k in (0, 2, 4)]
+        once = [(4 * D[1] - D[0]) / 3, (4 * D[2] - D[1]) / 3]
+        return (16 * once[1] - once[0]) / 15
+
+
+# Of a step, as a part of the time in which something changes by its own size.
+_H = 0.02
+
+
+def _compute(tree: MultibodyTree, q: Any, v: Any, vdot: Any, *, is_batch: bool) -> dict[str, Any]:
+    """Return results of the most important functions, of a batch or one state after the other."""
+
+    def forward(q: Any, v: Any, vdot: Any) -> Any:
+        tau = functional.inverse_dynamics(tree, q, v, vdot)
+        try:
+            return functional.forward_dynamics(tree, q, v, tau)
+        except SingularityError:
+            return np.full(v.shape, np.nan)
+
+    calls: dict[str, Callable[..., Any]] = {
+        "mass_matrix": lambda q, v, vdot: functional.mass_matrix(tree, q),
+        "body_poses": lambda q, v, vdot: functional.body_poses(tree, q),
+        "bias_term": lambda q, v, vdot: functional.bias_term(tree, q, v),
+        "inverse_dynamics": lambda q, v, vdot: functional.inverse_dynamics(tree, q, v, vdot),
+        "forward_dynamics": forward,
+    }
+    if is_batch:
+        return {name: call(q, v, vdot) for name, call in calls.items()}
+    states = list(zip(q, v, vdot, strict=True))
+    return {name: np.array([call(*state) for state in states]) for name, call in calls.items()}
+
+
+_CHILD = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+import numpy as np
+from mbt.checking.identities import _compute
+tree, *state = pickle.load(sys.stdin.buffer)
+with np.errstate(all="ignore"):
+    answer = [_compute(tree, *state, is_batch=is_batch) for is_batch in (True, False)]
+sys.stdout.buffer.write(pickle.dumps(answer))
+"""
+
+
+def _start(isa: str, work: bytes) -> Callable[[], Any]:
+    """Let a process compute with an instruction set; return what waits for its answer."""
+    if not sys.executable:
+        return lambda: "there is no interpreter to start"
+    child = subprocess.Popen(
+        [sys.executable, "-c", _CHILD],
+        env={**os.environ, "MBT_ISA": isa},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+    def finish() -> Any:
+        try:
+            out, errors = child.communicate(pickle.dumps(sys.path) + work, timeout=_SECONDS_OF_CHILD)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+            return "the other process did not answer"
+        if child.returncode:
+            last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+            if child.returncode < 0:
+                return child.returncode
+            return f"the other process could not: {last}"
+        return pickle.loads(out)
+
+    return finish
