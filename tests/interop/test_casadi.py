@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import gc
+import pickle
 import resource
 import shutil
 import subprocess
@@ -264,7 +265,10 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
         mcasadi.make_callback(arm, "frame_pose")
     with pytest.raises(mbt.ArgumentValueError, match="options of mass_matrix: expected none, got frame"):
         mcasadi.make_callback(arm, "mass_matrix", frame=arm.world_frame)
-    for wrong in (0, 1.5, "3"):
+    assert mcasadi.make_callback(arm, "mass_matrix", num_samples=np.int64(2)).size_in(0) == (6, 2)
+    with pytest.raises(mbt.ArgumentTypeError, match="casadi_options: expected a dict, got list"):
+        mcasadi.make_callback(arm, "mass_matrix", casadi_options=[])
+    for wrong in (0, 1.5, "3", True):
         with pytest.raises(mbt.ArgumentValueError, match="num_samples: expected a positive integer"):
             mcasadi.make_callback(arm, "mass_matrix", num_samples=wrong)
 
@@ -316,6 +320,17 @@ def test_lives() -> None:
     gc.collect()
     with pytest.raises(RuntimeError, match="deleted"):
         program(np.ones(6))
+
+
+def test_pickles(arm: mbt.MultibodyTree) -> None:
+    q = random_state(arm)[0]
+    frame = arm.frames[-1]
+    callback = mcasadi.make_callback(arm, "frame_pose", frame=frame, num_samples=2, parameters=[frame])
+    columns = (np.stack([q, -q], axis=1), np.tile(mbt.math.make_pose([0.1, 0.2, 0.3]), 2))
+    again = pickle.loads(pickle.dumps(callback))
+    np.testing.assert_array_equal(full(again(*columns)), full(callback(*columns)))
+    tree = pickle.loads(pickle.dumps(arm))  # callbacks stay behind
+    assert mcasadi.mass_matrix(tree, q).shape == (6, 6)
 
 
 def test_expressions_belong_to_their_tree(arm: mbt.MultibodyTree) -> None:
@@ -427,6 +442,10 @@ def test_generated_code_of_a_model_compiles_and_agrees(arm: mbt.MultibodyTree, t
 def test_what_acados_cannot_have(arm: mbt.MultibodyTree) -> None:
     with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree of doubles"):
         acados.make_model(arm.to_autodiff(), "arm")
+    with pytest.raises(mbt.ArgumentTypeError, match="name: expected text, got int"):
+        acados.make_model(arm, 5)
+    with pytest.raises(mbt.NotFinalizedError):
+        acados.make_model(mbt.MultibodyTree(), "arm")
     with pytest.raises(mbt.ShapeError, match="actuation"):
         acados.make_model(arm, "arm", actuation=np.eye(5))
     with pytest.raises(mbt.ArgumentTypeError, match="parameters: expected bodies"):

@@ -66,6 +66,8 @@ def make_model(
     """
     if not isinstance(tree, MultibodyTree) or tree.scalar_type.name != "double":
         raise ArgumentTypeError(f"tree: expected a MultibodyTree of doubles, got {tree!r}")
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"name: expected text, got {type(name).__name__}")
     twin, owners = tree.clone_to_scalar("casadi"), tuple(parameters)
     nq, nv = tree.num_positions, tree.num_velocities
     shapes = [parameter_shape(tree, owner) for owner in owners]

@@ -71,6 +71,8 @@ class _Callback(_Base):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self._call, self._num_samples, self._names = call, num_samples, names
+        #: Arguments of `make_callback`: a pickle has these.
+        self.made_of: Any = None
         self._has_differences = bool(options.get("enable_fd", False))
         self._operands: list[Shape] = call.operand_shapes
         #: Chains; or patterns without entries, of derivatives with respect to results.
@@ -92,6 +94,9 @@ class _Callback(_Base):  # type: ignore[misc]
 
     def __deepcopy__(self, memo: Any) -> _Callback:
         return self
+
+    def __reduce__(self) -> Any:
+        return _remake, self.made_of
 
     # What CasADi asks for.
 
@@ -253,8 +258,10 @@ def make_callback(
         raise ArgumentTypeError(f"function: expected a name, got {type(function).__name__}")
     if function not in FUNCTIONS:
         raise unknown_name_error("function", function, FUNCTIONS)
-    if not isinstance(num_samples, int) or num_samples < 1:
+    if not isinstance(num_samples, (int, np.integer)) or isinstance(num_samples, bool) or num_samples < 1:
         raise ArgumentValueError(f"num_samples: expected a positive integer, got {quote(num_samples)}")
+    if casadi_options is not None and not isinstance(casadi_options, Mapping):
+        raise ArgumentTypeError(f"casadi_options: expected a dict, got {type(casadi_options).__name__}")
     operands = operands_of(function)
     taken = {name: p for name, p in FUNCTIONS[function].items() if name not in operands}
     missing = {name for name, p in taken.items() if p.default is inspect.Parameter.empty} - options.keys()
@@ -270,8 +277,14 @@ def make_callback(
     if key not in made:
         names = [*operands, *(f"parameter_{i}" for i in range(len(owners)))]
         results = _RESULTS.get(function, (function,))
-        made[key] = _Callback(call, num_samples, function, (names, results), casadi_options or {})
+        made[key] = _Callback(call, int(num_samples), function, (names, results), casadi_options or {})
+        own = {"num_samples": num_samples, "parameters": owners, "casadi_options": casadi_options}
+        made[key].made_of = tree, function, {**own, **options}
     return made[key]
+
+
+def _remake(tree: Any, function: str, options: dict[str, Any]) -> Any:
+    return make_callback(tree, function, **options)
 
 
 def _compute(
