@@ -115,6 +115,25 @@ def test_jacobians(tree_name: str, name: str) -> None:
         )
 
 
+@pytest.mark.parametrize(("tree_name", "name"), CASES)
+def test_jacobians_against_differences(tree_name: str, name: str) -> None:
+    tree = get_tree(tree_name)
+    if not is_defined(tree, name):
+        return
+    operands, options = make_arguments(tree, name)
+    callback = mcasadi.make_callback(tree, name, **options)
+    symbols = [casadi.MX.sym(f"x{i}", x.size) for i, x in enumerate(operands)]
+    results = casadi.veccat(*as_tuple(callback(*symbols)))
+    program = casadi.Function("f", symbols, [results, casadi.jacobian(results, casadi.veccat(*symbols))])
+    x, ends, h = np.concatenate(operands), np.cumsum([x.size for x in operands])[:-1], 1e-6
+    J = full(program(*operands)[1])
+    for k, e in enumerate(h * np.eye(x.size)):
+        after, before = (full(program(*np.split(y, ends))[0]).ravel() for y in (x + e, x - e))
+        np.testing.assert_allclose(
+            J[:, k], (after - before) / (2 * h), rtol=0, atol=1e-6 * np.abs(J).max(initial=1.0)
+        )
+
+
 @pytest.mark.parametrize("tree_name", ["arm7", "every_kind"])
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
 @pytest.mark.parametrize("num_samples", [1, 2])
