@@ -9,6 +9,8 @@
 // SI units and radians. Of six numbers the first three are those of rotation: velocities [rad/s, m/s], accelerations
 // [rad/s^2, m/s^2], forces [N m, N], motion axes [1, m]. X, R: poses and rotations [1, m].
 #pragma once
+#include <cstddef>
+
 #include "scalars/config.hpp"
 
 namespace MBT_NS {

@@ -3,7 +3,7 @@
 //   MBT_NS        namespace of everything here; one per instruction set, so that code built for
 //                 different sets can never be merged by the linker
 //   MBT_W         number of doubles in one vector register (lanes of Lanes, partials of Dual)
-//   MBT_PORTABLE  define it to do without compiler vector extensions (always so with MSVC)
+//   MBT_PORTABLE  define it to do without compiler vector extensions (always so with MSVC; Clang has them, as clang-cl, too)
 #pragma once
 
 #ifndef MBT_NS
@@ -20,11 +20,11 @@
 #endif
 #endif
 
-#if !defined(__GNUC__) && !defined(MBT_PORTABLE)
+#if !defined(__GNUC__) && !defined(__clang__) && !defined(MBT_PORTABLE)
 #define MBT_PORTABLE
 #endif
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) || defined(__clang__)
 #define MBT_INLINE inline __attribute__((always_inline))
 #define MBT_NOINLINE __attribute__((noinline))
 #define MBT_COLD __attribute__((noinline, cold))
