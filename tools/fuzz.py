@@ -72,7 +72,9 @@ def fuzz(target: str, arguments: list[str]) -> None:
             return bytes(atheris.Mutate(data, max_size))
         return fuzz_targets.mutate(target, data, seed)[:max_size]
 
-    atheris.Setup([sys.argv[0], *arguments], fuzz_targets.TARGETS[target], custom_mutator=custom)
+    # To merge, libFuzzer starts this program once more, by the first of the arguments.
+    program = f"{sys.executable} {sys.argv[0]} --child {target}"
+    atheris.Setup([program, *arguments], fuzz_targets.TARGETS[target], custom_mutator=custom)
     atheris.Fuzz()
 
 

@@ -1,0 +1,418 @@
+"""Change the sources in small ways, one at a time, and see whether tests notice: `mutants.py DIRECTORY`.
+
+Everything happens in a copy of the repository in DIRECTORY. What is compiled comes from the installation of
+mbt that runs this, which must be of the same sources. Mutants of Python change an operator, a comparison, a
+condition or a number; then the tests of their room run. Mutants of kernels change a sign, an index, a
+comparison or a factor in a `.pxd` file. Of these only the modules of one state of doubles are built again,
+without optimization, and tests run that compare nothing with the other modules: identities, and references in
+NumPy.
+
+Which mutants are made follows from `--seed`. Each is killed or has survived; survivors are listed at the
+end, and in DIRECTORY/survivors.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mbt import _core
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Seconds for the tests of one mutant. One that never ends is killed.
+TIMEOUT = 3600
+
+#: What tests a room of Python, by its folder in `src/mbt`.
+TESTS_OF = {
+    "topology": ["topology", "tree/test_finalize.py", "tree/test_report.py", "parsing/test_loops.py"],
+    "math": ["math", "tree/test_frames.py", "parsing/test_numbers.py"],
+    "parsing": ["parsing", "interop/test_mujoco.py", "interop/test_mujoco_equalities.py", "fuzz", "checking"],
+    "saving": ["saving", "fuzz"],
+    "tree": ["tree", "topology", "context"],
+    "context": ["context", "tree", "hygiene/test_concurrent_use.py", "hygiene/test_inputs.py"],
+    "motion": ["motion"],
+    "checking": ["checking", "cli"],
+}
+#: What the module with the hot algorithms is made of, and what tests that without a comparison with lanes,
+#: dual numbers or objects.
+KERNELS = """
+    joints/mobilizers joints/mobod_joints forces/force_elements forces/point_contact algebra/spatial
+    algebra/rotations passes/body_forces passes/body_poses passes/center_of_mass passes/constrained_dynamics
+    passes/coriolis passes/element_forces passes/forward_dynamics passes/forward_dynamics_in_parents
+    passes/gravity_forces
+    passes/inverse_dynamics passes/jacobian passes/mass_matrix passes/mass_matrix_inverse
+    passes/mass_matrix_of_chains passes/paths passes/position_kinematics passes/velocity_kinematics
+"""
+_IDENTITIES = """
+    textbook random_trees_vs_reference tree_vs_reference caches_vs_reference forward_vs_inverse_dynamics
+    mass_matrix_vs_inverse_dynamics mass_matrix_inverse coriolis_matrix_vs_bias_term
+    jacobian_vs_velocities jacobian_rates jacobians_of_frames kinetic_energy_vs_mass_matrix
+    gravity_forces_vs_potential_energy energy_vs_power reactions_vs_generalized_forces
+    integrated_positions_vs_differences regressors_vs_dynamics operational_space mass_of_parts
+    constrained_dynamics constraint_physics
+    velocities_vs_position_rates accelerations_vs_velocities accelerations_by_forward_dynamics
+"""
+TESTS_OF_KERNELS = [
+    *(f"tests/identities/test_{name}.py" for name in _IDENTITIES.split()),
+    "tests/tree/test_force_elements.py",
+    "tests/tree/test_constraints_between_frames.py",
+    "tests/contact",
+]
+#: The module with the hot algorithms for one state of doubles.
+MODULES = ("quantities/kernels",)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A piece of a file, and what stands there instead."""
+
+    path: str
+    start: int
+    end: int
+    replacement: str
+
+    def apply(self, text: str) -> str:
+        """Return the mutated text."""
+        return text[: self.start] + self.replacement + text[self.end :]
+
+    def describe(self, text: str) -> str:
+        """Return a line: where, what it was, what it is."""
+        line = text.count("\n", 0, self.start) + 1
+        shown = " ".join(text[self.start : self.end].split())
+        whole = text.splitlines()[line - 1].strip()
+        return f"{self.path}:{line}: {shown} -> {self.replacement} in: {whole}"
+
+
+# Python -------------------------------------------------------------------------------------------------
+
+_BINARY = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
+_COMPARED = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+
+
+def mutate_node(node: ast.AST) -> ast.AST | None:
+    """Return a node that stands for another value, or None where there is none to speak of."""
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        # Text that is put together is a message.
+        if any(isinstance(part, ast.JoinedStr) or _is_text(part) for part in (node.left, node.right)):
+            return None
+        return ast.BinOp(node.left, _BINARY[type(node.op)](), node.right)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return ast.Compare(node.left, [_COMPARED[type(node.ops[0])]()], node.comparators)
+    if isinstance(node, ast.BoolOp):
+        return ast.BoolOp(ast.And() if isinstance(node.op, ast.Or) else ast.Or(), node.values)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
+        return node.operand
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return ast.Constant(node.value + 1)
+    if isinstance(node, ast.Constant) and type(node.value) is bool:
+        return ast.Constant(not node.value)
+    return None
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _computing_nodes(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the expressions that run: not annotations, and nothing for type checkers only."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "type_comment", "decorator_list"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or _is_for_type_checkers(child):
+                continue
+            if isinstance(child, ast.expr):
+                yield child
+            if not isinstance(child, ast.JoinedStr):
+                yield from _computing_nodes(child)
+
+
+def _is_for_type_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def mutants_of_python(path: str, text: str) -> Iterator[Mutant]:
+    """Yield every mutant of a file."""
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    if not text.isascii():
+        # Positions of nodes count bytes.
+        return
+    for node in _computing_nodes(ast.parse(text)):
+        changed = mutate_node(node)
+        if changed is None or node.end_lineno is None or node.end_col_offset is None:
+            continue
+        start = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        yield Mutant(path, start, end, f"({ast.unparse(ast.fix_missing_locations(changed))})")
+
+
+# Kernels ------------------------------------------------------------------------------------------------
+
+_SIGNS = [
+    (re.compile(r" \+ "), " - "), (re.compile(r" - "), " + "), (re.compile(r" \+= "), " -= "),
+    (re.compile(r" -= "), " += "), (re.compile(r"(?<== )-(?=\w)"), ""), (re.compile(r"(?<=\()-(?=\w)"), ""),
+    (re.compile(r"\b0\.5\b"), "0.25"), (re.compile(r"\b2\.0\b"), "1.0"), (re.compile(r"\[0\]"), "[1]"),
+    (re.compile(r"\[1\]"), "[2]"), (re.compile(r"\[2\]"), "[1]"), (re.compile(r"\[3\]"), "[4]"),
+    (re.compile(r"\[4\]"), "[5]"), (re.compile(r"\[5\]"), "[4]"), (re.compile(r" == "), " != "),
+    (re.compile(r" < "), " <= "), (re.compile(r" > "), " >= "), (re.compile(r" and "), " or "),
+]  # fmt: skip
+
+
+def mutants_of_kernel(path: str, text: str) -> Iterator[Mutant]:
+    """Yield every mutant of a `.pxd` file: of code, not of declarations, comments and docstrings."""
+    position, in_docstring = 0, False
+    for line in text.splitlines(keepends=True):
+        code = line.partition("#")[0]
+        quotes = code.count('"""')
+        is_text = in_docstring or quotes > 0
+        in_docstring ^= quotes == 1
+        indented = line.startswith("    ") and not code.lstrip().startswith(
+            ("cdef", "cimport", "from", "const")
+        )
+        if indented and not is_text and not code.rstrip().endswith(","):
+            for pattern, replacement in _SIGNS:
+                for match in pattern.finditer(code):
+                    yield Mutant(path, position + match.start(), position + match.end(), replacement)
+        position += len(line)
+
+
+# The copy -----------------------------------------------------------------------------------------------
+
+
+class Copy:
+    """A copy of the repository, with an environment in which it is installed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory.resolve()
+        self.source = self.directory / "source"
+        self.site = self.directory / "site"
+        self.build = self.directory / "build"
+        self.python = self.directory / "venv" / "bin" / "python"
+        if not self.python.exists():
+            self._make_environment()
+        files = subprocess.run(
+            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        shutil.rmtree(self.source, ignore_errors=True)
+        for name in files.splitlines():
+            target = self.source / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target)
+        shutil.copytree(self.source / "src" / "mbt", self.site / "mbt", dirs_exist_ok=True)
+        # What is compiled already, of the installation that runs this.
+        self.isa = _core.isa
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        for path in map(Path, _core.__path__):
+            for library in path.rglob(f"*{suffix}"):
+                target = self.site / "mbt" / "_core" / library.relative_to(path)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(library, target)
+
+    def original(self, path: str) -> str:
+        """Return the text of a file that is not mutated now."""
+        return (self.source / path).read_text(encoding="utf-8")
+
+    def prepare_kernels(self) -> None:
+        """Make the C++ of the kernels as they are."""
+        self._configure()
+        self._transpile()
+        self.built = {module: self._text_of(module) for module in MODULES}
+
+    def _make_environment(self) -> None:
+        # Without what an editable installation puts in the way of imports.
+        venv.create(self.directory / "venv")
+        purelib = Path(
+            subprocess.run(
+                [self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+                capture_output=True, text=True, check=True,
+            ).stdout.strip()
+        )  # fmt: skip
+        outer = [path for path in sys.path if path.endswith("site-packages")]
+        (purelib / "outer.pth").write_text("\n".join([str(self.site), *outer]) + "\n", encoding="utf-8")
+
+    def _configure(self) -> None:
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        self._run(
+            [
+                *("cmake", "-S", self.source, "-B", self.build, "-G", "Ninja", f"-DMBT_ISA={self.isa}"),
+                *(f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_INSTALL_PREFIX={self.site}"),
+                *("-DCMAKE_CXX_FLAGS_RELEASE=-O0", *launcher),
+            ],
+            quiet=True,
+        )
+
+    def _run(self, command: list[object], quiet: bool = False) -> None:
+        print("+", *command, flush=True)
+        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        subprocess.run(
+            list(map(str, command)), check=True, env=environment, stdout=subprocess.DEVNULL if quiet else None
+        )
+
+    def _core(self, module: str) -> Path:
+        return self.build / "src" / "mbt" / "_core" / f"{module}.cxx"
+
+    def _text_of(self, module: str) -> str:
+        return self._core(module).read_text(encoding="utf-8")
+
+    def _transpile(self) -> bool:
+        output = self.build / "src" / "mbt" / "_core"
+        command = [sys.executable, self.source / "tools" / "transpile.py", output, *MODULES]
+        return subprocess.run(list(map(str, command)), capture_output=True, check=False).returncode == 0
+
+    def build_kernels(self) -> str:
+        """Build the kernels again: `built`, `refused` by a compiler, or `same` as without the mutant."""
+        output = self.build / "src" / "mbt" / "_core"
+        if not self._transpile():
+            return "refused"
+        if all(self._text_of(module) == self.built[module] for module in MODULES):
+            return "same"
+        for module in MODULES:
+            target = f"{Path(module).name}_{self.isa}"
+            commands = subprocess.run(
+                ["ninja", "-C", str(self.build), "-t", "commands", target],
+                capture_output=True, text=True, check=True,
+                env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+            ).stdout.splitlines()  # fmt: skip
+            for command in commands:
+                if "transpile.py" in command or command.startswith("ninja:"):
+                    continue
+                if subprocess.run(
+                    command, shell=True, cwd=self.build, capture_output=True, check=False
+                ).returncode:
+                    return "refused"
+            suffix = sysconfig.get_config_var("EXT_SUFFIX")
+            library = output / target / f"{Path(module).name}{suffix}"
+            shutil.copy(library, self.site / "mbt" / "_core" / self.isa / Path(module).parent / library.name)
+        return "built"
+
+    def write(self, path: str, text: str) -> None:
+        """Put a text into the copy, and where it is imported from."""
+        (self.source / path).write_text(text, encoding="utf-8")
+        inside = Path(path).relative_to("src")
+        (self.site / inside).write_text(text, encoding="utf-8")
+
+    def test(self, tests: list[str]) -> bool:
+        """Run some tests; return whether all passed."""
+        present = [name for name in tests if (self.source / name).exists()]
+        command = [
+            self.python,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-n",
+            "0",
+            "-p",
+            "no:cacheprovider",
+            "--no-header",
+            *present,
+        ]
+        environment = {**os.environ, "MBT_ISA": self.isa, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["OPENBLAS_NUM_THREADS"] = "1"
+        environment.pop("PYTHONPATH", None)
+        try:
+            run = subprocess.run(
+                list(map(str, command)),
+                cwd=self.source,
+                env=environment,
+                timeout=TIMEOUT,
+                check=False,
+                capture_output=True,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        return run.returncode == 0
+
+
+def candidates(copy: Copy, folders: list[str]) -> tuple[list[Mutant], list[Mutant]]:
+    """Return every mutant of Python in some rooms, and every mutant of kernels."""
+    python: list[Mutant] = []
+    for folder in folders:
+        for path in sorted((copy.source / "src" / "mbt" / folder).rglob("*.py")):
+            name = str(path.relative_to(copy.source))
+            python += mutants_of_python(name, path.read_text(encoding="utf-8"))
+    kernels: list[Mutant] = []
+    for file in KERNELS.split():
+        name = f"src/mbt/_core/{file}.pxd"
+        kernels += mutants_of_kernel(name, (copy.source / name).read_text(encoding="utf-8"))
+    return python, kernels
+
+
+def main() -> None:
+    """Make mutants, and report the survivors."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--python", type=int, default=44, help="how many mutants of Python")
+    parser.add_argument("--kernels", type=int, default=24, help="how many mutants of kernels")
+    parser.add_argument("--rooms", nargs="*", default=sorted(TESTS_OF), choices=sorted(TESTS_OF))
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    options.directory.mkdir(parents=True, exist_ok=True)
+    copy = Copy(options.directory)
+    rng = random.Random(options.seed)
+    python, kernels = candidates(copy, options.rooms)
+    print(f"{len(python)} mutants of Python, {len(kernels)} of kernels to choose from", flush=True)
+    chosen = rng.sample(python, min(options.python, len(python)))
+    rng.shuffle(kernels)
+    survivors: list[str] = []
+    counts = {"killed": 0, "survived": 0, "refused": 0}
+
+    def judge(mutant: Mutant, text: str, tests: list[str]) -> None:
+        survived = copy.test(tests)
+        verdict = "survived" if survived else "killed"
+        counts[verdict] += 1
+        print(f"{verdict:8}  {mutant.describe(text)}", flush=True)
+        if survived:
+            survivors.append(mutant.describe(text))
+
+    for mutant in chosen:
+        text = copy.original(mutant.path)
+        copy.write(mutant.path, mutant.apply(text))
+        try:
+            judge(mutant, text, [f"tests/{name}" for name in TESTS_OF[Path(mutant.path).parts[2]]])
+        finally:
+            copy.write(mutant.path, text)
+    made = 0
+    if options.kernels:
+        copy.prepare_kernels()
+    for mutant in kernels:
+        if made == options.kernels:
+            break
+        text = copy.original(mutant.path)
+        copy.write(mutant.path, mutant.apply(text))
+        try:
+            built = copy.build_kernels()
+            if built == "built":
+                made += 1
+                judge(mutant, text, TESTS_OF_KERNELS)
+            elif built == "refused":
+                counts["refused"] += 1
+        finally:
+            copy.write(mutant.path, text)
+    (options.directory / "survivors.txt").write_text("\n".join(survivors) + "\n", encoding="utf-8")
+    print(*survivors, sep="\n")
+    print(
+        f"{counts['killed']} killed, {counts['survived']} survived, {counts['refused']} refused by a compiler"
+    )
+
+
+if __name__ == "__main__":
+    main()
