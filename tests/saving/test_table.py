@@ -96,6 +96,9 @@ EXAMPLES: dict[str, Callable[[Tree], object]] = {
     "actuators, with rotor and gear": lambda t: t.add_joint_actuator(
         "motor", hinge(t), rotor_inertia=0.1, gear_ratio=3.0
     ),
+    "an actuator on one of several degrees of freedom of a joint": lambda t: t.add_joint_actuator(
+        "motor", hang(t, mbt.BallRpyJoint, 0.1), dof=1
+    ),
     "an effort limit of an actuator that its joint does not have": lambda t: t.add_joint_actuator(
         "motor", hinge(t), 5.0
     ),

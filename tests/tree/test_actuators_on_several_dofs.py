@@ -127,7 +127,7 @@ def test_copies_and_files() -> None:
             copy.finalize()
         assert [a.dof for a in copy.joint_actuators] == [a.dof for a in tree.joint_actuators]
         np.testing.assert_array_equal(diagonal_of_rotors(copy), rotors)
-    with pytest.warns(mbt.ModelWarning, match="one of several degrees of freedom"):
+    with pytest.warns(mbt.ModelWarning, match="its joint has several degrees of freedom"):
         mbt.save_model(tree, format="urdf")
 
 

@@ -168,7 +168,7 @@ class _Writer:
         for actuator in self.tree.joint_actuators:
             joint = actuator.joint
             if joint.num_velocities > 1:
-                what = "it is left out: it is on one of several degrees of freedom of a joint"
+                what = "it is left out, for its joint has several degrees of freedom"
                 self.losses.add("joint actuator", actuator.name, what)
                 continue
             if actuator.effort_limit != joint.effort_limit:
