@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.motion.audit import AuditReport
     from mbt.motion.events import EventStates
     from mbt.motion.recording import Recording
     from mbt.motion.task import Task
@@ -190,6 +191,42 @@ class Trajectory:
         """
         total = self.energy.total
         return _frozen(total - total[..., :1] - self.work)
+
+    def audit(self, *, tolerance: float = 1e-3) -> AuditReport:
+        """Return which element gave or took how much energy, in which step most, and whether it may.
+
+        An element gives the work of its forces, and what that adds to its potential energy: nothing for a
+        spring, less than nothing for what dissipates. Nothing is taken from what it says of its powers. What
+        the motion has beyond all of that is the error of the integration. Elements that give energy and have
+        none, and an integration that gives or takes any, are `suspects`.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            What part of the largest energy counts as nothing.
+
+        Returns
+        -------
+        AuditReport
+            ``print`` shows a table, the largest first.
+
+        Raises
+        ------
+        ArgumentValueError
+            When this is a batch, comes from a file, or has less than two samples that are finite.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+        >>> context = tree.create_default_context()
+        >>> context.q = [0, 0.5, 0.5, 0, 0.5, 0]
+        >>> mbt.simulate(tree, context, 0.2, 1e-3, method="rk4").audit().is_clean
+        True
+        """
+        from mbt.motion.audit import audit
+
+        return audit(self, tolerance)
 
     @property
     def constraint_errors(self) -> FloatArray:

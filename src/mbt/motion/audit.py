@@ -1,0 +1,280 @@
+"""Which element gives or takes the energy of a trajectory, and where it changes without anybody's work."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.api.configuration import integrate_positions
+from mbt.errors import ArgumentValueError, unknown_name_error
+from mbt.math.arrays import as_positive
+from mbt.motion.operands import METHODS
+from mbt.motion.over_time import integrals_over_steps
+from mbt.scalars.repeated_context import repeat_context
+from mbt.tree.report_tables import Section, Table, as_html
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+    from mbt.motion.trajectory import Trajectory
+
+__all__ = ["AuditEntry", "AuditReport", "audit"]
+
+INTEGRATION = "integration"
+CONTROL = "control and actuators"
+APPLIED = "applied forces"
+# So many states are computed at once.
+_STATES_A_CALL = 1 << 12
+_MOST_ROWS = 12
+# How far a state moves for a difference [rad, m].
+_PART_OF_RADIAN = 1e-3
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """What one element did with the energy of a trajectory.
+
+    Attributes
+    ----------
+    element : str
+        What it is: ``"force element 'spring'"``, ``"damping of joint 'elbow'"``, ``"control and actuators"``,
+        ``"applied forces"``, a constraint; or ``"integration"``: what the motion has and no force explains.
+    given : float
+        What it gave in all: the work of its forces, and what that added to its potential energy [J].
+        Negative: taken.
+    largest : float
+        The largest part of that between two samples, by magnitude [J].
+    step : int
+        Where: from this sample to the next.
+    time : float
+        When that began [s].
+    peak : float
+        The most it had given, or taken, by any time [J].
+    quadrature : float
+        What of it may be due to samples that are too far apart [J].
+    may_give : bool
+        Whether it is there to give energy: control, actuators, applied forces.
+    """
+
+    element: str
+    given: float
+    largest: float
+    step: int
+    time: float
+    peak: float
+    quadrature: float
+    may_give: bool = False
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Where the energy of a trajectory came from and went; see `Trajectory.audit`.
+
+    Attributes
+    ----------
+    entries : tuple of AuditEntry
+        The largest first.
+    suspects : tuple of AuditEntry
+        Those that gave energy that they cannot have, and the integration where it gave or took any: beyond
+        `tolerance`.
+    change : float
+        What kinetic and potential energy gained in all [J]: the sum of what was given.
+    scale : float
+        The largest kinetic energy, or change of potential energy [J].
+    tolerance : float
+        What part of that counts as nothing.
+    num_samples : int
+        Number of samples that were looked at: up to the first that is not finite.
+    """
+
+    entries: tuple[AuditEntry, ...]
+    suspects: tuple[AuditEntry, ...]
+    change: float
+    scale: float
+    tolerance: float
+    num_samples: int
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there are no suspects."""
+        return not self.suspects
+
+    def __getitem__(self, element: str) -> AuditEntry:
+        """Return the entry of an element, by what it is called in the report."""
+        for entry in self.entries:
+            if entry.element == element:
+                return entry
+        raise unknown_name_error("element", element, [entry.element for entry in self.entries])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, numbers and text, as ``json.dumps`` takes them."""
+        return {**asdict(self), "entries": [*map(asdict, self.entries)], "is_clean": self.is_clean,
+                "suspects": [entry.element for entry in self.suspects]}  # fmt: skip
+
+    def __str__(self) -> str:
+        """Return the verdict, and the table."""
+        section = self._section(_MOST_ROWS)
+        return "\n".join([section.title, *("  " + line for line in section.text_lines())])
+
+    def __repr__(self) -> str:
+        """Tell the verdict."""
+        return f"<AuditReport: {self._verdict()}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(repr(self), [self._section(_MOST_ROWS)])
+
+    def _verdict(self) -> str:
+        if self.is_clean:
+            return f"clean to {self.tolerance:.1g} of {self.scale:.4g} J"
+        worst = self.suspects[0]
+        verb = "gave" if worst.given >= 0 else "took"
+        return (
+            f"{worst.element} {verb} {abs(worst.given):.4g} J, most of it, {worst.largest:.2g} J, in step "
+            f"{worst.step} at {worst.time:.6g} s"
+        )
+
+    def _section(self, max_rows: int) -> Section:
+        table = Table(("element", "given [J]", "largest [J]", "step", "time [s]", ""), left=(0, 5))
+        table.num_rows = len(self.entries)
+        for entry in self.entries[:max_rows]:
+            numbers = f"{entry.given:.4g}", f"{entry.largest:.2g}", str(entry.step), f"{entry.time:.6g}"
+            table.add(entry.element, *numbers, "SUSPECT" if entry in self.suspects else "")
+        notes = [f"kinetic and potential energy gained {self.change:.4g} J over {self.num_samples} samples"]
+        return Section(f"energy audit: {self._verdict()}", notes, table, is_open=True)
+
+
+def audit(trajectory: Trajectory, tolerance: float) -> AuditReport:
+    """Return the report of a trajectory; see `Trajectory.audit`."""
+    tolerance = as_positive(tolerance, "tolerance")
+    trajectory._check_one_state("audit")
+    context = trajectory._need_context("audit")
+    is_known = np.isfinite(trajectory.q).all(-1) & np.isfinite(trajectory.v).all(-1)
+    count = int(np.argmin(is_known)) if not is_known.all() else len(trajectory)
+    if count < 2:
+        raise ArgumentValueError(f"audit: expected two or more samples that are finite, got {count}")
+    part = trajectory[:count]
+    with np.errstate(all="ignore"):
+        powers, potentials, kinetic = _calc_powers(part, context)
+    steps = {name: _steps(part, name, power) for name, power in powers.items()}
+    change = np.diff(sum(potentials.values(), kinetic))
+    explained = sum((given for given, _ in steps.values()), np.zeros(count - 1))
+    doubt = sum((error for _, error in steps.values()), np.zeros(count - 1))
+    steps[INTEGRATION] = change - explained, doubt
+    entries = [_make_entry(name, part.time, *pair) for name, pair in steps.items()]
+    entries.sort(key=lambda entry: -abs(entry.given))
+    swings = [float(np.ptp(potential)) for potential in potentials.values()]
+    scale = max([float(np.max(kinetic)), *swings])
+    limit = tolerance * (scale or 1.0)
+    suspects = [entry for entry in entries if _is_suspect(entry, limit)]
+    suspects.sort(key=lambda entry: -max(abs(entry.given), abs(entry.peak)))
+    return AuditReport(tuple(entries), tuple(suspects), float(change.sum()), scale, tolerance, count)
+
+
+def _is_suspect(entry: AuditEntry, limit: float) -> bool:
+    if entry.element == INTEGRATION:
+        return abs(entry.peak) > limit + entry.quadrature
+    return not entry.may_give and max(entry.given, entry.peak) > limit + entry.quadrature
+
+
+def _make_entry(name: str, time: FloatArray, given: FloatArray, error: FloatArray) -> AuditEntry:
+    step = int(np.argmax(np.abs(given)))
+    total = np.cumsum(given)
+    return AuditEntry(
+        element=name,
+        given=math.fsum(given),
+        largest=float(given[step]),
+        step=step,
+        time=float(time[step]),
+        peak=float(total[np.argmax(np.abs(total))]),
+        quadrature=float(error.sum()),
+        may_give=name in (CONTROL, APPLIED),
+    )
+
+
+def _steps(part: Trajectory, name: str, power: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the work between samples, and what the polynomial may miss: a part of what a line would."""
+    if name == CONTROL and part.method in METHODS:
+        # Held over the steps.
+        moved = integrals_over_steps(part.time, np.moveaxis(part.v, -1, 0))
+        return (part.tau[:-1].T * moved).sum(axis=0), np.zeros(len(part) - 1)
+    work = integrals_over_steps(part.time, power)
+    line = 0.5 * np.diff(part.time) * (power[1:] + power[:-1])
+    return work, 0.1 * np.abs(work - line)
+
+
+def _calc_powers(
+    part: Trajectory, context: Context
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray], FloatArray]:
+    """Return what elements give, by name [W]; potential energies; the kinetic energy; over time."""
+    powers: list[dict[str, Any]] = []
+    potentials: list[dict[str, Any]] = []
+    kinetic = []
+    for first in range(0, len(part), _STATES_A_CALL):
+        now = slice(first, first + _STATES_A_CALL)
+        moving = repeat_context(context, len(part.time[now]))
+        moving.time, moving.q, moving.v = part.time[now], part.q[now], part.v[now]
+        powers.append(_powers_of(moving, part.tau[now], part.multipliers[now]))
+        potentials.append(_potentials_of(moving))
+        kinetic.append(context.tree.calc_kinetic_energy(moving))
+        # Forces take from the bodies what the potential energy gains along v: they give nothing then. By
+        # differences at each state; what the steps of the integration make of it is another thing.
+        for name, rate in _rates_of_potentials(moving).items():
+            powers[-1][name] = powers[-1][name] + rate
+
+    def joined(parts: list[dict[str, Any]]) -> dict[str, FloatArray]:
+        return {name: np.concatenate([each[name] for each in parts]) for name in parts[0]}
+
+    return joined(powers), joined(potentials), np.concatenate(kinetic)
+
+
+def _potentials_of(moving: Any) -> dict[str, FloatArray]:
+    return {x._label: np.array(x.calc_potential_energy(moving)) for x in moving.tree.force_elements}
+
+
+def _rates_of_potentials(moving: Any) -> dict[str, FloatArray]:
+    """Return the rates of the potential energies along v and in time [W], of an error of the fourth order."""
+    tree, time, q, v = moving.tree, moving.time, moving.q, moving.v
+    h = _PART_OF_RADIAN / (np.abs(v).sum(-1) + 1.0)
+
+    def difference(dt: FloatArray) -> dict[str, FloatArray]:
+        ends = []
+        for step in (dt, -dt):
+            moving.time, moving.q = time + step, integrate_positions(tree, q, v, step)
+            ends.append(_potentials_of(moving))
+        return {name: (ends[0][name] - ends[1][name]) / (2 * dt) for name in ends[0]}
+
+    near, far = difference(h), difference(2 * h)
+    moving.time, moving.q = time, q
+    return {name: (4 * near[name] - far[name]) / 3 for name in near}
+
+
+def _powers_of(moving: Any, tau: FloatArray, multipliers: FloatArray) -> dict[str, Any]:
+    """Return the power of the forces of each element by themselves, not what it says of it."""
+    tree, v = moving.tree, moving.v
+    V_WB = tree.eval_velocity_kinematics(moving).V_WB
+
+    def power_of(forces: Any) -> Any:
+        return (forces.body_forces * V_WB).sum((-2, -1)) + (forces.generalized_forces * v).sum(-1)
+
+    powers: dict[str, Any] = {}
+    for element in tree.force_elements:
+        forces = moving._new_forces()
+        element.calc_and_add_force_contribution(moving, forces=forces)
+        powers[element._label] = power_of(forces)
+    for joint in tree.joints:
+        damping = joint.get_damping_vector(moving)
+        if np.any(damping):
+            powers[f"damping of {joint._label}"] = -(damping * joint.get_velocities(moving) ** 2).sum(-1)
+    if tree.num_constraint_equations:
+        rates = (tree.calc_constraint_jacobian(moving) @ v[..., np.newaxis])[..., 0]
+        for constraint in tree.constraints:
+            rows = slice(constraint.first_equation, constraint.first_equation + constraint.num_equations)
+            powers[constraint._label] = (multipliers[..., rows] * rates[..., rows]).sum(-1)
+    powers[CONTROL] = (tau * v).sum(-1)
+    if moving._has_applied_forces:
+        powers[APPLIED] = power_of(moving.applied_forces)
+    return powers
