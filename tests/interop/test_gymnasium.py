@@ -293,6 +293,13 @@ def test_what_elements_declared_starts_anew() -> None:
     np.testing.assert_allclose(envs.context.time, 0.01)
 
 
+def test_a_mask_of_none() -> None:
+    envs = make_envs(make_cart_pole(), reset=shake)
+    before, _ = envs.reset(seed=0)
+    after, _ = envs.reset(options={"reset_mask": np.zeros(4, dtype=bool)})
+    np.testing.assert_array_equal(before, after)
+
+
 def test_the_context_that_was_given_stays() -> None:
     tree = make_cart_pole()
     context = tree.create_default_context(4)

@@ -302,6 +302,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     def _begin(self, mask: Any) -> None:
         """Let episodes begin."""
         samples = np.flatnonzero(mask)
+        if not samples.size:
+            return
         part = take_samples(self._start, samples)
         if self._reset is not None:
             self._reset(part, self.np_random, samples)
