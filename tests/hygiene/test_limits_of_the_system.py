@@ -1,0 +1,152 @@
+"""Small stacks, threads that cannot start, no memory: nothing crashes, and all goes on afterwards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+
+BEGIN = """
+import pickle, sys, threading
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import mbt
+from mbt import functional
+from support.case import get_case
+from support.force_element_types import make_everything
+from support.joint_types import random_state
+
+def chain(n):
+    tree = mbt.MultibodyTree()
+    parent = tree.world_body
+    for k in range(n):
+        body = tree.add_body(mbt.RigidBody(f"b{k}", mbt.SpatialInertia(1.0, [0, 0, 0.5], np.eye(3))))
+        tree.add_joint(mbt.RevoluteJoint, f"j{k}", parent, None, body, None, axis=[0, 1, 0])
+        parent = body
+    tree.finalize()
+    return tree
+
+def limited(bytes_more):
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + bytes_more, resource.RLIM_INFINITY))
+
+def unlimited():
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+"""
+
+# The least that NumPy and the interpreter work with is not far below.
+SMALL_STACK = """
+failed = []
+def compute():
+    try:
+        for tree in (chain(500), get_case("humanoid").tree):
+            context, zeros = tree.create_default_context(), np.zeros(tree.num_velocities)
+            tree.calc_inverse_dynamics_derivatives(context, zeros)
+            tree.calc_forward_dynamics_derivatives(context, zeros)
+            tree.calc_mass_matrix_inverse(context)
+            tree.calc_coriolis_matrix(context)
+            functional.forward_dynamics_derivatives(tree, np.tile(context.q, (20, 1)), zeros, zeros)
+            functional.rollout(tree, context.q, zeros, np.zeros((5, tree.num_velocities)), 1e-4)
+            str(tree.finalize_report)
+            tree.calc_energy_report(context)
+        everything = make_everything(user_written=True)
+        context = random_state(everything, np.random.default_rng(1))
+        everything.calc_forward_dynamics_derivatives(context)
+        everything.calc_inverse_dynamics_regressor(context, np.zeros(everything.num_velocities))
+        pickle.loads(pickle.dumps(context))
+        arm = mbt.load_model(mbt.models.model_path("mbt_arm"))
+        autodiff = arm.to_autodiff().create_default_context()
+        autodiff.tree.calc_forward_dynamics(autodiff)
+    except BaseException as error:
+        failed.append(error)
+threading.stack_size(65536)
+for _ in range(2):
+    thread = threading.Thread(target=compute)
+    thread.start()
+    thread.join()
+assert not failed, failed
+"""
+
+# The stack of a thread is some megabytes, which are not there: as with RLIMIT_NPROC, which root has not.
+NO_THREADS = """
+import os, resource
+tree = get_case("humanoid").tree
+state = get_case("humanoid").state()
+q = np.tile(state.q, (20_000, 1))
+out = np.empty((len(q), tree.num_velocities))
+mbt.set_num_threads(1)
+desired = functional.inverse_dynamics(tree, q, state.v, state.vdot)
+mbt.set_num_threads(1024)
+limited(2**20)
+functional.inverse_dynamics(tree, q, state.v, state.vdot, out=out)
+count = len(os.listdir("/proc/self/task"))
+unlimited()
+np.testing.assert_array_equal(out, desired)
+assert count < 20, count
+assert mbt.get_num_threads() == 1024
+mbt.set_num_threads(3)
+np.testing.assert_array_equal(functional.inverse_dynamics(tree, q, state.v, state.vdot), desired)
+"""
+
+NO_MEMORY = """
+import resource
+# OpenBLAS takes its memory at the first call, and ends the process where there is none.
+np.linalg.eigvalsh(np.ones((200, 200)) @ np.ones((200, 200)))
+mbt.set_num_threads(1)
+tree = chain(700)
+context = tree.create_default_context()
+rng = np.random.default_rng(0)
+context.q, context.v = rng.standard_normal((2, 700))
+zeros = np.zeros(700)
+desired = tree.calc_forward_dynamics(context, zeros)
+q, serials = context.q.copy(), context._serials
+batch = np.tile(q, (4000, 1))
+path = mbt.models.model_path("mbt_arm")
+calls = {
+    "mass matrices": lambda: functional.mass_matrix(tree, batch),
+    "derivatives": lambda: functional.forward_dynamics_derivatives(tree, batch, zeros, zeros),
+    "poses": lambda: functional.body_poses(tree, batch),
+    "batch Context": lambda: tree.create_default_context(100_000),
+    "positions": lambda: tree.random_positions(0, 100_000),
+    "rollout": lambda: functional.rollout(tree, q, zeros, np.broadcast_to(zeros, (100_000, 700)), 1e-3),
+    "steps": lambda: functional.integrate_positions(tree, np.broadcast_to(q, (100_000, 700)), zeros, 0.1),
+}
+for name, call in calls.items():
+    limited(2**24)
+    try:
+        call()
+    except MemoryError:
+        pass
+    else:
+        raise AssertionError(f"{name}: no MemoryError")
+    finally:
+        unlimited()
+    assert context._serials == serials, name
+    np.testing.assert_array_equal(tree.calc_forward_dynamics(context, zeros), desired)
+few = batch[:3]
+assert np.isfinite(functional.mass_matrix(tree, few)).all()
+assert mbt.selftest(mbt.load_model(path), num_samples=2).ok
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        SMALL_STACK,
+        pytest.param(NO_THREADS, marks=pytest.mark.skipif(sys.platform != "linux", reason="limits memory")),
+        pytest.param(NO_MEMORY, marks=pytest.mark.skipif(sys.platform != "linux", reason="limits memory")),
+    ],
+    ids=["small stacks", "no threads", "no memory"],
+)
+@pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="another library has replaced malloc already")
+def test_limits(body: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + body, str(TESTS)], capture_output=True, text=True, check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
