@@ -25,6 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "api_pages",
+    "names_in_docstrings",
     "mathml",
     "repository_links",
 ]
@@ -44,6 +45,7 @@ nb_output_stderr = "warn"
 nb_render_image_options = {"align": "center"}
 
 # Docstrings.
+default_role = "name"
 autosummary_generate = False  # its tables alone; pages are made by api_pages
 autodoc_typehints = "none"  # docstrings say what types are, with shapes and units
 autodoc_member_order = "groupwise"
