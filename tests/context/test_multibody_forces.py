@@ -242,6 +242,10 @@ class TestHelpers:
         hinge.add_in_one_force(context, 0, 1, forces)
         assert (ball.get_force_in_world(context, forces) == np.full((3, 6), 2.0)).all()
         assert forces.generalized_forces[:, 0].tolist() == [2, 3, 4]
+        one = mbt.MultibodyForces(tree)
+        with pytest.raises(mbt.ShapeError, match=r"expected batch shape \(3,\), got \(\)"):
+            hinge.add_in_one_force(tree.create_default_context(3), 0, [1, 2, 3], one)
+        assert not one.generalized_forces.any()
 
     def test_joints(self, tree: mbt.MultibodyTree) -> None:
         context = tree.create_default_context()

@@ -57,8 +57,8 @@ def calls_of(repeat, f, count):
     return count() - before
 
 def allocations(f, count=count, repeat=100):
-    # The difference of two runs: what the measurement itself allocates cancels. Twice, for Python takes memory
-    # for its objects in large pieces, one of which may fall into a run; what a call allocates is in both.
+    # The difference of two runs: what the measurement itself allocates cancels. Twice, for Python takes
+    # memory in large pieces, one of which may fall into a run; what a call allocates is in both.
     calls_of(2 + repeat // 10, f, count)
     differences = [calls_of(2 * repeat, f, count) - calls_of(repeat, f, count) for _ in range(2)]
     return min(differences, key=abs)

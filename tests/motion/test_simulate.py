@@ -107,6 +107,25 @@ def test_against_scipy_directly(method: str) -> None:
     np.testing.assert_allclose(trajectory.tau[:, 0], np.sin(3.0 * trajectory.time) - 0.5 * trajectory.v[:, 0])
 
 
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_rows_of_a_solver(method: str) -> None:
+    """Each holds for its step, in the motion as in what is recorded."""
+    tree = pendulum(damping=0.3)
+    context = tree.create_default_context()
+    context.q, context.time = [1.0], 2.0
+    rows = np.array([[3.0], [-1.0], [4.0], [-1.5], [5.0]])
+    trajectory = mbt.simulate(tree, context, 0.5, 0.1, method=method, control=rows, rtol=1e-9, atol=1e-11)
+    np.testing.assert_array_equal(trajectory.tau, rows[[0, 1, 2, 3, 4, 4]])
+    q, v = np.array([1.0]), np.array([0.0])
+    for k, row in enumerate(rows):
+        peer = integrate.solve_ivp(
+            lambda t, y, tau=row: [y[1], functional.forward_dynamics(tree, y[:1], y[1:], tau)[0]],
+            (0.0, 0.1), [q[0], v[0]], "DOP853", rtol=1e-12, atol=1e-12,
+        )  # fmt: skip
+        q, v = peer.y[:1, -1], peer.y[1:, -1]
+        np.testing.assert_allclose([*trajectory.q[k + 1], *trajectory.v[k + 1]], [*q, *v], atol=1e-7)
+
+
 def test_every_joint_and_force_element() -> None:
     """Steps on the group lead where tangents do that SciPy integrates; cubics lie between."""
     tree = make_everything(user_written=False)

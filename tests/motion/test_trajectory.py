@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -281,6 +282,14 @@ def test_drawings(driven: mbt.Trajectory) -> None:
     assert [axes.get_ylabel() for axes in passive.axes] == ["angle [rad]", "velocity [rad/s]", "energy [J]"]
     with pytest.raises(mbt.ArgumentTypeError, match="figure: expected one of matplotlib, got int"):
         driven.plot(3)
+
+
+def test_a_notebook_shows_energies_that_nobody_has_asked_for(driven: mbt.Trajectory) -> None:
+    """They are computed, where there is a Context to compute them with."""
+    shown = driven._repr_html_()
+    assert "[J]" in shown
+    assert replace(driven, _known={})._repr_html_() == shown
+    assert "[J]" not in replace(driven, _known={}, _context=None)._repr_html_()
 
 
 def test_trees_without_motion() -> None:

@@ -160,6 +160,19 @@ def test_it_is_strict_json() -> None:
     assert slide["position_limits"] == [["-inf"], [0.25]]
 
 
+def test_what_is_as_in_a_new_element_is_left_out() -> None:
+    tree = mbt.MultibodyTree()
+    for i, joint_type in enumerate((mbt.RevoluteJoint, mbt.BallRpyJoint, mbt.QuaternionFloatingJoint)):
+        body = tree.add_body(mbt.RigidBody(f"b{i}", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        axis = {"axis": [0, 0, 1]} if i == 0 else {}
+        joint = tree.add_joint(joint_type, f"j{i}", tree.world_body, None, body, None, **axis)
+        positions = joint.default_positions
+        # One at its first positions, then all of them elsewhere.
+        assert mbt.save_model(tree, format="json").count('"default_positions"') == i + (i == 2)
+        joint.set_default_positions(positions + ([0.0] * 6 + [0.5] if i == 2 else 0.5))
+        assert mbt.save_model(tree, format="json").count('"default_positions"') == i + 1
+
+
 def test_another_mass_is_another_line() -> None:
     tree = build_tree(CATALOGUE["humanoid"]())
     edited = tree.edit()

@@ -1,7 +1,7 @@
 """Trees that are built and edited in any order, against lists of names in plain Python.
 
-The lists know what must be refused, and what comes of `finalize()`: how many coordinates there are, and that a loop
-is an error. After each step the tree has what they have, in the same order.
+The lists know what must be refused, and what comes of `finalize()`: how many coordinates there are, and that
+a loop is an error. After each step the tree has what they have, in the same order.
 """
 
 from __future__ import annotations
