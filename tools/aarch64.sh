@@ -31,7 +31,7 @@ for wheel in "$work"/wheels/*.whl; do "$PYTHON" -m zipfile -e "$wheel" "$work/si
 # The headers of Debian include others by the name of the architecture. The interpreter is that of this machine, which
 # CMake runs as if by an emulator.
 "$PYTHON" -m cmake -S "$root" -B "$work/build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CROSSCOMPILING_EMULATOR=/usr/bin/env \
-  -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_INSTALL_PREFIX="$work/site" \
+  -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_INSTALL_PREFIX="$work/site" \
   -DCMAKE_CXX_FLAGS="-isystem $work/root/usr/include" -DCMAKE_C_FLAGS="-isystem $work/root/usr/include" \
   -DPython_EXECUTABLE="$(command -v "$PYTHON")" -DPython_SOABI="cpython-$abi-aarch64-linux-gnu" -DPython_NumPy_FOUND=ON \
   -DPython_INCLUDE_DIR="$work/root/usr/include/python$version" -DPython_NumPy_INCLUDE_DIR="$work/site/numpy/_core/include"

@@ -41,7 +41,7 @@ TESTS_OF = {
     "saving": ["saving", "fuzz"],
     "tree": ["tree", "topology", "context"],
     "context": ["context", "tree", "hygiene/test_concurrent_use.py", "hygiene/test_inputs.py"],
-    "motion": ["motion"],
+    "motion": ["motion", "plotting"],
     "checking": ["checking", "cli"],
 }
 #: What the module with the hot algorithms is made of, and what tests that without a comparison with lanes,

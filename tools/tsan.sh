@@ -17,7 +17,7 @@ g++ -shared -fPIC -fsanitize=thread -g -o "$work/race.so" -x c++ - << 'EOF'
 static int shared;
 extern "C" int race() { std::thread a([] { ++shared; }), b([] { ++shared; }); a.join(); b.join(); return shared; }
 EOF
-export LD_PRELOAD TSAN_OPTIONS="suppressions=$root/tools/tsan.txt exitcode=66 history_size=4 report_signal_unsafe=0 die_after_fork=0"
+export LD_PRELOAD TSAN_OPTIONS="suppressions=$root/tools/tsan.txt exitcode=66 history_size=4 report_signal_unsafe=0 die_after_fork=0 allocator_may_return_null=1"
 preload=$(g++ -print-file-name=libtsan.so)
 if LD_PRELOAD=$preload "$work/venv/bin/python" -c "import ctypes; ctypes.CDLL('$work/race.so').race()" 2> "$work/race.txt"; then
   echo "a planted race is not reported"
