@@ -32,6 +32,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return models
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "ISO-8859-1", "iso-8859-1"])
+def test_the_encoding_that_a_text_declares(encoding: str) -> None:
+    body = BODY.replace('"a"', '"Körper"')
+    text = f'<?xml version="1.0" encoding="{encoding}"?><mujoco><worldbody>{body}</worldbody></mujoco>'
+    assert mbt.load_model(text.encode(encoding)).bodies[1].name == "Körper"
+
+
 @pytest.mark.parametrize("name", sorted(set(MODELS) - OTHER_GRAVITY))
 def test_same_dynamics(name: str, folder: Path) -> None:
     path = folder / "robot.xml"
