@@ -140,4 +140,4 @@ class TestContexts(Machine.TestCase):  # type: ignore[misc]
 
 @pytest.mark.exhaustive
 class TestContextsForLong(Machine.TestCase):  # type: ignore[misc]
-    settings = _settings(200, 60)
+    settings = _settings(60, 40)

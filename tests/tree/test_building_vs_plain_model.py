@@ -213,4 +213,4 @@ class TestBuilding(Machine.TestCase):  # type: ignore[misc]
 
 @pytest.mark.exhaustive
 class TestBuildingForLong(Machine.TestCase):  # type: ignore[misc]
-    settings = _settings(600, 60)
+    settings = _settings(200, 40)
