@@ -189,7 +189,7 @@ static MBT_INLINE void multiply_negative(const T* A, const T* X, std::ptrdiff_t 
 // The same of an X whose dofs l and k meet only where one is outboard of the other: l <= k < ends[l], or k <= l < ends[k].
 // A register of columns has nearly all rows, so only scalars that are columns of their own gain. `terms` is work, (n,).
 template <class T>
-static MBT_INLINE void multiply_negative_of_branches(
+[[maybe_unused]] MBT_NOINLINE static void multiply_negative_of_branches(
     const T* A, const T* X, std::ptrdiff_t stride, int n, const int* ends, int* terms, T* C) {
   if constexpr (Wide<T>::width > 1) {
     multiply_negative(A, X, stride, n, C);
