@@ -56,7 +56,8 @@ def use(thing, name, depth):
         attempt(f"{name} {f.__name__}", f, thing)
     attempt(f"{name} ==", lambda: thing == thing)
     for attribute in dir(type(thing)):
-        if attribute in ("__class__", "__init_subclass__", "__subclasshook__", "mro"):
+        # The last is what a thread does until it is told to end.
+        if attribute in ("__class__", "__init_subclass__", "__subclasshook__", "mro", "_work"):
             continue
         value = attempt(f"{name}.{attribute}", getattr, thing, attribute)
         if not callable(value) or isinstance(value, type):
