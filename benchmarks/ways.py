@@ -64,6 +64,9 @@ def ways_of_numpy(tree: mbt.MultibodyTree, samples: int) -> Iterator[tuple[str, 
     )
     yield "Context of numbers with derivatives", (with_derivatives, 1)
     yield "F, batch", (lambda: functional.forward_dynamics(tree, q, v, tau, out=out), samples)
+    fast = mbt.compile(tree, "forward_dynamics").forward_dynamics
+    yield "mbt.compile, one state", (lambda: fast(q[0], v[0], tau[0]), 1)
+    yield "mbt.compile, batch", (lambda: fast(q, v, tau, out=out), samples)
     yield (
         "Context of a batch, masses of each",
         (lambda: tree.calc_forward_dynamics(batch, tau, out=out), samples),

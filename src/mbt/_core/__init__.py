@@ -73,4 +73,5 @@ isa = _choose(list(_directories), usable)
 def add_kernels(package: str, path: list[str]) -> None:
     """Let a room find its modules with kernels: put their directories into its path, the set in use first."""
     room = package.rpartition(".")[2]
-    path[:0] = [os.path.join(_directories[name], room) for name in usable[usable.index(isa) :]]
+    first = usable.index(isa)
+    path[:0] = [os.path.join(_directories[name], room) for name in usable[first : first + 2]]

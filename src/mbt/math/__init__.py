@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
-from mbt.math.lie_groups import (
-    exp_se3,
-    exp_so3,
-    left_jacobian_inverse_se3,
-    left_jacobian_inverse_so3,
-    left_jacobian_se3,
-    left_jacobian_so3,
-    log_se3,
-    log_so3,
-    right_jacobian_inverse_se3,
-    right_jacobian_inverse_so3,
-    right_jacobian_se3,
-    right_jacobian_so3,
-)
 from mbt.math.poses import (
     as_pose,
     as_rotation,
@@ -40,6 +28,22 @@ from mbt.math.pseudo_inertia import (
 )
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
+
+if TYPE_CHECKING:
+    from mbt.math.lie_groups import (
+        exp_se3,
+        exp_so3,
+        left_jacobian_inverse_se3,
+        left_jacobian_inverse_so3,
+        left_jacobian_se3,
+        left_jacobian_so3,
+        log_se3,
+        log_so3,
+        right_jacobian_inverse_se3,
+        right_jacobian_inverse_so3,
+        right_jacobian_se3,
+        right_jacobian_so3,
+    )
 
 __all__ = [
     "PiecewiseConstantCurvatureTrajectory",
@@ -75,3 +79,17 @@ __all__ = [
     "rpy_to_matrix",
     "skew",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import exponentials and logarithms when one is first asked for: that takes a millisecond."""
+    if name not in __all__:
+        raise AttributeError(f"module 'mbt.math' has no attribute {name!r}")
+    from mbt.math import lie_groups
+
+    return globals().setdefault(name, getattr(lie_groups, name))
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt import math
 from mbt._core.api.configuration import integrate_positions
 from mbt._core.api.stateless import constrained_forward_dynamics, forward_dynamics
 from mbt._core.api.stateless_derivatives import (
@@ -14,7 +15,6 @@ from mbt._core.api.stateless_derivatives import (
     forward_dynamics_derivatives,
 )
 from mbt.context.checks import check_tuple, write_parts
-from mbt.math import exp_so3, left_jacobian_so3
 from mbt.math.poses import skew
 from mbt.motion.operands import check_method, take_operands
 from mbt.motion.stages import STAGES, calc_step_rate, find_turning_dofs
@@ -144,7 +144,8 @@ class _Stages:
         for k in self.turning:
             part = u[..., k : k + 3]
             dq[..., k : k + 3, :] = (
-                left_jacobian_so3(part) @ du[..., k : k + 3, :] + exp_so3(part) @ self.dq[..., k : k + 3, :]
+                math.left_jacobian_so3(part) @ du[..., k : k + 3, :]
+                + math.exp_so3(part) @ self.dq[..., k : k + 3, :]
             )
         return dq
 

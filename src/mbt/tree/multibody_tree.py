@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
-import threading
+from _thread import RLock  # without `threading`, which takes half a millisecond
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["MultibodyTree"]
 
 # One for all trees: it is held once in the life of a copied one.
-_compile_lock = threading.RLock()
+_compile_lock = RLock()
 
 P = ParamSpec("P")
 ElementT = TypeVar("ElementT", bound=MultibodyElement)
