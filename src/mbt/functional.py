@@ -5,6 +5,8 @@ scalar than double. Parameters are the defaults of the tree. Gravity, the other 
 damping act; actuation does not.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from mbt._core.api.configuration import difference_positions, integrate_positions
 from mbt._core.api.stateless import (
     bias_term,
@@ -32,7 +34,10 @@ from mbt._core.api.stateless_kinematics import (
     operational_space_inertia,
     operational_space_inverse_inertia,
 )
-from mbt.motion import rollout, step, step_derivatives
+
+if TYPE_CHECKING:
+    from mbt.motion.rollouts import rollout, step
+    from mbt.motion.step_derivatives import step_derivatives
 
 __all__ = [
     "bias_term",
@@ -61,3 +66,17 @@ __all__ = [
     "step",
     "step_derivatives",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what moves states when it is first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'mbt.functional' has no attribute {name!r}")
+    from mbt import motion
+
+    return globals().setdefault(name, getattr(motion, name))
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -1,6 +1,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import disjoint_base
+
+@disjoint_base
 class NativeFunction:
     """A function of native code, of q, of q and v, or of q, v and one array more.
 
@@ -10,15 +13,15 @@ class NativeFunction:
     """
 
     library: Any
-    def __init__(
-        self,
+    def __new__(
+        cls,
         library: Any,
         one: int,
         many: int,
         sizes: tuple[int, ...],
         shapes: tuple[tuple[int, ...], ...],
         otherwise: Callable[[tuple[Any, ...], Any], Any],
-    ) -> None: ...
+    ) -> NativeFunction: ...
     def of_positions(self, q: Any, *, out: Any = None) -> Any:
         """Call with generalized positions (..., num_positions)."""
 
