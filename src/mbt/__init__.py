@@ -293,7 +293,7 @@ _MODULES_OF = {
     "compile": "mbt.compiling",
     "CheckReport": "mbt.checking",
     "Finding": "mbt.checking",
-    "SelftestReport": "mbt.checking.identities",
+    "SelftestReport": "mbt.checking.selftest_report",
     "selftest": "mbt.checking.identities",
     "check_model": "mbt.checking",
     "ConstraintReport": "mbt.tree.constraints.report",

@@ -16,7 +16,7 @@ import pytest
 
 import mbt
 from mbt import _core, functional
-from mbt.checking.identities import SelftestReport
+from mbt.checking.selftest_report import SelftestReport
 from support.case import get_case
 from support.constraints import tree_with_every_constraint
 from support.force_element_types import make_everything

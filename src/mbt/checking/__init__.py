@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from mbt.checking.dynamics import check_dynamics
 from mbt.checking.findings import SEVERITIES, CheckReport, Finding, Severity
-from mbt.checking.identities import SelftestReport, SelftestRow, selftest
+from mbt.checking.identities import selftest
 from mbt.checking.joints import check_joints, check_lengths
 from mbt.checking.mass_properties import check_mass_properties
 from mbt.checking.meshes import check_meshes
 from mbt.checking.repair import repair_urdf
+from mbt.checking.selftest_report import SelftestReport, SelftestRow
 from mbt.checking.subject import Subject, find_lines
 from mbt.checking.urdf_text import check_urdf_text
 from mbt.errors import MbtError, ModelWarning, ParseError
