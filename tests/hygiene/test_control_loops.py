@@ -88,6 +88,7 @@ def test_no_page_fault_and_no_wait() -> None:
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="another library makes calls of its own")
 def test_no_system_call(tmp_path: Path) -> None:
     """Not one, futex among them, from the beginning to the end of 6,000 calls."""
     log = tmp_path / "calls"
