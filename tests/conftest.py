@@ -27,6 +27,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.dist = "loadfile"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """No test is named by an address: workers that run side by side would not find the same tests."""
+    if named := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+        raise pytest.UsageError(f"tests whose ids hold an address: {', '.join(named)}")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_stays_at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

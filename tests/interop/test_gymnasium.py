@@ -466,7 +466,12 @@ BAD_OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "error", "text"), BAD_OPTIONS, ids=str)
+def in_words(value: Any) -> str:
+    """The id of a parameter: the `str` of a function would hold an address."""
+    return ", ".join(value) if isinstance(value, dict) else getattr(value, "__name__", str(value))
+
+
+@pytest.mark.parametrize(("options", "error", "text"), BAD_OPTIONS, ids=in_words)
 def test_options_that_are_refused(options: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         make_envs(make_cart_pole(), **options)
