@@ -43,7 +43,7 @@ with _CollectorAtRest():
         TopologyError,
         UnknownNameError,
     )
-    from mbt.math import PiecewiseConstantCurvatureTrajectory, SpatialInertia, UnitInertia
+    from mbt.math import SpatialInertia, UnitInertia
     from mbt.tree import (
         AbstractParameterIndex,
         BallConstraint,
@@ -117,6 +117,7 @@ if _typing.TYPE_CHECKING:
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
+    from mbt.math import PiecewiseConstantCurvatureTrajectory
     from mbt.motion.simulation import simulate
     from mbt.motion.trajectory import Trajectory
     from mbt.parsing import ParseReport, load_model
@@ -300,6 +301,7 @@ _MODULES_OF = {
     "EnergyReport": "mbt.context.energy_report",
     "FinalizeReport": "mbt.tree.report",
     "ParseReport": "mbt.parsing",
+    "PiecewiseConstantCurvatureTrajectory": "mbt.math.curvilinear_path",
     "SpanningForest": "mbt.topology",
     "plot": "mbt.plotting",
     "Trajectory": "mbt.motion.trajectory",

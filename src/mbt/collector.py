@@ -15,5 +15,9 @@ class CollectorAtRest:
         gc.disable()
 
     def __exit__(self, *error: object) -> None:
+        # What came meanwhile stays: it becomes old here. To look through it takes a millisecond or two.
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
         if self._was_enabled:
             gc.enable()

@@ -5,9 +5,9 @@ scalar than double. Parameters are the defaults of the tree. Gravity, the other 
 damping act; actuation does not.
 """
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from mbt._core.api.configuration import difference_positions, integrate_positions
 from mbt._core.api.stateless import (
     bias_term,
     constrained_forward_dynamics,
@@ -16,26 +16,27 @@ from mbt._core.api.stateless import (
     inverse_dynamics,
     mass_matrix,
 )
-from mbt._core.api.stateless_derivatives import (
-    constrained_forward_dynamics_derivatives,
-    forward_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-)
-from mbt._core.api.stateless_kinematics import (
-    body_poses,
-    center_of_mass,
-    constraint_bias,
-    constraint_errors,
-    constraint_jacobian,
-    frame_jacobian,
-    frame_jacobian_rate,
-    frame_pose,
-    momentum_regressor,
-    operational_space_inertia,
-    operational_space_inverse_inertia,
-)
 
 if TYPE_CHECKING:
+    from mbt._core.api.configuration import difference_positions, integrate_positions
+    from mbt._core.api.stateless_derivatives import (
+        constrained_forward_dynamics_derivatives,
+        forward_dynamics_derivatives,
+        inverse_dynamics_derivatives,
+    )
+    from mbt._core.api.stateless_kinematics import (
+        body_poses,
+        center_of_mass,
+        constraint_bias,
+        constraint_errors,
+        constraint_jacobian,
+        frame_jacobian,
+        frame_jacobian_rate,
+        frame_pose,
+        momentum_regressor,
+        operational_space_inertia,
+        operational_space_inverse_inertia,
+    )
     from mbt.motion.rollouts import rollout, step
     from mbt.motion.step_derivatives import step_derivatives
 
@@ -69,12 +70,19 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what moves states when it is first asked for."""
+    """Import a function when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'mbt.functional' has no attribute {name!r}")
-    from mbt import motion
-
-    return globals().setdefault(name, getattr(motion, name))
+    module: ModuleType
+    if name in ("rollout", "step", "step_derivatives"):
+        from mbt import motion as module
+    elif name.endswith("_derivatives"):
+        from mbt._core.api import stateless_derivatives as module
+    elif name.endswith("_positions"):
+        from mbt._core.api import configuration as module
+    else:
+        from mbt._core.api import stateless_kinematics as module
+    return globals().setdefault(name, getattr(module, name))
 
 
 def __dir__() -> list[str]:

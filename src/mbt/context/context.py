@@ -9,12 +9,6 @@ from mbt._core.engines.context import ContextCore
 from mbt.context.checks import check_forces
 from mbt.context.declared_values import DeclaredValues
 from mbt.context.multibody_forces import MultibodyForces
-from mbt.context.validation import (
-    find_faulty_elements,
-    find_not_finite,
-    find_singularities,
-    raise_problems,
-)
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_float
 from mbt.tree.parameters import as_declared_vector
@@ -285,6 +279,8 @@ class Context(ContextCore):
         ArgumentValueError
             When something is wrong; it lists everything.
         """
+        from mbt.context.validation import find_faulty_elements, find_not_finite, raise_problems
+
         problems = find_not_finite(self)
         is_finite = not problems
         if self._numbers.has_values:
@@ -385,6 +381,8 @@ class Context(ContextCore):
 
     def _find_singularities(self) -> list[str]:
         """Return what is undefined at the present values."""
+        from mbt.context.validation import find_singularities
+
         return find_singularities(self)
 
     def _repr_html_(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -239,6 +238,8 @@ def _frozen(arrays: list[FloatArray]) -> list[FloatArray]:
 
 def _deepcopy(objects: list[Any], tree: MultibodyTree, twin: MultibodyTree) -> list[Any]:
     """Return copies of objects; elements of `tree` in them become those of `twin`."""
+    import copy
+
     # An element is copied with its tree, which this memo says is copied already.
     memo: dict[int, Any] = {id(tree): twin}
     return copy.deepcopy(objects, memo)

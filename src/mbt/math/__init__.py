@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
 from mbt.math.poses import (
     as_pose,
     as_rotation,
@@ -19,17 +18,11 @@ from mbt.math.poses import (
     rpy_to_matrix,
     skew,
 )
-from mbt.math.pseudo_inertia import (
-    calc_inertial_parameters,
-    calc_pseudo_inertia,
-    is_physically_consistent,
-    make_spatial_inertia,
-    nearest_physically_consistent_inertia,
-)
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.math.unit_inertia import UnitInertia
 
 if TYPE_CHECKING:
+    from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
     from mbt.math.lie_groups import (
         exp_se3,
         exp_so3,
@@ -43,6 +36,13 @@ if TYPE_CHECKING:
         right_jacobian_inverse_so3,
         right_jacobian_se3,
         right_jacobian_so3,
+    )
+    from mbt.math.pseudo_inertia import (
+        calc_inertial_parameters,
+        calc_pseudo_inertia,
+        is_physically_consistent,
+        make_spatial_inertia,
+        nearest_physically_consistent_inertia,
     )
 
 __all__ = [
@@ -82,12 +82,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import exponentials and logarithms when one is first asked for: that takes a millisecond."""
+    """Import what takes time, a millisecond or less, when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'mbt.math' has no attribute {name!r}")
-    from mbt.math import lie_groups
+    from importlib import import_module
 
-    return globals().setdefault(name, getattr(lie_groups, name))
+    if name == "PiecewiseConstantCurvatureTrajectory":
+        module = "curvilinear_path"
+    else:
+        module = "pseudo_inertia" if "inertia" in name or "consistent" in name else "lie_groups"
+    return globals().setdefault(name, getattr(import_module(f"mbt.math.{module}"), name))
 
 
 def __dir__() -> list[str]:

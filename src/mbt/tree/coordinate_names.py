@@ -21,7 +21,6 @@ from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.element import MultibodyElement
 from mbt.tree.indices import default_model_instance
 from mbt.tree.instance_state import InstanceState
-from mbt.tree.random_positions import draw_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -227,6 +226,8 @@ class NamedCoordinates(InstanceState):
         -------
         ndarray, shape (*shape, num_positions)
         """
+        from mbt.tree.random_positions import draw_positions
+
         generator = as_generator(rng)
         q = np.empty((*as_shape(shape, "shape"), self.num_positions))
         for mobilizer in self._finalized("random_positions").mobilizer_of_node:

@@ -9,7 +9,6 @@ import numpy as np
 from mbt._core.engines.context import ContextCore
 from mbt.errors import ArgumentTypeError, ArgumentValueError, InvalidInertiaError, MbtError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_positive
-from mbt.math.pseudo_inertia import make_spatial_inertia
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.coordinate_names import NamedCoordinates, _distinct_names
 from mbt.tree.factories import Factories
@@ -90,6 +89,8 @@ class Identification(NamedCoordinates, Factories):
         if own._engine is not None:
             own._set_inertial_parameters(pi, skip_validity_check)
             return
+        from mbt.math.pseudo_inertia import make_spatial_inertia
+
         bodies = self._moving_bodies()
         parameters = as_finite_array(pi, "pi", (10 * len(bodies),)).reshape(-1, 10)
         inertias = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 from _thread import RLock  # without `threading`, which takes half a millisecond
@@ -22,7 +21,6 @@ from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.editing import Editing
 from mbt.tree.element import MultibodyElement, as_name, check_element
 from mbt.tree.factories import Factories
-from mbt.tree.finalization import make_arrays, make_plan
 from mbt.tree.force_elements import ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import Frame
 from mbt.tree.identification import Identification
@@ -32,7 +30,6 @@ from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
 from mbt.tree.motion import Motion
 from mbt.tree.parameters import Declarations, Parameters
-from mbt.tree.registry import ElementRegistry
 from mbt.tree.tree_reports import TreeReports
 
 if TYPE_CHECKING:
@@ -93,6 +90,8 @@ class MultibodyTree(
     def __init__(self) -> None:
         if self._plan is not None:
             raise AlreadyFinalizedError("This tree is finalized: it cannot be constructed again.")
+        from mbt.tree.registry import ElementRegistry
+
         super().__init__()
         self._plan = None
         self._elements = ElementRegistry(self)
@@ -474,6 +473,8 @@ class MultibodyTree(
             )
         self._check_can_change("finalize")
         self._elements.check_user_elements()
+        from mbt.tree.finalization import make_arrays, make_plan
+
         plan = make_plan(self._elements)
         declarations = self._declare()
         self._compile(**make_arrays(self._elements, plan, declarations.default_parameters()))
@@ -518,6 +519,8 @@ class MultibodyTree(
 
         Not before, because user-written elements may refer to what `pickle` has not completed by then.
         """
+        from mbt.tree.finalization import make_arrays
+
         assert self._plan is not None
         with _compile_lock:
             if self._compiled is None:
@@ -546,6 +549,8 @@ class MultibodyTree(
         >>> twin.get_variant(tree.world_body) is twin.world_body
         True
         """
+        import copy
+
         return copy.deepcopy(self)
 
     def get_variant(self, element: ElementT) -> ElementT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -326,6 +325,8 @@ def as_declared_vector(
 
 def _deepcopy(value: Any, element: MultibodyElement) -> Any:
     """Return a copy of an object; elements of the tree in it stay what they are."""
+    import copy
+
     # An element is copied with its tree, which this memo says is copied already.
     tree = element.parent_tree
     return copy.deepcopy(value, {id(tree): tree})

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mbt._core.joints.mobilizers import MobilizerType
 from mbt.errors import ArgumentTypeError
-from mbt.math import PiecewiseConstantCurvatureTrajectory
 from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from mbt._core.engines.context import ContextCore
+    from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
 
 __all__ = ["CurvilinearJoint", "CurvilinearMobilizer"]
 
@@ -167,6 +167,8 @@ class CurvilinearJoint(_Distance, OneDofJoint):
 
 
 def _as_path(path: object, argument: str) -> PiecewiseConstantCurvatureTrajectory:
+    from mbt.math.curvilinear_path import PiecewiseConstantCurvatureTrajectory
+
     if not isinstance(path, PiecewiseConstantCurvatureTrajectory):
         raise ArgumentTypeError(
             f"{argument}: expected a PiecewiseConstantCurvatureTrajectory, got {type(path).__name__}"
