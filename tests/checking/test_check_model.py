@@ -240,6 +240,16 @@ def test_links_that_nothing_connects():
     assert "no joint connects 2 parts of the model, with the roots 'base', 'lost'" in finding.message
 
 
+def test_mimics_are_as_their_author_wants_them():
+    more = """<link name="end"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"
+ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="follower" type="continuous"><parent link="arm"/><child link="end"/><mimic joint="hinge"/></joint>
+"""
+    finding = the_finding(robot(more=more), "mimic")
+    assert finding.severity == "note"
+    assert "'follower' mimics 'hinge' (q = 1 q_hinge)" in finding.message
+
+
 def test_names_that_differ_in_case_only():
     joint = '<joint name="w" type="fixed"><parent link="arm"/><child link="Arm"/></joint>'
     finding = the_finding(robot(more=f'<link name="Arm"/>{joint}'), "similar-name")

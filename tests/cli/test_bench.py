@@ -11,7 +11,7 @@ import mbt
 from mbt.cli import main
 from mbt.cli.bench_peers import FUNCTIONS, load_peers
 from mbt.models import model_path
-from support.urdf_texts import link, robot
+from support.urdf_texts import joint, link, robot
 
 ARM = str(model_path("mbt_arm"))
 
@@ -47,6 +47,37 @@ def test_libraries_that_are_not_there_are_named(capsys, monkeypatch):
 def test_options(option, capsys):
     assert main(["bench", ARM, option, "0"]) == 2
     assert f"{option}: expected at least 1, got 0" in capsys.readouterr().err
+
+
+MIMIC = (
+    link("a"), link("b"), link("c"), joint("j", "a", "b"),
+    joint("k", "b", "c", inside='<axis xyz="0 1 0"/><mimic joint="j"/>'),
+)  # fmt: skip
+
+
+def test_constraints_are_measured_apart(tmp_path, capsys):
+    path = tmp_path / "follower.urdf"
+    path.write_text(robot(*MIMIC), encoding="utf-8")
+    with pytest.warns(mbt.ModelWarning, match="mimics"):
+        mbt.load_model(path)
+    assert main(["bench", str(path), "--alone", "--rounds", "1", "--batch", "4"]) == 0
+    assert "  with constraints" in capsys.readouterr().out
+    assert main(["bench", str(path), "--alone", "--rounds", "1", "--batch", "4", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert list(value["seconds"]) == [*FUNCTIONS, "with constraints"]
+    assert list(value["seconds"]["with constraints"]) == ["mbt", "mbt, 4 states"]
+
+
+@pytest.mark.oracle
+def test_the_other_libraries_take_models_with_constraints(tmp_path, capsys):
+    for module in ("pinocchio", "mujoco", "pydrake"):
+        pytest.importorskip(module, reason="needs the `oracle` extra")
+    path = tmp_path / "follower.urdf"
+    path.write_text(robot(*MIMIC), encoding="utf-8")
+    assert main(["bench", str(path), "--rounds", "1", "--batch", "4", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert all(value["libraries"][name]["is_measured"] for name in ("pin", "mujoco", "drake")), value
+    assert list(value["seconds"]["forward dynamics"]) == ["mbt", "mbt, 4 states", "pin", "mujoco", "drake"]
 
 
 def test_what_does_not_move(tmp_path, capsys):

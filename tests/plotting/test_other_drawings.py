@@ -11,7 +11,7 @@ import pytest
 
 import mbt
 from mbt.models import model_path
-from support.urdf_texts import TWO_LINKS, chain, robot
+from support.urdf_texts import TWO_LINKS, chain, joint, link, robot
 
 pytest.importorskip("matplotlib", reason="needs the extra `plot`: pip install '.[plot]'")
 
@@ -191,6 +191,23 @@ def test_a_trajectory_of_a_file_has_no_limits(driven, tmp_path):
     driven.save(tmp_path / "a.npz")
     figure = mbt.Trajectory.load(tmp_path / "a.npz").plot()
     assert not [line for axes in figure.axes for line in axes.lines if line.get_gid() == "limit"]
+
+
+def test_rounding_is_not_magnified():
+    slider = robot(
+        link("base"),
+        link("cart"),
+        joint("rail", "base", "cart", "prismatic", '<limit lower="-1" upper="1"/>'),
+    )
+    tree = mbt.load_model(slider)
+    context = tree.create_default_context()
+    context.v = [1e-16]
+    lines, axes = panel_of(mbt.simulate(tree, context, 0.1).plot(), "position [m]")
+    assert np.ptp(lines["rail_x"].get_ydata()) > 0.0
+    assert axes.get_ylim() == pytest.approx((-1.0, 1.0))
+    context.v = [1e-6]
+    _, axes = panel_of(mbt.simulate(tree, context, 0.1).plot(), "position [m]")
+    assert np.ptp(axes.get_ylim()) < 2e-7
 
 
 # Lines.

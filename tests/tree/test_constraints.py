@@ -244,6 +244,6 @@ def test_reports_tell_them(tree: mbt.MultibodyTree) -> None:
     start = lines.index("Constraints, which forward dynamics obeys: 2")
     assert lines[start + 1 : start + 3] == [
         "  'gear': q(turn0) = -2 q(turn1) +0.5",
-        "  'left::gear': q(left::turn0) = 1 q(turn0) +0",
+        "  'left::gear': q(left::turn0) = 1 q(turn0)",
     ]
     assert "2 q(turn1) +0.5" in tree.finalize_report._repr_html_()

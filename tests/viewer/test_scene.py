@@ -114,6 +114,16 @@ def test_an_ellipsoid_turns_as_the_body_does() -> None:
     assert np.linalg.det(axes) == pytest.approx(1.0)
 
 
+def test_names_stand_at_mass_centres() -> None:
+    tree = arm()
+    places = ModelScene(tree).places_of_names
+    assert list(places) == list(range(1, tree.num_bodies))
+    for body in tree.bodies[1:]:
+        centre = body.default_com if body.default_mass else np.zeros(3)
+        np.testing.assert_allclose(places[body.node_index], centre, atol=1e-12)
+    assert places[tree.get_body_by_name("upper_arm").node_index][2] > 0.1
+
+
 def test_what_no_body_could_be_is_drawn_all_the_same() -> None:
     assert ellipsoid_of(mbt.RigidBody("point", mbt.SpatialInertia.point_mass(1.0, [0, 0, 1]))) is None
     assert ellipsoid_of(mbt.RigidBody("nothing", mbt.SpatialInertia.zero())) is None

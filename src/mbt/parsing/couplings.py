@@ -43,9 +43,9 @@ class Couplings:
         model = self._model
         model.report.mimic_joints.append(MimicJoint(joint, master, multiplier, offset))
         model.couplers.append(CouplerDescription(joint, joint, master, multiplier, offset, at.line))
-        rule = f"q = {multiplier:g} q_{shorten(master)} {offset:+g}"
+        rule = f"q = {multiplier:g} q_{shorten(master)}" + (f" {offset:+g}" if offset else "")
         what = f"joint {quote(joint)} mimics {quote(master)} ({rule})"
-        model.report.warn(f"{what}: it keeps a coordinate of its own", at.line)
+        model.report.warn(f"{what}: it keeps a coordinate of its own", at.line, "mimic")
 
     def _criticize(self, joint: str, master: str) -> str | None:
         """Return why there is no such coupling, or None."""

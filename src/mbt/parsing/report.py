@@ -22,7 +22,8 @@ class ParseRemark:
     line : int or None
         Line number, counted from 1.
     about : str
-        ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves nothing with mass.
+        ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves nothing with mass,
+        ``"mimic"`` of a joint that follows another one.
     """
 
     text: str

@@ -23,6 +23,8 @@ _MOST_NAMES = 12
 _WIDTH, _HEIGHT_OF_PANEL = 9.0, 2.1
 # A limit is shown where it is no further from the lines than they spread, times this.
 _REACH = 1.5
+# Less than this, in SI units, is rounding: it is not magnified.
+_ROUNDING = 1e-12
 _LABELS = {"": "quaternion", "rad": "angle", "m": "position", "N m": "torque", "N": "force"}
 
 
@@ -139,6 +141,9 @@ def _draw_panel(axes: Any, panel: _Panel, trajectory: Trajectory) -> None:
     axes.set_ylabel(panel.label)
     axes.grid(True, alpha=0.3)
     axes.margins(x=0.01)
+    if np.ptp(axes.get_ylim()) < 10.0 * _ROUNDING:
+        middle = float(np.mean(axes.get_ylim()))
+        axes.set_ylim(middle - 1.0, middle + 1.0)
     if count <= _MOST_NAMES:
         axes.legend(
             loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False,

@@ -131,8 +131,8 @@ class Drawing:
                     **_placed(frame.X_BF),
                 )
         elif layer == "names":
-            for name, body in zip(self._names[1:], self._bodies[1:], strict=True):
-                yield self._nodes.add_label(f"{body.name}/name", name)
+            for (node, p), name in zip(self._scene.places_of_names.items(), self._names[1:], strict=True):
+                yield self._nodes.add_label(f"{self._bodies[node].name}/name", name, position=p)
         elif layer == "centre of mass":
             yield self._nodes.add_icosphere(f"{self._path}/centre of mass", _BALL * extent, _VERMILION)
         elif layer == "contacts":

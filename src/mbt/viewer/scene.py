@@ -111,6 +111,13 @@ class ModelScene:
             if frame.is_body_frame or id(frame) not in of_joints
         )
 
+    @property
+    def places_of_names(self) -> dict[int, FloatArray]:
+        """Where names of bodies stand, by node: origins of neighbours often coincide, mass centres do not."""
+        places: dict[int, FloatArray] = {i: np.zeros(3) for i in range(1, self.tree.num_bodies)}
+        places |= {item.node: item.shape.X_BG[:3, 3] for item in self.items if item.layer == "inertia"}
+        return places
+
     @cached_property
     def contacts(self) -> tuple[PointContact, ...]:
         """The elements whose points and forces are shown."""

@@ -57,7 +57,7 @@ class CouplerConstraint(Constraint):
     >>> slide_right = tree.add_joint(mbt.PrismaticJoint, "slide_right", world, None, right, None, [0, 1, 0])
     >>> coupler = mbt.CouplerConstraint("grip", slide_right, slide_left, gear_ratio=-1.0)
     >>> tree.add_constraint(coupler)
-    <CouplerConstraint 'grip' index=0 model_instance=1 q(slide_right) = -1 q(slide_left) +0>
+    <CouplerConstraint 'grip' index=0 model_instance=1 q(slide_right) = -1 q(slide_left)>
     """
 
     _type: ClassVar[ConstraintType] = ConstraintType.COUPLER
@@ -139,11 +139,12 @@ class CouplerConstraint(Constraint):
 
     @property
     def equation(self) -> str:
-        """What the constraint says, for people to read: ``"q(right) = -1 q(left) +0"``."""
+        """What the constraint says, for people to read: ``"q(right) = -1 q(left) +0.5"``."""
         joints = self._joint0, self._joint1
         is_inside = joints[0].model_instance == joints[1].model_instance
         name0, name1 = [joint.name if is_inside else joint.scoped_name for joint in joints]
-        return f"q({name0}) = {self.default_gear_ratio:g} q({name1}) {self.default_offset:+g}"
+        offset = f" {self.default_offset:+g}" if self.default_offset else ""
+        return f"q({name0}) = {self.default_gear_ratio:g} q({name1}){offset}"
 
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         return (self._joint0, "joint0"), (self._joint1, "joint1")
