@@ -6,6 +6,7 @@ import html
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,8 +68,13 @@ class Files:
         self._taken: set[str] = set()
         self._meshes: dict[str, _Mesh] = {}
         self._size = len(source.data)
-        own = [] if source.folder is None else [Path(source.folder)]
-        self._folders = [folder.resolve() for folder in (*own, *folders)]
+        self._given = ([] if source.folder is None else [Path(source.folder)], folders)
+
+    @cached_property
+    def _folders(self) -> list[Path]:
+        """The folders that are allowed: most models have no other files."""
+        own, others = self._given
+        return [folder.resolve() for folder in (*own, *others)]
 
     def collect(self, root: Element) -> None:
         """Read what a document includes; refuse files that lead out of the folders.

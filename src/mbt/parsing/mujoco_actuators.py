@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mbt.errors import quote
 from mbt.parsing.description import ActuatorDescription, ModelDescription
 from mbt.parsing.mujoco_names import FREE, ModelNames, unused
@@ -12,7 +14,9 @@ from mbt.parsing.urdf_transmissions import add_missing_actuators
 
 if TYPE_CHECKING:
     import mujoco
+    import numpy.typing as npt
 
+    from mbt.math.arrays import FloatArray
     from mbt.parsing.report import ParseReport
 
 __all__ = ["add_actuators", "describe_armatures", "find_motors"]
@@ -42,11 +46,13 @@ def add_actuators(m: mujoco.MjModel, names: ModelNames, model: ModelDescription,
     carries it. A joint without one gets a motor of its own, whose effort limit is zero; a ball or free joint
     one for each degree of freedom.
     """
-    motors, rotors = find_motors(m), getattr(m, "actuator_armature", None)  # Of newer versions.
+    motors, limits, rotors = find_motors(m), _find_effort_limits(m), getattr(m, "actuator_armature", None)
+    joints, gears = m.actuator_trnid[:, 0].tolist(), m.actuator_gear[:, 0].tolist()
+    # Rotors are of newer versions.
+    rotors, gears = ([0.0] * m.nu, [1.0] * m.nu) if rotors is None else (rotors.tolist(), gears)
     for i in motors:
-        joint, limit = names.joints[m.actuator_trnid[i, 0]], _find_effort_limit(m, i)
-        rotor, gear = (0.0, 1.0) if rotors is None else (float(rotors[i]), float(m.actuator_gear[i, 0]))
-        model.actuators.append(ActuatorDescription(names.actuators[i], joint, limit, rotor, gear))
+        joint = names.joints[joints[i]]
+        model.actuators.append(ActuatorDescription(names.actuators[i], joint, limits[i], rotors[i], gears[i]))
     _report_what_is_missing(m, names, motors, model)
     if wants_all:
         add_missing_actuators(model)
@@ -108,34 +114,43 @@ def describe_armatures(
     ]
 
 
-def _find_effort_limit(m: mujoco.MjModel, i: int) -> float:
-    """Return the largest force on the joint: that of the actuator, or of what controls it, times its gear."""
-    force = math.inf
-    if m.actuator_forcelimited[i]:
-        force = float(abs(m.actuator_forcerange[i]).max())
-    if m.actuator_ctrllimited[i] and _is_direct(m, i):
-        force = min(force, float(abs(m.actuator_ctrlrange[i] * m.actuator_gainprm[i, 0]).max()))
-    force = force * abs(float(m.actuator_gear[i, 0])) if force < math.inf else force
-    joint = m.actuator_trnid[i, 0]
-    if m.jnt_actfrclimited[joint]:
-        force = min(force, float(abs(m.jnt_actfrcrange[joint]).max()))
-    return force
+def _find_effort_limits(m: mujoco.MjModel) -> list[float]:
+    """Return the largest force on the joint of each motor; of what acts on no joint it says nothing.
+
+    It is that of the actuator, or of what controls it, times its gear.
+    """
+    if not m.nu or not m.njnt:
+        return [math.inf] * m.nu
+
+    def largest(ranges: FloatArray, are_limits: FloatArray) -> FloatArray:
+        bounds: FloatArray = np.abs(ranges).max(axis=1)
+        return np.where(are_limits, bounds, math.inf)
+
+    force = largest(m.actuator_forcerange, m.actuator_forcelimited)
+    gain = m.actuator_gainprm[:, :1]
+    of_control = largest(m.actuator_ctrlrange * gain, m.actuator_ctrllimited.astype(bool) & _are_direct(m))
+    force = np.minimum(force, of_control)
+    force = np.where(force < math.inf, force * np.abs(m.actuator_gear[:, 0]), force)
+    of_joints = largest(m.jnt_actfrcrange, m.jnt_actfrclimited)
+    limits: list[float] = np.minimum(
+        force, of_joints[np.clip(m.actuator_trnid[:, 0], 0, m.njnt - 1)]
+    ).tolist()
+    return limits
 
 
-def _is_direct(m: mujoco.MjModel, i: int) -> bool:
-    """Return whether the force of an actuator is its control times a constant."""
-    return bool(
-        m.actuator_gaintype[i] == _FIXED
-        and m.actuator_biastype[i] == _NO_BIAS
-        and m.actuator_dyntype[i] == _NO_DYNAMICS
-    )
+def _are_direct(m: mujoco.MjModel) -> npt.NDArray[np.bool_]:
+    """Return whether the force of each actuator is its control times a constant."""
+    has_gain = (m.actuator_gaintype == _FIXED) & (m.actuator_biastype == _NO_BIAS)
+    is_direct: npt.NDArray[np.bool_] = has_gain & (m.actuator_dyntype == _NO_DYNAMICS)
+    return is_direct
 
 
 def _report_what_is_missing(
     m: mujoco.MjModel, names: ModelNames, motors: list[int], model: ModelDescription
 ) -> None:
+    are_direct = _are_direct(m)
     for i in motors:
-        if not _is_direct(m, i):
+        if not are_direct[i]:
             model.report.ignore("actuator/control law (its motor is kept)")
     others = sorted(set(range(len(names.actuators))) - set(motors))
     if others:

@@ -39,6 +39,10 @@ BALL, SLIDE, HINGE = 1, 2, 3
 _KINDS = {BALL: "quaternion_ball", SLIDE: "prismatic", HINGE: "revolute"}
 _NO_FRICTION, _NO_SPRINGS, _NO_DAMPERS = 1 << 2, 1 << 5, 1 << 6
 _MASSLESS = SpatialInertia.zero()
+# Where xx yy zz xy xz yz stand in a matrix, row by row.
+_UPPER = [0, 4, 8, 1, 2, 5]
+_IDENTITY = np.eye(4)
+_IDENTITY.flags.writeable = False
 
 #: The model inside that holds the bodies without weight.
 WEIGHTLESS = "weightless"
@@ -120,9 +124,12 @@ def _calc_default_poses(m: mujoco.MjModel) -> FloatArray:
     """Return the pose of each body on its parent where all its joints are at rest; of free ones in World."""
     X_PB = stack_poses(m.body_pos, m.body_quat)
     is_free = m.jnt_type == FREE
-    starts = m.jnt_qposadr[is_free][:, None]
-    p, quaternion = m.qpos0[starts + range(3)], m.qpos0[starts + range(3, 7)]
-    X_PB[m.jnt_bodyid[is_free]] = stack_poses(p, quaternion)
+    if is_free.any():
+        starts = m.jnt_qposadr[is_free][:, None]
+        p, quaternion = m.qpos0[starts + range(3)], m.qpos0[starts + range(3, 7)]
+        X_PB[m.jnt_bodyid[is_free]] = stack_poses(p, quaternion)
+    # Checked: all its numbers are.
+    X_PB.flags.writeable = False
     return X_PB
 
 
@@ -145,11 +152,21 @@ def _calc_inertias(m: mujoco.MjModel, share: FloatArray) -> list[tuple[float, fl
     shift = np.einsum("ni,ni->n", p, p)[:, None, None] * np.eye(3) - p[:, :, None] * p[:, None, :]
     central = (R_BI * (share[:, None] * m.body_inertia)[:, None, :]) @ R_BI.transpose(0, 2, 1)
     I = central + masses[:, None, None] * shift  # noqa: E741
-    components = I[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
+    components = I.reshape(-1, 9)[:, _UPPER]
+    bounds = np.abs(components).sum(axis=1).tolist()
+    # Of unit inertias, but for bodies without a mass.
+    components /= np.where(masses == 0.0, 1.0, masses)[:, None]
     return [
-        (mass, sum(map(abs, moments)), SpatialInertia._of_rotational_inertia(mass, com, moments))
-        for mass, com, moments in zip(masses.tolist(), p.tolist(), components, strict=True)
+        (mass, bound, SpatialInertia._of_arrays(mass, _own(com), _own(row)))
+        for mass, bound, com, row in zip(masses.tolist(), bounds, p, components, strict=True)
     ]
+
+
+def _own(row: FloatArray) -> FloatArray:
+    """Return a row as an array of its own that nobody writes."""
+    row = row.copy()
+    row.setflags(write=False)
+    return row
 
 
 def _read_joints(m: mujoco.MjModel, names: ModelNames, *, with_friction: bool) -> list[_Joint]:
@@ -209,16 +226,16 @@ def _add_joint(
     model: ModelDescription, joint: _Joint, parent: str, child: str, X_PB: FloatArray | None
 ) -> None:
     """Add a joint between the frame of the body in front of it, at X_PB, and that behind it."""
-    X_PF = np.eye(4) if X_PB is None else X_PB.copy()
-    if any(joint.p):
+    X_PF = _IDENTITY if X_PB is None else X_PB
+    if any(joint.p) or (joint.kind != BALL and joint.position):
+        X_PF = X_PF.copy()
         X_PF[:3, 3] += X_PF[:3, :3] @ joint.p
-    if joint.kind != BALL and joint.position:
-        if joint.kind == HINGE:
+        if joint.kind == HINGE and joint.position:
             X_PF[:3, :3] = X_PF[:3, :3] @ rotation_about_axis(joint.axis, -joint.position)
-        else:
+        elif joint.kind == SLIDE:
             X_PF[:3, 3] -= X_PF[:3, :3] @ np.multiply(joint.axis, joint.position)
-    # What cannot be written into has been checked; with large numbers it may have overflowed.
-    X_PF.flags.writeable = not np.isfinite(X_PF).all()
+        # What cannot be written into has been checked; with large numbers it may have overflowed.
+        X_PF.flags.writeable = not np.isfinite(X_PF).all()
     made = JointDescription(joint.name, _KINDS[joint.kind], parent, child, X_PF, 0)
     if any(joint.p):
         made.X_BM = np.eye(4)

@@ -21,6 +21,7 @@ _OF_VELOCITIES = ("dof_damping", "dof_armature", "dof_frictionloss")
 _OF_ACTUATORS = ("actuator_gear", "actuator_ctrlrange", "actuator_forcerange", "actuator_gainprm")
 _OTHERS = ("qpos0", "qpos_spring", "geom_pos", "geom_quat", "geom_size", "geom_rgba", "mat_rgba")
 _MORE = ("site_pos", "site_quat", "eq_data", "key_qpos", "actuator_armature", "actuator_damping")
+_ALL = (*_OF_BODIES, *_OF_JOINTS, *_OF_VELOCITIES, *_OF_ACTUATORS, *_OTHERS, *_MORE)
 _NOT_NEGATIVE = (
     "jnt_stiffness",
     "dof_armature",
@@ -42,6 +43,28 @@ def check_numbers(m: mujoco.MjModel, names: ModelNames) -> None:
     ArgumentValueError
         Otherwise; the message names the body, joint or actuator.
     """
+    if not _are_sound(m):
+        _check_each(m, names)
+    if m.njnt:
+        has_no_axis = (m.jnt_type >= _MOVES) & ~m.jnt_axis.any(axis=1)
+        if has_no_axis.any():
+            raise _error("joint", names.joints, "jnt_axis", has_no_axis, "is zero")
+    if not np.isfinite(m.opt.gravity).all():
+        raise ArgumentValueError("model: its gravity is not finite")
+
+
+def _are_sound(m: mujoco.MjModel) -> bool:
+    """Look at all numbers at once: those of nearly all models are."""
+    values = {attribute: getattr(m, attribute, None) for attribute in _ALL}  # Some are of newer versions.
+    numbers = np.concatenate([array for array in values.values() if array is not None], axis=None)
+    positive = [values[attribute] for attribute in _NOT_NEGATIVE]
+    smallest = np.concatenate([array for array in positive if array is not None], axis=None)
+    # Written so that what is not a number is refused too.
+    is_small = not numbers.size or (numbers.max() <= _LARGEST and numbers.min() >= -_LARGEST)
+    return bool(is_small and not (smallest < 0.0).any())
+
+
+def _check_each(m: mujoco.MjModel, names: ModelNames) -> None:
     joints_of_velocities = [names.joints[i] for i in m.dof_jntid]
     owners: tuple[tuple[str, list[str], tuple[str, ...]], ...] = (
         ("body", names.bodies, _OF_BODIES),
@@ -62,12 +85,6 @@ def check_numbers(m: mujoco.MjModel, names: ModelNames) -> None:
                 raise _error(kind, known, attribute, is_bad, f"is not finite, or beyond {_LARGEST:g}")
             if attribute in _NOT_NEGATIVE and values.min() < 0.0:
                 raise _error(kind, known, attribute, values < 0.0, "is negative")
-    if m.njnt:
-        has_no_axis = (m.jnt_type >= _MOVES) & ~m.jnt_axis.any(axis=1)
-        if has_no_axis.any():
-            raise _error("joint", names.joints, "jnt_axis", has_no_axis, "is zero")
-    if not np.isfinite(m.opt.gravity).all():
-        raise ArgumentValueError("model: its gravity is not finite")
 
 
 def _error(

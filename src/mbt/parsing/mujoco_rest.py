@@ -36,6 +36,7 @@ def add_frames(m: mujoco.MjModel, names: ModelNames, links: list[str], model: Mo
     if not m.nsite:
         return
     X_BF = stack_poses(m.site_pos, m.site_quat)
+    X_BF.flags.writeable = False  # Checked: all numbers of the model are.
     for i, (name, body) in enumerate(zip(names.of(m.name_siteadr), m.site_bodyid.tolist(), strict=True)):
         if name:
             model.frames.append(FrameDescription(name, links[body], X_BF[i], 0))
@@ -78,7 +79,7 @@ def report_losses(
     report = model.report
     for attribute, what in _FORCES.items():
         values = getattr(m, attribute, 0)
-        if np.any(values):
+        if values if isinstance(values, int) else values.any():
             count = (
                 int(np.count_nonzero(np.any(values, axis=-1))) if np.ndim(values) > 1 else np.sum(values != 0)
             )

@@ -10,6 +10,26 @@ from mbt.math.arrays import FloatArray
 __all__ = ["calc_rotations", "stack_poses"]
 
 
+# The entries of R = (w^2 - v^T v) 1 + 2 v v^T + 2 w [v]x, as sums of products of two parts of (w, x, y, z).
+_ENTRIES = (
+    ("+ww+xx-yy-zz", "+xy+xy-wz-wz", "+xz+xz+wy+wy"),
+    ("+xy+xy+wz+wz", "+ww-xx+yy-zz", "+yz+yz-wx-wx"),
+    ("+xz+xz-wy-wy", "+yz+yz+wx+wx", "+ww-xx-yy+zz"),
+)
+
+
+def _make_products() -> FloatArray:
+    """Return the matrix that makes nine entries of sixteen products."""
+    matrix = np.zeros((16, 9))
+    for k, text in enumerate(entry for row in _ENTRIES for entry in row):
+        for sign, first, second in zip(text[::3], text[1::3], text[2::3], strict=True):
+            matrix[4 * "wxyz".index(first) + "wxyz".index(second), k] += 1.0 if sign == "+" else -1.0
+    return matrix
+
+
+_OF_PRODUCTS = _make_products()
+
+
 def calc_rotations(quaternions: FloatArray) -> FloatArray:
     """Return rotation matrices, shape (..., 3, 3), of quaternions ``(w, x, y, z)``, shape (..., 4).
 
@@ -22,20 +42,9 @@ def calc_rotations(quaternions: FloatArray) -> FloatArray:
     if not norms.all():
         raise SingularityError("quaternion: expected nonzero quaternions (w, x, y, z), got zero")
     unit = quaternions / norms
-    w, v = unit[..., :1, None], unit[..., 1:]
-    # R = (w^2 - v^T v) 1 + 2 v v^T + 2 w [v]x
-    R: FloatArray = 2.0 * v[..., :, None] * v[..., None, :]
-    x, y, z = (2.0 * w[..., 0, 0] * v[..., i] for i in range(3))
-    R[..., 0, 1] -= z
-    R[..., 0, 2] += y
-    R[..., 1, 0] += z
-    R[..., 1, 2] -= x
-    R[..., 2, 0] -= y
-    R[..., 2, 1] += x
-    diagonal = 2.0 * w[..., 0] ** 2 - 1.0
-    for i in range(3):
-        R[..., i, i] += diagonal[..., 0]
-    return R
+    products = unit[..., :, None] * unit[..., None, :]
+    R: FloatArray = products.reshape(-1, 16) @ _OF_PRODUCTS
+    return R.reshape(*quaternions.shape[:-1], 3, 3)
 
 
 def stack_poses(positions: FloatArray, quaternions: FloatArray) -> FloatArray:
