@@ -106,6 +106,8 @@ def run(target: str, seconds: float, findings: Path, keep: bool) -> bool:
         )
         print(f", FOUND {', '.join(map(str, found))}" if found else "", flush=True)
         if found or child.returncode:
+            # Exceptions are on the standard output, crashes on the other one.
+            print(child.stdout.partition("=== Uncaught Python exception: ===")[2][-4000:])
             lines = [
                 line for line in child.stderr.splitlines() if not line.startswith(("#", "INFO", "WARNING"))
             ]

@@ -45,6 +45,10 @@ def check_numbers(m: mujoco.MjModel, names: ModelNames) -> None:
     """
     if not _are_sound(m):
         _check_each(m, names)
+    # What mbt keeps is the inertia of a unit of mass.
+    too_light = (m.body_mass > 0.0) & (m.body_inertia.max(axis=1) > _LARGEST * m.body_mass)
+    if too_light.any():
+        raise _error("body", names.bodies, "body_mass", too_light, "is too small for its inertia")
     if m.njnt:
         has_no_axis = (m.jnt_type >= _MOVES) & ~m.jnt_axis.any(axis=1)
         if has_no_axis.any():

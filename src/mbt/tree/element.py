@@ -381,14 +381,16 @@ class MultibodyElement:
 
     def __repr__(self) -> str:
         """Return a short description, not the expression that builds it."""
-        if "_tree" not in vars(self):
+        try:
+            place = (
+                "without a tree"
+                if self._tree is None
+                else f"index={self._index} model_instance={self._model_instance}"
+            )
+            return f"<{type(self).__name__} {quote(self.name)} {place}{self._repr_details()}>"
+        except AttributeError:
+            # Made by __new__ alone, or half loaded by pickle, which asks in messages of its own.
             return f"<{type(self).__name__} without a name>"
-        place = (
-            "without a tree"
-            if self._tree is None
-            else f"index={self._index} model_instance={self._model_instance}"
-        )
-        return f"<{type(self).__name__} {quote(self.name)} {place}{self._repr_details()}>"
 
 
 # What finalize() calls, and what that calls.

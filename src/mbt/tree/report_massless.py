@@ -10,7 +10,6 @@ import numpy as np
 
 from mbt._core.quantities.table import PIVOT_TOLERANCE
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import skew
 from mbt.tree.joints.weld import WeldMobilizer
 
 if TYPE_CHECKING:
@@ -223,7 +222,8 @@ class _Articulation:
 def _shift(inertia: FloatArray, p_PQ: FloatArray) -> FloatArray:
     """Return the (6, 6) inertia about Q of one about P: V_P = [w; v_Q - w x p_PQ]."""
     V_P_from_V_Q = np.eye(6)
-    V_P_from_V_Q[3:, :3] = skew(p_PQ)
+    # The matrix of p x: unchecked, for what is too large for floats is told by loading.
+    V_P_from_V_Q[3:, :3] = np.cross(np.eye(3), p_PQ)
     shifted: FloatArray = V_P_from_V_Q.T @ inertia @ V_P_from_V_Q
     return shifted
 
