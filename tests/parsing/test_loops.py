@@ -76,14 +76,18 @@ def test_what_the_joint_allows_is_what_the_constraints_allow(kind):
 
 
 def test_whichever_joint_closes_a_loop_it_moves_alike():
-    """Cut at each of its joints in turn, the links have the same accelerations."""
     joints = [
         sdf.joint("j", "world", "a", "revolute", "<axis><xyz>1 2 3</xyz></axis>"),
         sdf.joint("k", "a", "b", "ball", ""),
         sdf.joint("m", "b", "c", "universal", AXES.format("1 0 0", "0 3 4")),
         sdf.joint("n", "c", "world", "revolute", "<axis><xyz>0 1 -1</xyz></axis>"),
     ]
-    moved = None
+    check_cuts(joints)
+
+
+def check_cuts(joints):
+    """Cut at each of its joints in turn, the links of a loop have the same accelerations."""
+    moved, entry = None, None
     for cut in range(4):
         tree = mbt.load_model(sdf.robot(A, B, C, *joints[:cut], *joints[cut + 1 :], joints[cut]))
         assert tree.constraints[0].name == "jkmn"[cut]
@@ -95,7 +99,9 @@ def test_whichever_joint_closes_a_loop_it_moves_alike():
         ]
         # It can move in one way.
         *_, V = np.linalg.svd(tree.calc_constraint_jacobian(context))
-        context.v = V[-1] / (np.concatenate(motions) @ V[-1])[0]
+        motion = np.concatenate(motions) @ V[-1]
+        entry = np.abs(motion).argmax() if entry is None else entry
+        context.v = V[-1] / motion[entry]
         vdot = tree.calc_forward_dynamics(context)
         A_WB = tree.calc_spatial_accelerations_from_vdot(context, vdot)
         rows = [link.node_index for link in links]
@@ -112,21 +118,80 @@ def test_the_last_joint_of_the_file_closes_the_loop():
     np.testing.assert_allclose(equations_of(tree, tree.create_default_context()).errors, 0.0, atol=1e-14)
 
 
-WITHOUT = {
-    "prismatic": "<axis><xyz>1 0 0</xyz></axis>",
-    "screw": "<axis><xyz>1 0 0</xyz></axis>",
-    "universal": AXES.format("1 0 0", "1 1 0"),
-}
+# What slides, or turns about axes that are not at right angles: a link is cut in two.
+PLANAR = (
+    '<frame name="f" attached_to="c"><pose relative_to="__model__"/></frame>'
+    '<drake:joint name="n" type="planar">'
+    "<drake:parent>f</drake:parent><drake:child>world</drake:child></drake:joint>"
+)
+SLIDING = {
+    "prismatic": [
+        sdf.joint("j", "world", "a", "revolute", "<axis><xyz>1 2 3</xyz></axis>"),
+        sdf.joint("k", "a", "b", "ball", ""),
+        sdf.joint("m", "b", "c", "universal", AXES.format("1 0 0", "0 3 4")),
+        sdf.joint("n", "c", "world", "prismatic", "<axis><xyz>0 1 -1</xyz></axis>"),
+    ],
+    "screw": [
+        sdf.joint("j", "world", "a", "prismatic", "<axis><xyz>1 2 3</xyz></axis>"),
+        sdf.joint("k", "a", "b", "ball", ""),
+        sdf.joint("m", "b", "c", "universal", AXES.format("1 0 0", "0 3 4")),
+        sdf.joint(
+            "n", "c", "world", "screw",
+            "<screw_thread_pitch>0.3</screw_thread_pitch><axis><xyz>0 1 -1</xyz></axis>",
+        ),
+    ],
+    "planar": [
+        sdf.joint("j", "world", "a", "revolute", "<axis><xyz>1 2 3</xyz></axis>"),
+        sdf.joint("k", "a", "b", "screw", "<axis><xyz>1 1 1</xyz></axis>"),
+        sdf.joint("m", "b", "c", "universal", AXES.format("1 0 0", "1 1 0")),
+        PLANAR,
+    ],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", WITHOUT)
-def test_what_no_constraint_does_is_left_out(kind):
-    text = sdf.robot(A, B, C, J, K, sdf.joint("l", "c", "a", kind, WITHOUT[kind]))
-    with pytest.warns(mbt.ModelWarning, match='line 8: <joint name="l">: it closes a loop of joints, and no'):
-        tree = mbt.load_model(text)
+@pytest.mark.parametrize("kind", SLIDING)
+def test_whichever_sliding_joint_closes_a_loop_it_moves_alike(kind):
+    check_cuts(SLIDING[kind])
+
+
+def test_a_twin_has_half_of_a_link_and_the_joint_all_that_acts_in_it():
+    inside = """<axis><xyz>1 0 0</xyz><limit><lower>-1</lower><upper>2</upper><effort>3</effort></limit>
+<dynamics><damping>4</damping><spring_stiffness>5</spring_stiffness><friction>6</friction></dynamics></axis>"""
+    text = sdf.robot(A, B, C, J, K, sdf.joint("l", "c", "a", "prismatic", inside))
+    tree = mbt.load_model(text, strict=True, joint_friction=True)
+    a, twin = tree.get_body_by_name("a"), tree.get_body_by_name("a_twin")
+    assert a.default_mass == twin.default_mass == 1.0
+    whole = mbt.load_model(sdf.robot(A)).get_body_by_name("a").default_spatial_inertia
+    halves = a.default_spatial_inertia + twin.default_spatial_inertia
+    np.testing.assert_allclose(halves.as_matrix6(), whole.as_matrix6(), atol=1e-15)
+    (weld,) = tree.constraints
+    assert (weld.name, type(weld)) == ("l", mbt.WeldConstraint)
+    joint = tree.get_joint_by_name("l")
+    assert type(joint) is mbt.PrismaticJoint
+    assert (joint.parent_body.name, joint.child_body.name) == ("c", "a_twin")
+    assert (joint.position_lower_limits, joint.position_upper_limits) == (-1.0, 2.0)
+    assert joint.default_damping == 4.0
+    assert tree.get_joint_actuator_by_name("l").effort_limit == 3.0
+    kinds = {type(element).__name__ for element in tree.force_elements}
+    assert {"PrismaticSpring", "JointFriction"} <= kinds
+    np.testing.assert_allclose(equations_of(tree, tree.create_default_context()).errors, 0.0, atol=1e-14)
+    # Friction is counted unless it is wanted.
+    tree = mbt.load_model(text)
+    assert tree.parse_reports[0].ignored["joint/axis/dynamics/friction without joint_friction=True"] == 1
+
+
+def test_a_twin_of_the_parent_where_the_child_has_no_mass():
+    none = "<inertial><mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia></inertial></link>"
+    light, other = f'<link name="a">{none}', f'<link name="c">{none}'
+    slide = sdf.joint("l", "c", "a", "prismatic", "<axis><xyz>1 0 0</xyz></axis>")
+    tree = mbt.load_model(sdf.robot(light, B, C, J, K, slide), base="fixed")
+    assert tree.get_joint_by_name("l").parent_body.name == "c_twin"
+    text = sdf.robot(light, B, other, J, K, slide)
+    match = '(?s)8: <joint name="l">: it closes a loop of joints, and no constraint'
+    with pytest.warns(mbt.ModelWarning, match=match):
+        tree = mbt.load_model(text, base="fixed")
     assert tree.constraints == ()
-    assert not any("cross" in body.name for body in tree.bodies)
-    with pytest.raises(ParseError, match='8: <joint name="l">: it closes a loop of joints, and no'):
+    with pytest.raises(ParseError, match=match):
         mbt.load_model(text, strict=True)
 
 

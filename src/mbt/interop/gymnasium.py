@@ -154,6 +154,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
 
         self._limits, self._scale = tree.effort_limits, np.ones(())
         self._tau_limits = tree.effort_lower_limits, tree.effort_upper_limits
+        self._driven = [actuator.velocity_start for actuator in tree.joint_actuators]
+        self._drives_one_each = len(set(self._driven)) == len(self._driven)
         is_normalized = as_bool(normalized_actions, "normalized_actions")
         self.single_action_space = self._make_action_space(action_space, is_normalized)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -267,7 +269,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         rewards = as_float_array(self._reward(context, actions), "the result of reward")
         if rewards.shape not in ((), shape):
             raise shape_error("the result of reward", shape, rewards.shape)
-        rewards = np.array(np.broadcast_to(rewards, shape))
+        rewards = rewards.copy() if rewards.shape else np.full(shape, rewards)
         terminated = failed.copy()
         if self._terminated is not None:
             terminated |= _as_flags(self._terminated(context), "the result of terminated", self.num_envs)
@@ -317,8 +319,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
             efforts = actions = as_float_array(actions, "actions", shape)
             efforts = np.clip(efforts * self._scale, -self._limits, self._limits)
             tau = np.zeros((self.num_envs, nv))
-            for i, actuator in enumerate(self._tree.joint_actuators):
-                tau[:, actuator.velocity_start] += efforts[:, i]
+            if self._drives_one_each:
+                tau[:, self._driven] += efforts
+            else:
+                for i, k in enumerate(self._driven):
+                    tau[:, k] += efforts[:, i]
         else:
             if shape is not None:
                 actions = np.asarray(actions)
@@ -331,7 +336,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     def _move(self, tau: FloatArray) -> Any:
         """Make the steps of an action; return which environments have no state behind them."""
         context, count = self.context, self._steps
-        forces = np.broadcast_to(tau[:, np.newaxis], (self.num_envs, count, tau.shape[-1]))
+        forces = tau[:, np.newaxis]
+        if count > 1:
+            forces = np.broadcast_to(forces, (self.num_envs, count, tau.shape[-1]))
         self._tree.rollout(context, forces, self._dt, method=self._method, every=count, out=self._path)
         q, v = (path[:, 1] for path in self._path)
         failed: Any = np.zeros(self.num_envs, dtype=np.bool_)

@@ -268,6 +268,8 @@ class ModelDescription:
         Joints that follow others.
     constraints : list of ConstraintDescription
         What closes loops.
+    twins : set of str
+        Links that are halves of others, which a constraint holds together: never roots.
     scopes : list of str
         Names of the models inside this one, as they stand in front of names: ``"gripper::tip"``.
     world_visuals, world_collisions : tuple of Shape
@@ -299,6 +301,7 @@ class ModelDescription:
         self.bushings: list[BushingDescription] = []
         self.couplers: list[CouplerDescription] = []
         self.constraints: list[ConstraintDescription] = []
+        self.twins: set[str] = set()
         self.scopes: list[str] = []
         self.world_visuals: tuple[Shape, ...] = ()
         self.world_collisions: tuple[Shape, ...] = ()

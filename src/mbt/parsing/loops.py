@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 
 from mbt.math.poses import IDENTITY, normalize_axis
+from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.description import (
+    WORLD,
     ConstraintDescription,
     FrameDescription,
     JointDescription,
@@ -20,7 +22,7 @@ from mbt.parsing.description import (
 )
 from mbt.parsing.directions import calc_rotation_from_z
 
-__all__ = ["close_loop"]
+__all__ = ["close_loop", "close_loop_by_twin"]
 
 _DIAGONAL = math.sqrt(2.0)
 _X, _Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
@@ -49,3 +51,32 @@ def close_loop(joint: JointDescription, model: ModelDescription) -> bool:
         name = f"{joint.name}_axis_{i}" if len(rods) > 1 else f"{joint.name}_axis"
         model.constraints.append(ConstraintDescription(name, "rod", F, M, p_FP, p_MQ, _DIAGONAL))
     return True
+
+
+def close_loop_by_twin(joints: list[JointDescription], model: ModelDescription) -> bool:
+    """Cut a link in two, and put joints, which follow each other, between one half and the rest.
+
+    It is the link behind the last joint; where that has no mass, the one in front of the first joint. Return
+    False where neither has.
+    """
+    places = {link.name: i for i, link in enumerate(model.links)}
+    for joint, role in ((joints[-1], "child"), (joints[0], "parent")):
+        name = getattr(joint, role)
+        if name == WORLD or model.links[places[name]].mass <= 0.0:
+            continue
+        link = model.links[places[name]]
+        taken = {*places, *(frame.name for frame in model.frames)}
+        twin = f"{name}_twin"
+        while twin in taken:
+            twin += "_"
+        M = link.M_BBo_B
+        half = SpatialInertia(0.5 * M.mass, M.com, M.unit_inertia, skip_validity_check=True)
+        link = link._replace(M_BBo_B=half, mass=0.5 * link.mass, moment=0.5 * link.moment)
+        model.links[places[name]] = link
+        model.links.append(link._replace(name=twin, visuals=(), collisions=()))
+        model.twins.add(twin)
+        setattr(joint, role, twin)
+        A, B = (FrameDescription("", each, IDENTITY, joint.line) for each in (name, twin))
+        model.constraints.append(ConstraintDescription(joints[0].name, "weld", A, B))
+        return True
+    return False

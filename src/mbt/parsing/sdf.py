@@ -10,7 +10,7 @@ from mbt.errors import quote
 from mbt.math.poses import IDENTITY
 from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
 from mbt.parsing.description import NO_LIMITS, WORLD, FrameDescription, JointDescription, ModelDescription
-from mbt.parsing.loops import close_loop
+from mbt.parsing.loops import close_loop, close_loop_by_twin
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
@@ -83,7 +83,7 @@ class _SdfReader:
             link = frame.find_link()
             X_BF = calc_pose_between(link, frame)
             model.frames.append(FrameDescription(frame.name, link.name, X_BF, frame.element.line))
-        self._close_loops()
+        joints += self._close_loops()
         read_couplings(joints, model)
         frames = {frame.name: frame for frame in model.frames}
         for element, scope in walker.elements:
@@ -147,21 +147,43 @@ class _SdfReader:
             element.forget_read()
         return read
 
-    def _close_loops(self) -> None:
-        """Make constraints of the joints that close loops; those that cannot be such are left out."""
+    def _close_loops(self) -> list[SdfJoint]:
+        """Make constraints of the joints that close loops, and return those that remain joints."""
+        remaining = []
         for element, frame, parent in self.closing:
             read = ModelDescription(self.model.name, self.report)
-            read_joint(element, frame, parent, read, with_friction=True)
+            sdf_joint = read_joint(element, frame, parent, read, with_friction=True)
             joint = read.joints[0]
-            if len(read.joints) > 1 or not close_loop(joint, self.model):
-                fault = "it closes a loop of joints, and no constraint does what it does"
+            if len(read.joints) == 1 and close_loop(joint, self.model):
+                if read.springs or joint.friction or any(joint.damping):
+                    fault = "it closes a loop of joints, where it has no coordinate"
+                    element.repair(fault, "it has neither spring, damping nor friction")
+                elif joint.limits != NO_LIMITS:
+                    self.report.ignore("limit of a joint that closes a loop")
+            elif close_loop_by_twin(read.joints, self.model):
+                self._take(read)
+                remaining.append(sdf_joint)
+                element.forget_read()
+                continue
+            else:
+                fault = (
+                    "it closes a loop of joints, and no constraint does what it does, without mass to share"
+                )
                 element.repair(fault, "left out, so the loop is open")
-            elif read.springs or joint.friction or any(joint.damping):
-                fault = "it closes a loop of joints, where it has no coordinate"
-                element.repair(fault, "it has neither spring, damping nor friction")
-            elif joint.limits != NO_LIMITS:
-                self.report.ignore("limit of a joint that closes a loop")
             element.dismiss()
+        return remaining
+
+    def _take(self, read: ModelDescription) -> None:
+        """Add joints that were read apart, with their links, springs and motors."""
+        for joint in read.joints:
+            if joint.friction and not self.options.joint_friction:
+                joint.friction = 0.0
+                self.report.ignore("joint/axis/dynamics/friction without joint_friction=True")
+        model = self.model
+        model.links += read.links
+        model.joints += read.joints
+        model.springs += read.springs
+        model.actuators += read.actuators
 
     def _connect(self, a: str, b: str) -> bool:
         """Note that two links are connected; return whether they were not."""

@@ -79,7 +79,7 @@ def order_depth_first(model: ModelDescription) -> None:
         joints_of[joint.parent].append(joint)
         joints_of[joint.child].append(joint)
     links = {link.name: link for link in model.links}
-    inner = {joint.child for joint in model.joints}
+    inner = {joint.child for joint in model.joints if joint.parent not in model.twins} | model.twins
     ordered: list[JointDescription] = []
     reached: dict[str, None] = {}
     # A link that was freed is a root also where it has a parent.
