@@ -89,6 +89,8 @@ class Contender:
     #: What the statements take from a state.
     variables = "q, v, x"
     calls: ClassVar[Mapping[str, tuple[Call, ...]]]
+    #: How far results may be off, relative to the largest; forward dynamics of a long chain loses digits.
+    tolerance = 1e-8
 
     def __init__(self, model: BenchmarkModel, tree: Any) -> None:
         self.model, self.tree = model, tree
@@ -240,6 +242,7 @@ class Functional(Contender):
     module = "mbt"
     #: Leading axes.
     shape: tuple[int, ...] = ()
+    dtype: ClassVar[Any] = np.float64
     calls: ClassVar = {
         INVERSE_DYNAMICS: (Call("inverse_dynamics(tree, q, v, x, out=tau)", "tau"),),
         MASS_MATRIX: (Call("mass_matrix(tree, q, out=M)", "M"),),
@@ -262,13 +265,13 @@ class Functional(Contender):
         self.namespace = {name: getattr(mbt.functional, name) for name in functions} | {
             "tree": self.tree,
             "frame": self.tree.get_body_by_name(self.links[-1]).body_frame,
-            "J": np.empty((*self.shape, 6, nv)),
-            "tau": np.empty((*self.shape, nv)),
-            "vdot": np.empty((*self.shape, nv)),
-            "Cv": np.empty((*self.shape, nv)),
-            "M": np.empty((*self.shape, nv, nv)),
-            "X_WB": np.empty((*self.shape, nb, 4, 4)),
-            "three": tuple(np.empty((3, *self.shape, nv, nv))),
+            "J": np.empty((*self.shape, 6, nv), self.dtype),
+            "tau": np.empty((*self.shape, nv), self.dtype),
+            "vdot": np.empty((*self.shape, nv), self.dtype),
+            "Cv": np.empty((*self.shape, nv), self.dtype),
+            "M": np.empty((*self.shape, nv, nv), self.dtype),
+            "X_WB": np.empty((*self.shape, nb, 4, 4), self.dtype),
+            "three": tuple(np.empty((3, *self.shape, nv, nv), self.dtype)),
         }
 
     def arguments(self, function: str, state: State) -> tuple[Any, ...]:
@@ -309,7 +312,7 @@ class Compiled(Functional):
             if function not in DERIVATIVES or self.nv <= 12
         }
         names = [function.replace(" ", "_") for function in self.calls]
-        made = mbt.compile(self.tree, names, frame=self.namespace["frame"])
+        made = mbt.compile(self.tree, names, frame=self.namespace["frame"], dtype=self.dtype)
         self.namespace |= {name: getattr(made, name) for name in names}
 
 
@@ -322,6 +325,28 @@ class CompiledInBatches(BatchContender, Compiled):
 
 
 Compiled.batched = CompiledInBatches
+
+
+class CompiledSingle(Compiled):
+    """The same in float32, from float32 to float32."""
+
+    name = "mbt.compile-f32"
+    dtype = np.float32
+    tolerance = 1e-4
+
+    def arguments(self, function: str, state: State) -> tuple[Any, ...]:
+        return tuple(x.astype(np.float32) for x in super().arguments(function, state))
+
+
+class CompiledSingleInBatches(BatchContender, CompiledSingle):
+    """The same on many states at a time."""
+
+    def load(self) -> None:
+        self.shape = (self.size,)
+        super().load()
+
+
+CompiledSingle.batched = CompiledSingleInBatches
 
 
 class WithContext(Functional):

@@ -47,6 +47,14 @@ def fast(arm: mbt.MultibodyTree) -> mbt.compiling.CompiledFunctions:
     return mbt.compile(arm, ["inverse_dynamics", "mass_matrix", "bias_term", "inverse_dynamics_derivatives"])
 
 
+DTYPES = [np.float64, np.float32]
+
+
+@pytest.fixture(scope="module")
+def single(arm: mbt.MultibodyTree) -> mbt.compiling.CompiledFunctions:
+    return mbt.compile(arm, ["inverse_dynamics", "mass_matrix", "bias_term"], dtype=np.float32)
+
+
 def inputs_of(quantity: str) -> tuple[str, ...]:
     if quantity in ("inverse_dynamics", "inverse_dynamics_derivatives"):
         return ("q", "v", "vdot")
@@ -55,17 +63,20 @@ def inputs_of(quantity: str) -> tuple[str, ...]:
     return ("q", "v") if quantity == "bias_term" else ("q",)
 
 
-def check(tree: mbt.MultibodyTree, quantity: str, function: Any) -> None:
+def as_tuple(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def check(tree: mbt.MultibodyTree, quantity: str, function: Any, dtype: Any = np.float64) -> None:
     """One state, and as many as fill registers and do not."""
-    states = [random_inputs(tree, inputs_of(quantity), seed) for seed in range(11)]
-    wanted = [evaluate(tree, quantity, x) for x in states]
-    batch = function(*(np.stack(arrays) for arrays in zip(*states, strict=True)))
-    batch = batch if isinstance(batch, tuple) else (batch,)
+    states = [[x.astype(dtype) for x in random_inputs(tree, inputs_of(quantity), seed)] for seed in range(19)]
+    wanted = [evaluate(tree, quantity, [x.astype(float) for x in state]) for state in states]
+    batch = as_tuple(function(*(np.stack(arrays) for arrays in zip(*states, strict=True))))
+    coarser = np.finfo(dtype).eps / np.finfo(float).eps
     for i, x in enumerate(states):
-        one = function(*x)
-        one = one if isinstance(one, tuple) else (one,)
-        for a, b, c in zip(one, batch, wanted[i], strict=True):
-            atol = rounding(tree, quantity, x, c)
+        for a, b, c in zip(as_tuple(function(*x)), batch, wanted[i], strict=True):
+            assert a.dtype == b.dtype == dtype
+            atol = coarser * rounding(tree, quantity, x, c)
             np.testing.assert_allclose(a, c, rtol=0, atol=atol)
             np.testing.assert_allclose(b[i], c, rtol=0, atol=atol)
 
@@ -73,19 +84,29 @@ def check(tree: mbt.MultibodyTree, quantity: str, function: Any) -> None:
 # Values ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("quantity", QUANTITIES)
-def test_every_function(arm: mbt.MultibodyTree, quantity: str) -> None:
+def test_every_function(arm: mbt.MultibodyTree, quantity: str, dtype: Any) -> None:
     frame = last_frame(arm) if quantity.startswith("frame_") else None
-    functions = mbt.compile(arm, quantity, frame=frame)
-    check(arm, quantity, getattr(functions, quantity))
+    functions = mbt.compile(arm, quantity, frame=frame, dtype=dtype)
+    check(arm, quantity, getattr(functions, quantity), dtype)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ALL_KINDS)
-def test_every_joint(kind: str) -> None:
-    tree = build_tree(chain(3, 2, (kind, "revolute")))
-    functions = mbt.compile(tree, ["inverse_dynamics", "forward_dynamics", "body_poses"])
+def test_every_joint(kind: str, dtype: Any) -> None:
+    tree = build_tree(chain(3, 2, (kind,)))
+    functions = mbt.compile(tree, ["inverse_dynamics", "forward_dynamics", "body_poses"], dtype=dtype)
     for quantity in functions.names:
-        check(tree, quantity, getattr(functions, quantity))
+        check(tree, quantity, getattr(functions, quantity), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bodies", range(1, 10))
+def test_rows_of_any_length(bodies: int, dtype: Any) -> None:
+    """Rows go into lanes and out of them by squares, which fit some lengths and not others."""
+    tree = build_tree(chain(bodies, bodies))
+    check(tree, "mass_matrix", mbt.compile(tree, "mass_matrix", dtype=dtype).mass_matrix, dtype)
 
 
 # Of derivatives a compiler of C has work for minutes in larger trees.
@@ -99,10 +120,11 @@ def test_random_trees(seed: int, quantity: str) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("quantity", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
-def test_humanoid(quantity: str) -> None:
+def test_humanoid(quantity: str, dtype: Any) -> None:
     tree = build_tree(humanoid(0))
-    check(tree, quantity, getattr(mbt.compile(tree, quantity), quantity))
+    check(tree, quantity, getattr(mbt.compile(tree, quantity, dtype=dtype), quantity), dtype)
 
 
 def test_elements_and_contact_act() -> None:
@@ -280,6 +302,149 @@ def test_after_a_fork(cache: Path) -> None:
         assert os.waitpid(child, 0)[1] == 0
     """)
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+
+
+# float32 --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bodies", [6, 20])
+def test_errors_of_float32_are_those_of_the_page(bodies: int) -> None:
+    """Relative to the largest entry, of a robot and of a deep chain."""
+    tree = build_tree(chain(bodies, bodies))
+    functions = mbt.compile(tree, ["inverse_dynamics", "forward_dynamics"], dtype=np.float32)
+    x = np.random.default_rng(6).uniform(-1, 1, (3, 1000, bodies)).astype(np.float32)
+    for name in functions.names:
+        wanted = getattr(functional, name)(tree, *x.astype(float))
+        error = np.abs(getattr(functions, name)(*x) - wanted).max(axis=1) / np.abs(wanted).max(axis=1)
+        # They are there, and of the size of a rounding.
+        assert 1e-8 < np.median(error) < 1e-6
+        assert error.max() < 3e-5
+
+
+def test_angles_of_any_size_in_float32(arm: mbt.MultibodyTree, single: Any) -> None:
+    q = np.zeros((11, 6), np.float32)
+    q[:, 1] = [0.0, -0.0, 1e-38, 1.5707964, 3e3, 4e3, -4.1e3, 1e6, -3e9, 3e38, 0.5]
+    wanted = functional.mass_matrix(arm, q.astype(float))
+    np.testing.assert_allclose(single.mass_matrix(q), wanted, rtol=0, atol=2e-6)
+    for i in range(11):
+        np.testing.assert_allclose(single.mass_matrix(q[i]), wanted[i], rtol=0, atol=2e-6)
+
+
+def test_sines_of_float32() -> None:
+    """Of one joint about z: everywhere to a rounding or two, where registers are reduced and where not."""
+    tree = build_tree(chain(0, 1))
+    frame = tree.bodies[-1].body_frame
+    pose = mbt.compile(tree, "frame_pose", frame=frame, dtype=np.float32).frame_pose
+    q = np.concatenate(
+        [
+            np.linspace(-4.2e3, 4.2e3, 100_001),
+            np.arange(-2600, 2600) * (np.pi / 2),
+            np.geomspace(1e-30, 1, 99),
+        ]
+    ).astype(np.float32)[:, None]
+    wanted = functional.frame_pose(tree, q.astype(float), frame)
+    np.testing.assert_allclose(pose(q), wanted, rtol=0, atol=4e-7 * np.abs(wanted).max())
+
+
+def test_a_bad_state_is_alone_in_float32(single: Any) -> None:
+    q = np.full((40, 6), 0.2, np.float32)
+    q[3, 2], q[17, 1] = np.nan, np.inf
+    M = single.mass_matrix(q)
+    good = np.delete(np.arange(40), [3, 17])
+    assert np.isnan(M[3]).any()
+    assert np.isnan(M[17]).any()
+    np.testing.assert_array_equal(M[good], np.broadcast_to(M[0], (38, 6, 6)))
+    assert np.isfinite(M[0]).all()
+
+
+def test_lanes_of_float32_agree_to_the_last_bit(single: Any) -> None:
+    q = np.random.default_rng(0).uniform(-3, 3, (37, 6)).astype(np.float32)
+    whole = single.mass_matrix(q)
+    for size in (1, 2, 5, 8, 13, 16, 17):
+        pieces = [single.mass_matrix(q[i : i + size]) for i in range(0, 37, size)]
+        np.testing.assert_array_equal(np.concatenate(pieces), whole)
+
+
+def test_arrays_of_float32(arm: mbt.MultibodyTree, single: Any) -> None:
+    rng = np.random.default_rng(1)
+    q = rng.normal(size=(4, 1, 6)).astype(np.float32)
+    v, vdot = rng.normal(size=(3, 6)).astype(np.float32), rng.normal(size=6).astype(np.float32)
+    wanted = functional.inverse_dynamics(arm, q, v, vdot)
+    tau = single.inverse_dynamics(q, v, vdot)
+    assert tau.dtype == np.float32
+    np.testing.assert_allclose(tau, wanted, rtol=0, atol=1e-4)
+    # What means the same numbers: strides, the other byte order, lists.
+    strided = np.repeat(v, 2, axis=1)[:, ::2]
+    np.testing.assert_array_equal(single.inverse_dynamics(q, strided, vdot.astype(">f4")), tau)
+    np.testing.assert_array_equal(single.inverse_dynamics(q.tolist(), v, vdot.tolist()), tau)
+    # What converts without loss.
+    M = single.mass_matrix(np.ones(6, np.float32))
+    for exact in (np.ones(6, np.float16), np.ones(6, np.int16), np.ones(6, bool), [1] * 6):
+        np.testing.assert_array_equal(single.mass_matrix(exact), M)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 5), (9000,)])
+def test_out_in_float32(single: Any, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(2).normal(size=(3, *shape, 6)).astype(np.float32)
+    wanted = single.inverse_dynamics(*x)
+    out = np.full((*shape, 6), np.nan, np.float32)
+    assert single.inverse_dynamics(*x, out=out) is out
+    np.testing.assert_array_equal(out, wanted)
+    # Into an input.
+    single.inverse_dynamics(*x, out=x[2])
+    np.testing.assert_array_equal(x[2], wanted)
+
+
+def test_other_arrays_are_refused_in_float32(arm: mbt.MultibodyTree, single: Any, fast: Any) -> None:
+    q, v = np.zeros(6, np.float32), np.zeros(6)
+    out = np.full((6, 6), 7.0, np.float32)
+    message = r"expected float32, or what converts to it without loss, got float64; .*np\.asarray"
+    for mixed, name in (((q, v), "v"), ((v, q), "q"), ((q, v.reshape(1, 6)), "v")):
+        with pytest.raises(mbt.ArgumentTypeError, match=f"^{name}: {message}"):
+            single.bias_term(*mixed)
+    with pytest.raises(mbt.ArgumentTypeError, match=f"^q: {message}"):
+        single.mass_matrix(arm.create_default_context().q)
+    with pytest.raises(mbt.ArgumentTypeError, match=r"q: expected float32, .* got int64"):
+        single.mass_matrix(np.zeros(6, np.int64), out=out)
+    with pytest.raises(mbt.ArgumentTypeError, match=r"out: expected a float32, C-contiguous, .*float64"):
+        single.mass_matrix(q, out=np.zeros((6, 6)))
+    with pytest.raises(mbt.ShapeError, match="q: expected shape"):
+        single.mass_matrix(q[:5], out=out)
+    assert (out == 7.0).all()
+    # Of float64 they are what they were: float32 is read, and not written.
+    assert fast.mass_matrix(q).dtype == np.float64
+    with pytest.raises(mbt.ArgumentTypeError, match="out: expected a float64"):
+        fast.mass_matrix(q, out=out)
+
+
+def test_what_float32_cannot_hold() -> None:
+    tree = build_tree(chain(1, 1)).edit()
+    body = tree.bodies[-1]
+    tree.add_force_element(
+        mbt.LinearSpringDamper(tree.world_body, [0, 0, 1], body, [0, 0, 0], 0.2, 1e39, 0.0)
+    )
+    tree.finalize()
+    functions = mbt.compile(tree, "inverse_dynamics", dtype="float32")
+    zero = np.zeros(1, np.float32)
+    assert not np.isfinite(functions.inverse_dynamics(zero, zero, zero)).any()
+    assert "INFINITY" in functions.sources["inverse_dynamics"]
+
+
+def test_dtypes(arm: mbt.MultibodyTree, fast: Any, single: Any) -> None:
+    assert fast.dtype == np.float64
+    assert single.dtype == np.float32
+    assert repr(single) == "<CompiledFunctions inverse_dynamics, mass_matrix, bias_term of float32>"
+    copy = pickle.loads(pickle.dumps(single))
+    q = np.full((3, 6), 0.4, np.float32)
+    assert copy.dtype == np.float32
+    np.testing.assert_array_equal(copy.mass_matrix(q), single.mass_matrix(q))
+    with pytest.raises(mbt.ArgumentValueError, match="dtype: expected float64 or float32, got float16"):
+        mbt.compile(arm, "mass_matrix", dtype=np.float16)
+    with pytest.raises(mbt.ArgumentTypeError, match="dtype: expected float64 or float32, got 'real'"):
+        mbt.compile(arm, "mass_matrix", dtype="real")
+    native = single.mass_matrix.__self__
+    with pytest.raises(ValueError, match="another type or shape"):
+        native.call_many((np.zeros((3, 6)),), (np.zeros((3, 36), np.float32),), 3)
 
 
 # What is kept, and what is refused -------------------------------------------------------------------------

@@ -55,6 +55,6 @@ def evaluate(tree: mbt.MultibodyTree, quantity: str, x: list[Array]) -> list[Arr
 def rounding(tree: mbt.MultibodyTree, quantity: str, x: list[Array], wanted: Array) -> float:
     """What rounding may change: some last digits of the largest entry, times a condition number."""
     scale = 64 * np.finfo(float).eps * max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
-    if quantity.startswith("forward"):
+    if quantity.startswith("forward") and tree.num_velocities:
         scale *= np.linalg.cond(functional.mass_matrix(tree, x[0]))
     return float(scale)

@@ -30,12 +30,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pools.clear)
 
 
-def bind(library: Library, inputs: dict[str, int], shapes: Shapes) -> Callable[..., Any]:
-    """Return a function of arrays: of `inputs` sizes by name, with results of `shapes`."""
+def bind(library: Library, inputs: dict[str, int], shapes: Shapes, dtype: Any) -> Callable[..., Any]:
+    """Return a function of arrays of a type: of `inputs` sizes by name, with results of `shapes`."""
     # The code takes what is not exactly the arrays of one state from here.
     holder: list[NativeFunction] = []
-    otherwise = partial(_call_many, holder, inputs, shapes)
-    native = NativeFunction(library, library.one, library.many, tuple(inputs.values()), shapes, otherwise)
+    otherwise = partial(_call_many, holder, inputs, shapes, dtype)
+    native = NativeFunction(
+        library, library.one, library.many, tuple(inputs.values()), shapes, otherwise, dtype is np.float32
+    )
     holder.append(native)
     if len(inputs) == 3:
         return native.of_accelerations if "vdot" in inputs else native.of_forces
@@ -43,17 +45,22 @@ def bind(library: Library, inputs: dict[str, int], shapes: Shapes) -> Callable[.
 
 
 def _call_many(
-    holder: list[NativeFunction], sizes: dict[str, int], shapes: Shapes, arguments: tuple[Any, ...], out: Any
+    holder: list[NativeFunction],
+    sizes: dict[str, int],
+    shapes: Shapes,
+    dtype: Any,
+    arguments: tuple[Any, ...],
+    out: Any,
 ) -> Any:
     """Call with arrays that have any leading axes, or are none yet."""
     arrays = {
-        name: as_float_array(value, name, (..., size))
+        name: as_float_array(value, name, (..., size), dtype=dtype)
         for (name, size), value in zip(sizes.items(), arguments, strict=True)
     }
     axes = {name: np.broadcast_to(0.0, array.shape[:-1]) for name, array in arrays.items()}
     lead = broadcast_together(axes)[0].shape
     count = math.prod(lead)
-    outputs = _outputs(out, lead, shapes)
+    outputs = _outputs(out, lead, shapes, dtype)
     rows = tuple(_as_rows(array, lead, count, outputs) for array in arrays.values())
     flat = tuple(array.reshape(count, math.prod(shape)) for array, shape in zip(outputs, shapes, strict=True))
     _share_out(holder[0], rows, flat, count)
@@ -85,7 +92,7 @@ def _share_out(function: NativeFunction, rows: tuple[Any, ...], flat: tuple[Any,
             raise
 
 
-def _outputs(out: Any, lead: tuple[int, ...], shapes: Shapes) -> tuple[Any, ...]:
+def _outputs(out: Any, lead: tuple[int, ...], shapes: Shapes, dtype: Any) -> tuple[Any, ...]:
     """Return the arrays to write into."""
     if len(shapes) == 1:
         given: tuple[Any, ...] = (out,)
@@ -99,10 +106,10 @@ def _outputs(out: Any, lead: tuple[int, ...], shapes: Shapes) -> tuple[Any, ...]
             )
     for name, array, shape in zip(names, given, shapes, strict=True):
         if array is not None:
-            check_out(array, name, (*lead, *shape))
+            check_out(array, name, (*lead, *shape), dtype)
     check_apart(dict(zip(names, given, strict=True)))
     return tuple(
-        np.empty((*lead, *shape)) if array is None else array
+        np.empty((*lead, *shape), dtype) if array is None else array
         for array, shape in zip(given, shapes, strict=True)
     )
 

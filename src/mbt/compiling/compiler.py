@@ -16,10 +16,10 @@ from pathlib import Path
 from mbt import _core
 from mbt.errors import CompilerError, quote
 
-__all__ = ["LANES", "Library", "build"]
+__all__ = ["REGISTERS", "Library", "build"]
 
-#: States a register, by instruction set.
-LANES = {"v4": 8, "v3": 4, "v2": 2, "base": 2}
+#: Bytes of a register, by instruction set.
+REGISTERS = {"v4": 64, "v3": 32, "v2": 16, "base": 16}
 
 _FLAGS = {
     "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],

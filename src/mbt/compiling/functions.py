@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt import _core
 from mbt.compiling.calls import bind
-from mbt.compiling.compiler import LANES, build
+from mbt.compiling.compiler import REGISTERS, build
 from mbt.compiling.source import write_source
 from mbt.compiling.tracing import Number, Trace
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
@@ -18,12 +18,15 @@ from mbt.symbolic.expressions import OF_A_FRAME, express
 
 __all__ = ["CompiledFunctions", "compile"]
 
+_DOUBLE = np.dtype(np.float64)
+
 
 def compile(
     tree: Any,
     functions: str | Sequence[str] = ("inverse_dynamics", "forward_dynamics", "mass_matrix"),
     *,
     frame: Any = None,
+    dtype: Any = np.float64,
     compiler: str | None = None,
     cache: bool = True,
 ) -> CompiledFunctions:
@@ -41,6 +44,8 @@ def compile(
         Functions of `mbt.functional`: those that `mbt.symbolic.make_expressions` knows.
     frame : Frame, optional
         The frame of "frame_pose" and "frame_jacobian", which it takes.
+    dtype : dtype, optional
+        float64, or float32: the functions then take, compute and return float32, twice the states a register.
     compiler : str, optional
         A command that compiles C: GCC or Clang. The environment variable CC, or ``cc``, unless given.
     cache : bool, optional
@@ -50,14 +55,14 @@ def compile(
     -------
     CompiledFunctions
         With the functions as attributes. They take the arrays of those in `mbt.functional`, without the tree,
-        and ``out=``.
+        and ``out=``. Those of float32 refuse arrays that do not convert to it without loss.
 
     Raises
     ------
     CompilerError
         When there is no compiler, or it fails, or the folder is not fit to keep what is executed.
     UnknownNameError, ArgumentTypeError, ArgumentValueError
-        When there is no such function, `tree` is none, or `frame` is missing or out of place.
+        When there is no such function or dtype, `tree` is none, or `frame` is missing or out of place.
     NotFinalizedError
         Before ``finalize()``.
 
@@ -79,7 +84,7 @@ def compile(
         raise ArgumentTypeError(f"compiler: expected a command, got {type(compiler).__name__}")
     if frame is not None and not any(name in OF_A_FRAME for name in names):
         raise ArgumentValueError(f"frame: only {' and '.join(map(quote, OF_A_FRAME))} are of a frame")
-    return CompiledFunctions(tree, tuple(names), frame, compiler, as_bool(cache, "cache"))
+    return CompiledFunctions(tree, tuple(names), frame, compiler, as_bool(cache, "cache"), _as_dtype(dtype))
 
 
 class CompiledFunctions:
@@ -93,19 +98,28 @@ class CompiledFunctions:
         Their names.
     sources : dict of str to str
         The C that each of them was made of.
+    dtype : dtype
+        Of the arrays that they take and return.
     """
 
     def __init__(
-        self, tree: Any, names: tuple[str, ...], frame: Any, compiler: str | None, cache: bool
+        self,
+        tree: Any,
+        names: tuple[str, ...],
+        frame: Any,
+        compiler: str | None,
+        cache: bool,
+        dtype: Any = _DOUBLE,
     ) -> None:
         self.tree = tree
         self.names = tuple(dict.fromkeys(names))
         self.sources: dict[str, str] = {}
-        self._options = (frame, compiler, cache)
+        self.dtype = dtype
+        self._options = (frame, compiler, cache, dtype)
         for name in self.names:
-            source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None)
+            source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None, dtype)
             self.sources[name] = source
-            setattr(self, name, bind(build(source, compiler, cache), inputs, shapes))
+            setattr(self, name, bind(build(source, compiler, cache), inputs, shapes, dtype.type))
 
     # Functions are attributes that a type checker does not see.
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -119,10 +133,23 @@ class CompiledFunctions:
 
     def __repr__(self) -> str:
         """Tell the names."""
-        return f"<CompiledFunctions {', '.join(self.names)}>"
+        of = "" if self.dtype == np.float64 else f" of {self.dtype}"
+        return f"<CompiledFunctions {', '.join(self.names)}{of}>"
 
 
-def _write(tree: Any, name: str, frame: Any) -> tuple[str, dict[str, int], tuple[tuple[int, ...], ...]]:
+def _as_dtype(dtype: Any) -> Any:
+    try:
+        given = np.dtype(dtype)
+    except TypeError:
+        raise ArgumentTypeError(f"dtype: expected float64 or float32, got {quote(dtype)}") from None
+    if given not in (np.float64, np.float32):
+        raise ArgumentValueError(f"dtype: expected float64 or float32, got {given}")
+    return given
+
+
+def _write(
+    tree: Any, name: str, frame: Any, dtype: Any
+) -> tuple[str, dict[str, int], tuple[tuple[int, ...], ...]]:
     """Return the C of a function, the sizes of its inputs by name, and the shapes of its outputs."""
     trace = Trace()
     places: list[str] = []
@@ -134,5 +161,8 @@ def _write(tree: Any, name: str, frame: Any) -> tuple[str, dict[str, int], tuple
     inputs, outputs = express(tree, name, trace.scalar_type(), make_inputs, frame)
     arrays = [np.asarray(array, dtype=object) for array in outputs.values()]
     results = [[number.index for number in array.ravel()] for array in arrays]
-    source = write_source(trace, len(places), results, LANES[_core.isa])
-    return source, {key: len(array) for key, array in inputs.items()}, tuple(array.shape for array in arrays)
+    sizes = {key: len(array) for key, array in inputs.items()}
+    source = write_source(
+        trace, list(sizes.values()), results, REGISTERS[_core.isa], single=dtype == np.float32
+    )
+    return source, sizes, tuple(array.shape for array in arrays)

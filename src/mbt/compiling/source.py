@@ -6,6 +6,7 @@ Sines and cosines of what depends on no other ones, which is nearly all of them,
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Iterable
 from typing import Any
@@ -17,50 +18,118 @@ __all__ = ["write_source"]
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _LEAVES = ("constant", "input")
 
+# A double: |x| up to 1e6, pi/2 in parts of 33, 33, 33 and 53 bits. k times a part is exact.
+_DOUBLE = r"""#define F double
+#define U unsigned long long
+#define FN(name) name
+#define TOP 63
+#define FAR 1e6
+#define ROUNDING 0x1.8p+52
+#define REDUCED a - k * 0x1.921fb544p+0 - k * 0x1.0b46p-34 - k * 0x1.1a626331p-54 - k * 0x1.1701b839a252p-88
+#define SINE -0x1.5555555555548p-3 + z * (0x1.111111110f730p-7 + z * (-0x1.a01a019be921cp-13 + \
+    z * (0x1.71de35552bdcep-19 + z * (-0x1.ae5e4b8480342p-26 + z * 0x1.5d8b55cdbd343p-33))))
+#define COSINE 0x1.555555555554bp-5 + z * (-0x1.6c16c16c15011p-10 + z * (0x1.a01a019c8e7bap-16 + \
+    z * (-0x1.27e4f7f0f0d2ep-22 + z * (0x1.1ee9db4d62799p-29 + z * -0x1.8fa6389b82d68p-37))))
+"""
+
+# A float: |x| up to 4000, parts of 12, 12, 12 and 24 bits.
+_SINGLE = r"""#define F float
+#define U unsigned
+#define FN(name) name##f
+#define TOP 31
+#define FAR 4e3f
+#define ROUNDING 0x1.8p+23f
+#define REDUCED a - k * 0x1.922p+0f + k * 0x1.28p-18f + k * 0x1.778p-25f - k * 0x1.68c234p-39f
+#define SINE -0x1.555546p-3f + z * (0x1.11076p-7f + z * -0x1.994e82p-13f)
+#define COSINE 0x1.55554ap-5f + z * (-0x1.6c0c8ap-10f + z * 0x1.9a0214p-16f)
+"""
+
 _HEAD = r"""#include <math.h>
 #include <string.h>
 
-typedef double V __attribute__((vector_size(8 * W)));
-typedef double Unaligned __attribute__((vector_size(8 * W), aligned(8), may_alias));
-typedef unsigned long long Bits __attribute__((vector_size(8 * W)));
+typedef F V __attribute__((vector_size(W * sizeof(F))));
+typedef F Unaligned __attribute__((vector_size(W * sizeof(F)), aligned(sizeof(F)), may_alias));
+typedef U Bits __attribute__((vector_size(W * sizeof(F))));
 #define INLINE static inline __attribute__((always_inline, unused))
-#define EACH _Pragma("GCC unroll 8") for (int i = 0; i < W; ++i)
+#define EACH _Pragma("GCC unroll 16") for (int i = 0; i < W; ++i)
 
-INLINE V load(const double* const* rows, int j) { V r; EACH r[i] = rows[i][j]; return r; }
-#if W == 8
-#define LOW 0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
-#elif W == 4
-#define LOW 0, 4, 1, 5
-#define HIGH 2, 6, 3, 7
-#else
-#define LOW 0, 2
-#define HIGH 1, 3
-#endif
 #ifdef __clang__
 #define ZIP(a, b, places) __builtin_shufflevector(a, b, places)
 #else
 #define ZIP(a, b, places) __builtin_shuffle(a, b, (Bits){places})
 #endif
 
-/* Of W states: a square of W of their numbers at a time is transposed, by zipping log2(W) times. */
-INLINE void store_block(const V* o, double* out, int size) {
+/* The numbers of n registers are transposed by zipping log2(n) times: as squares, or 16 bytes apart. */
+#define ZIPPED(n, of) \
+  V y[n]; \
+  _Pragma("GCC unroll 4") for (int step = 1; step < n; step *= 2) { \
+    _Pragma("GCC unroll 8") for (int i = 0; i < n / 2; ++i) { \
+      y[2 * i] = ZIP(x[i], x[i + n / 2], LOW##of); \
+      y[2 * i + 1] = ZIP(x[i], x[i + n / 2], HIGH##of); \
+    } \
+    _Pragma("GCC unroll 16") for (int i = 0; i < n; ++i) x[i] = y[i]; \
+  }
+
+typedef F Piece __attribute__((vector_size(16), aligned(sizeof(F)), may_alias));
+#define EACH_OF_PIECE _Pragma("GCC unroll 4") for (int i = 0; i < P; ++i)
+/* Pieces of what does not fill registers: the last one may begin within that before. */
+#define REST(j, size) for (; j < size; j = j + P < size && j + 2 * P > size ? size - P : j + P)
+
+#ifdef __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define JOINS
+#endif
+#endif
+
+/* Of the rows of W states; of GCC before 12 a number at a time. */
+INLINE void load(const F* const* rows, V* v, int size) {
+  int j = 0;
+#ifdef JOINS
+  if (size >= P) REST(j, size) {
+    V x[P];
+    EACH_OF_PIECE {
+#define PIECE(k) (*(const Piece*)(rows[k * P + i] + j))
+#if PIECES == 4
+      x[i] = __builtin_shufflevector(
+          __builtin_shufflevector(PIECE(0), PIECE(1), TWO_PIECES),
+          __builtin_shufflevector(PIECE(2), PIECE(3), TWO_PIECES), ALL);
+#elif PIECES == 2
+      x[i] = __builtin_shufflevector(PIECE(0), PIECE(1), ALL);
+#else
+      x[i] = PIECE(0);
+#endif
+    }
+    ZIPPED(P, _OF_PIECES)
+    EACH_OF_PIECE v[j + i] = x[i];
+  }
+#endif
+  for (; j < size; ++j) EACH v[j][i] = rows[i][j];
+}
+
+INLINE void store_block(const V* o, F* out, int size) {
   int j = 0;
   for (; j + W <= size; j += W) {
-    V x[W], y[W];
+    V x[W];
     EACH x[i] = o[j + i];
-    _Pragma("GCC unroll 3") for (int step = 1; step < W; step *= 2) {
-      _Pragma("GCC unroll 4") for (int i = 0; i < W / 2; ++i) {
-        y[2 * i] = ZIP(x[i], x[i + W / 2], LOW);
-        y[2 * i + 1] = ZIP(x[i], x[i + W / 2], HIGH);
-      }
-      EACH x[i] = y[i];
-    }
+    ZIPPED(W, )
     EACH *(Unaligned*)(out + (long long)i * size + j) = x[i];
+  }
+  if (j < size && size >= P) {
+    if (j + P > size) j = size - P;
+    REST(j, size) {
+      V x[P];
+      EACH_OF_PIECE x[i] = o[j + i];
+      ZIPPED(P, _OF_PIECES)
+      EACH_OF_PIECE {
+        const Piece* pieces = (const Piece*)(x + i);
+        _Pragma("GCC unroll 4") for (int k = 0; k < PIECES; ++k)
+          *(Piece*)(out + (long long)(k * P + i) * size + j) = pieces[k];
+      }
+    }
   }
   for (; j < size; ++j) EACH out[(long long)i * size + j] = o[j][i];
 }
-INLINE void store(const V* o, double* out, int size, int present) {
+INLINE void store(const V* o, F* out, int size, int present) {
   if (present == W) {
     store_block(o, out, size);
   } else {
@@ -68,74 +137,68 @@ INLINE void store(const V* o, double* out, int size, int present) {
       for (int j = 0; j < size; ++j) out[i * size + j] = o[j][i];
   }
 }
-INLINE V sqrt_v(V x) { V r; EACH r[i] = __builtin_sqrt(x[i]); return r; }
-INLINE V floor_v(V x) { V r; EACH r[i] = __builtin_floor(x[i]); return r; }
-INLINE V tanh_v(V x) { V r; EACH r[i] = tanh(x[i]); return r; }
-INLINE V atan2_v(V y, V x) { V r; EACH r[i] = atan2(y[i], x[i]); return r; }
+INLINE V sqrt_v(V x) { V r; EACH r[i] = FN(__builtin_sqrt)(x[i]); return r; }
+INLINE V floor_v(V x) { V r; EACH r[i] = FN(__builtin_floor)(x[i]); return r; }
+INLINE V tanh_v(V x) { V r; EACH r[i] = FN(tanh)(x[i]); return r; }
+INLINE V atan2_v(V y, V x) { V r; EACH r[i] = FN(atan2)(y[i], x[i]); return r; }
 INLINE V select_v(V a, V b, V x, V y) { Bits m = (Bits)(a < b); return (V)((m & (Bits)x) | (~m & (Bits)y)); }
 
-/* Beyond 1e6, and of what is not finite. */
-static __attribute__((noinline, unused)) void sincos_far(const double* x, double* s, double* c) {
-  EACH { s[i] = sin(x[i]); c[i] = cos(x[i]); }
-}
-
-/* |x| = k pi/2 + y; minimax polynomials of y; odd k exchange sine and cosine. */
-INLINE void sincos_v(V x, V* s, V* c) {
-  const Bits bits = (Bits)x;
-  const V a = (V)(bits & 0x7fffffffffffffffull);
-  const Bits near = (Bits)(a <= 1e6);
-  int all = 1;
-  EACH all &= near[i] != 0;
-  if (__builtin_expect(!all, 0)) {
-    double far[W], fs[W], fc[W];
-    memcpy(far, &x, sizeof far);
-    sincos_far(far, fs, fc);
-    memcpy(s, fs, sizeof fs);
-    memcpy(c, fc, sizeof fc);
-    return;
-  }
-  const V shifted = a * 0x1.45f306dc9c883p-1 + 0x1.8p+52, k = shifted - 0x1.8p+52;
-  const V y = a - k * 0x1.921fb544p+0 - k * 0x1.0b46p-34 - k * 0x1.1a626331p-54 - k * 0x1.1701b839a252p-88;
+/* |x| = k pi/2 + y; minimax polynomials of y; odd k exchange sine and cosine. Tells which |x| are near. */
+INLINE Bits sincos_v(V x, V* s, V* c) {
+  const Bits bits = (Bits)x, sign = (Bits){0} + ((U)1 << TOP);
+  const V a = (V)(bits & ~sign);
+  const V shifted = a * (F)0x1.45f306dc9c883p-1 + ROUNDING, k = shifted - ROUNDING;
+  const V y = REDUCED;
   const V z = y * y;
-  const V p = -0x1.5555555555548p-3 + z * (0x1.111111110f730p-7 + z * (-0x1.a01a019be921cp-13 +
-      z * (0x1.71de35552bdcep-19 + z * (-0x1.ae5e4b8480342p-26 + z * 0x1.5d8b55cdbd343p-33))));
-  const V q = 0x1.555555555554bp-5 + z * (-0x1.6c16c16c15011p-10 + z * (0x1.a01a019c8e7bap-16 +
-      z * (-0x1.27e4f7f0f0d2ep-22 + z * (0x1.1ee9db4d62799p-29 + z * -0x1.8fa6389b82d68p-37))));
-  const Bits sine = (Bits)(y + y * z * p), cosine = (Bits)(1.0 - z * (0.5 - z * q)), quadrant = (Bits)shifted;
-  const Bits exchange = (sine ^ cosine) & (0ull - (quadrant & 1ull));
-  const Bits sign = (Bits){0} + 0x8000000000000000ull;
-  *s = (V)(sine ^ exchange ^ (((quadrant << 62) ^ bits) & sign));
-  *c = (V)(cosine ^ exchange ^ (((quadrant << 62) ^ (quadrant << 63)) & sign));
+  const V p = SINE, q = COSINE;
+  const Bits sine = (Bits)(y + y * z * p), cosine = (Bits)((F)1.0 - z * ((F)0.5 - z * q));
+  const Bits quadrant = (Bits)shifted;
+  const Bits exchange = (sine ^ cosine) & (0 - (quadrant & 1));
+  *s = (V)(sine ^ exchange ^ (((quadrant << (TOP - 1)) ^ bits) & sign));
+  *c = (V)(cosine ^ exchange ^ (((quadrant << (TOP - 1)) ^ (quadrant << TOP)) & sign));
+  return (Bits)(a <= FAR);
 }
 
-/* Of one state, a register at a time; there is room up to a multiple of W. */
-INLINE void sincos_many(int n, double* x, double* s, double* c) {
-  for (int i = n; i % W; ++i) x[i] = 0.0;
+/* Those that are not, or not finite: their neighbours keep what they have. */
+static __attribute__((noinline, unused)) void sincos_far(int n, const F* x, F* s, F* c) {
+  for (int i = 0; i < n; ++i)
+    if (!(FN(fabs)(x[i]) <= FAR)) { s[i] = FN(sin)(x[i]); c[i] = FN(cos)(x[i]); }
+}
+
+/* A register at a time; there is room up to a multiple of W. */
+INLINE void sincos_many(int n, const F* x, F* s, F* c) {
+  Bits near = ~(Bits){0};
   for (int i = 0; i < n; i += W) {
     V sine, cosine;
-    sincos_v(*(const Unaligned*)(x + i), &sine, &cosine);
+    near &= sincos_v(*(const Unaligned*)(x + i), &sine, &cosine);
     *(Unaligned*)(s + i) = sine;
     *(Unaligned*)(c + i) = cosine;
   }
+  unsigned long long parts[sizeof near / 8], all = ~0ull;
+  memcpy(parts, &near, sizeof near);
+  for (int i = 0; i < (int)sizeof near / 8; ++i) all &= parts[i];
+  if (__builtin_expect(all != ~0ull, 0)) sincos_far(n, x, s, c);
 }
 """
 
 _ONE = r"""
-#define R double
+#define R F
 #define ROOM(n) (((n) + W - 1) / W * W)
 #define CONSTANT(x) (x)
 #define IN(k, i) inputs[k][i]
 #define OUT(k, i, x) outputs[k][i] = x
-#define SINCOS(n, x, s, c) sincos_many(n, x, s, c)
-#define SIN(x) sin(x)
-#define COS(x) cos(x)
-#define SQRT(x) sqrt(x)
-#define TANH(x) tanh(x)
-#define ATAN2(y, x) atan2(y, x)
-#define FLOOR(x) floor(x)
+#define SINCOS(n, x, s, c) \
+  for (int i = n; i %% W; ++i) x[i] = 0; \
+  sincos_many(n, x, s, c)
+#define SIN(x) FN(sin)(x)
+#define COS(x) FN(cos)(x)
+#define SQRT(x) FN(sqrt)(x)
+#define TANH(x) FN(tanh)(x)
+#define ATAN2(y, x) FN(atan2)(y, x)
+#define FLOOR(x) FN(floor)(x)
 #define SELECT_LT(a, b, x, y) ((a) < (b) ? (x) : (y))
 __attribute__((visibility("default")))
-void mbt_one(const double* const* inputs, double* const* outputs) {
+void mbt_one(const F* const* inputs, F* const* outputs) {
 %(body)s
 }
 """
@@ -157,78 +220,105 @@ _MANY = r"""
 #define R V
 #define ROOM(n) (n)
 #define CONSTANT(x) ((V){0} + (x))
-#define IN(k, i) load(rows[k], i)
+#define IN(k, j) i##k[j]
 #define OUT(k, i, x) o##k[i] = x
-#define SINCOS(n, x, s, c) for (int k_ = 0; k_ < (n); ++k_) sincos_v(x[k_], s + k_, c + k_)
+#define SINCOS(n, x, s, c) sincos_many((n) * W, (const F*)x, (F*)s, (F*)c)
 #define SQRT(x) sqrt_v(x)
 #define TANH(x) tanh_v(x)
 #define ATAN2(y, x) atan2_v(y, x)
 #define FLOOR(x) floor_v(x)
 #define SELECT_LT(a, b, x, y) select_v(a, b, x, y)
-INLINE V sin_v(V x) { V s, c; sincos_v(x, &s, &c); return s; }
-INLINE V cos_v(V x) { V s, c; sincos_v(x, &s, &c); return c; }
+INLINE V sin_v(V x) { V s, c; SINCOS(1, &x, &s, &c); return s; }
+INLINE V cos_v(V x) { V s, c; SINCOS(1, &x, &s, &c); return c; }
 #define SIN(x) sin_v(x)
 #define COS(x) cos_v(x)
 
-static void block(const double* const* const* rows%(parameters)s) {
+static void block(%(parameters)s) {
 %(body)s
 }
 
 /* States of the last block that are not there repeat the last one. */
 __attribute__((visibility("default")))
-void mbt_many(const double* const* inputs, const SIZE* strides, double* const* outputs, SIZE count) {
+void mbt_many(const F* const* inputs, const SIZE* strides, F* const* outputs, SIZE count) {
 %(declarations)s
-  const double* states[%(num_inputs)d][W];
-  const double* const* rows[%(num_inputs)d];
+  const F* rows[W];
   for (SIZE first = 0; first < count; first += W) {
     const int present = count - first < W ? (int)(count - first) : W;
-    for (int k = 0; k < %(num_inputs)d; ++k) {
-      rows[k] = states[k];
-      EACH states[k][i] = inputs[k] + (first + (i < present ? i : present - 1)) * strides[k];
-    }
-    block(rows%(arguments)s);
+%(loads)s
+    block(%(arguments)s);
 %(stores)s
   }
 }
 """
 
 
-def write_source(trace: Trace, num_inputs: int, outputs: list[list[int]], lanes: int) -> str:
+def write_source(
+    trace: Trace, inputs: list[int], outputs: list[list[int]], register: int, single: bool
+) -> str:
     """Return C that defines `mbt_one` and `mbt_many`.
 
     Parameters
     ----------
     trace : Trace
         What was recorded; its inputs are ("input", which, entry).
-    num_inputs : int
-        How many arrays come in.
+    inputs : list of int
+        Sizes of the arrays that come in.
     outputs : list of list of int
         Indices of the operations whose results go out, by array.
-    lanes : int
-        States a register.
+    register : int
+        Bytes of a register.
+    single : bool
+        Whether numbers are floats, not doubles.
     """
-    body = "\n".join(f"  {line}" for line in _Body(trace.operations, outputs).lines())
-    sizes = [max(1, len(output)) for output in outputs]
+    body = "\n".join(f"  {line}" for line in _Body(trace.operations, outputs, single).lines())
+    sizes = {f"i{k}": size for k, size in enumerate(inputs)}
+    sizes |= {f"o{k}": len(output) for k, output in enumerate(outputs)}
+    loads = (
+        f"    EACH rows[i] = inputs[{k}] + (first + (i < present ? i : present - 1)) * strides[{k}];\n"
+        f"    load(rows, i{k}, {size});"
+        for k, size in enumerate(inputs)
+    )
     stores = (
         f"    store(o{k}, outputs[{k}] + first * {len(output)}, {len(output)}, present);"
         for k, output in enumerate(outputs)
     )
     many = _MANY % {
         "body": body,
-        "num_inputs": num_inputs,
-        "parameters": "".join(f", V* o{k}" for k in range(len(outputs))),
-        "arguments": "".join(f", o{k}" for k in range(len(outputs))),
-        "declarations": "\n".join(f"  V o{k}[{size}];" for k, size in enumerate(sizes)),
+        "parameters": ", ".join(f"V* {array}" for array in sizes),
+        "arguments": ", ".join(sizes),
+        "declarations": "\n".join(f"  V {array}[{max(1, size)}];" for array, size in sizes.items()),
+        "loads": "\n".join(loads),
         "stores": "\n".join(stores),
     }
-    return f"#define W {lanes}\n#define SIZE __PTRDIFF_TYPE__\n{_HEAD}{_ONE % {'body': body}}{many}"
+    head = _write_numbers(register // (4 if single else 8), 4 if single else 2)
+    return f"{head}{_SINGLE if single else _DOUBLE}{_HEAD}{_ONE % {'body': body}}{many}"
+
+
+def _write_numbers(lanes: int, piece: int) -> str:
+    """Return the definitions of what depends on the lanes of a register, and of 16 bytes of it."""
+    pairs = [f"{i}, {i + lanes}" for i in range(lanes)]
+    of_pieces = [pairs[i : i + piece] for i in range(0, lanes, piece)]
+    numbers: dict[str, Iterable[object]] = {
+        "W": [lanes],
+        "P": [piece],
+        "PIECES": [lanes // piece],
+        "LOW": pairs[: lanes // 2],
+        "HIGH": pairs[lanes // 2 :],
+        "LOW_OF_PIECES": [pair for pairs in of_pieces for pair in pairs[: piece // 2]],
+        "HIGH_OF_PIECES": [pair for pairs in of_pieces for pair in pairs[piece // 2 :]],
+        "TWO_PIECES": range(2 * piece),
+        "ALL": range(lanes),
+        "SIZE": ["__PTRDIFF_TYPE__"],
+    }
+    return "".join(f"#define {name} {', '.join(map(str, values))}\n" for name, values in numbers.items())
 
 
 class _Body:
     """Statements for those operations that results depend on."""
 
-    def __init__(self, operations: list[Operation], outputs: list[list[int]]) -> None:
+    def __init__(self, operations: list[Operation], outputs: list[list[int]], single: bool) -> None:
         self.operations = operations
+        self.single = single
         self.outputs = outputs
         self.used = self._find_used(index for output in outputs for index in output)
 
@@ -282,7 +372,7 @@ class _Body:
 
     def _operand(self, index: int) -> str:
         name, *rest = self.operations[index]
-        return f"CONSTANT({_literal(rest[0])})" if name == "constant" else f"t{index}"
+        return f"CONSTANT({_literal(rest[0], self.single)})" if name == "constant" else f"t{index}"
 
     def _statement(self, index: int) -> str:
         name, *operands = self.operations[index]
@@ -299,11 +389,13 @@ class _Body:
         return f"const R t{index} = {value};"
 
 
-def _literal(number: bytes) -> str:
-    """Return a double in C, to the last bit."""
+def _literal(number: bytes, single: bool) -> str:
+    """Return a double in C, to the last bit, or the float next to it."""
     value = struct.unpack("d", number)[0]
+    if single:
+        value = ctypes.c_float(value).value
     if value != value:
-        return "(0.0 / 0.0)"
+        return "(F)NAN"
     if value in (float("inf"), -float("inf")):
-        return "HUGE_VAL" if value > 0.0 else "-HUGE_VAL"
-    return str(value.hex())
+        return "(F)INFINITY" if value > 0.0 else "-(F)INFINITY"
+    return f"{value.hex()}{'f' if single else ''}"

@@ -81,7 +81,7 @@ _REAL_KINDS = "biuf"
 
 
 def as_float_array(
-    value: object, name: str, shape: Shape | None = None, *, ndim: int | None = None
+    value: object, name: str, shape: Shape | None = None, *, ndim: int | None = None, dtype: Any = np.float64
 ) -> FloatArray:
     """Convert a real array-like to a float64, C-contiguous array in native byte order.
 
@@ -96,6 +96,8 @@ def as_float_array(
         Wanted shape. ``None`` is any extent, a leading ``Ellipsis`` is any number of batch axes.
     ndim : int, optional
         Wanted number of axes.
+    dtype : type, optional
+        float32 instead of float64: arrays that do not convert to it without loss are refused, lists are not.
 
     Returns
     -------
@@ -114,7 +116,7 @@ def as_float_array(
     >>> as_float_array([1, 2, 3], "q", (3,))
     array([1., 2., 3.])
     """
-    array = _as_real_array(value, name)
+    array = _as_real_array(value, name, dtype)
     if shape is not None and not has_shape(array.shape, shape):
         raise shape_error(name, shape, array.shape)
     if ndim is not None and array.ndim != ndim:
@@ -206,20 +208,20 @@ def as_float(value: object, name: str) -> float:
     return float(array)
 
 
-def check_out(out: object, name: str, shape: tuple[int, ...]) -> FloatArray:
+def check_out(out: object, name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> FloatArray:
     """Return `out` if results can be written straight into it.
 
     Raises
     ------
     ArgumentTypeError
-        Unless `out` is exactly an ndarray, float64 in native byte order, C-contiguous, aligned and writeable.
+        Unless `out` is exactly an ndarray, native `dtype`, C-contiguous, aligned and writeable.
     ShapeError
         Unless its shape is `shape`.
     """
-    wanted = f"{name}: expected a float64, C-contiguous, writeable numpy.ndarray"
+    wanted = f"{name}: expected a {dtype.__name__}, C-contiguous, writeable numpy.ndarray"
     if type(out) is not np.ndarray:
         raise ArgumentTypeError(f"{wanted}, got {describe_type(out)}")
-    if out.dtype != np.float64 or not out.dtype.isnative:
+    if out.dtype != dtype or not out.dtype.isnative:
         raise ArgumentTypeError(
             f"{wanted}, got dtype {out.dtype.str if not out.dtype.isnative else out.dtype}"
         )
@@ -345,8 +347,8 @@ def _check_first_entries(value: object, name: str) -> None:
         check_nesting(depth, name)
 
 
-def _as_real_array(value: object, name: str) -> FloatArray:
-    if type(value) is np.ndarray and value.dtype == np.float64:
+def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatArray:
+    if type(value) is np.ndarray and value.dtype == dtype:
         array = value
         if array.flags.c_contiguous and array.flags.aligned:
             return array
@@ -390,7 +392,14 @@ def _as_real_array(value: object, name: str) -> FloatArray:
         raise ArgumentTypeError(
             f"{name}: expected real numbers convertible to float64, got {got}{_cure_for(array)}"
         )
-    array = np.asarray(array, np.float64, order="C")
+    if dtype is np.float32 and not (
+        isinstance(value, (list, tuple, int, float)) or np.can_cast(array.dtype, dtype)
+    ):
+        raise ArgumentTypeError(
+            f"{name}: expected float32, or what converts to it without loss, got {array.dtype}; if that is "
+            "meant, convert it: np.asarray(x, dtype=np.float32)"
+        )
+    array = np.asarray(array, dtype, order="C")
     return array if array.flags.aligned else array.copy()
 
 

@@ -9,7 +9,7 @@ class NativeFunction:
 
     `library` is kept alive; `one` and `many` are addresses in it: of a function of one state, and of one of many.
     `sizes` are those of the inputs, `shapes` those of the outputs of one state. Whatever is not exactly the arrays of
-    one state, or of one axis of states, goes to `otherwise(inputs, out)`.
+    one state, or of one axis of states, goes to `otherwise(inputs, out)`. Arrays are float64, or float32 of a `single`.
     """
 
     library: Any
@@ -21,6 +21,7 @@ class NativeFunction:
         sizes: tuple[int, ...],
         shapes: tuple[tuple[int, ...], ...],
         otherwise: Callable[[tuple[Any, ...], Any], Any],
+        single: bool,
     ) -> NativeFunction: ...
     def of_positions(self, q: Any, *, out: Any = None) -> Any:
         """Call with generalized positions (..., num_positions)."""

@@ -3,9 +3,14 @@
 cimport numpy as cnp
 from libc.string cimport memcpy
 
-from mbt._core.door.exact_arrays cimport adopt, data, is_array1, is_array2, is_writeable, overlap
+from mbt._core.door.exact_arrays cimport adopt, data, is_array1, is_writeable
 
 from mbt.math.read_only import ReadOnlyArray
+
+cdef extern from "door/native_arrays.hpp":
+    bint is_one_of "mbt_is_one_of"(object o, int type, cnp.npy_intp n)
+    bint are_many_of "mbt_are_many_of"(object o, int type, cnp.npy_intp n0, cnp.npy_intp n1)
+    bint overlap "mbt_bytes_meet"(object a, object b)
 
 cnp.import_array()
 adopt(ReadOnlyArray)
@@ -16,9 +21,9 @@ cdef enum:
     # From so many states on the microseconds that sharing them out takes do not show.
     SHARED = 8192
 
-ctypedef void (*OneState)(const double* const* inputs, double* const* outputs) noexcept nogil
+ctypedef void (*OneState)(const void* const* inputs, void* const* outputs) noexcept nogil
 ctypedef void (*ManyStates)(
-    const double* const* inputs, const Py_ssize_t* strides, double* const* outputs, Py_ssize_t count
+    const void* const* inputs, const Py_ssize_t* strides, void* const* outputs, Py_ssize_t count
 ) noexcept nogil
 
 
@@ -27,24 +32,26 @@ cdef class NativeFunction:
 
     `library` is kept alive; `one` and `many` are addresses in it: of a function of one state, and of one of many.
     `sizes` are those of the inputs, `shapes` those of the outputs of one state. Whatever is not exactly the arrays of
-    one state, or of one axis of states, goes to `otherwise(inputs, out)`.
+    one state, or of one axis of states, goes to `otherwise(inputs, out)`. Arrays are float64, or float32 of a `single`.
     """
 
     cdef OneState one
     cdef ManyStates many
     cdef readonly object library
     cdef object otherwise
+    cdef int type
     cdef int num_inputs
     cdef int num_outputs
     cdef cnp.npy_intp sizes[MAX]
     cdef int num_axes[MAX]
     cdef cnp.npy_intp shapes[MAX][MAX]
 
-    def __cinit__(self, library, Py_ssize_t one, Py_ssize_t many, tuple sizes, tuple shapes, otherwise):
+    def __cinit__(self, library, Py_ssize_t one, Py_ssize_t many, tuple sizes, tuple shapes, otherwise, bint single):
         cdef int i, k
         if not one or not many or len(sizes) > MAX or not 1 <= len(shapes) <= MAX or max(map(len, shapes)) > MAX:
             raise ValueError("a function needs its addresses, at most three inputs, and one to three outputs")
         self.library = library
+        self.type = cnp.NPY_FLOAT if single else cnp.NPY_DOUBLE
         self.otherwise = otherwise
         self.one = <OneState>one
         self.many = <ManyStates>many
@@ -59,16 +66,16 @@ cdef class NativeFunction:
 
     def of_positions(self, q, *, out=None):
         """Call with generalized positions (..., num_positions)."""
-        cdef const double* inputs[MAX]
-        if self.num_inputs == 1 and is_array1(q, self.sizes[0]) and self.takes(out):
+        cdef const void* inputs[MAX]
+        if self.num_inputs == 1 and self.is_one(q, 0) and self.takes(out):
             inputs[0] = data(q)
             return self.call_one(inputs, out)
         return self.call((q,), out)
 
     def of_velocities(self, q, v, *, out=None):
         """Call with generalized positions and velocities (..., num_velocities)."""
-        cdef const double* inputs[MAX]
-        if self.num_inputs == 2 and is_array1(q, self.sizes[0]) and is_array1(v, self.sizes[1]) and self.takes(out):
+        cdef const void* inputs[MAX]
+        if self.num_inputs == 2 and self.is_one(q, 0) and self.is_one(v, 1) and self.takes(out):
             inputs[0] = data(q)
             inputs[1] = data(v)
             return self.call_one(inputs, out)
@@ -84,8 +91,8 @@ cdef class NativeFunction:
 
     def call_many(self, tuple inputs, tuple outputs, Py_ssize_t count):
         """Call with contiguous arrays of `count` rows, or of one row for all states; outputs have `count` rows."""
-        cdef const double* sources[MAX]
-        cdef double* targets[MAX]
+        cdef const void* sources[MAX]
+        cdef void* targets[MAX]
         cdef Py_ssize_t strides[MAX]
         cdef int i
         if len(inputs) != self.num_inputs or len(outputs) != self.num_outputs:
@@ -103,10 +110,10 @@ cdef class NativeFunction:
             self.many(sources, strides, targets, count)
 
     cdef object call_with_three(self, q, v, x, out):
-        cdef const double* inputs[MAX]
+        cdef const void* inputs[MAX]
         if (
-            self.num_inputs == 3 and is_array1(q, self.sizes[0]) and is_array1(v, self.sizes[1])
-            and is_array1(x, self.sizes[2]) and self.takes(out)
+            self.num_inputs == 3 and self.is_one(q, 0) and self.is_one(v, 1) and self.is_one(x, 2)
+            and self.takes(out)
         ):
             inputs[0] = data(q)
             inputs[1] = data(v)
@@ -118,18 +125,18 @@ cdef class NativeFunction:
         """Whether the one result of one state can go there without further checks."""
         return self.num_outputs == 1 and (out is None or self.fits(out, 0, -1))
 
-    cdef object call_one(self, const double** inputs, out):
-        cdef double* target
+    cdef object call_one(self, const void** inputs, out):
+        cdef void* target
         if out is None:
-            out = cnp.PyArray_EMPTY(self.num_axes[0], self.shapes[0], cnp.NPY_DOUBLE, 0)
+            out = cnp.PyArray_EMPTY(self.num_axes[0], self.shapes[0], self.type, 0)
         target = data(out)
         self.one(inputs, &target)
         return out
 
     cdef object call(self, tuple arrays, out):
         """With arrays that are exactly those of one state, or of one axis of not too many; all others go elsewhere."""
-        cdef const double* inputs[MAX]
-        cdef double* targets[MAX]
+        cdef const void* inputs[MAX]
+        cdef void* targets[MAX]
         cdef Py_ssize_t strides[MAX]
         cdef Py_ssize_t count = self.count_states(arrays)
         cdef int i
@@ -166,9 +173,9 @@ cdef class NativeFunction:
                 axes = cnp.PyArray_NDIM(array)
                 count = cnp.PyArray_DIM(array, 0) if axes == 2 else -1
             if axes == 1:
-                if not is_array1(array, self.sizes[i]):
+                if not self.is_one(array, i):
                     return -2
-            elif axes != 2 or not is_array2(array, count, self.sizes[i]):
+            elif axes != 2 or not are_many_of(array, self.type, count, self.sizes[i]):
                 return -2
         return count
 
@@ -176,11 +183,17 @@ cdef class NativeFunction:
         """Of arrays that a Context shows."""
         cdef int i
         for i in range(self.num_inputs):
-            if not is_array1(arrays[i], self.sizes[i]):
+            if not self.is_one(arrays[i], i):
                 return False
         return True
 
-    cdef tuple take_outputs(self, out, Py_ssize_t count, double** targets):
+    cdef bint is_one(self, object array, int i):
+        """Whether it is exactly the array of one state of this input."""
+        if self.type == cnp.NPY_DOUBLE:
+            return is_array1(array, self.sizes[i])
+        return is_one_of(array, self.type, self.sizes[i])
+
+    cdef tuple take_outputs(self, out, Py_ssize_t count, void** targets):
         """The arrays to write into, new ones unless given; None where something else is given."""
         cdef int i, axes = 0 if count == -1 else 1
         cdef cnp.npy_intp shape[MAX + 1]
@@ -190,7 +203,7 @@ cdef class NativeFunction:
             for i in range(self.num_outputs):
                 memcpy(shape + 1, self.shapes[i], MAX*sizeof(cnp.npy_intp))
                 arrays.append(
-                    cnp.PyArray_EMPTY(self.num_axes[i] + axes, shape + 1 - axes, cnp.NPY_DOUBLE, 0)
+                    cnp.PyArray_EMPTY(self.num_axes[i] + axes, shape + 1 - axes, self.type, 0)
                 )
             results = tuple(arrays)
         elif self.num_outputs == 1:
@@ -220,7 +233,7 @@ cdef class NativeFunction:
             if cnp.PyArray_DIM(array, k + axes) != self.shapes[output][k]:
                 return False
         return (
-            cnp.PyArray_TYPE(array) == cnp.NPY_DOUBLE and cnp.PyArray_ISCARRAY_RO(array) and is_writeable(array)
+            cnp.PyArray_TYPE(array) == self.type and cnp.PyArray_ISCARRAY_RO(array) and is_writeable(array)
         )
 
     cdef Py_ssize_t size_of_output(self, int output) noexcept:
@@ -233,7 +246,7 @@ cdef class NativeFunction:
     cdef int check_rows(self, object array, Py_ssize_t count, Py_ssize_t size) except -1:
         """Memory is read and written without a look at it: whatever calls this, nothing else may pass."""
         if (
-            not cnp.PyArray_CheckExact(array) or cnp.PyArray_TYPE(array) != cnp.NPY_DOUBLE
+            not cnp.PyArray_CheckExact(array) or cnp.PyArray_TYPE(array) != self.type
             or not cnp.PyArray_ISCARRAY_RO(array) or len(array) not in (1, count)
             or cnp.PyArray_SIZE(array) != len(array)*size
         ):
