@@ -6,34 +6,26 @@ What a sample gets depends on nothing else in its batch: no lane reads another, 
 
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport NAN
 from libc.string cimport memcpy
 
-from mbt._core.algebra.records cimport PIVOT_TOLERANCE, Parameters, Pivots
-from mbt._core.door.compiled_model cimport CompiledModel, Derived, derive_numbers
+from mbt._core.algebra.records cimport Parameters
+from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport (
     EVERYTHING, FRAMES, count_derived, derive_parameters, section_of,
 )
 from mbt._core.door.exact_arrays cimport adopt, apart, data, in1, is_array1, size
 from mbt._core.engines.context cimport ContextCore, Engine, Exclusive
-from mbt._core.engines.leading_axes cimport Batch, Operand, has_singular_map, hold, is_alone, is_singular
-from mbt._core.model.structs cimport Model, ParameterLayout, Switches
-from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
-from mbt._core.quantities cimport algorithms, kernels
-from mbt._core.quantities cimport dynamics
-from mbt._core.quantities.dispatch cimport calc_other_quantity, count_work_of
-from mbt._core.quantities.dynamics cimport calc_derivatives
-from mbt._core.quantities.motion cimport count_rollout_work, take_step
+from mbt._core.engines.lane_blocks cimport run_samples
+from mbt._core.engines.lane_job cimport Job, Path
+from mbt._core.engines.lane_kernels cimport kernel_of
+from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
+from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
-    FRAME_JACOBIAN, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX,
-    MAX_INTEGERS, MOBILIZER, MOTION_FORCES, ROLLOUT, Sizes, element_of, integer_of, needs_element_forces,
-    needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
+    BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS, MAX_INTEGERS,
+    ROLLOUT, Sizes, needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
 )
-from mbt._core.scalars cimport (
-    MBT_W, Lanes, load_rows, load_rows_partial, select_lt, sincos_of_angles, store_pose, store_rows,
-    store_rows_partial,
-)
+from mbt._core.scalars cimport MBT_W, Lanes
 
 import numpy as np
 
@@ -46,20 +38,12 @@ cdef extern from "engines/aligned.hpp" namespace "MBT_NS" nogil:
     void* allocate_aligned(size_t size)
     void free_aligned(void* memory)
 
-cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
-    double* arena_doubles(Py_ssize_t count)
-
 cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
     ctypedef int (*PoolTask)(const void* job, int part) noexcept nogil
     cdef cppclass Pool:
         int run(PoolTask task, const void* job, int count)
     Pool* get_pool()
     double seconds()
-
-cdef extern from "scalars/stream.hpp" namespace "MBT_NS" nogil:
-    double* aligned_like(const double* to, double* memory)
-    void stream_doubles(const double* source, double* to, Py_ssize_t n)
-    void finish_streaming()
 
 
 cdef class LaneParameters:
@@ -128,59 +112,6 @@ def count_outputs(CompiledModel compiled not None, int quantity, tuple integers=
     cdef int[<int>MAX_INTEGERS] numbers
     take_integers(quantity, integers, &compiled.model, numbers)
     return sizes_of(quantity, numbers, &compiled.model).result
-
-
-ctypedef Pivots[Lanes] (*Kernel)(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil
-
-
-# Where a rollout takes its inputs from, and leaves the states that it keeps: as they lie in the arrays of users, a step
-# at a time, so that a block needs memory for one state whatever the number of steps.
-cdef struct Path:
-    const double* tau
-    Py_ssize_t tau_of_sample, tau_of_step        # strides; zero where one input is for all
-    double* q
-    double* v
-    Py_ssize_t q_of_sample, v_of_sample
-    double* q_end                # and all states behind the last step, which are those of the beginning before
-    double* v_end
-
-
-# One computation of all samples.
-cdef struct Job:
-    Kernel kernel
-    int quantity
-    int[<int>MAX_INTEGERS] integers
-    const Model* model
-    const ParameterLayout* layout
-    const Switches* switches
-    const Parameters[Lanes]* parameters          # the same for all samples, unless there are columns
-    const double* common         # parameters, of which samples have their own in some columns
-    Operand parameter_rows       # these
-    const Py_ssize_t* columns
-    Py_ssize_t num_columns
-    int changed                  # by them, see derive_parameters
-    bint moves_elements          # whether they do
-    bint is_checked              # samples where a mobilizer has no pose are NaN
-    bint has_rates               # and where qdot = N(q) v is undefined, of one mobilizer or of any
-    const Parameters[double]* checked_parameters  # and where an element of these has no force; NULL: none
-    const Operand* operands      # q, v, and the parts of the third input
-    int num_operands
-    bint spoils_input            # operands are loaded for each block
-    double* outputs[3]
-    int num_outputs
-    Py_ssize_t output_size       # numbers a sample, of each output
-    bint in_rows                 # the kernel writes rows of doubles
-    bint streamed
-    const Path* path             # of a rollout from arrays to arrays, else NULL
-    Py_ssize_t count             # samples
-    Py_ssize_t first_run         # of them before the first look at signals
-    # Of the parts for threads:
-    Py_ssize_t shared_from       # samples before are done
-    Py_ssize_t shared_to         # and from here on come later
-    int num_parts
 
 
 cdef int run_batch(
@@ -550,358 +481,3 @@ cdef int run_part(const void* shared, int part) noexcept nogil:
 cdef inline Py_ssize_t begin_of_part(const Job* job, int part) noexcept nogil:
     cdef Py_ssize_t blocks = (job.shared_to - job.shared_from + MBT_W - 1)//MBT_W
     return min(job.shared_to, job.shared_from + MBT_W*(blocks*part//job.num_parts))
-
-
-cdef int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
-    """Samples `first` to `end` - 1. Returns 0, or 1 without memory."""
-    cdef const Model* m = job.model
-    cdef Py_ssize_t num_input = 0, num_output = job.output_size*job.num_outputs
-    cdef Py_ssize_t num_work = count_work_of(job.quantity, job.integers, m)
-    cdef Py_ssize_t num_parameters = 0
-    cdef Py_ssize_t num_rows = job.output_size*MBT_W + 8 if job.streamed else 0
-    cdef Py_ssize_t num_checked_work = kernels.work_size(m) if job.checked_parameters != NULL else 0
-    if job.num_columns:
-        num_parameters = job.layout.size + count_derived(m)
-        num_checked_work += num_parameters
-    cdef Py_ssize_t num_bases = (m.num_bodies*sizeof(int))//sizeof(double) + 1
-    cdef Py_ssize_t i, k, count
-    cdef int j
-    for j in range(job.num_operands):
-        num_input += job.operands[j].size
-    cdef double* arena = arena_doubles(
-        (num_parameters + job.num_columns + num_input + num_output + num_work)*MBT_W + num_rows + num_checked_work
-        + num_bases + 8
-    )
-    if arena == NULL:
-        return 1
-    # The next multiple of 64 bytes.
-    cdef Lanes* own_parameters = <Lanes*>((<size_t>arena + 63) & ~<size_t>63)
-    cdef Lanes* varying = own_parameters + num_parameters
-    cdef Lanes* inputs = varying + job.num_columns
-    cdef Lanes* out = inputs + num_input
-    cdef Lanes* work = out + num_output
-    cdef double* rows = <double*>(work + num_work)
-    cdef double* to
-    cdef double* checked_work = rows + num_rows
-    cdef int* bases = <int*>(checked_work + num_checked_work)
-    cdef Lanes* v = inputs + job.operands[0].size
-    cdef Lanes* x = v if job.num_operands < 2 else v + job.operands[1].size
-    cdef Lanes* at
-    cdef Parameters[Lanes] derived
-    cdef const Parameters[Lanes]* parameters = job.parameters
-    if job.num_columns:
-        for i in range(job.layout.size):
-            own_parameters[i] = <Lanes>job.common[i]
-        derive_parameters[Lanes](
-            m, job.layout, EVERYTHING, own_parameters, own_parameters + job.layout.size, &derived
-        )
-        parameters = &derived
-    i = first
-    while i < end:
-        count = min(<Py_ssize_t>MBT_W, end - i)
-        if job.num_columns:
-            load_samples(&job.parameter_rows, i, count, varying)
-            for k in range(job.num_columns):
-                own_parameters[job.columns[k]] = varying[k]
-            derive_parameters[Lanes](
-                m, job.layout, job.changed, own_parameters, own_parameters + job.layout.size, &derived
-            )
-        at = inputs
-        for j in range(job.num_operands):
-            if i == first or job.operands[j].stride or job.spoils_input:
-                load_samples(&job.operands[j], i, count, at)
-            at += job.operands[j].size
-        if job.path != NULL:
-            if job.is_checked or job.checked_parameters != NULL:
-                spoil_singular(job, i, count, checked_work, v)
-            roll_out_block(job, i, count, parameters, inputs, v, x, work)
-            i += count
-            continue
-        if job.in_rows:
-            to = job.outputs[0] + job.output_size*i
-            if count < MBT_W:
-                run_kernel(job, parameters, inputs, v, x, work, bases, out)
-                memcpy(to, out, job.output_size*count*sizeof(double))
-            elif job.streamed:
-                run_kernel(job, parameters, inputs, v, x, work, bases, <Lanes*>aligned_like(to, rows))
-                stream_doubles(aligned_like(to, rows), to, job.output_size*MBT_W)
-            else:
-                run_kernel(job, parameters, inputs, v, x, work, bases, <Lanes*>to)
-        else:
-            run_kernel(job, parameters, inputs, v, x, work, bases, out)
-            for j in range(job.num_outputs):
-                store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
-        if job.is_checked or job.has_rates or job.checked_parameters != NULL:
-            spoil_singular(job, i, count, checked_work, v)
-        i += count
-    if job.streamed:
-        finish_streaming()
-    return 0
-
-
-cdef inline void load_samples(const Operand* x, Py_ssize_t first, Py_ssize_t count, Lanes* out) noexcept nogil:
-    cdef const double* rows = x.data + x.stride*first
-    if count == MBT_W:
-        load_rows(rows, x.stride, x.size, out)
-    else:
-        load_rows_partial(rows, x.stride, x.size, count, out)
-
-
-cdef inline void store_samples(
-    const Job* job, const Lanes* lanes, double* out, Py_ssize_t count, double* memory
-) noexcept nogil:
-    cdef Py_ssize_t n = job.output_size
-    cdef double* rows
-    if count < MBT_W:
-        store_rows_partial(lanes, out, n, n, count)
-    elif job.streamed:
-        rows = aligned_like(out, memory)
-        store_rows(lanes, rows, n, n)
-        stream_doubles(rows, out, n*MBT_W)
-    else:
-        store_rows(lanes, out, n, n)
-
-
-cdef inline void run_kernel(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    cdef Pivots[Lanes] pivots = job.kernel(job, p, q, v, x, work, bases, out)
-    if pivots.D != NULL:
-        spoil_massless(job.model, &pivots, job.output_size*job.num_outputs, out)
-
-
-# Kernels --------------------------------------------------------------------------------------------------------
-#
-# What batches are mostly made of has functions of its own: in one that computes everything, GCC stops to inline.
-
-cdef Kernel kernel_of(int quantity) noexcept:
-    if quantity == INVERSE_DYNAMICS or quantity == MOTION_FORCES:
-        return calc_inverse_dynamics
-    if quantity == FORWARD_DYNAMICS:
-        return calc_forward_dynamics
-    if quantity == MASS_MATRIX:
-        return calc_mass_matrix
-    if quantity == BODY_POSES:
-        return calc_body_poses
-    if quantity == GRAVITY_GENERALIZED_FORCES:
-        return calc_gravity_generalized_forces
-    if quantity == INVERSE_DYNAMICS_DERIVATIVES:
-        return calc_inverse_dynamics_derivatives
-    if quantity == FRAME_JACOBIAN:
-        return calc_frame_jacobian
-    if quantity == ROLLOUT:
-        return calc_rollout
-    return calc_other
-
-
-cdef Pivots[Lanes] calc_inverse_dynamics(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    dynamics.calc_inverse_dynamics[Lanes](job.quantity, job.integers[0], job.model, job.switches, p, q, v, x, work, out)
-    return no_pivots()
-
-
-cdef Pivots[Lanes] calc_forward_dynamics(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    return dynamics.calc_forward_dynamics[Lanes](
-        job.integers[0], job.model, job.switches, p, q, v, x, work, out
-    )
-
-
-cdef Pivots[Lanes] calc_mass_matrix(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    algorithms.run_mass_matrix[Lanes](job.model, p, q, work, out)
-    return no_pivots()
-
-
-cdef Pivots[Lanes] calc_body_poses(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    """One body at a time, into rows of doubles, (MBT_W, num_bodies, 4, 4): stores go on while the next is computed."""
-    cdef const Model* m = job.model
-    cdef Lanes* sin_q = work + 16*m.num_mobods
-    cdef Lanes* cos_q = sin_q + m.angle_stride
-    cdef double* rows = <double*>out
-    cdef Lanes[16] X_WB
-    cdef const Lanes* X
-    cdef int b, shift
-    sincos_of_angles(q, m.angles, m.num_angles, sin_q, cos_q)
-    for b in range(m.num_bodies):
-        if b > 0 and m.joints[m.mobod[b]].node == b:
-            calc_node_pose[Lanes](m, m.mobod[b], p.mobods, q, sin_q, cos_q, work)
-        X = work + 16*m.mobod[b]
-        shift = m.axis_shift[b]
-        if shift < 0:
-            calc_body_pose[Lanes](m, b, p.X_NB, work, X_WB)
-            X = X_WB
-            shift = 0
-        store_pose(X, shift, rows + 16*b, 16*m.num_bodies)
-    return no_pivots()
-
-
-cdef Pivots[Lanes] calc_gravity_generalized_forces(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    algorithms.run_gravity_forces[Lanes](job.model, p, job.switches.weightless, q, work, out)
-    return no_pivots()
-
-
-cdef Pivots[Lanes] calc_inverse_dynamics_derivatives(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    return calc_derivatives[Lanes](
-        INVERSE_DYNAMICS_DERIVATIVES, job.integers[0], job.model, job.switches, p, q, v, x, work, out
-    )
-
-
-cdef Pivots[Lanes] calc_frame_jacobian(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    dynamics.calc_frame_jacobian[Lanes](job.integers, job.model, p, q, x, work, bases, out)
-    return no_pivots()
-
-
-cdef Pivots[Lanes] calc_rollout(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    """Inputs and states of all steps in lanes."""
-    cdef const Model* m = job.model
-    cdef Lanes* tau = x + 1 + (6*m.num_bodies if job.integers[4] else 0)
-    cdef Lanes* q_now = work + algorithms.count_work(m) + count_rollout_work(m) - m.num_positions - m.num_velocities
-    cdef Lanes* v_now = q_now + m.num_positions
-    cdef int i
-    copy_lanes(q, m.num_positions, q_now)
-    copy_lanes(v, m.num_velocities, v_now)
-    for i in range(job.integers[1]):
-        take_lane_step(job, p, x, tau, work, q_now, v_now)
-        if not job.integers[3]:
-            tau += m.num_velocities
-        if (i + 1) % job.integers[2] == 0:
-            copy_lanes(q_now, m.num_positions + m.num_velocities, out)
-            out += m.num_positions + m.num_velocities
-    return no_pivots()
-
-
-cdef void roll_out_block(
-    const Job* job, Py_ssize_t first, Py_ssize_t count, const Parameters[Lanes]* p, Lanes* q, Lanes* v, Lanes* x,
-    Lanes* work
-) noexcept nogil:
-    """Inputs and states of each step straight from and to arrays; q and v change."""
-    cdef const Path* path = job.path
-    cdef int nq = job.model.num_positions
-    cdef int nv = job.model.num_velocities
-    cdef Lanes* tau = work + algorithms.count_work(job.model) + count_rollout_work(job.model) - nv
-    cdef const double* input = path.tau + path.tau_of_sample*first
-    cdef double* q_row = path.q + path.q_of_sample*first
-    cdef double* v_row = path.v + path.v_of_sample*first
-    cdef int i
-    for i in range(job.integers[1]):
-        if i == 0 or path.tau_of_step:
-            load_rows_partial(input, path.tau_of_sample, nv, <int>count, tau)
-            input += path.tau_of_step
-        take_lane_step(job, p, x, tau, work, q, v)
-        if (i + 1) % job.integers[2] == 0:
-            store_rows_partial(q, q_row, path.q_of_sample, nq, <int>count)
-            store_rows_partial(v, v_row, path.v_of_sample, nv, <int>count)
-            q_row += nq
-            v_row += nv
-    store_rows_partial(q, path.q_end + nq*first, nq, nq, <int>count)
-    store_rows_partial(v, path.v_end + nv*first, nv, nv, <int>count)
-
-
-cdef void take_lane_step(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* x, const Lanes* tau, Lanes* work, Lanes* q, Lanes* v
-) noexcept nogil:
-    """`x` is dt, and forces on bodies where there are any."""
-    take_step[Lanes](
-        job.integers[0], job.model, job.switches, p, x + 1 if job.integers[4] else NULL, tau, x[0], work, q, v
-    )
-
-
-cdef inline void copy_lanes(const Lanes* source, Py_ssize_t n, Lanes* to) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        to[i] = source[i]
-
-
-cdef Pivots[Lanes] calc_other(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    return calc_other_quantity[Lanes](
-        job.quantity, job.integers, job.model, job.switches, p, q, v, x, work, bases, out
-    )
-
-
-cdef inline Pivots[Lanes] no_pivots() noexcept nogil:
-    cdef Pivots[Lanes] pivots
-    pivots.D = NULL
-    return pivots
-
-
-# Samples without a result ---------------------------------------------------------------------------------------
-
-cdef inline void spoil_massless(const Model* m, const Pivots[Lanes]* p, Py_ssize_t n, Lanes* out) noexcept nogil:
-    """NaN in each lane where no mass resists a dof."""
-    cdef Lanes bad = <Lanes>0.0
-    cdef Lanes zero = <Lanes>0.0
-    cdef Lanes nan = <Lanes>NAN
-    cdef Py_ssize_t k
-    for k in range(m.num_velocities + p.further):
-        if k >= m.num_velocities or not (p.locked != NULL and p.locked[k]):
-            bad = bad + select_lt(PIVOT_TOLERANCE*p.scale[p.stride*k], p.D[p.stride*k], zero, nan)
-    for k in range(n):
-        out[k] = out[k] + bad
-
-
-cdef void spoil_singular(
-    const Job* job, Py_ssize_t first, Py_ssize_t count, double* memory, Lanes* v
-) noexcept nogil:
-    """NaN in each sample where a mobilizer has no pose or no rates, or an element no force.
-
-    Along a path in the velocities at its beginning, and with them in whatever follows.
-    """
-    cdef Py_ssize_t i, k
-    cdef int j
-    for i in range(count):
-        if has_no_result(job, first + i, memory):
-            if job.path != NULL:
-                for k in range(job.model.num_velocities):
-                    (<double*>(v + k))[i] = NAN
-            for j in range(job.num_outputs):
-                for k in range(job.output_size):
-                    job.outputs[j][job.output_size*(first + i) + k] = NAN
-
-
-cdef bint has_no_result(const Job* job, Py_ssize_t i, double* memory) noexcept nogil:
-    cdef const double* q = job.operands[0].data + job.operands[0].stride*i
-    cdef Parameters[double] derived
-    cdef const Parameters[double]* p = job.checked_parameters
-    cdef const double* row
-    cdef double* own
-    cdef Py_ssize_t k
-    cdef int node = integer_of(job.quantity, job.integers, MOBILIZER)
-    if is_singular(job.model, q) or (job.has_rates and has_singular_map(job.model, q, node)):
-        return True
-    if p == NULL:
-        return False
-    if job.moves_elements:
-        own = memory + kernels.work_size(job.model)
-        row = job.parameter_rows.data + job.parameter_rows.stride*i
-        memcpy(own, job.common, job.layout.size*sizeof(double))
-        for k in range(job.num_columns):
-            own[job.columns[k]] = row[k]
-        derive_numbers(job.model, job.layout, own, own + job.layout.size, &derived)
-        p = &derived
-    return kernels.find_singular_element_at(job.model, p, q, memory, element_of(job.quantity, job.integers)) >= 0
