@@ -13,7 +13,7 @@ import numpy as np
 import mbt
 from core.kernel_scalars import BOUNDED_ARRAY_FUNCTIONS, BOUNDED_FUNCTIONS, Bounded, Functions, select
 from mbt._core.engines.lane_engine import lane_count
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.build import build_tree
 from support.description import Array, Model
 from support.engines import body_in_the_middle, evaluate_python

@@ -32,7 +32,7 @@ from core.kernel_calls import (
 )
 from core.kernel_scalars import refuse
 from mbt._core.engines.dual_engine import DualEngine
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_dual, evaluate_lanes
 from support.quantities import EPS

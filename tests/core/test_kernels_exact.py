@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import mbt
 from core.kernel_calls import FUNCTIONS, call_python, default_parameters, parameter_slices
 from core.kernel_scalars import REFUSED, Rational, refuse
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.build import build_tree
 from support.description import WORLD, Actuator, Body, Joint, Model, OffsetFrame
 from support.engines import body_in_the_middle

@@ -21,7 +21,7 @@ from core.kernel_calls import (
     random_inputs,
 )
 from mbt._core.engines import lane_engine
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_lanes
 

@@ -30,7 +30,7 @@ from core.kernel_calls import (
     random_inputs,
 )
 from core.kernel_scalars import REFUSED, Log, PlannedError, Term, select
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_lanes, evaluate_python
 

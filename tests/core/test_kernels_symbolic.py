@@ -25,7 +25,7 @@ from core.kernel_calls import (
     random_inputs,
 )
 from core.kernel_scalars import Log, Term
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.build import build_tree
 from support.description import WORLD, Body, Joint, Model
 from support.engines import evaluate_dual

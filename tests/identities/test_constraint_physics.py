@@ -9,7 +9,7 @@ import pytest
 
 import mbt
 from mbt import functional
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.constraints import tree_with_loops
 from support.joint_types import random_state
 

@@ -7,7 +7,7 @@ import pytest
 
 import mbt
 from mbt import functional
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.case import get_case
 from support.derivatives import derivatives_by_dual, largest_errors
 from support.description import Array

@@ -8,7 +8,7 @@ import numpy as np
 
 import mbt
 from mbt._core.engines.lane_engine import lane_count
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_dual
 

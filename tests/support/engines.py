@@ -12,7 +12,7 @@ import mbt
 from mbt._core.engines import lane_engine
 from mbt._core.engines.dual_engine import DualEngine
 from mbt._core.engines.object_engine import ObjectEngine
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.description import Array
 
 Functions = tuple[Callable[..., Any], ...]

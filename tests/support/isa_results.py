@@ -16,7 +16,7 @@ import numpy as np
 import mbt
 from core.kernel_calls import FUNCTIONS, SMALL_TREES, TREES, Inputs, W, call_double, get_tree, random_inputs
 from mbt import functional
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from support.description import Array
 from support.engines import evaluate_dual, evaluate_lanes
 

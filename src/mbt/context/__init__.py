@@ -1,6 +1,6 @@
 """What changes while a tree is used: state, inputs, parameters and caches, in a `Context`."""
 
-from mbt._core.engines.context import (
+from mbt._core.engines.caches import (
     AccelerationKinematicsCache,
     PositionKinematicsCache,
     VelocityKinematicsCache,

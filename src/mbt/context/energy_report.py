@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from mbt.errors import SingularityError
 from mbt.math.leading_axes import entry_of, rotate
 from mbt.tree.report_tables import Section, Table, as_html, plural

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt._core.door.compiled_model import PARAMETER_SECTIONS
-from mbt._core.engines.context import PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
 from mbt.errors import ArgumentTypeError
 from mbt.tree.force_elements import CompiledForceElement
 from mbt.tree.parameters import CacheEntry

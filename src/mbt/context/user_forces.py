@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from mbt.autodiff.array import AutoDiffArray
 from mbt.context.tangents import make_tangent_context
 from mbt.errors import SingularityError
 from mbt.math.leading_axes import flatten
 
 if TYPE_CHECKING:
-    from mbt._core.engines.context import PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
     from mbt.context.context import Context
     from mbt.context.multibody_forces import MultibodyForces
     from mbt.tree import MultibodyTree

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mbt._core.api.stateless import step_of_state
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from mbt.context.checks import check_parts, check_tuple, write_parts
 from mbt.errors import ArgumentValueError
 from mbt.math.arrays import as_index

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from mbt.errors import SingularityError
 from mbt.motion.accelerations import rest_where_locked
 from mbt.motion.operands import METHODS, check_method

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.engines.context import ContextCore, SampleVectors
+from mbt._core.engines.caches import SampleVectors
+from mbt._core.engines.context import ContextCore
 from mbt.context.context import Context
 from mbt.context.multibody_forces import MultibodyForces, as_batch_shape
 from mbt.context.user_forces import differentiate_user_forces

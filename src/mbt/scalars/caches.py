@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt._core.api.tree_kinematics import FrameBodyPoseCache
-from mbt._core.engines.context import (
+from mbt._core.engines.caches import (
     AccelerationKinematicsCache,
-    ContextCore,
     PositionKinematicsCache,
     VelocityKinematicsCache,
 )
-from mbt._core.quantities.table import Quantity
+from mbt._core.engines.context import ContextCore
+from mbt._core.quantities.names import Quantity
 from mbt.math.leading_axes import fold, join, transpose
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt._core.quantities.table import Quantity, shape_of
+from mbt._core.quantities.names import Quantity
+from mbt._core.quantities.table import shape_of
 from mbt.context.checks import check_tuple, write_parts
 from mbt.errors import ShapeError, SingularityError
 from mbt.math.arrays import check_leading_axes

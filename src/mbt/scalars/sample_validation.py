@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from mbt.context.validation import find_singularities, index_text, name_samples
 
 if TYPE_CHECKING:

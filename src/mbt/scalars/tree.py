@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mbt._core.quantities.table import Quantity
+from mbt._core.quantities.names import Quantity
 from mbt.errors import AlreadyFinalizedError
 from mbt.scalars.arrays import ScalarArrays, arrays_of
 from mbt.scalars.context import ScalarContext

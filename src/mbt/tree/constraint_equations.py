@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbt._core.engines.context import ContextCore
-from mbt._core.quantities.table import Quantity
 from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import raise_context_mismatch
+
+if TYPE_CHECKING:
+    from mbt._core.quantities.names import Quantity
 
 __all__ = ["ConstraintEquations"]
 
@@ -47,6 +49,8 @@ class ConstraintEquations:
         >>> tree.calc_constraint_errors(context)
         array([0. , 0. , 0.5])
         """
+        from mbt._core.quantities.names import Quantity
+
         errors: FloatArray = _own(self, context)._evaluate(Quantity.CONSTRAINT_ERRORS, out=out)
         return errors
 
@@ -74,6 +78,8 @@ class ConstraintEquations:
         SingularityError
             When the points of a `DistanceConstraint` coincide; in a batch that sample is NaN.
         """
+        from mbt._core.quantities.names import Quantity
+
         return self._calc_with_directions(context, Quantity.CONSTRAINT_JACOBIAN, out)
 
     def calc_constraint_bias(self, context: ContextCore, *, out: Any = None) -> FloatArray:
@@ -98,6 +104,8 @@ class ConstraintEquations:
         SingularityError
             When the points of a `DistanceConstraint` coincide; in a batch that sample is NaN.
         """
+        from mbt._core.quantities.names import Quantity
+
         return self._calc_with_directions(context, Quantity.CONSTRAINT_BIAS, out)
 
     def _calc_with_directions(self, context: ContextCore, quantity: Quantity, out: Any) -> FloatArray:

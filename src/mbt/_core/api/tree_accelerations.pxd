@@ -1,7 +1,8 @@
 """How the bodies of a tree accelerate under all forces, and what its joints carry."""
 
 from mbt._core.api.tree_jacobians cimport TreeJacobians
-from mbt._core.engines.context cimport AccelerationKinematicsCache, ContextCore
+from mbt._core.engines.caches cimport AccelerationKinematicsCache
+from mbt._core.engines.context cimport ContextCore
 
 
 cdef class ForwardAccelerations:

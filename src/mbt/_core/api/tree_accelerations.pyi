@@ -1,7 +1,8 @@
 from typing_extensions import disjoint_base
 
 from mbt._core.api.tree_jacobians import TreeJacobians
-from mbt._core.engines.context import AccelerationKinematicsCache, ContextCore
+from mbt._core.engines.caches import AccelerationKinematicsCache
+from mbt._core.engines.context import ContextCore
 from mbt.math.arrays import FloatArray
 from mbt.tree import Frame, RigidBody
 

@@ -7,7 +7,8 @@ from mbt._core.api.tree_dynamics cimport flat, sum_of
 from mbt._core.api.tree_jacobians cimport TreeJacobians
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport adopt, data, new1, size
-from mbt._core.engines.context cimport AccelerationKinematicsCache, ContextCore
+from mbt._core.engines.caches cimport AccelerationKinematicsCache
+from mbt._core.engines.context cimport ContextCore
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (

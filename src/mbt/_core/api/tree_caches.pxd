@@ -1,7 +1,8 @@
 """The compiled model of a tree, its Contexts and their caches."""
 
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.engines.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.context cimport ContextCore
 
 
 cdef class TreeCaches:

@@ -3,7 +3,8 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from mbt._core.door.compiled_model import CompiledModel
-from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.context import ContextCore
 from mbt.math.arrays import FloatArray
 from mbt.tree import RigidBody
 from mbt.tree.force_elements import ForceElement

@@ -1,7 +1,8 @@
 """What every computation on a Context begins with: is it ours, and are the caches fresh?"""
 
 from mbt._core.door.compiled_model cimport CompiledModel, check_index
-from mbt._core.engines.context cimport ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.context cimport ContextCore
 
 from mbt._core.above import above
 
@@ -127,7 +128,7 @@ cdef class TreeCaches:
             cache = pc
         else:
             above.raise_foreign_cache("pc", pc, "PositionKinematicsCache")
-        cache.compute(c)
+        cache.compute(c.derived(), c.q_data, c.q_serial, c.parameter_serial)
         return cache
 
     def calc_velocity_kinematics_cache(self, context, pc=None, vc=None):
@@ -158,7 +159,7 @@ cdef class TreeCaches:
             cache = vc
         else:
             above.raise_foreign_cache("vc", vc, "VelocityKinematicsCache")
-        cache.compute(c, position)
+        cache.compute(position, c.v_data, c.v_serial)
         return cache
 
     def eval_position_kinematics(self, context):

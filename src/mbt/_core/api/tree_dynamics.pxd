@@ -2,7 +2,8 @@
 
 from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived
-from mbt._core.engines.context cimport ContextCore, PositionKinematicsCache
+from mbt._core.engines.caches cimport PositionKinematicsCache
+from mbt._core.engines.context cimport ContextCore
 from mbt._core.model.structs cimport Model
 
 

@@ -1,7 +1,8 @@
 import numpy.typing as npt
 
 from mbt._core.api.tree_kinematics import TreeKinematics
-from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.context import ContextCore
 from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
 

@@ -9,9 +9,8 @@ from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport (
     adopt, apart, data, flag, is_array1, is_writeable, new1, out1, out2, overlap, size,
 )
-from mbt._core.engines.context cimport (
-    ContextCore, PositionKinematicsCache, VelocityKinematicsCache, check_elements_at,
-)
+from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.context cimport ContextCore, check_elements_at
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (

@@ -1,7 +1,8 @@
 from typing import Any, overload
 
 from mbt._core.api.tree_derivatives import TreeDerivatives
-from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
+from mbt._core.engines.context import ContextCore
 from mbt.context.energy_report import EnergyReport
 from mbt.context.multibody_forces import MultibodyForces
 from mbt.math.arrays import FloatArray

@@ -4,12 +4,12 @@ from typing_extensions import disjoint_base
 
 from mbt._core.api.tree_caches import TreeCaches
 from mbt._core.door.compiled_model import CompiledModel, Derived
-from mbt._core.engines.context import (
+from mbt._core.engines.caches import (
     AccelerationKinematicsCache,
-    ContextCore,
     PositionKinematicsCache,
     VelocityKinematicsCache,
 )
+from mbt._core.engines.context import ContextCore
 from mbt.math.arrays import FloatArray
 from mbt.tree import Frame, RigidBody
 

@@ -5,7 +5,8 @@ from mbt._core.algebra.spatial cimport invert_pose4
 from mbt._core.api.tree_caches cimport TreeCaches
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, new_read_only
-from mbt._core.engines.context cimport AccelerationKinematicsCache, ContextCore
+from mbt._core.engines.caches cimport AccelerationKinematicsCache
+from mbt._core.engines.context cimport ContextCore
 from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities.table cimport (

@@ -5,6 +5,7 @@ A quantity is one entry of `Quantity`, one row of `describe_quantities`, and one
 """
 
 from mbt._core.model.structs cimport Model
+from mbt._core.quantities.names cimport *
 
 
 cdef extern from "quantities/sizes.hpp" namespace "mbt" nogil:
@@ -21,114 +22,6 @@ cdef extern from "quantities/sizes.hpp" namespace "mbt" nogil:
         bint counts_points()
     Size operator*(int, Size)
     Size size_of(int dimension)
-
-
-cpdef enum Quantity:
-    # Dynamics, in mobod frames, straight from q.
-    MOTION_FORCES
-    INVERSE_DYNAMICS
-    FORWARD_DYNAMICS
-    MASS_MATRIX
-    MASS_MATRIX_INVERSE
-    MASS_MATRIX_BY_INVERSE_DYNAMICS
-    GRAVITY_GENERALIZED_FORCES
-    BODY_POSES
-    FRAME_POSE_IN_WORLD
-    FRAME_JACOBIAN
-    CENTER_OF_MASS
-    OPERATIONAL_SPACE_INVERSE_INERTIA
-    OPERATIONAL_SPACE_INERTIA
-    # Along each dof, with respect to v, and to the input.
-    MOTION_FORCES_DERIVATIVES
-    INVERSE_DYNAMICS_DERIVATIVES
-    FORWARD_DYNAMICS_DERIVATIVES
-    CONSTRAINED_FORWARD_DYNAMICS
-    CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES
-    # Maps between v and qdot, and steps between positions.
-    QDOT
-    VELOCITY
-    QDDOT
-    ACCELERATION
-    N_MATRIX
-    NPLUS_MATRIX
-    INTEGRATED_POSITIONS
-    POSITION_DIFFERENCE
-    NORMALIZED_POSITIONS
-    # Of one mobilizer.
-    MOBILIZER_TRANSFORM
-    MOBILIZER_H
-    MOBILIZER_SPATIAL_VELOCITY
-    MOBILIZER_SPATIAL_ACCELERATION
-    MOBILIZER_PROJECTION
-    MOBILIZER_QDOT
-    MOBILIZER_VELOCITY
-    MOBILIZER_QDDOT
-    MOBILIZER_ACCELERATION
-    MOBILIZER_N
-    MOBILIZER_NPLUS
-    MOBILIZER_NDOT
-    MOBILIZER_NPLUSDOT
-    # Kinematics of bodies, frames and points.
-    FRAME_POSES
-    POSITION_KINEMATICS
-    SPATIAL_INERTIAS
-    VELOCITY_KINEMATICS
-    ACCELERATION_KINEMATICS
-    RELATIVE_TRANSFORM
-    RELATIVE_ROTATION
-    POINT_POSITIONS
-    FRAME_VELOCITY
-    FRAME_ACCELERATION
-    # Jacobians, and the part of accelerations that they do not explain.
-    SPATIAL_JACOBIAN
-    ANGULAR_JACOBIAN
-    TRANSLATIONAL_JACOBIAN
-    SPATIAL_JACOBIAN_RATE
-    SPATIAL_BIAS
-    ANGULAR_BIAS
-    TRANSLATIONAL_BIAS
-    # Forces on bodies, and what they do.
-    GENERALIZED_FORCES
-    REACTION_FORCES
-    JOINT_REACTIONS
-    CORIOLIS_MATRIX
-    ELEMENT_FORCES
-    GRAVITY_FORCES
-    ELEMENT_FORCE
-    CONTACT_FORCES
-    # Constraints.
-    CONSTRAINT_ERRORS
-    CONSTRAINT_JACOBIAN
-    CONSTRAINT_BIAS
-    CONSTRAINT_FORCES
-    # Energy and power.
-    KINETIC_ENERGY
-    POTENTIAL_ENERGY
-    CONSERVATIVE_POWER
-    NON_CONSERVATIVE_POWER
-    GRAVITY_POTENTIAL_ENERGY
-    GRAVITY_POWER
-    ELEMENT_POTENTIAL_ENERGY
-    ELEMENT_CONSERVATIVE_POWER
-    ELEMENT_NON_CONSERVATIVE_POWER
-    # Mass and momentum, of all bodies or of those whose mask is 1.
-    TOTAL_MASS
-    CENTER_OF_MASS_POSITION
-    CENTER_OF_MASS_VELOCITY
-    CENTER_OF_MASS_ACCELERATION
-    CENTER_OF_MASS_JACOBIAN
-    CENTER_OF_MASS_BIAS
-    MOMENTUM
-    CENTROIDAL_MOMENTUM_MATRIX
-    COMPOSITE_INERTIA
-    # What is linear in the inertial parameters of all bodies, ten each.
-    INERTIAL_PARAMETERS
-    INVERSE_DYNAMICS_REGRESSOR
-    KINETIC_ENERGY_REGRESSOR
-    POTENTIAL_ENERGY_REGRESSOR
-    MOMENTUM_REGRESSOR
-    # Motion.
-    ROLLOUT
 
 
 # What an integer of a quantity is.

@@ -16,7 +16,8 @@ from mbt.tree.joint_limits import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.engines.context import ContextCore
     from mbt._core.forces.force_elements import ForceElementType
     from mbt.tree.finalization import FinalizationPlan
 

@@ -18,7 +18,8 @@ from mbt.tree.references import elements_among
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.engines.context import ContextCore
     from mbt.tree.multibody_tree import MultibodyTree
     from mbt.tree.parameters import Parameters
 

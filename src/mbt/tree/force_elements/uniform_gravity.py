@@ -18,7 +18,8 @@ from mbt.tree.joint_limits import frozen
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from mbt._core.engines.context import ContextCore, PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
+    from mbt._core.engines.context import ContextCore
 
 __all__ = ["UniformGravityFieldElement"]
 
