@@ -92,7 +92,7 @@ def compare(name: str, tree: mbt.MultibodyTree, states: int, rounds: int) -> Non
 
         def loop(call: Call = call) -> None:
             for i in range(LOOP):
-                single.q, single.v = q[i], v[i]
+                single.q, single.v = q[i % states], v[i % states]
                 call(single)
 
         def differentiate(call: Call = others[what]) -> None:
