@@ -9,6 +9,7 @@ offers several ways to the same result, all are listed; the comparison keeps the
 
 from __future__ import annotations
 
+import functools
 import importlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -215,6 +216,19 @@ class BatchContender(Contender):
         self.size = size
         super().__init__(model, tree)
 
+    def rows(
+        self, arguments: Callable[[str, State], tuple[Any, ...]], function: str, states: State
+    ) -> list[tuple[Any, ...]]:
+        """Return the arguments of each state; of those that come again, once."""
+        known: dict[bytes, tuple[Any, ...]] = {}
+        rows = []
+        for state in states:
+            key = b"".join(column.tobytes() for column in (state.q, state.v, state.x))
+            if key not in known:
+                known[key] = arguments(function, state)
+            rows.append(known[key])
+        return rows
+
     def one_of(self, result: Any, k: int) -> Any:
         """Return the result of one state."""
         return tuple(part[k] for part in result) if isinstance(result, tuple) else result[k]
@@ -295,6 +309,12 @@ class InBatches(BatchContender, Functional):
 Functional.batched = InBatches
 
 
+@functools.lru_cache(maxsize=1)
+def native_code(tree: Any, names: tuple[str, ...], frame: Any, dtype: Any) -> Any:
+    """Return the compiled functions of a tree; those of the last one are kept."""
+    return mbt.compile(tree, list(names), frame=frame, dtype=dtype)
+
+
 class Compiled(Functional):
     """The functions that `mbt.compile` makes; derivatives, which take it longest, of small models."""
 
@@ -312,7 +332,7 @@ class Compiled(Functional):
             if function not in DERIVATIVES or self.nv <= 12
         }
         names = [function.replace(" ", "_") for function in self.calls]
-        made = mbt.compile(self.tree, names, frame=self.namespace["frame"], dtype=self.dtype)
+        made = native_code(self.tree, tuple(names), self.namespace["frame"], self.dtype)
         self.namespace |= {name: getattr(made, name) for name in names}
 
 

@@ -12,10 +12,12 @@ every block, in place of once to each worker.
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -55,6 +57,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--block", type=int, default=65536, help="states")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, metavar="OUT")
     options = parser.parse_args()
 
     model = make_model(options.model)
@@ -101,6 +104,10 @@ def main() -> None:
             f"{name:36} {count / seconds / 1e6:6.2f} million states/s  {first / seconds:5.2f}"
             f"  {cpu[name] / count * 1e6:6.3f} us of processors"
         )
+    if options.json:
+        runs_of = {name: {"rate": count / wall[name] / 1e6, "cpu": cpu[name] / count * 1e6} for name in wall}
+        settings = {name: getattr(options, name) for name in ("model", "blocks", "block", "rounds")}
+        options.json.write_text(json.dumps({**settings, "runs": runs_of}, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Latency of single calls in a control loop: percentiles and the worst case, with and without the collector.
 
-    python benchmarks/latency.py [--seconds 30] [--rate 1000] [--model humanoid] [--objects 200000] [--json]
+    python benchmarks/latency.py [--seconds 30] [--rate 1000] [--model humanoid] [--objects 200000]
+                                 [--json OUT]
 
 At a fixed rate, one tick after the other: a new state, then inverse and forward dynamics of mbt, each into
 an array that is there, and the same by pin where it is installed, in turns. A tick sleeps until shortly
@@ -22,6 +23,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -145,7 +147,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1000.0, help="ticks a second")
     parser.add_argument("--model", default="humanoid", help="arm7, humanoid, chain30, ...")
     parser.add_argument("--objects", type=int, default=200_000, help="live objects of Python")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", type=Path, metavar="OUT")
     options = parser.parse_args()
     model = make_model(options.model)
     tree = mbt.load_model(model.urdf, base="floating" if model.floating else "fixed")
@@ -171,8 +173,7 @@ def main() -> None:
     results["counters of 100,000 ticks"] = count(own, 100_000, states)
     assert len(alive) == options.objects
     if options.json:
-        print(json.dumps(results, indent=2))
-        return
+        options.json.write_text(json.dumps(results, indent=2))
     print(f"{model.name}, {ticks} ticks at {options.rate:g} Hz, microseconds")
     for title in ("collection on", "collection off, frozen"):
         print(f"\n{title:28}{'p50':>10}{'p99':>10}{'p99.9':>10}{'max':>10}")

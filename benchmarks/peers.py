@@ -187,7 +187,7 @@ class PinocchioInBatches(BatchContender, Pinocchio):
         }
 
     def arguments(self, function: str, state: State) -> tuple[Any, ...]:
-        rows = [super(PinocchioInBatches, self).arguments(function, one) for one in state]
+        rows = self.rows(super().arguments, function, state)
         return tuple(np.asfortranarray(np.transpose(values)) for values in zip(*rows, strict=True))
 
 
@@ -414,7 +414,7 @@ class MuJoCoInBatches(BatchContender, MuJoCo):
         }
 
     def arguments(self, function: str, state: State) -> tuple[Any, ...]:
-        rows = [super(MuJoCoInBatches, self).arguments(function, one) for one in state]
+        rows = self.rows(super().arguments, function, state)
         q, v, x = map(np.array, zip(*rows, strict=True))
         initial = np.zeros((self.size, self.num_numbers))
         initial[:, self.head : self.head + q.shape[1]] = q

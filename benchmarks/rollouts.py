@@ -1,7 +1,7 @@
 """Rollouts beside `mujoco.rollout`: many states, many steps, open loop, one core.
 
     python benchmarks/rollouts.py [FILE.urdf ...] [--floating FILE.urdf ...] [--states 4096] [--steps 100]
-        [--rounds 5]
+        [--models NAME ...] [--rounds 5] [--json OUT]
 
 Both start from the same states, with forces of each step and state, and keep the state behind every step, in
 arrays that are there already and have been written. MuJoCo computes without contacts and limits, with its
@@ -12,6 +12,7 @@ state: the least of the rounds, and their median. Links on fixed joints are lump
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -91,15 +92,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--floating", nargs="*", type=Path, default=[])
+    parser.add_argument("--models", nargs="+", type=make_model, default=[], metavar="NAME")
+    parser.add_argument("--json", type=Path, metavar="OUT")
     parser.add_argument("--states", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    models = [read_lumped(path) for path in arguments.files]
+    models = [*arguments.models, *(read_lumped(path) for path in arguments.files)]
     models += [read_lumped(path, floating=True) for path in arguments.floating]
     mbt.set_num_threads(1)
     count = arguments.states * arguments.steps
     print(f"{'ns a step':48} {'mbt':>7} {'median':>7} {'mujoco':>7} {'median':>7} {'ratio':>6} {'median':>6}")
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for method in METHODS:
         ratios = []
         for model in models or [make_model("arm7"), make_model("humanoid")]:
@@ -107,12 +111,18 @@ def main() -> None:
             least = [1e9 * min(times[name]) / count for name in ("mbt", "mujoco")]
             median = [1e9 * float(np.median(times[name])) / count for name in ("mbt", "mujoco")]
             ratios.append((least[1] / least[0], median[1] / median[0]))
+            row = found.setdefault(method, {}).setdefault(model.name, {})
+            for name, *pair in zip(("mbt", "mujoco"), least, median, strict=True):
+                row[name] = [float(f"{x:.4g}") for x in pair]
             print(
                 f"{model.name + ', ' + method:48} {least[0]:7.0f} {median[0]:7.0f} {least[1]:7.0f} "
                 f"{median[1]:7.0f} {ratios[-1][0]:6.2f} {ratios[-1][1]:6.2f}"
             )
         means = np.exp(np.mean(np.log(ratios), axis=0))
         print(f"{'geometric mean, ' + method:80} {means[0]:6.2f} {means[1]:6.2f}")
+    if arguments.json:
+        settings = {name: getattr(arguments, name) for name in ("states", "steps", "rounds")}
+        arguments.json.write_text(json.dumps({**settings, "methods": found}, indent=1))
 
 
 if __name__ == "__main__":
