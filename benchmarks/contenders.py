@@ -309,9 +309,9 @@ class InBatches(BatchContender, Functional):
 Functional.batched = InBatches
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=2)
 def native_code(tree: Any, names: tuple[str, ...], frame: Any, dtype: Any) -> Any:
-    """Return the compiled functions of a tree; those of the last one are kept."""
+    """Return the compiled functions of a tree; those of the last two are kept."""
     return mbt.compile(tree, list(names), frame=frame, dtype=dtype)
 
 
