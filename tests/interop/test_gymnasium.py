@@ -349,6 +349,17 @@ def test_efforts_are_clipped() -> None:
     np.testing.assert_array_equal(envs[0].step(beyond)[0], envs[1].step(np.clip(beyond, -10.0, 10.0))[0])
 
 
+def test_motors_of_one_joint_add_up() -> None:
+    tree = make_cart_pole().edit()
+    tree.add_joint_actuator("second", tree.get_joint_by_name("slider"), effort_limit=10.0)
+    tree.finalize()
+    both, alone = make_envs(tree), make_envs(make_cart_pole())
+    for env in (both, alone):
+        env.reset()
+    x = np.array([[3.0, -1.0], [-2.0, 4.0], [0.0, 5.0], [1.0, 1.0]])
+    np.testing.assert_array_equal(both.step(x)[0], alone.step(x.sum(axis=1, keepdims=True))[0])
+
+
 def test_actions_may_be_shares_of_the_limits() -> None:
     tree = make_cart_pole()
     shares, efforts = make_envs(tree, normalized_actions=True), make_envs(tree)
