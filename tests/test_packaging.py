@@ -22,7 +22,7 @@ import mbt
 
 FOUND = sorted(pkgutil.walk_packages(mbt.__path__, "mbt."), key=lambda module: module.name)
 MODULES = [module.name for module in FOUND]
-NO_CYTHON = {"mbt._core.above", "mbt._core.cpu", "mbt._core.cython_utility"}
+NO_CYTHON = {"mbt._core.above", "mbt._core.cpu", "mbt._core.cython_utility", "mbt._core.quantities.names"}
 COMPILED = [
     module.name
     for module in FOUND
