@@ -67,7 +67,7 @@ def grid_of_numbers(axes: Any, table: dict[str, list[float | None]], columns: li
 
 def ratios_by_model(series: dict[str, Any]) -> Any:
     """Draw four grids, one for each size of a batch."""
-    figure, panels = plt.subplots(2, 2, figsize=(11.5, 7.6), sharey=True, sharex=True, layout="constrained")
+    figure, panels = plt.subplots(2, 2, figsize=(9.4, 7.0), sharey=True, sharex=True, layout="constrained")
     most = max(x for table in series["ratios"].values() for row in table.values() for x in row if x)
     for axes, (size, table) in zip(panels.flat, series["ratios"].items(), strict=True):
         grid_of_numbers(axes, table, series["models"], most)
@@ -78,7 +78,7 @@ def ratios_by_model(series: dict[str, Any]) -> Any:
 
 def ratios_by_size(series: dict[str, Any]) -> Any:
     """Draw a panel for each function: every model a thin line, the means thick ones."""
-    figure, panels = plt.subplots(3, 3, figsize=(11, 8.2), sharex=True, sharey=True, layout="constrained")
+    figure, panels = plt.subplots(3, 3, figsize=(9.0, 7.6), sharex=True, sharey=True, layout="constrained")
     sizes = series["sizes"]
     own, native = STYLES["mbt"], STYLES["mbt.compile"]
     for axes, (function, rows) in zip(panels.flat, series["functions"].items(), strict=True):
@@ -113,7 +113,7 @@ def ratios_by_size(series: dict[str, Any]) -> Any:
 
 def native_code(series: dict[str, Any]) -> Any:
     """Draw two grids: one state, and many."""
-    figure, panels = plt.subplots(1, 2, figsize=(11.5, 4.3), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(9.4, 4.0), sharey=True, layout="constrained")
     most = max(x for table in series["gains"].values() for row in table.values() for x in row if x)
     for axes, (size, table) in zip(panels, series["gains"].items(), strict=True):
         grid_of_numbers(axes, table, series["models"], most)
@@ -124,7 +124,7 @@ def native_code(series: dict[str, Any]) -> Any:
 
 def latency_and_throughput(series: dict[str, Any]) -> Any:
     """Draw a panel for each model: when results are there, and how many a second."""
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(9.0, 4.2), sharey=True, layout="constrained")
     for axes, (model, libraries) in zip(panels, series["models"].items(), strict=True):
         for name, pairs in libraries.items():
             x, y = zip(*pairs, strict=True)
@@ -156,7 +156,7 @@ def latency_and_throughput(series: dict[str, Any]) -> Any:
 
 def scaling(series: dict[str, Any]) -> Any:
     """Draw how many times as fast on more threads; and throughput on dask."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.8, 4.2), layout="constrained")
     labels, bars = [], []
     for model, functions in series["threads"].items():
         for function, gains in functions.items():
@@ -177,7 +177,7 @@ def scaling(series: dict[str, Any]) -> Any:
     right.bar_label(right.containers[0], [f"{rate:.2f}" for rate in rates], padding=3)
     right.set_yticks(places, names)
     right.margins(x=0.14)
-    right.set_title("dask: million states a second")
+    right.set_title("dask: 10⁶ states a second")
     for axes in (left, right):
         plain(axes)
         axes.grid(visible=False, axis="y")
@@ -187,7 +187,7 @@ def scaling(series: dict[str, Any]) -> Any:
 def roofline(series: dict[str, Any]) -> Any:
     """Draw operations a second under the roofs, and each bound of a function over the time that it takes."""
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(11.5, 5.6), layout="constrained", width_ratios=[1, 1.15]
+        1, 2, figsize=(10.4, 5.6), layout="constrained", width_ratios=[1, 1.15]
     )
     roofs = series["roofs"]
     x = np.geomspace(0.3, 300, 200)
@@ -200,8 +200,8 @@ def roofline(series: dict[str, Any]) -> Any:
     ]
     past = roofs["bytes written past caches"] / 1e9
     titles = [
-        f"{peak:.0f} billion operations, {past:.0f} GB past caches a second",
-        f"the same, {roofs['bytes written'] / 1e9:.0f} GB by plain stores",
+        f"{past:.0f} GB/s past caches, {peak:.0f} billion operations",
+        f"{roofs['bytes written'] / 1e9:.0f} GB/s by plain stores",
     ]
     left.add_artist(left.legend(lines, titles, loc="upper right", fontsize=8))
     for fill, points in zip(("full", "none"), series["points"].values(), strict=True):
@@ -232,7 +232,7 @@ def roofline(series: dict[str, Any]) -> Any:
     right.invert_yaxis()
     right.set_ylim(place - 0.1, -0.25)
     right.set_xlim(0, 100)
-    right.set_xlabel("what each would take alone, in % of the time of the function")
+    right.set_xlabel("alone, in % of the time of the function")
     right.set_title("bounds")
     right.legend(loc="lower right", fontsize=8)
     plain(right)
@@ -243,7 +243,7 @@ def roofline(series: dict[str, Any]) -> Any:
 def history(series: dict[str, Any]) -> Any:
     """Draw a panel for each model: instructions of each version, beside those of the first."""
     models = series["instructions"]
-    figure, panels = plt.subplots(1, len(models), figsize=(12, 5.4), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(1, len(models), figsize=(9.4, 5.2), sharey=True, layout="constrained")
     versions = series["versions"]
     ways = {"mbt": "-", "mbt Context": ":", "mbt, 64 states": "--"}
     for axes, (model, calls) in zip(panels, models.items(), strict=True):
