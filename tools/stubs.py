@@ -4,7 +4,7 @@
     python tools/stubs.py --check   exit with 1 where one differs
 
 Signatures are written by hand, docstrings in the `.pyx` file; this copies them, and the members of
-enumerations, from the modules as installed.
+enumerations, from the modules as installed; those of quantities from their declaration, into `names.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ import argparse
 import ast
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from pathlib import Path
 
 STUBS = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
+
+#: Names of quantities in Python, and where they are declared.
+NAMES = STUBS / "quantities" / "names.py"
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -37,6 +41,14 @@ def render(path: Path) -> str:
     for node, thing in sorted(find_definitions(ast.parse(text), module), key=lambda pair: -pair[0].lineno):
         replace_docstring(lines, node, inspect.cleandoc(getattr(thing, "__doc__", None) or ""))
     return "\n".join(lines) + "\n"
+
+
+def render_names() -> str:
+    """Return the text of `names.py` with the members that its declaration has."""
+    declared = NAMES.with_suffix(".pxd").read_text(encoding="utf-8").partition("cdef enum Quantity:\n")[2]
+    names = re.findall(r"^    (\w+)$", declared, re.MULTILINE)
+    head = re.split(r"^    \w+ = \d+$", NAMES.read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE)[0]
+    return head + "".join(f"    {name} = {i}\n" for i, name in enumerate(names))
 
 
 def replace_members(lines: list[str], node: ast.ClassDef, enumeration: Iterable[IntEnum]) -> None:
@@ -102,8 +114,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 where one differs")
     check = parser.parse_args().check
     stale = []
-    for path in sorted(STUBS.rglob("*.pyi")):
-        text = render(path)
+    for path in [*sorted(STUBS.rglob("*.pyi")), NAMES]:
+        text = render_names() if path == NAMES else render(path)
         if text != path.read_text(encoding="utf-8"):
             stale.append(str(path.relative_to(STUBS)))
             if not check:

@@ -1,4 +1,4 @@
-"""The numbers of quantities in Python: those of `names.pxd`, which the compiled modules read.
+"""The numbers of quantities in Python: those of `names.pxd`; `tools/stubs.py` writes them.
 
 Not exported by a compiled module: an enumeration of so many names takes a millisecond of every import there.
 """
