@@ -317,7 +317,9 @@ def check_tuple(out: object, count: int) -> tuple[Any, ...]:
 def check_outputs(out: object, shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:
     """Return the entries of `out`, a tuple of arrays to write into, with new arrays in place of None."""
     parts = check_parts(out, shapes)
-    return tuple(np.empty(shape) if part is None else part for part, shape in zip(parts, shapes, strict=True))
+    return tuple(
+        [np.empty(shape) if part is None else part for part, shape in zip(parts, shapes, strict=True)]
+    )
 
 
 def check_parts(
@@ -329,10 +331,14 @@ def check_parts(
         raise ArgumentTypeError(f"{wanted}, got {type(out).__name__}")
     if len(out) != len(shapes):
         raise ShapeError(f"{wanted}, got {len(out)} entries")
-    for i, (part, shape) in enumerate(zip(out, shapes, strict=True)):
+    given = {}
+    for i, part in enumerate(out):
         if part is not None:
-            numbers.check_out(part, f"out[{i}]", shape)
-    check_apart({f"out[{i}]": part for i, part in enumerate(out)})
+            name = f"out[{i}]"
+            given[name] = part
+            numbers.check_out(part, name, shapes[i])
+    if given:
+        check_apart(given)
     return out
 
 
