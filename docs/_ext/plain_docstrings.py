@@ -1,11 +1,24 @@
-"""Bars and stars in docstrings are characters, ``|cos(pitch)|`` and ``(*shape, 3)``, and not markup."""
+"""Docstrings as they are meant: bars and stars are characters, ``|cos(pitch)|`` and ``(*shape, 3)``.
+
+A NewType has what the comment above it says, and not what Python says of all of them.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NewType
 
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
+
+
+def say_what_new_types_are(
+    app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]
+) -> None:
+    """Take the comment that begins with ``#:``."""
+    if isinstance(thing, NewType):
+        comments = ModuleAnalyzer.for_module(thing.__module__).find_attr_docs()
+        lines[:] = comments["", thing.__name__]
 
 
 def escape(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
@@ -17,5 +30,6 @@ def escape(app: Sphinx, what: str, name: str, thing: object, options: object, li
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Look at every docstring before numpydoc does."""
+    app.connect("autodoc-process-docstring", say_what_new_types_are, priority=300)
     app.connect("autodoc-process-docstring", escape, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
