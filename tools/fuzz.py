@@ -6,6 +6,9 @@ crash or a hang is a finding: it is written to the folder `--findings`, and the 
 mended, put it into the corpus, where the tests run it. `--keep` puts inputs there that reach new code, the
 fewest that do.
 
+With `--inputs` the same sources have the same result: what must pass before a change lands does so. What is
+new is found by time.
+
 xacro is not fuzzed: to expand a file executes what it says.
 """
 
@@ -78,7 +81,7 @@ def fuzz(target: str, arguments: list[str]) -> None:
     atheris.Fuzz()
 
 
-def run(target: str, seconds: float, findings: Path, keep: bool) -> bool:
+def run(target: str, limits: list[str], findings: Path, keep: bool) -> bool:
     """Fuzz one target for some time. Returns whether there was a finding."""
     corpus = TESTS / "fuzz" / "corpus" / target
     with tempfile.TemporaryDirectory() as directory:
@@ -87,7 +90,7 @@ def run(target: str, seconds: float, findings: Path, keep: bool) -> bool:
         command = [sys.executable, __file__, "--child", target]
         # Models of MuJoCo are written to the standard output here, and its log to the working directory.
         flags = [
-            f"-max_total_time={round(seconds)}", f"-timeout={TIMEOUT}", f"-max_len={MAX_LENGTH}",
+            *limits, f"-timeout={TIMEOUT}", f"-max_len={MAX_LENGTH}",
             f"-artifact_prefix={prefix}", "-rss_limit_mb=4096", "-print_final_stats=1", "-reload=0",
         ]  # fmt: skip
         before = set(findings.iterdir())
@@ -97,6 +100,8 @@ def run(target: str, seconds: float, findings: Path, keep: bool) -> bool:
             text=True,
             check=False,
             cwd=directory,
+            # The order of sets is part of what is covered.
+            env={**os.environ, "PYTHONHASHSEED": "0"},
         )
         found = sorted(set(findings.iterdir()) - before)
         executed = re.search(r"number_of_executed_units: *(\d+)", child.stderr)
@@ -132,6 +137,9 @@ def main() -> int:
     names = sorted(path.name for path in (TESTS / "fuzz" / "corpus").iterdir())
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(names))
     parser.add_argument("--seconds", type=float, default=10, help="for each target")
+    parser.add_argument(
+        "--inputs", type=int, metavar="N", help="for each target, instead: the same N in each run"
+    )
     parser.add_argument("--findings", type=Path, default=ROOT / "build" / "findings")
     parser.add_argument("--keep", action="store_true", help="keep inputs that reach new code in the corpus")
     options = parser.parse_args()
@@ -145,7 +153,10 @@ def main() -> int:
     findings.mkdir(parents=True, exist_ok=True)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
     # All of them, also when one has found something.
-    found = [run(target, options.seconds, findings, options.keep) for target in targets]
+    limits = [f"-max_total_time={round(options.seconds)}"]
+    if options.inputs is not None:
+        limits = [f"-runs={options.inputs}", "-seed=1"]
+    found = [run(target, limits, findings, options.keep) for target in targets]
     return int(any(found))
 
 

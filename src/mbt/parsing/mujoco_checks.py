@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["check_numbers"]
 
-_OF_BODIES = ("body_pos", "body_quat", "body_mass", "body_ipos", "body_iquat", "body_inertia")
+_OF_BODIES = (
+    "body_pos",
+    "body_quat",
+    "body_mass",
+    "body_ipos",
+    "body_iquat",
+    "body_inertia",
+    "body_gravcomp",
+)
 _OF_JOINTS = ("jnt_pos", "jnt_axis", "jnt_stiffness", "jnt_range", "jnt_actfrcrange")
 _OF_VELOCITIES = ("dof_damping", "dof_armature", "dof_frictionloss")
 _OF_ACTUATORS = ("actuator_gear", "actuator_ctrlrange", "actuator_forcerange", "actuator_gainprm")
