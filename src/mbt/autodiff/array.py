@@ -338,6 +338,9 @@ class AutoDiffArray(NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any, order: str = "C") -> AutoDiffArray:
         """Return the array with another shape, a view where possible."""
+        if order == "C":
+            value = self._value.reshape(*shape)
+            return wrap(value, self._derivatives.reshape(*value.shape, self._derivatives.shape[-1]))
         reshape: Any = np.reshape
         reshaped: AutoDiffArray = reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
         return reshaped

@@ -297,9 +297,9 @@ def as_points(
 ) -> FloatArray:
     """Return points as columns, (3, n), or one point, (3,); with the axes of a batch in front or without."""
     points: FloatArray = numbers.as_float_array(value, name)
-    lead, extent = points.shape[:-2], points.shape[-2:]
-    if lead not in ((), batch_shape) or extent[:1] != (3,):
-        raise ShapeError(f"{name}: expected shape (3, n), one point a column, or (3,), got {points.shape}")
+    shape = points.shape
+    if shape[:-2] not in ((), batch_shape) or shape[-2:][:1] != (3,):
+        raise ShapeError(f"{name}: expected shape (3, n), one point a column, or (3,), got {shape}")
     return points
 
 

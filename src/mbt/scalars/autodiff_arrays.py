@@ -64,7 +64,7 @@ class AutoDiffArrays(ScalarArrays):
 
     def as_float_array(self, value: object, name: str, shape: Shape | None = None) -> Any:
         """Return an array; plain numbers are constants. It is contiguous, whatever was given."""
-        array = _contiguous(_autodiff_of(value, name))
+        array = _contiguous(_autodiff_of(value, name)) if _may_hold(value) else _constant(value, name)
         if shape is not None and not arrays.has_shape(array.shape, shape):
             raise shape_error(name, shape, array.shape)
         return array
@@ -202,8 +202,17 @@ def _autodiff_of(value: Any, name: str, depth: int = 0) -> AutoDiffArray:
         if any(entry.shape != entries[0].shape for entry in entries):
             raise ArgumentTypeError(f"{name}: expected a regular array, got ragged lists")
         return np.stack(entries)  # type: ignore[return-value]
+    return _constant(value, name)
+
+
+def _constant(value: Any, name: str) -> AutoDiffArray:
     array = arrays.as_float_array(value, name)
     return wrap(array, np.zeros((*array.shape, 0)))
+
+
+def _may_hold(value: Any) -> bool:
+    """Whether there may be derivatives in this: not in a plain array of numbers."""
+    return type(value) is not np.ndarray or value.dtype == object
 
 
 def _has_derivatives(value: Any, name: str, depth: int) -> bool:

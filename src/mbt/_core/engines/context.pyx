@@ -203,18 +203,25 @@ cdef class ContextCore:
         count[0] = -1
         if is_array1(value, 3) and (self._engine is None or self._engine.accepts(value, 3)):
             return value
-        points = value
-        if self._engine is not None:
-            points = above.as_points(value, name, self._numbers, self.batch_shape)
-        elif not is_points(value):
-            points = above.as_points(value, name)
-        if points.ndim > 1 and self._engine is None:
-            # Doubles are read as they lie in memory.
-            count[0] = points.shape[1]
-        elif points.ndim > 1:
-            lead = points.ndim - 2
-            count[0] = points.shape[lead + 1]
-            points = points.reshape(points.shape[:lead] + (3*count[0],))
+        cdef tuple shape
+        cdef bint is_exact = is_points(value)
+        if self._engine is None:
+            points = value if is_exact else above.as_points(value, name)
+            if points.ndim > 1:
+                # Doubles are read as they lie in memory.
+                count[0] = points.shape[1]
+            return points
+        if is_exact:
+            count[0] = value.shape[1]
+            points = value.reshape(3*count[0])
+            if self._engine.accepts(points, 3*count[0]):
+                return points
+            count[0] = -1
+        points = above.as_points(value, name, self._numbers, self.batch_shape)
+        shape = points.shape
+        if len(shape) > 1:
+            count[0] = shape[len(shape) - 1]
+            points = points.reshape(shape[:len(shape) - 2] + (3*count[0],))
         return points
 
     cdef object zeros(self, Py_ssize_t n):
