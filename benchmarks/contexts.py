@@ -3,8 +3,10 @@
     python benchmarks/contexts.py [FILE.urdf ...] [--models NAME ...] [--states 4096] [--rounds 7]
 
 A batch against a loop that sets q and v of a Context of one state and calls the same method: nanoseconds a
-state, the least of some rounds. With derivatives along all positions: microseconds a call, new positions
-included. Last the Python functions that one call runs. Time is that of the processor, one core.
+state, the least of some rounds, all in turns. One loop throws its results away, the other leaves them where a
+batch leaves them, in one array of all states; beside them the time to fill a new array of this size.
+With derivatives along all positions: microseconds a call, new positions included. Last the Python functions
+that one call runs. Time is that of the processor, one core.
 """
 
 from __future__ import annotations
@@ -50,14 +52,15 @@ def calls_of(tree: Any) -> dict[str, Call]:
     }
 
 
-def least(rounds: int, call: Callable[[], Any]) -> float:
-    """Return the least time of some calls [s]."""
-    times = []
-    for _ in range(rounds):
-        start = process_time()
-        call()
-        times.append(process_time() - start)
-    return min(times)
+def least(rounds: int, *calls: Callable[[], Any]) -> list[float]:
+    """Return the least times of calls in turns, after a first turn [s]."""
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(1 + rounds):
+        for call, spent in zip(calls, times, strict=True):
+            start = process_time()
+            call()
+            spent.append(process_time() - start)
+    return [min(spent[1:]) for spent in times]
 
 
 def count_frames(call: Callable[[], Any]) -> int:
@@ -87,7 +90,10 @@ def compare(name: str, tree: mbt.MultibodyTree, states: int, rounds: int) -> Non
     moving: Any = twin.create_default_context()
     seeds = mbt.autodiff.initialize(q[0])
     own, others = calls_of(tree), calls_of(twin)
-    print(f"\n{name}: ns a state of {states}, of a loop, ratio; us with derivatives; Python frames of both")
+    print(
+        f"\n{name}, {states} states: ns a state of a batch, to fill its result, of a loop, ratio, of a loop"
+        " that keeps its results, ratio; us with derivatives; Python frames of both"
+    )
     for what, call in own.items():
 
         def loop(call: Call = call) -> None:
@@ -95,19 +101,34 @@ def compare(name: str, tree: mbt.MultibodyTree, states: int, rounds: int) -> Non
                 single.q, single.v = q[i % states], v[i % states]
                 call(single)
 
+        kept = np.array(call(batch))
+        turn = 0
+
+        def keeping_loop(call: Call = call, kept: Any = kept) -> None:
+            nonlocal turn
+            for i in range(turn, turn + LOOP):
+                single.q, single.v = q[i % states], v[i % states]
+                kept[i % states] = call(single)
+            turn += LOOP
+
         def differentiate(call: Call = others[what]) -> None:
             moving.q = seeds
             call(moving)
 
-        for warm_up in (lambda call=call: call(batch), loop, differentiate):
-            warm_up()
-        of_batch = least(rounds, lambda call=call: call(batch)) / states
-        of_loop = least(rounds, loop) / LOOP
-        of_dual = least(rounds, lambda run=differentiate: [run() for _ in range(LOOP)]) / LOOP
+        of_batch, of_fill, of_loop, of_keeping, of_dual = least(
+            rounds,
+            lambda call=call: call(batch),
+            lambda shape=kept.shape: np.full(shape, 1.0),
+            loop,
+            keeping_loop,
+            lambda run=differentiate: [run() for _ in range(LOOP)],
+        )
         frames = count_frames(lambda call=call: call(batch)), count_frames(differentiate)
         print(
-            f"{what:28} {1e9 * of_batch:8.0f} {1e9 * of_loop:8.0f} {of_loop / of_batch:6.1f}"
-            f" {1e6 * of_dual:9.1f} {frames[0]:6} {frames[1]:4}"
+            f"{what:28} {1e9 * of_batch / states:8.0f} {1e9 * of_fill / states:6.0f}"
+            f" {1e9 * of_loop / LOOP:8.0f} {of_loop * states / of_batch / LOOP:6.1f}"
+            f" {1e9 * of_keeping / LOOP:8.0f} {of_keeping * states / of_batch / LOOP:6.1f}"
+            f" {1e6 * of_dual / LOOP:9.1f} {frames[0]:6} {frames[1]:4}"
         )
 
 

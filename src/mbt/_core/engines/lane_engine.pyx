@@ -22,8 +22,9 @@ from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS, MAX_INTEGERS,
-    ROLLOUT, Sizes, needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
+    BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
+    INVERSE_DYNAMICS_REGRESSOR, MAX_INTEGERS, MOMENTUM_REGRESSOR, ROLLOUT, Sizes, needs_element_forces, needs_maps,
+    needs_velocities, shape_tuple, sizes_of, take_integers,
 )
 from mbt._core.scalars cimport MBT_W, Lanes
 
@@ -90,7 +91,7 @@ cdef double SECONDS_PER_RUN = 0.1
 # Numbers written by work before the first look, by a lane at a time: milliseconds.
 cdef Py_ssize_t WORK_OF_FIRST_RUN = 8*1024*1024
 # Results that are larger than what caches hold go past them.
-cdef Py_ssize_t STREAMED_BYTES = 16*1024*1024
+cdef Py_ssize_t STREAMED_BYTES = 8*1024*1024
 
 
 def get_num_threads():
@@ -401,7 +402,9 @@ cdef int set_up(
     job.num_outputs = len(outputs)
     job.output_size = sizes_of(quantity, integers, m).result//job.num_outputs if outputs else 0
     job.count = count
-    job.in_rows = quantity == BODY_POSES
+    job.in_rows = (
+        quantity == BODY_POSES or quantity == INVERSE_DYNAMICS_REGRESSOR or quantity == MOMENTUM_REGRESSOR
+    )
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
     for i in range(job.num_outputs):
         if size(outputs[i]) != job.output_size*count:

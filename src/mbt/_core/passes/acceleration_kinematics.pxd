@@ -10,7 +10,7 @@ from mbt._core.algebra.spatial cimport (
 )
 from mbt._core.joints.mobilizers cimport calc_across_Hdot, has_constant_H_FM
 from mbt._core.model.structs cimport Model
-from mbt._core.passes.position_kinematics cimport calc_p_MoBo_W
+from mbt._core.passes.position_kinematics cimport calc_p_MoBo_W, is_body_frame
 from mbt._core.scalars cimport T
 
 
@@ -72,9 +72,10 @@ cdef inline void add_mobilizer_bias(
     cdef T p_MoBo_W[3]
     cdef T wp[3]
     cdef int k
-    calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p_MoBo_W)
-    cross(V_PB_W + 6*b, p_MoBo_W, wp)
-    add_cross(V_PB_W + 6*b, wp, A_WB + 6*b + 3)
+    if not is_body_frame(model, model.outboard_frame[b]):
+        calc_p_MoBo_W(X_WB + 16*b, X_BF + 16*model.outboard_frame[b], p_MoBo_W)
+        cross(V_PB_W + 6*b, p_MoBo_W, wp)
+        add_cross(V_PB_W + 6*b, wp, A_WB + 6*b + 3)
     if has_constant_H_FM(model.type[b]) and not model.reversed[b]:
         return
     calc_across_Hdot(
@@ -86,5 +87,6 @@ cdef inline void add_mobilizer_bias(
     multiply_poses4(X_WB + 16*model.parent[b], X_BF + 16*model.inboard_frame[b], X_WF)
     rotate4(X_WF, A_FM, A_W)
     rotate4(X_WF, A_FM + 3, A_W + 3)
-    add_cross(A_W, p_MoBo_W, A_W + 3)
+    if not is_body_frame(model, model.outboard_frame[b]):
+        add_cross(A_W, p_MoBo_W, A_W + 3)
     add_to(A_W, 6, A_WB + 6*b)

@@ -108,6 +108,23 @@ cdef inline void calc_pose_in_parent(
     calc_X_PB(model, b, X_BF, X_FM, X_PB)
 
 
+cdef inline void calc_all_motion_axes(
+    # Topology:
+    const Model* model,
+    # Parameters:
+    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
+    # In:
+    const T* q,            # (nq,)               [rad, m]
+    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
+    # Out:
+    T* H_FM,               # (nv, 6)             [1, m]
+    T* H_PB_W,             # (nv, 6)             [1, m]
+) noexcept nogil:
+    cdef int b
+    for b in range(1, model.num_bodies):
+        calc_motion_axes(model, b, X_BF, q, X_WB, H_FM, H_PB_W)
+
+
 cdef inline void calc_motion_axes(
     # Topology:
     const Model* model,
@@ -127,7 +144,10 @@ cdef inline void calc_motion_axes(
         calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], h)
         if has_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
             rotate4(X_WB + 16*b, h, H_PB_W + 6*model.v_start[b])
-            rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
+            if model.type[b] == REVOLUTE:
+                set_zero(H_PB_W + 6*model.v_start[b] + 3, 3)
+            else:
+                rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
         else:
             calc_H_PB_W(model, b, X_BF, X_WB, H_FM, H_PB_W)
 

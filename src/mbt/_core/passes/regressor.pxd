@@ -8,11 +8,13 @@ Robotics Res. 5 (1986).
 In NumPy: tests/support/textbook.py, inverse_dynamics_regressor.
 """
 
+from libc.string cimport memset
+
 from mbt._core.algebra.spatial cimport (
-    add_cross, cross, dot3, position_between4, rotate4, rotate_inverse4, set_zero,
+    add_cross, cross, dot3, position_between4, rotate_inverse4, set_zero,
 )
 from mbt._core.model.structs cimport Model
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport Lanes, T, store_rows
 
 
 cdef inline void calc_inverse_dynamics_regressor(
@@ -27,10 +29,13 @@ cdef inline void calc_inverse_dynamics_regressor(
     const T* V_WB,          # (num_bodies, 6)            [rad/s, m/s]
     const T* A_WB,          # (num_bodies, 6)            [rad/s^2, m/s^2]  without gravity
     # Out:
-    T* Y,                   # (nv, 10 (num_bodies - 1))  [N m, N] per [kg, kg m, kg m^2]
+    T* Y,                   # (nv, 10 (num_bodies - 1))  [N m, N] per [kg, kg m, kg m^2]; of lanes in rows of doubles
 ) noexcept nogil:
     """Y pi = M vdot + C v - tau_g, but for rotors: a row meets the bodies outboard of its dof, O(n depth)."""
     cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
+    cdef Py_ssize_t size = columns*model.num_velocities
+    cdef Py_ssize_t at
+    cdef T y[10]
     cdef int b, i, inboard, k
     cdef const T* X
     cdef T w[3]
@@ -41,7 +46,12 @@ cdef inline void calc_inverse_dynamics_regressor(
     cdef T h_W[3]
     cdef T h_w[3]
     cdef T h_v[3]
-    set_zero(Y, columns*model.num_velocities)
+    cdef T W[9]
+    cdef T K[18]
+    if T is Lanes:
+        memset(<void*>Y, 0, size*sizeof(Lanes))
+    else:
+        set_zero(Y, size)
     for b in range(1, model.num_bodies):
         X = X_WB + 16*b
         for i in range(3):
@@ -51,6 +61,7 @@ cdef inline void calc_inverse_dynamics_regressor(
         rotate_inverse4(X, V_WB + 6*b, w)
         rotate_inverse4(X, A_WB + 6*b, alpha)
         rotate_inverse4(X, a_W, a)
+        set_unit_forces(w, alpha, W, K)
 
         # Every dof inboard of the body moves it as shift(H_PB_W[k], p_PB), here in B.
         inboard = b
@@ -62,44 +73,62 @@ cdef inline void calc_inverse_dynamics_regressor(
                 add_cross(H_PB_W + 6*k, p, h_W)
                 rotate_inverse4(X, H_PB_W + 6*k, h_w)
                 rotate_inverse4(X, h_W, h_v)
-                calc_force_along_motion(w, alpha, a, h_w, h_v, Y + columns*k + 10*(b - 1))
+                at = columns*k + 10*(b - 1)
+                if T is Lanes:
+                    calc_force_along_motion(a, W, K, h_w, h_v, y)
+                    store_rows(y, <double*>Y + at, size, 10)
+                else:
+                    calc_force_along_motion(a, W, K, h_w, h_v, Y + at)
             inboard = model.parent[inboard]
+
+
+cdef inline void set_unit_forces(
+    # In:
+    const T* w,        # (3,)   [rad/s]  angular velocity of B
+    const T* alpha,    # (3,)   [rad/s^2]  its angular acceleration
+    # Out:
+    T* W,              # (3, 3)  [1/s^2]  force of a unit moment
+    T* K,              # (6, 3)  [1/s^2]  torques of unit inertias
+) noexcept nogil:
+    """W = [alpha]x + [w]x [w]x; K[j] = L alpha + w × L w, with L the inertia that is 1 in its place j. All in B."""
+    cdef T xx = w[0]*w[0]
+    cdef T yy = w[1]*w[1]
+    cdef T zz = w[2]*w[2]
+    cdef T xy = w[0]*w[1]
+    cdef T xz = w[0]*w[2]
+    cdef T yz = w[1]*w[2]
+    W[0], W[1], W[2] = -(yy + zz), xy - alpha[2], xz + alpha[1]
+    W[3], W[4], W[5] = xy + alpha[2], -(xx + zz), yz - alpha[0]
+    W[6], W[7], W[8] = xz - alpha[1], yz + alpha[0], -(xx + yy)
+    K[0], K[1], K[2] = alpha[0], xz, -xy             # xx
+    K[3], K[4], K[5] = -W[6], W[7], xx - yy          # xy
+    K[6], K[7], K[8] = -yz, alpha[1], xy             # yy
+    K[9], K[10], K[11] = W[3], zz - xx, -W[5]        # xz
+    K[12], K[13], K[14] = yy - zz, -W[1], W[2]       # yz
+    K[15], K[16], K[17] = yz, -xz, alpha[2]          # zz
 
 
 cdef inline void calc_force_along_motion(
     # In:
-    const T* w,        # (3,)   [rad/s]  angular velocity of B
-    const T* alpha,    # (3,)   [rad/s^2]  its angular acceleration
-    const T* a,        # (3,)   [m/s^2]  acceleration of Bo, less gravity
-    const T* h_w,      # (3,)   [1]  the motion: rotation
-    const T* h_v,      # (3,)   [m]  and velocity of Bo
+    const T* a,        # (3,)    [m/s^2]  acceleration of Bo, less gravity
+    const T* W,        # (3, 3)  [1/s^2]
+    const T* K,        # (6, 3)  [1/s^2]
+    const T* h_w,      # (3,)    [1]  the motion: rotation
+    const T* h_v,      # (3,)    [m]  and velocity of Bo
     # Out:
-    T* y,              # (10,)  [N m, N] per [kg, kg m, kg m^2]
+    T* y,              # (10,)   [N m, N] per [kg, kg m, kg m^2]
 ) noexcept nogil:
     """h' F for unit parameters, F = [I alpha + w × I w + m c × a; m a + alpha × m c + w × (w × m c)]. All in B."""
-    cdef T u[3]
-    cdef T s
-    cdef int i
-
+    cdef int j
     # m: h_v·a
     y[0] = dot3(h_v, a)
-
-    # m c: h_v·(alpha × m c) = m c·(h_v × alpha); h_w·(m c × a) = m c·(a × h_w);
-    # h_v·(w × (w × m c)) = m c·(w (h_v·w) - h_v (w·w))
-    cross(h_v, alpha, u)
-    add_cross(a, h_w, u)
-    s = dot3(w, w)
-    for i in range(3):
-        y[1 + i] = u[i] + w[i]*dot3(h_v, w) - h_v[i]*s
-
-    # I: h_w·(I alpha) + (h_w × w)·(I w)
-    cross(h_w, w, u)
-    y[4] = h_w[0]*alpha[0] + u[0]*w[0]
-    y[5] = h_w[0]*alpha[1] + h_w[1]*alpha[0] + u[0]*w[1] + u[1]*w[0]
-    y[6] = h_w[1]*alpha[1] + u[1]*w[1]
-    y[7] = h_w[0]*alpha[2] + h_w[2]*alpha[0] + u[0]*w[2] + u[2]*w[0]
-    y[8] = h_w[1]*alpha[2] + h_w[2]*alpha[1] + u[1]*w[2] + u[2]*w[1]
-    y[9] = h_w[2]*alpha[2] + u[2]*w[2]
+    # m c: h_v·(W m c) + h_w·(m c × a)
+    cross(a, h_w, y + 1)
+    for j in range(3):
+        y[1 + j] = y[1 + j] + h_v[0]*W[j] + h_v[1]*W[3 + j] + h_v[2]*W[6 + j]
+    # I: h_w·K
+    for j in range(6):
+        y[4 + j] = dot3(h_w, K + 3*j)
 
 
 cdef inline void calc_kinetic_energy_regressor(
@@ -138,46 +167,62 @@ cdef inline void calc_momentum_regressor(
     const T* V_WB,         # (num_bodies, 6)           [rad/s, m/s]
     const T* p_WP,         # (3,)                      [m]  the point P
     # Out:
-    T* Y,                  # (6, 10 (num_bodies - 1))  [kg m^2/s, kg m/s] per [kg, kg m, kg m^2]  momentum about P
+    T* Y,                  # (6, 10 (num_bodies - 1))  [kg m^2/s, kg m/s] per [kg, kg m, kg m^2]  momentum about P;
+                           #                           of lanes in rows of doubles
 ) noexcept nogil:
     """Y pi = sum over bodies of [I w + m c × v + p_PBo × l; l], l = m v + w × m c, without rotors."""
     cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
-    cdef int b, i, j, k
-    cdef const T* X
-    cdef const T* w
-    cdef const T* v
+    cdef T y[60]
+    cdef int b, i
+    for b in range(1, model.num_bodies):
+        if T is Lanes:
+            calc_body_momentum_regressor(X_WB + 16*b, V_WB + 6*b, p_WP, 10, y)
+            for i in range(6):
+                store_rows(y + 10*i, <double*>Y + columns*i + 10*(b - 1), 6*columns, 10)
+        else:
+            calc_body_momentum_regressor(X_WB + 16*b, V_WB + 6*b, p_WP, columns, Y + 10*(b - 1))
+
+
+cdef inline void calc_body_momentum_regressor(
+    # In:
+    const T* X_WB,         # (4, 4)     [1, m]
+    const T* V_WB,         # (6,)       [rad/s, m/s]
+    const T* p_WP,         # (3,)       [m]
+    Py_ssize_t stride,     # of the result
+    # Out:
+    T* Y,                  # (6, 10)    [kg m^2/s, kg m/s] per [kg, kg m, kg m^2]
+) noexcept nogil:
+    cdef const T* w = V_WB
+    cdef const T* v = V_WB + 3
+    cdef int i, j, k, r
     cdef T p[3]
     cdef T e[3]
     cdef T t[3]
     cdef T l[3]
     cdef T w_B[3]
-    for b in range(1, model.num_bodies):
-        X = X_WB + 16*b
-        w = V_WB + 6*b
-        v = V_WB + 6*b + 3
+    for i in range(3):
+        p[i] = X_WB[4*i + 3] - p_WP[i]
+    cross(p, v, t)
+    set_column(t, v, stride, Y)
+    for j in range(3):
         for i in range(3):
-            p[i] = X[4*i + 3] - p_WP[i]
-        cross(p, v, t)
-        set_column(t, v, columns, Y + 10*(b - 1))
-        for j in range(3):
-            for i in range(3):
-                e[i] = X[4*i + j]
-            cross(w, e, l)
-            cross(e, v, t)
-            add_cross(p, l, t)
-            set_column(t, l, columns, Y + 10*(b - 1) + 1 + j)
-        # I w of unit moments xx xy yy xz yz zz: in B, e_i w_j + e_j w_i.
-        rotate_inverse4(X, w, w_B)
-        set_zero(l, 3)
-        k = 4
-        for j in range(3):
-            for i in range(j + 1):
-                set_zero(e, 3)
-                e[i] = w_B[j]
-                e[j] = w_B[i]
-                rotate4(X, e, t)
-                set_column(t, l, columns, Y + 10*(b - 1) + k)
-                k += 1
+            e[i] = X_WB[4*i + j]
+        cross(w, e, l)
+        cross(e, v, t)
+        add_cross(p, l, t)
+        set_column(t, l, stride, Y + 1 + j)
+    # I w of unit moments xx xy yy xz yz zz: in B, e_i w_j + e_j w_i.
+    rotate_inverse4(X_WB, w, w_B)
+    set_zero(l, 3)
+    k = 4
+    for j in range(3):
+        for i in range(j + 1):
+            for r in range(3):
+                t[r] = X_WB[4*r + i]*w_B[j]
+                if i < j:
+                    t[r] = t[r] + X_WB[4*r + j]*w_B[i]
+            set_column(t, l, stride, Y + k)
+            k += 1
 
 
 cdef inline void set_column(const T* upper, const T* lower, Py_ssize_t stride, T* y) noexcept nogil:
