@@ -17,7 +17,14 @@ from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY, make_pose
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
-__all__ = ["read_numbers", "take_each_number", "take_number", "take_numbers", "take_pose"]
+__all__ = [
+    "make_shared_pose",
+    "read_numbers",
+    "take_each_number",
+    "take_number",
+    "take_numbers",
+    "take_pose",
+]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -141,11 +148,11 @@ def take_pose(element: Element | None) -> FloatArray:
         return IDENTITY
     placement = take_plain_placement(element)
     if placement is not None:
-        return _make_pose(placement)
+        return make_shared_pose(placement)
     p = take_numbers(element, "xyz", 3, _ZEROS)
     if "quat_xyzw" in element.attributes:
         return _take_pose_with_quaternion(element, p)
-    return _make_pose(_pack_six(*p, *take_numbers(element, "rpy", 3, _ZEROS)))
+    return make_shared_pose(_pack_six(*p, *take_numbers(element, "rpy", 3, _ZEROS)))
 
 
 _ZEROS = [0.0, 0.0, 0.0]
@@ -154,7 +161,8 @@ _NOWHERE = _pack_six(*_ZEROS, *_ZEROS)
 
 
 @lru_cache(maxsize=1024)
-def _make_pose(placement: bytes) -> FloatArray:
+def make_shared_pose(placement: bytes) -> FloatArray:
+    """Return the pose, shape (4, 4), read-only, of six doubles: position, then roll, pitch and yaw."""
     return IDENTITY if placement == _NOWHERE else make_pose_of_placement(placement)
 
 

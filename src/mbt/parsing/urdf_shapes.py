@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from mbt._core.door.body_numbers import take_plain_shape
 from mbt.errors import ParseError, quote
 from mbt.parsing.description import ModelDescription
-from mbt.parsing.numbers import take_number, take_numbers, take_pose
+from mbt.parsing.numbers import make_shared_pose, take_number, take_numbers, take_pose
 from mbt.parsing.xml_tree import Element
 from mbt.tree.shape import Shape
 
@@ -14,8 +15,7 @@ Color = tuple[float, float, float, float]
 #: Colours by the names of materials.
 Colors = dict[str, Color]
 
-_COLLISION_PARTS = frozenset(("geometry", "origin"))
-_VISUAL_PARTS = _COLLISION_PARTS | {"material"}
+_PARTS = frozenset(("geometry", "origin"))
 _UNSCALED = (1.0, 1.0, 1.0)
 # The kinds by the tags of URDF, and of Drake.
 _KINDS = {
@@ -64,24 +64,31 @@ def read_shapes(
         tag = child.tag
         if tag == "visual":
             child.is_read = True
-            parts = child.take_parts(_VISUAL_PARTS)
-            material = parts.get("material")
+            material = child.take_first("material")
             color = None if material is None else _read_color(material, colors)
-            shape = _read_shape(link, child, parts, color, model)
+            shape = _read_shape(link, child, color, model)
             if shape is not None:
                 visuals.append(shape)
         elif tag == "collision":
             child.is_read = True
-            shape = _read_shape(link, child, child.take_parts(_COLLISION_PARTS), None, model)
+            shape = _read_shape(link, child, None, model)
             if shape is not None:
                 collisions.append(shape)
     return tuple(visuals), tuple(collisions)
 
 
 def _read_shape(
-    link: Element, element: Element, parts: dict[str, Element], color: Color | None, model: ModelDescription
+    link: Element, element: Element, color: Color | None, model: ModelDescription
 ) -> Shape | None:
     """Return the shape of a visual or collision; None where it has none that can be read."""
+    plain = take_plain_shape(element, _KINDS, _ATTRIBUTES)
+    if plain is not None:
+        kind, size, placement, mesh = plain
+        folder = None if mesh is None else element.document.folder
+        return Shape._of_checked(
+            kind, size, make_shared_pose(placement), element.peek("name") or "", color, mesh, folder
+        )
+    parts = element.take_parts(_PARTS)
     found = _find_geometry(element, parts.get("geometry"))
     if isinstance(found, str):
         model.report.ignore(found)

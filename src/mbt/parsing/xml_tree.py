@@ -108,17 +108,6 @@ class Element(XmlElement):
             raise self.missing(name, hint)
         return value
 
-    def require_name(self, attribute: str = "name") -> str:
-        """Return a name that must be there and not be empty. It stays where it is: messages show it."""
-        name = self.peek(attribute)
-        if name is None:
-            raise self.missing(attribute)
-        if not name or name.isspace():
-            raise self.error(f"the attribute {attribute!r} is empty: a name is expected")
-        if attribute != "name":
-            self.take(attribute)
-        return name
-
     def dismiss_second(self, child: Element) -> None:
         """Warn of a child of which there is one already."""
         self.repair(f"it has a second <{child.tag}>", "the first one counts", at=child)

@@ -12,6 +12,22 @@ def take_plain_placement(element: XmlElement) -> bytes | None:
 def make_pose_of_placement(placement: bytes) -> FloatArray:
     """Return the pose, shape (4, 4), read-only, of a position and roll, pitch and yaw: six doubles in bytes."""
 
+def take_plain_shape(
+    element: XmlElement, kinds: dict[str, str], attributes: dict[str, tuple[str, ...]]
+) -> tuple[str, tuple[float, ...], bytes, str | None] | None:
+    """Remove geometry and pose from a ``<visual>`` or ``<collision>`` of URDF; return kind, size, pose and mesh.
+
+    Size is a tuple, the pose as `take_plain_placement` returns it, and mesh the place of one, or None. None, and nothing
+    taken, where something is not plain text, missing, there twice, or no shape.
+
+    Parameters
+    ----------
+    kinds : dict of str to str
+        Kinds of shapes, by the tag inside ``<geometry>``.
+    attributes : dict of str to tuple of str
+        The attributes that hold the numbers of a kind, one each; those of a box are three in one.
+    """
+
 def move_inertia_to_body(
     mass: float, X_BI: FloatArray, I_SScm_I: npt.ArrayLike
 ) -> tuple[FloatArray, FloatArray, float, bool]:

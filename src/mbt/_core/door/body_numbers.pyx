@@ -13,6 +13,10 @@ from mbt.math.read_only import ReadOnlyArray
 cnp.import_array()
 adopt(ReadOnlyArray)
 
+cdef enum:
+    # More than any shape has.
+    MAX_NUMBERS = 4
+
 
 cdef object frozen(object array):
     """Return an array that nobody writes any more."""
@@ -77,6 +81,87 @@ def make_pose_of_placement(bytes placement not None):
     X = new2(4, 4)
     set_pose(<const double*>PyBytes_AS_STRING(placement), data(X))
     return frozen(X)
+
+
+cdef XmlElement find_only(XmlElement element, str tag, bint* is_only):
+    """Return the child of a tag, or None; `is_only` becomes false where there are several."""
+    cdef XmlElement child, found = None
+    for child in element.children:
+        if child.tag == tag:
+            is_only[0] = is_only[0] and found is None
+            found = child
+    return found
+
+
+def take_plain_shape(
+    XmlElement element not None, dict kinds not None, dict attributes not None
+):
+    """Remove geometry and pose from a ``<visual>`` or ``<collision>`` of URDF; return kind, size, pose and mesh.
+
+    Size is a tuple, the pose as `take_plain_placement` returns it, and mesh the place of one, or None. None, and nothing
+    taken, where something is not plain text, missing, there twice, or no shape.
+
+    Parameters
+    ----------
+    kinds : dict of str to str
+        Kinds of shapes, by the tag inside ``<geometry>``.
+    attributes : dict of str to tuple of str
+        The attributes that hold the numbers of a kind, one each; those of a box are three in one.
+    """
+    cdef double[MAX_NUMBERS] numbers
+    cdef double[6] placement
+    cdef unsigned long long taken = 0, of_origin = 0
+    cdef bint is_only = True
+    cdef int i, k, count = 0
+    cdef XmlElement geometry = find_only(element, "geometry", &is_only), origin = find_only(element, "origin", &is_only)
+    cdef XmlElement shape
+    if not is_only or geometry is None or not geometry.children:
+        return None
+    shape = geometry.children[0]
+    kind = kinds.get(shape.tag)
+    if kind is None or shape._attributes is not None:
+        return None
+    mesh = None
+    if kind == "mesh":
+        i = shape.find("filename")
+        if i < 0:
+            return None
+        mesh = shape.text_of(i).strip()
+        taken, count = 1ULL << i, 3
+        numbers[0] = numbers[1] = numbers[2] = 1.0
+        i = shape.find("scale")
+        if i >= 0:
+            taken |= 1ULL << i
+            if not shape.read_numbers(i, 3, numbers):
+                return None
+        if not mesh or numbers[0] == 0.0 or numbers[1] == 0.0 or numbers[2] == 0.0:
+            return None
+    elif kind == "box":
+        i, count = shape.find("size"), 3
+        if not shape.read_numbers(i, 3, numbers):
+            return None
+        taken = 1ULL << i
+    else:
+        for name in <tuple>attributes[kind]:
+            i = shape.find(name)
+            if not shape.read_numbers(i, 1, numbers + count):
+                return None
+            taken |= 1ULL << i
+            count += 1
+    for k in range(count):
+        if numbers[k] < 0.0 and mesh is None:
+            return None
+    if origin is not None:
+        if not read_placement(origin, placement, &of_origin):
+            return None
+        origin._taken |= of_origin
+        origin.is_read = True
+    else:
+        memset(placement, 0, sizeof(placement))
+    geometry.is_read = shape.is_read = True
+    shape._taken |= taken
+    size = tuple([numbers[k] for k in range(count)])
+    return kind, size, PyBytes_FromStringAndSize(<char*>placement, sizeof(placement)), mesh
 
 
 cdef bint is_clearly_possible(double mass, const double* p, const double* G) noexcept:

@@ -19,7 +19,9 @@ cdef class CompiledModel:
     cdef readonly object default_q           # (num_positions,) float64, read-only
     cdef readonly Derived defaults           # of the default parameters
     cdef object lane_defaults                # the same for batches, made when the first one comes
-    cdef set_constants(self, mobilizer_reversed, declared)
+    cdef take_integers(self, dict a)
+    cdef bint fits(self)
+    cdef set_constants(self, declared)
     cdef set_mobods(self)
     cdef set_force_elements(self, force_type, force_places, force_parameters)
     cdef set_constraints(self, constraint_type, constraint_places)

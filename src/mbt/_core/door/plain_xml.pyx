@@ -21,6 +21,8 @@ cdef enum:
     NAME_START = 2
     NAME = 4
     PLAIN = 8
+    # Inside a value; what ends one is looked at apart.
+    VALUE = 16
 
 # What each byte may be.
 cdef unsigned char[256] KINDS
@@ -29,7 +31,9 @@ cdef unsigned char[256] KINDS
 cdef void fill_kinds() noexcept:
     cdef int c
     for c in range(256):
-        KINDS[c] = PLAIN if 0x20 <= c < 0x7f else 0
+        KINDS[c] = PLAIN | VALUE if 0x20 <= c < 0x7f else 0
+        if c == c"<" or c == c"&" or c == c'"' or c == c"'":
+            KINDS[c] = PLAIN
         if c"a" <= c <= c"z" or c"A" <= c <= c"Z" or c == c"_" or c == c":":
             KINDS[c] |= NAME_START | NAME
         elif c"0" <= c <= c"9" or c == c"-" or c == c".":
@@ -50,19 +54,27 @@ cdef struct Text:
     const char* p
     # Behind the last byte, which a zero follows.
     const char* end
-    # Line of `counted`.
+    # Where `p` is. Lines end between tags, and nowhere else: a value that holds one is not plain.
     int line
-    const char* counted
 
 
 cdef inline bint is_kind(char c, int kind) noexcept:
     return KINDS[<unsigned char>c] & kind
 
 
+cdef inline bint is_lone_return(const char* p) noexcept:
+    """Whether a carriage return stands here alone: that is a line of its own to expat."""
+    return p[0] == c"\r" and p[1] != c"\n"
+
+
 cdef inline bint skip_blanks(Text* t) noexcept:
-    """Go on to what is not blank; return whether there were blanks."""
+    """Go on to what is not blank, or is a lone carriage return; return whether there were blanks."""
     cdef const char* start = t.p
     while is_kind(t.p[0], BLANK):
+        if t.p[0] == c"\n":
+            t.line += 1
+        elif is_lone_return(t.p):
+            break
         t.p += 1
     return t.p > start
 
@@ -74,6 +86,9 @@ cdef inline bint skip_comment(Text* t) noexcept:
         if t.p[0] == c"-" and t.p[1] == c"-":
             t.p += 3
             return (t.p - 1)[0] == c">"
+        if not is_kind(t.p[0], PLAIN) or is_lone_return(t.p):
+            return False
+        t.line += t.p[0] == c"\n"
         t.p += 1
     return False
 
@@ -100,13 +115,6 @@ cdef inline bint take_name(Text* t, Name* name) noexcept:
         t.p += 1
     name.size = t.p - name.start
     return True
-
-
-cdef inline int line_here(Text* t) noexcept:
-    while t.counted < t.p:
-        t.line += t.counted[0] == c"\n"
-        t.counted += 1
-    return t.line
 
 
 cdef inline str as_shared_text(Name name, dict shared):
@@ -148,9 +156,13 @@ cdef int take_attributes(Text* t, WrittenAttributes written) except -1:
         t.p += 1
         attribute.name, attribute.name_size = <int>(name.start - written.text), <int>name.size
         attribute.value = <int>(t.p - written.text)
-        while t.p[0] != mark:
+        while True:
+            while is_kind(t.p[0], VALUE):
+                t.p += 1
+            if t.p[0] == mark:
+                break
             # At the end there is a zero.
-            if t.p[0] < 0x20 or t.p[0] == c"<" or t.p[0] == c"&":
+            if t.p[0] != c'"' and t.p[0] != c"'":
                 return -2
             t.p += 1
         attribute.value_size = <int>(t.p - written.text) - attribute.value
@@ -199,16 +211,16 @@ def parse_plain_xml(
     cdef bint is_text
     cdef WrittenAttributes written = WrittenAttributes(data)
     cdef int num_attributes
-    for i in range(size):
-        if not is_kind(begin[i], PLAIN) or begin[i] == c"\r" and begin[i + 1] != c"\n":
-            return None
+    if not 0 <= start <= size or size > MAX_SIZE or max_nesting >= MAX_DEPTH:
+        return None
     t.p = begin + start
     t.end = begin + size
     t.line = 1
-    t.counted = begin
+    for i in range(start):
+        if not is_kind(begin[i], PLAIN) or is_lone_return(begin + i):
+            return None
+        t.line += begin[i] == c"\n"
     root = None
-    if not 0 <= start <= size or size > MAX_SIZE or max_nesting >= MAX_DEPTH:
-        return None
     if not issubclass(element_type, XmlElement):
         return None
     while True:
@@ -220,15 +232,19 @@ def parse_plain_xml(
             if t.p[0] != c"<" and t.p < t.end and depth:
                 # Text that nobody reads.
                 while is_kind(t.p[0], PLAIN) and t.p[0] != c"<":
-                    if t.p[0] == c"&" or t.p[0] == c"]":
+                    if t.p[0] == c"&" or t.p[0] == c"]" or is_lone_return(t.p):
                         return None
+                    t.line += t.p[0] == c"\n"
                     t.p += 1
+                if not is_kind(t.p[0], PLAIN):
+                    return None
                 continue
         else:
             name.start = t.p
             while is_kind(t.p[0], PLAIN) and t.p[0] != c"<":
                 if t.p[0] == c"&" or t.p[0] == c"]" or t.p[0] == c"\r":
                     return None
+                t.line += t.p[0] == c"\n"
                 t.p += 1
             text = PyUnicode_DecodeASCII(name.start, t.p - name.start, NULL)
             if len(text) > 1000 or t.p[0] != c"<" or t.p[1] != c"/":
@@ -260,7 +276,7 @@ def parse_plain_xml(
         if depth == 0 and root is not None or depth >= max_nesting or count >= max_elements:
             return None
         count += 1
-        i = line_here(&t)
+        i = t.line
         t.p += 1
         if not take_name(&t, &names[depth]):
             return None

@@ -32,6 +32,9 @@ class XmlElement:
     def take(self, name: str) -> str | None:
         """Remove an attribute and return it, or None."""
 
+    def require_name(self, attribute: str = "name") -> str:
+        """Return a name that must be there and not be empty. It stays where it is: messages show it."""
+
     def take_plain_number(self, name: str) -> float | None:
         """Remove an attribute that is a number in plain text and return it; None, and nothing taken, otherwise."""
 

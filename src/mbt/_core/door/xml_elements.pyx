@@ -105,12 +105,17 @@ cdef class XmlElement:
 
     cdef bint has_attributes(self):
         """Return whether any attribute was not taken, the name aside."""
-        cdef int i, left = 0
+        cdef const Attribute* attribute
+        cdef int i
         if self._attributes is not None:
             return len(self._attributes) > 1 or self._attributes and "name" not in self._attributes
         for i in range(self.count):
-            left += not self._taken >> i & 1
-        return left > 1 or left == 1 and self.find("name") < 0
+            attribute = self.written.attributes + self.first + i
+            if not self._taken >> i & 1 and not (
+                attribute.name_size == 4 and memcmp(self.written.text + attribute.name, b"name", 4) == 0
+            ):
+                return True
+        return False
 
     def peek(self, str name not None):
         """Return an attribute, or None, and let it stand."""
@@ -130,6 +135,17 @@ cdef class XmlElement:
             return None
         self.mark_taken(i)
         return self.text_of(i)
+
+    def require_name(self, str attribute not None="name"):
+        """Return a name that must be there and not be empty. It stays where it is: messages show it."""
+        cdef str name = self.peek(attribute)
+        if name is None:
+            raise self.missing(attribute)
+        if not name or name.isspace():
+            raise self.error(f"the attribute {attribute!r} is empty: a name is expected")
+        if attribute != "name":
+            self.take(attribute)
+        return name
 
     def take_plain_number(self, str name not None):
         """Remove an attribute that is a number in plain text and return it; None, and nothing taken, otherwise."""
