@@ -138,10 +138,12 @@ def _scoped(name: str, compensation: float) -> str:
 
 
 def _find_impossible_inertias(m: mujoco.MjModel, names: ModelNames, model: ModelDescription) -> None:
-    small, middle, large = np.sort(m.body_inertia, axis=1).T
-    for i in np.flatnonzero((m.body_mass < 0.0) | (small < 0.0) | (small + middle < large * (1.0 - 1e-9))):
-        if i > 0:
-            model.report.impossible_inertias.append(names.bodies[i])
+    for name, mass, moments in zip(
+        names.bodies[1:], m.body_mass.tolist()[1:], m.body_inertia.tolist()[1:], strict=True
+    ):
+        small, middle, large = sorted(moments)
+        if mass < 0.0 or small < 0.0 or small + middle < large * (1.0 - 1e-9):
+            model.report.impossible_inertias.append(name)
 
 
 def _calc_inertias(m: mujoco.MjModel, share: FloatArray) -> list[tuple[float, float, SpatialInertia]]:
@@ -149,24 +151,22 @@ def _calc_inertias(m: mujoco.MjModel, share: FloatArray) -> list[tuple[float, fl
     R_BI, masses = calc_rotations(m.body_iquat), share * m.body_mass
     p = m.body_ipos
     # I_SBo = R_BI diag R_BI^T + m (|p|^2 1 - p p^T)
-    shift = np.einsum("ni,ni->n", p, p)[:, None, None] * np.eye(3) - p[:, :, None] * p[:, None, :]
+    products = p[:, :, None] * p[:, None, :]
+    shift = products.trace(axis1=1, axis2=2)[:, None, None] * _IDENTITY[:3, :3] - products
     central = (R_BI * (share[:, None] * m.body_inertia)[:, None, :]) @ R_BI.transpose(0, 2, 1)
     I = central + masses[:, None, None] * shift  # noqa: E741
     components = I.reshape(-1, 9)[:, _UPPER]
     bounds = np.abs(components).sum(axis=1).tolist()
     # Of unit inertias, but for bodies without a mass.
     components /= np.where(masses == 0.0, 1.0, masses)[:, None]
+    # Its rows are kept, and nobody writes them.
+    com = p.copy()
+    for array in (com, components):
+        array.setflags(write=False)
     return [
-        (mass, bound, SpatialInertia._of_arrays(mass, _own(com), _own(row)))
-        for mass, bound, com, row in zip(masses.tolist(), bounds, p, components, strict=True)
+        (mass, bound, SpatialInertia._of_arrays(mass, p_BoBcm_B, row))
+        for mass, bound, p_BoBcm_B, row in zip(masses.tolist(), bounds, com, components, strict=True)
     ]
-
-
-def _own(row: FloatArray) -> FloatArray:
-    """Return a row as an array of its own that nobody writes."""
-    row = row.copy()
-    row.setflags(write=False)
-    return row
 
 
 def _read_joints(m: mujoco.MjModel, names: ModelNames, *, with_friction: bool) -> list[_Joint]:

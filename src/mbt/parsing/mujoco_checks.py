@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbt._core.door.compiled_model import join_numbers
 from mbt.errors import ArgumentValueError, quote
+from mbt.math.arrays import FloatArray
 from mbt.parsing.mujoco_names import ModelNames
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ _NOT_NEGATIVE = (
     "actuator_armature",
     "actuator_damping",
 )
+# Of float32.
+_COLORS = ("geom_rgba", "mat_rgba")
 _MOVES = 2
 # Of what is computed from these numbers, no product of three is more than a float can hold.
 _LARGEST = 1e100
@@ -54,26 +59,35 @@ def check_numbers(m: mujoco.MjModel, names: ModelNames) -> None:
     if not _are_sound(m):
         _check_each(m, names)
     # What mbt keeps is the inertia of a unit of mass.
-    too_light = (m.body_mass > 0.0) & (m.body_inertia.max(axis=1) > _LARGEST * m.body_mass)
-    if too_light.any():
+    masses = m.body_mass.tolist()
+    too_light = [
+        mass > 0.0 and max(moments) > _LARGEST * mass
+        for mass, moments in zip(masses, m.body_inertia.tolist(), strict=True)
+    ]
+    if True in too_light:
         raise _error("body", names.bodies, "body_mass", too_light, "is too small for its inertia")
-    if m.njnt:
-        has_no_axis = (m.jnt_type >= _MOVES) & ~m.jnt_axis.any(axis=1)
-        if has_no_axis.any():
-            raise _error("joint", names.joints, "jnt_axis", has_no_axis, "is zero")
-    if not np.isfinite(m.opt.gravity).all():
+    axes = zip(m.jnt_type.tolist(), m.jnt_axis.tolist(), strict=True)
+    has_no_axis = [kind >= _MOVES and not any(axis) for kind, axis in axes]
+    if True in has_no_axis:
+        raise _error("joint", names.joints, "jnt_axis", has_no_axis, "is zero")
+    if not all(map(isfinite, m.opt.gravity.tolist())):
         raise ArgumentValueError("model: its gravity is not finite")
 
 
 def _are_sound(m: mujoco.MjModel) -> bool:
     """Look at all numbers at once: those of nearly all models are."""
     values = {attribute: getattr(m, attribute, None) for attribute in _ALL}  # Some are of newer versions.
-    numbers = np.concatenate([array for array in values.values() if array is not None], axis=None)
-    positive = [values[attribute] for attribute in _NOT_NEGATIVE]
-    smallest = np.concatenate([array for array in positive if array is not None], axis=None)
+    # Those that may not be negative come last.
+    positive = [values.pop(attribute) for attribute in _NOT_NEGATIVE]
+    colors = [values.pop(attribute) for attribute in _COLORS]
+    parts = [[array for array in group if array is not None] for group in (values.values(), positive, colors)]
+    signed, not_negative, floats = map(join_numbers, parts)
     # Written so that what is not a number is refused too.
-    is_small = not numbers.size or (numbers.max() <= _LARGEST and numbers.min() >= -_LARGEST)
-    return bool(is_small and not (smallest < 0.0).any())
+    return _is_within(signed, -_LARGEST) and _is_within(not_negative, 0.0) and _is_within(floats, -_LARGEST)
+
+
+def _is_within(numbers: FloatArray, least: float) -> bool:
+    return not numbers.size or bool(numbers.max() <= _LARGEST and numbers.min() >= least)
 
 
 def _check_each(m: mujoco.MjModel, names: ModelNames) -> None:
@@ -100,7 +114,7 @@ def _check_each(m: mujoco.MjModel, names: ModelNames) -> None:
 
 
 def _error(
-    kind: str, known: list[str], attribute: str, is_bad: npt.NDArray[np.bool_], fault: str
+    kind: str, known: list[str], attribute: str, is_bad: npt.ArrayLike, fault: str
 ) -> ArgumentValueError:
     i = int(np.argwhere(is_bad)[0][0])
     what = attribute.partition("_")[2] if kind else f"{attribute}[{i}]"

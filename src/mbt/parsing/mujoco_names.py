@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     import mujoco
@@ -30,6 +33,10 @@ class ModelNames:
 
     def __init__(self, m: mujoco.MjModel) -> None:
         self._text: bytes = m.names
+        # By their addresses. Others may point into one of them.
+        parts = self._text.split(b"\0")
+        starts = accumulate([len(part) + 1 for part in parts], initial=0)
+        self._known = dict(zip(starts, self._text.decode("utf-8", "replace").split("\0"), strict=False))
         model = self._name_at(0)
         self.model = "" if model == _WITHOUT_NAME else model
         self.bodies = self._complete("body", m.name_bodyadr)
@@ -44,7 +51,11 @@ class ModelNames:
 
     def of(self, addresses: Sequence[int]) -> list[str]:
         """Return the names at such addresses, as ``m.name_geomadr``, empty where there is none."""
-        return [self._name_at(address) for address in addresses]
+        known = self._known
+        return [
+            known[address] if address in known else self._name_at(address)
+            for address in np.asarray(addresses).tolist()
+        ]
 
     def _name_at(self, address: int) -> str:
         return self._text[address : self._text.index(b"\0", address)].decode("utf-8", "replace")

@@ -62,6 +62,7 @@ class Shapes:
         if not m.ngeom:
             return
         X_BG = stack_poses(m.geom_pos, m.geom_quat)
+        X_BG.setflags(write=False)  # Checked: all numbers of the model are.
         sizes, colors = m.geom_size.tolist(), _read_colors(m)
         touches = (m.geom_contype | m.geom_conaffinity).tolist()
         rows = zip(
@@ -84,7 +85,7 @@ class Shapes:
                 continue
             else:
                 shape_kind, size = _read_size(kind, sizes[i])
-                shape = Shape(shape_kind, size, pose, name=name, color=color)
+                shape = Shape._of_checked(shape_kind, tuple(size), pose, name, color, None, None)
             if touches[i]:
                 self._collisions.setdefault(body, []).append(shape)
             if not touches[i] or group < _UNSEEN_GROUP:
@@ -112,15 +113,17 @@ def _read_size(kind: int, size: list[float]) -> tuple[str, list[float]]:
     return "box", [2.0 * a, 2.0 * b, 2.0 * c]
 
 
-def _read_colors(m: mujoco.MjModel) -> list[list[float] | None]:
+def _read_colors(m: mujoco.MjModel) -> list[tuple[float, float, float, float] | None]:
     """Return the color of each geometry: its own, that of its material, or None."""
     materials = m.mat_rgba.tolist()
-    colors: list[list[float] | None] = []
+    colors: list[tuple[float, float, float, float] | None] = []
     for rgba, material in zip(m.geom_rgba.tolist(), m.geom_matid.tolist(), strict=True):
         color = None if rgba == _DEFAULT_COLOR else rgba
         if color is None and material >= 0:
             color = materials[material]
-        colors.append(None if color is None else [min(max(part, 0.0), 1.0) for part in color])
+        if color is not None and not 0.0 <= min(color) <= max(color) <= 1.0:
+            color = [min(max(part, 0.0), 1.0) for part in color]
+        colors.append(None if color is None else tuple(color))
     return colors
 
 

@@ -28,6 +28,7 @@ def _make_products() -> FloatArray:
 
 
 _OF_PRODUCTS = _make_products()
+_ONES = np.ones(4)
 
 
 def calc_rotations(quaternions: FloatArray) -> FloatArray:
@@ -38,10 +39,10 @@ def calc_rotations(quaternions: FloatArray) -> FloatArray:
     SingularityError
         When a quaternion is zero.
     """
-    norms = np.sqrt(np.einsum("...i,...i->...", quaternions, quaternions))[..., None]
+    norms = np.sqrt((quaternions * quaternions) @ _ONES)
     if not norms.all():
         raise SingularityError("quaternion: expected nonzero quaternions (w, x, y, z), got zero")
-    unit = quaternions / norms
+    unit = quaternions / norms[..., None]
     products = unit[..., :, None] * unit[..., None, :]
     R: FloatArray = products.reshape(-1, 16) @ _OF_PRODUCTS
     return R.reshape(*quaternions.shape[:-1], 3, 3)
