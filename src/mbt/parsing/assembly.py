@@ -211,6 +211,7 @@ class _Elements:
         self.instances = {"": self.instance}
         for i, scope in enumerate(model.scopes, start=1):
             self.instances[scope] = ModelInstanceIndex(self.instance + i)
+        self.is_single = not model.scopes
         self.prefix = model.prefix
         self.mount = mount
         self.bodies = {WORLD: tree.world_body}
@@ -247,7 +248,9 @@ class _Elements:
 
     def split(self, name: str) -> tuple[str, ModelInstanceIndex]:
         """Return the name of an element in its model instance, and that instance."""
-        scope, _, own = name.rpartition("::") if len(self.instances) > 1 else ("", "", name)
+        if self.is_single:
+            return self.prefix + name, self.instance
+        scope, _, own = name.rpartition("::")
         if scope not in self.instances:
             return self.prefix + name, self.instance
         return self.prefix + own, self.instances[scope]
@@ -317,7 +320,7 @@ class _Elements:
         if link == WORLD:
             parent, X_BF = self.mount.frame, self.mount.place(X_BF)
         else:
-            parent = self.bodies[link].body_frame
+            parent = self.bodies[link]._body_frame
         own, instance = self.split(name)
         # Who made a pose that cannot be written into has checked it.
         if X_BF is None or X_BF.flags.writeable:
@@ -329,10 +332,10 @@ class _Elements:
 
     def _make_joint(self, joint: JointDescription) -> Joint:
         frame_F = self.make_frame(f"{joint.name}_parent", joint.parent, joint.X_PF)
-        frame_M: Frame = self.bodies[joint.child].body_frame
+        frame_M: Frame = self.bodies[joint.child]._body_frame
         name, instance = self.split(joint.name)
         # A joint belongs to the model instance of this frame, so it must not be World's own.
-        if joint.child == WORLD or joint.X_BM is not None or frame_M.model_instance != instance:
+        if joint.child == WORLD or joint.X_BM is not None or frame_M._model_instance != instance:
             frame_M = self.make_frame(f"{joint.name}_child", joint.child, joint.X_BM)
         made = _make_joint_of_kind((name, frame_F, frame_M), joint)
         if joint.positions is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from mbt._core.door.compiled_model import join_numbers
 from mbt.errors import quote
 from mbt.parsing.description import WORLD, ModelDescription
 from mbt.parsing.options import ReadOptions
@@ -64,13 +65,14 @@ def count_elements(model: ModelDescription) -> None:
 
 def _check_magnitudes(root: Element, model: ModelDescription) -> None:
     """Refuse masses whose sum overflows; warn where the mass matrix may."""
-    mass = sum(link.mass for link in model.links)
+    mass = sum([link.mass for link in model.links])
     if not math.isfinite(mass):
         raise root.error("the masses of its links add up to more than a float can hold")
-    moment = sum(link.moment for link in model.links)
-    reach = sum(sum(map(abs, joint.X_PF[:3, 3].tolist())) for joint in model.joints)
+    moment = sum([link.moment for link in model.links])
+    positions = join_numbers([joint.X_PF for joint in model.joints]).reshape(-1, 4, 4)[:, :3, 3]
+    reach = sum(map(abs, positions.ravel().tolist()))
     # A turn of a screw, and of an arc, moves by more than it turns.
-    lever = max([1.0, *(joint.lever for joint in model.joints)])
+    lever = max([1.0, *[joint.lever for joint in model.joints if joint.kind in ("screw", "curvilinear")]])
     rotor = sum(a.gear_ratio * a.gear_ratio * a.rotor_inertia for a in model.actuators)
     # No entry of the mass matrix is larger: the sum over all bodies of I_Bo + m (reach + |com|)^2, and more.
     if not math.isfinite((2.0 * moment + 2.0 * mass * reach * reach) * lever * lever + rotor):

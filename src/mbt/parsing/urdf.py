@@ -65,22 +65,25 @@ def read_urdf_parts(root: Element, report: ParseReport, options: ReadOptions) ->
         When anything in it cannot be modelled.
     """
     model = ModelDescription(report.model_name, report)
-    has_macros = any(child.tag.startswith(_XACRO) for child in root.children)
-    links = [link for link in root.take_children("link") if not _is_switched_off(link, report)]
-    joints = [
-        joint for joint in root.take_children("joint", "drake:joint") if not _is_switched_off(joint, report)
-    ]
+    has_macros = any(tag.startswith(_XACRO) for tag in {child.tag for child in root.children})
+    links, joints = root.take_children("link"), root.take_children("joint", "drake:joint")
+    if "true" in {element.peek("drake_ignore") for element in (*links, *joints)}:
+        links = [link for link in links if not _is_switched_off(link, report)]
+        joints = [joint for joint in joints if not _is_switched_off(joint, report)]
     if not links:
         raise root.error("the robot has no <link>", XACRO_HINT if has_macros else None)
     _check_names(links)
     _check_names(joints)
     colors = read_colors(root)
+    is_large, with_friction = root.document.is_large, options.joint_friction
     for link in links:
         read_link(link, model, colors)
-        link.forget_read()
+        if is_large:
+            link.forget_read()
     for joint in joints:
-        read_joint(joint, model, with_friction=options.joint_friction)
-        joint.forget_read()
+        read_joint(joint, model, with_friction=with_friction)
+        if is_large:
+            joint.forget_read()
     check_structure(model, XACRO_HINT if has_macros else None)
     _read_frames(root, model)
     read_mimics(joints, model)

@@ -27,6 +27,8 @@ _JOINT_KINDS = {
     "planar": "planar",
 }
 _ACCELERATION = "drake:acceleration"
+_LIMITS = ("lower", "upper", "velocity", "effort")
+_LARGEST = sys.float_info.max
 # What is read inside, by the kind; of others their ends.
 _ENDS = frozenset(("parent", "child", "origin"))
 _MOTION = _ENDS | {"dynamics", "limit"}
@@ -60,23 +62,21 @@ def read_joint(joint: Element, model: ModelDescription, *, with_friction: bool) 
     type_ = _take_type(joint)
     kind = (_DRAKE_JOINT_KINDS if joint.tag == "drake:joint" else _JOINT_KINDS)[type_]
     parts = joint.take_parts(_PARTS.get(kind, _ENDS))
-    parent, child = _take_link(joint, parts, "parent"), _take_link(joint, parts, "child")
+    for end in ("parent", "child"):
+        if end not in parts:
+            raise joint.missing_child(end)
+    parent, child = parts["parent"].require_name("link"), parts["child"].require_name("link")
     X_PF = take_pose(parts.get("origin"))
     description = JointDescription(joint.require_name(), kind, parent, child, X_PF, joint.line)
     model.joints.append(description)
+    if kind == "weld":
+        return
     if description.is_actuatable:
         _read_motion(joint, parts, type_, description, model, with_friction)
     elif kind == "planar":
         _read_plane(joint, parts, description)
     elif kind in ("ball", "universal"):
         description.damping = _read_damping(joint, parts.get("dynamics"), 1)
-
-
-def _take_link(joint: Element, parts: dict[str, Element], end: str) -> str:
-    """Return the name of the link at one end of a joint."""
-    if end not in parts:
-        raise joint.missing_child(end)
-    return parts[end].require_name("link")
 
 
 def _read_motion(
@@ -152,17 +152,19 @@ def _read_limits(joint: Element, limit: Element | None, type_: str) -> JointLimi
         joint.repair(fault, "its position is not limited", at=limit)
         lower = upper = None
     return JointLimits(
-        -math.inf if lower is None else _without_largest(lower),
-        math.inf if upper is None else _without_largest(upper),
-        velocity=_check_magnitude(joint, "velocity", velocity),
-        acceleration=_check_magnitude(joint, _ACCELERATION, take_number(limit, _ACCELERATION, math.inf)),
-        effort=_check_magnitude(joint, "effort", effort),
+        -math.inf if lower is None else lower if -_LARGEST < lower < _LARGEST else _without_largest(lower),
+        math.inf if upper is None else upper if -_LARGEST < upper < _LARGEST else _without_largest(upper),
+        _check_magnitude(joint, "velocity", velocity),
+        math.inf
+        if limit.peek(_ACCELERATION) is None
+        else _check_magnitude(joint, _ACCELERATION, take_number(limit, _ACCELERATION)),
+        _check_magnitude(joint, "effort", effort),
     )
 
 
 def _take_limits(limit: Element) -> tuple[float | None, float | None, float, float]:
     """Return the lower and upper limit, those of velocity and effort."""
-    numbers = take_each_number(limit, ("lower", "upper", "velocity", "effort"))
+    numbers = take_each_number(limit, _LIMITS)
     if numbers is not None:
         lower, upper, velocity, effort = numbers
         return lower, upper, velocity, effort
@@ -177,12 +179,12 @@ def _take_limits(limit: Element) -> tuple[float | None, float | None, float, flo
 def _check_magnitude(joint: Element, name: str, magnitude: float) -> float:
     if magnitude < 0.0:
         raise joint.error(f"{name} = {magnitude:g}: a limit of {name} cannot be negative")
-    return _without_largest(magnitude)
+    return magnitude if magnitude < _LARGEST else math.inf
 
 
 def _without_largest(limit: float) -> float:
     """Return a limit, infinite where it is the largest float: what other parsers want for none."""
-    return limit if abs(limit) < sys.float_info.max else math.copysign(math.inf, limit)
+    return limit if abs(limit) < _LARGEST else math.copysign(math.inf, limit)
 
 
 def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[float, ...]:
@@ -201,7 +203,9 @@ def _read_damping(joint: Element, dynamics: Element | None, size: int) -> tuple[
 def _read_friction(
     joint: Element, dynamics: Element | None, model: ModelDescription, with_friction: bool
 ) -> float:
-    friction = 0.0 if dynamics is None else take_number(dynamics, "friction", 0.0)
+    if dynamics is None:
+        return 0.0
+    friction = take_number(dynamics, "friction", 0.0)
     if friction == 0.0:
         return 0.0
     if not with_friction:

@@ -54,8 +54,8 @@ def add_missing_actuators(model: ModelDescription) -> None:
 def _find_unknown_type(transmission: Element) -> str | None:
     """Return why a transmission is none of the known type, or None."""
     attribute = transmission.take("type") or ""
-    texts = [child.text for child in transmission.take_children("type")]
-    written = texts[0] if texts else attribute.strip()
+    types = transmission.take_children("type")
+    written = types[0].text if types else attribute.strip()
     if not written:
         return f"it has no <type>, as transmission_interface/{_SIMPLE}"
     return None if written.rpartition("/")[2] == _SIMPLE else f"its type {quote(written)} is not {_SIMPLE}"

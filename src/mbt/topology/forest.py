@@ -91,6 +91,17 @@ class SpanningForest:
     (-1, 0, 1, 0)
     """
 
+    body: tuple[int, ...]
+    parent: tuple[int, ...]
+    edge: tuple[int, ...]
+    is_reversed: tuple[bool, ...]
+    level: tuple[int, ...]
+    subtree_end: tuple[int, ...]
+    num_graph_edges: int
+    floating_bases: tuple[int, ...]
+    body_names: tuple[str, ...]
+    edge_labels: tuple[str, ...]
+
     # By hand: a frozen dataclass would cost more than a millisecond of every import.
     def __init__(
         self,
@@ -105,16 +116,19 @@ class SpanningForest:
         body_names: tuple[str, ...] = (),
         edge_labels: tuple[str, ...] = (),
     ) -> None:
-        self.body = body
-        self.parent = parent
-        self.edge = edge
-        self.is_reversed = is_reversed
-        self.level = level
-        self.subtree_end = subtree_end
-        self.num_graph_edges = num_graph_edges
-        self.floating_bases = floating_bases
-        self.body_names = body_names
-        self.edge_labels = edge_labels
+        # Not one by one: `__setattr__` refuses.
+        self.__dict__.update(
+            body=body,
+            parent=parent,
+            edge=edge,
+            is_reversed=is_reversed,
+            level=level,
+            subtree_end=subtree_end,
+            num_graph_edges=num_graph_edges,
+            floating_bases=floating_bases,
+            body_names=body_names,
+            edge_labels=edge_labels,
+        )
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse to change."""

@@ -43,9 +43,51 @@ def grow_forest(graph: JointGraph) -> SpanningForest:
     >>> [graph.body_names[body] for body in forest.floating_bases]
     ['ball']
     """
+    in_order = _take_in_order(graph)
+    if in_order is not None:
+        return in_order
     components = _find_components(graph)
     floating_bases = _choose_floating_bases(graph, components)
     return _number_nodes(graph, floating_bases)
+
+
+def _take_in_order(graph: JointGraph) -> SpanningForest | None:
+    """Return the forest of a graph that is in its order already, as those of models read from files are.
+
+    That is: edge `i` carries body ``i + 1``, on a body that is on the path from World to the one before.
+    """
+    edges, count = graph.edges, len(graph.body_names)
+    if len(edges) != count - 1:
+        return None
+    integers = shared_integers(count + 1)
+    parents, levels, subtree_end = [NONE], [0], integers[1 : count + 1]
+    path = [WORLD]
+    for body, (_, parent, child, _) in zip(integers[1:], edges, strict=False):
+        if child != body:
+            return None
+        # The subtrees of those that are left behind end here.
+        while path[-1] != parent:
+            subtree_end[path.pop()] = body
+            if not path:
+                return None
+        parents.append(parent)
+        levels.append(integers[len(path)])
+        path.append(body)
+    for body in path:
+        subtree_end[body] = integers[count]
+    bodies = tuple(integers[:count])
+    return SpanningForest(
+        body=bodies,
+        parent=tuple(parents),
+        edge=(NONE, *bodies[:-1]),
+        is_reversed=(False,) * count,
+        level=tuple(levels),
+        subtree_end=tuple(subtree_end),
+        num_graph_edges=len(edges),
+        floating_bases=(),
+        body_names=tuple(graph.body_names),
+        edge_labels=tuple([edge.label for edge in edges]),
+    )
 
 
 def _find_components(graph: JointGraph) -> list[int]:

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 __all__ = ["RigidBody"]
 
 
+_NO_NODE = BodyNodeIndex(-1)
+
+
 class RigidBody(BodyMotion):
     """A rigid body B with its mass properties.
 
@@ -106,7 +109,7 @@ class RigidBody(BodyMotion):
         self._M_BBo_B = M_BBo_B
         self._body_frame = BodyFrame._of_body(self)
         # Known once the tree is finalized. Attributes that come later can cost each a dictionary of its own.
-        self._place(BodyNodeIndex(-1))
+        self._node_index = _NO_NODE
         self._inboard_mobilizer: Mobilizer | None = None
 
     @property

@@ -69,22 +69,22 @@ class ElementCollection(Generic[E]):
         self.add_name(element)
         return len(elements) - 1
 
-    def extend(self, elements: Sequence[E]) -> None:
-        """Add elements whose names were checked, many at once."""
-        if not self.are_new(elements):
-            for element in elements:
-                self.append(element)
-            return
-        self._only.update([(element.name, element) for element in elements])
+    def extend(self, elements: Sequence[E], new_names: Sequence[str] | None = None) -> None:
+        """Add elements whose names were checked, many at once; `new_names`: theirs, if `are_new` says so."""
+        if new_names is None:
+            new_names = [element.name for element in elements]
+            if not self.are_new(new_names):
+                for element in elements:
+                    self.append(element)
+                return
+        self._only.update(zip(new_names, elements, strict=True))
         self._elements += elements
         self._tuple = None
 
-    def are_new(self, elements: Sequence[MultibodyElement]) -> bool:
-        """Return whether the names of these are new, in whatever scope, and no two of them the same."""
-        names = {element.name for element in elements}
-        return (
-            len(names) == len(elements) and names.isdisjoint(self._only) and names.isdisjoint(self._several)
-        )
+    def are_new(self, names: Sequence[str]) -> bool:
+        """Return whether these names are new, in whatever scope, and no two of them the same."""
+        known = set(names)
+        return len(known) == len(names) and known.isdisjoint(self._only) and known.isdisjoint(self._several)
 
     def at(self, index: object, argument: str) -> E:
         """Return the element of an index that was given as `argument`.

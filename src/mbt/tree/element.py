@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 
@@ -302,6 +303,11 @@ class MultibodyElement:
         return declarations.add_cache_entry(self, description, calc, prerequisites, self._label)
 
     @classmethod
+    def _declares_any(cls) -> bool:
+        """Return whether any of the hooks that ``finalize()`` calls does anything in this class."""
+        return _all_hooks(cls) != _all_hooks(MultibodyElement)
+
+    @classmethod
     def _declares(cls, hook: str) -> bool:
         """Return whether a hook that ``finalize()`` calls does anything in this class."""
         own, base = _OWN_HOOKS[hook], MultibodyElement
@@ -399,6 +405,7 @@ _OWN_HOOKS = {
     "declare_discrete_states": "do_declare_discrete_state",
     "declare_cache_entries": "do_declare_cache_entries",
 }
+_all_hooks = attrgetter(*_OWN_HOOKS, *_OWN_HOOKS.values())
 
 
 def as_name(value: object, argument: str) -> str:

@@ -25,7 +25,7 @@ from mbt.tree.context_access import (
 from mbt.tree.element import MultibodyElement, as_name, check_element, is_constructed
 from mbt.tree.frame import Frame
 from mbt.tree.indices import JointIndex
-from mbt.tree.joint_limits import JointLimits, frozen
+from mbt.tree.joint_limits import JointLimits, Limits, frozen, no_limits
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -92,8 +92,10 @@ class Joint(JointLimits):
         self._frame_on_child = frame_on_child
         self._mobilizer: Mobilizer | None = None
         self._damping = damping
-        self._default_positions = _zero_positions(self._mobilizer_type)  # type: ignore[arg-type] # hashable, as all classes
-        self._remove_limits()
+        positions, self._position_limits, no_limits = _of_new_joints(self._mobilizer_type)  # type: ignore[arg-type] # hashable, as all classes
+        self._default_positions = positions
+        self._velocity_limits = self._acceleration_limits = no_limits
+        self._effort_limit = math.inf
 
     # What it connects.
 
@@ -357,6 +359,7 @@ class Joint(JointLimits):
 
 
 @cache
-def _zero_positions(mobilizer_type: type[Mobilizer]) -> FloatArray:
-    """Return the default positions of new joints, one array for all of a type."""
-    return frozen(mobilizer_type._zero_positions())
+def _of_new_joints(mobilizer_type: type[Mobilizer]) -> tuple[FloatArray, Limits, Limits]:
+    """Return default positions, and limits of positions and velocities: the same for all of a type."""
+    positions = frozen(mobilizer_type._zero_positions())
+    return positions, no_limits(positions.size), no_limits(len(mobilizer_type.velocity_suffixes))

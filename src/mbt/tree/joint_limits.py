@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from functools import cache, lru_cache
 from struct import Struct, unpack
@@ -19,17 +18,19 @@ if TYPE_CHECKING:
 
     from mbt.tree.element import MultibodyElement
 
-__all__ = ["JointLimits", "as_effort_limit", "frozen", "shared_limits"]
+__all__ = ["JointLimits", "Limits", "as_effort_limit", "frozen", "no_limits", "shared_limits"]
+
+# Lower and upper ones.
+Limits = tuple[FloatArray, FloatArray]
 
 
 class JointLimits(CoordinateOwner):
     """The part of `Joint` that knows limits of positions, velocities, accelerations and efforts."""
 
-    def _remove_limits(self) -> None:
-        """Let nothing be limited, as in a new joint."""
-        self._position_limits = _no_limits(self.num_positions)
-        self._velocity_limits = self._acceleration_limits = _no_limits(self.num_velocities)
-        self._effort_limit = math.inf
+    _position_limits: Limits
+    _velocity_limits: Limits
+    _acceleration_limits: Limits
+    _effort_limit: float
 
     @property
     def position_lower_limits(self) -> FloatArray:
@@ -177,5 +178,6 @@ def _shared_limits(memory: bytes) -> tuple[FloatArray, FloatArray]:
 
 
 @cache
-def _no_limits(size: int) -> tuple[FloatArray, FloatArray]:
+def no_limits(size: int) -> Limits:
+    """Return limits of so many coordinates that have none: the same arrays for all."""
     return frozen(np.full(size, -np.inf)), frozen(np.full(size, np.inf))

@@ -109,8 +109,17 @@ class Mobilizer(CoordinateOwner):
     def _between_ends_of(cls, joint: Joint) -> Self:
         """Return a mobilizer between the frames of a joint, still without constants of its own."""
         mobilizer = cls.__new__(cls)
-        mobilizer._begin(None, joint._model_instance)
-        mobilizer._hold(joint._frame_on_parent, joint._frame_on_child)
+        # As `_begin` and `_hold` do it, in half the time.
+        mobilizer._name = None
+        mobilizer._model_instance = joint._model_instance
+        mobilizer._tree = None
+        mobilizer._index = -1
+        mobilizer._is_ephemeral = False
+        mobilizer._position_start = mobilizer._velocity_start = -1
+        mobilizer._declared_F = joint._frame_on_parent
+        mobilizer._declared_M = joint._frame_on_child
+        mobilizer._is_reversed = False
+        mobilizer._joint = None
         return mobilizer
 
     def _hold(self, inboard_frame_F: Frame, outboard_frame_M: Frame) -> None:

@@ -122,9 +122,12 @@ class Declarations:
         """Ask all elements, which calls their hooks."""
         everyone = tuple(elements)
         self.frames = list(frames)
-        classes = {type(element) for element in everyone}
-        for hook in ("declare_parameters", "declare_discrete_states", "declare_cache_entries"):
-            # Of a large tree hardly any element declares anything.
+        # Of a large tree hardly any element declares anything.
+        kinds: set[type[MultibodyElement]] = set(map(type, everyone))
+        classes = {cls for cls in kinds if cls._declares_any()}
+        for hook in (
+            ("declare_parameters", "declare_discrete_states", "declare_cache_entries") if classes else ()
+        ):
             declaring = {cls for cls in classes if cls._declares(hook)}
             for element in everyone if declaring else ():
                 if type(element) in declaring:

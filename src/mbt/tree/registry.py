@@ -149,7 +149,7 @@ class ElementRegistry:
         for frame in new_frames:
             self._check_frame(frame)
             self._checked_name(frame, self.frames, needed_by=joint)
-        self._connect(joint)
+        self._connect(joint, self._scoped("", joint._model_instance))
         for frame in new_frames:
             self._own(frame, self.frames)
         self._own(joint, self.joints)
@@ -185,15 +185,20 @@ class ElementRegistry:
         joints: Sequence[Joint],
         actuators: Sequence[JointActuator],
     ) -> None:
-        """Add what a reader constructed for this tree: new elements that need one another, and no others."""
+        """Add what a reader constructed for this tree: new elements that need one another, and no others.
+
+        All have names.
+        """
         all_frames = [*[body._body_frame for body in bodies], *frames]
-        additions = (
-            (bodies, self.bodies),
-            (all_frames, self.frames),
-            (joints, self.joints),
-            (actuators, self.actuators),
+        # Those of frames of bodies are those of the bodies.
+        names: list[Any] = [body._name for body in bodies]
+        additions: tuple[tuple[Sequence[Any], ElementCollection[Any], list[Any]], ...] = (
+            (bodies, self.bodies, names),
+            (all_frames, self.frames, names + [frame._name for frame in frames]),
+            (joints, self.joints, [joint._name for joint in joints]),
+            (actuators, self.actuators, [actuator._name for actuator in actuators]),
         )
-        if not all(collection.are_new(elements) for elements, collection in additions):
+        if not all(collection.are_new(new) for _, collection, new in additions):
             # One by one: some may have the same name in different model instances.
             for body in bodies:
                 self.add_body(body)
@@ -205,12 +210,13 @@ class ElementRegistry:
                 self.add_joint_actuator(actuator)
             return
         graph = self.graph  # Of the bodies before these.
-        for elements, collection in additions:
-            self._own_all(elements, collection)
-        for body in bodies:
-            graph.add_body(self._scoped(body.name, body._model_instance))
+        for elements, collection, new in additions:
+            self._own_all(elements, collection, new)
+        scopes = [self._scoped("", instance) for instance in range(len(self.model_instances))]
+        for body, name in zip(bodies, names, strict=True):
+            graph.add_body(scopes[body._model_instance] + name)
         for joint in joints:
-            self._connect(joint)
+            self._connect(joint, scopes[joint._model_instance])
 
     def rename(self, element: MultibodyElement, name: str) -> None:
         """Rename an element other than World; the frame of a body has its name too."""
@@ -399,16 +405,19 @@ class ElementRegistry:
     def _own(self, element: Any, collection: ElementCollection[Any]) -> None:
         element._attach(self._tree, collection.append(element))
 
-    def _connect(self, joint: Joint) -> None:
-        """Add an edge for a joint to the graph."""
-        label = f"{joint.kind} {quote(self._scoped(joint.name, joint._model_instance))}"
+    def _connect(self, joint: Joint, scope: str) -> None:
+        """Add an edge for a joint to the graph, with a label that has a scope in front of its name."""
+        label = f"{joint.kind} {quote(scope + joint.name)}"
         parent, child = joint._frame_on_parent._body, joint._frame_on_child._body
         self.graph.add_edge(label, parent._index, child._index)
         self.connections.append(joint)
 
-    def _own_all(self, elements: Sequence[Any], collection: ElementCollection[Any]) -> None:
+    def _own_all(
+        self, elements: Sequence[Any], collection: ElementCollection[Any], names: list[str] | None = None
+    ) -> None:
+        """Own elements whose names were checked; where these are given, also that they are all new."""
         start = len(collection)
-        collection.extend(elements)
+        collection.extend(elements, names)
         tree, integers = self._tree, shared_integers(start + len(elements))
         for index, element in zip(integers[start:], elements, strict=False):
             element._tree = tree

@@ -127,15 +127,14 @@ class Shape:
     def _set(
         self, kind: str, size: Any, X_BG: FloatArray, name: str, color: Any, mesh: Any, folder: Any
     ) -> None:
-        X_BG.flags.writeable = False
-        put = object.__setattr__
-        put(self, "kind", kind)
-        put(self, "size", size)
-        put(self, "X_BG", X_BG)
-        put(self, "name", name)
-        put(self, "color", color)
-        put(self, "mesh", mesh)
-        put(self, "folder", folder)
+        X_BG.setflags(write=False)
+        _put_X_BG(self, X_BG)
+        _put_color(self, color)
+        _put_folder(self, folder)
+        _put_kind(self, kind)
+        _put_mesh(self, mesh)
+        _put_name(self, name)
+        _put_size(self, size)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: bodies of many trees may share a shape."""
@@ -174,6 +173,12 @@ class Shape:
     def _key(self) -> tuple[object, ...]:
         pose = tuple(self.X_BG.ravel().tolist())
         return self.kind, self.size, pose, self.name, self.color, self.mesh, self.folder
+
+
+# What writes each of the slots: `__setattr__` refuses.
+_put_X_BG, _put_color, _put_folder, _put_kind, _put_mesh, _put_name, _put_size = [
+    getattr(Shape, slot).__set__ for slot in Shape.__slots__
+]
 
 
 def _make_shape(

@@ -17,8 +17,8 @@ def take_plain_shape(
 ) -> tuple[str, tuple[float, ...], bytes, str | None] | None:
     """Remove geometry and pose from a ``<visual>`` or ``<collision>`` of URDF; return kind, size, pose and mesh.
 
-    Size is a tuple, the pose as `take_plain_placement` returns it, and mesh the place of one, or None. None, and nothing
-    taken, where something is not plain text, missing, there twice, or no shape.
+    Size is a tuple, the pose as `take_plain_placement` returns it, and mesh the place of one, or None. None, and
+    nothing taken, where something is not plain text, missing, there twice, or no shape.
 
     Parameters
     ----------
