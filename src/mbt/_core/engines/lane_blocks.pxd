@@ -10,6 +10,7 @@ from mbt._core.engines.lane_job cimport Job
 from mbt._core.engines.lane_kernels cimport roll_out_block
 from mbt._core.engines.leading_axes cimport Operand, has_singular_map, is_singular
 from mbt._core.model.structs cimport Model
+from mbt._core.passes.inverse_dynamics_derivatives cimport set_sparse_places
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.table cimport MOBILIZER, element_of, integer_of
@@ -25,6 +26,10 @@ cdef extern from "scalars/stream.hpp" namespace "MBT_NS" nogil:
     void stream_doubles(const double* source, double* to, Py_ssize_t n)
     void finish_streaming()
 
+cdef extern from "scalars/placed_rows.hpp" namespace "MBT_NS" nogil:
+    void store_placed_rows(const Lanes* numbers, const int* places, double* rows, Py_ssize_t stride, int n, int count)
+    void stream_rows(const Lanes* numbers, const int* places, double* out, int n, double* memory)
+
 
 cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
     """Samples `first` to `end` - 1. Returns 0, or 1 without memory."""
@@ -38,13 +43,14 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
         num_parameters = job.layout.size + count_derived(m)
         num_checked_work += num_parameters
     cdef Py_ssize_t num_bases = (m.num_bodies*sizeof(int))//sizeof(double) + 1
+    cdef Py_ssize_t num_places = num_output//2 + 1 if job.sparse else 0
     cdef Py_ssize_t i, k, count
     cdef int j
     for j in range(job.num_operands):
         num_input += job.operands[j].size
     cdef double* arena = arena_doubles(
-        (num_parameters + job.num_columns + num_input + num_output + num_work)*MBT_W + num_rows + num_checked_work
-        + num_bases + 8
+        (num_parameters + job.num_columns + num_input + num_output + 1 + num_work)*MBT_W + num_rows + num_checked_work
+        + num_bases + num_places + 8
     )
     if arena == NULL:
         return 1
@@ -53,11 +59,12 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
     cdef Lanes* varying = own_parameters + num_parameters
     cdef Lanes* inputs = varying + job.num_columns
     cdef Lanes* out = inputs + num_input
-    cdef Lanes* work = out + num_output
+    cdef Lanes* work = out + num_output + 1
     cdef double* rows = <double*>(work + num_work)
     cdef double* to
     cdef double* checked_work = rows + num_rows
     cdef int* bases = <int*>(checked_work + num_checked_work)
+    cdef int* places = NULL
     cdef Lanes* v = inputs + job.operands[0].size
     cdef Lanes* x = v if job.num_operands < 2 else v + job.operands[1].size
     cdef Lanes* at
@@ -70,6 +77,10 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
             m, job.layout, EVERYTHING, own_parameters, own_parameters + job.layout.size, &derived
         )
         parameters = &derived
+    if job.sparse:
+        places = <int*>(checked_work + num_checked_work + num_bases)
+        set_sparse_places(job.model, <int>num_output, places)
+        out[num_output] = <Lanes>0.0
     i = first
     while i < end:
         count = min(<Py_ssize_t>MBT_W, end - i)
@@ -104,7 +115,10 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
         else:
             run_kernel(job, parameters, inputs, v, x, work, bases, out)
             for j in range(job.num_outputs):
-                store_samples(job, out + j*job.output_size, job.outputs[j] + job.output_size*i, count, rows)
+                store_samples(
+                    job, out if job.sparse else out + j*job.output_size,
+                    places + j*job.output_size if job.sparse else NULL, job.outputs[j] + job.output_size*i, count, rows
+                )
         if job.is_checked or job.has_rates or job.checked_parameters != NULL:
             spoil_singular(job, i, count, checked_work, v)
         i += count
@@ -122,16 +136,15 @@ cdef inline void load_samples(const Operand* x, Py_ssize_t first, Py_ssize_t cou
 
 
 cdef inline void store_samples(
-    const Job* job, const Lanes* lanes, double* out, Py_ssize_t count, double* memory
+    const Job* job, const Lanes* lanes, const int* places, double* out, Py_ssize_t count, double* memory
 ) noexcept nogil:
     cdef Py_ssize_t n = job.output_size
-    cdef double* rows
-    if count < MBT_W:
+    if job.streamed and count == MBT_W:
+        stream_rows(lanes, places, out, n, memory)
+    elif places != NULL:
+        store_placed_rows(lanes, places, out, n, n, count)
+    elif count < MBT_W:
         store_rows_partial(lanes, out, n, n, count)
-    elif job.streamed:
-        rows = aligned_like(out, memory)
-        store_rows(lanes, rows, n, n)
-        stream_doubles(rows, out, n*MBT_W)
     else:
         store_rows(lanes, out, n, n)
 

@@ -133,13 +133,19 @@ cdef inline void calc_mass_matrix_inverse_in_world(
 
     And vdot -= U' dA_P / D, dA = dA_P + S vdot: a product with M^-1 would lose digits that this keeps.
     """
-    cdef int i, k
+    cdef int i, k, l
     cdef T* dA
     cdef int nv = model.num_velocities
     cdef const MobodJoint* joint
     cdef const T* A_P
     cdef T* A_N
-    set_zero(M_inverse, nv*stride)
+    # What no unit force outboard has reached.
+    if T is double:
+        set_zero(M_inverse, nv*stride)
+    else:
+        for k in range(nv):
+            l = model.joints[model.dof_mobod[k]].v_end
+            set_zero(M_inverse + stride*k + l, nv - l)
     set_zero(F, 6*stride)
     for i in range(model.num_mobods - 1, 0, -1):
         joint = &model.joints[i]

@@ -583,8 +583,9 @@ cdef inline void calc_rows(
     T* dtau_dq,                    # (nv, stride)  [N m, N] per [rad, m]
     T* dtau_dv,                    # (nv, stride)  [N m, N] per [rad/s, m/s]
     T* M,                          # (nv, stride)  [kg m^2, kg m, kg]  or NULL
+    bint sparse,                   # what topology knows is left as it is: zeros, and M below the diagonal
 ) noexcept nogil:
-    cdef int i, k, end, head, mobod
+    cdef int i, k, end, head, mobod, start
     cdef int nv = model.num_velocities
     # As many columns as there are in whole registers, if rows have room for them.
     cdef int row_end = min(<int>stride, count_registers(model, columns)*width_of(columns))
@@ -601,11 +602,15 @@ cdef inline void calc_rows(
             dv = dtau_dv + stride*k
             if M != NULL:
                 M_k = M + stride*k
-            if model.joints[joint.run].v_start != 0 or joint.v_end != nv:
-                set_zero(dq, row_end)
-                set_zero(dv, row_end)
-                if M != NULL:
-                    set_zero(M_k, row_end)
+            if T is double:
+                if model.joints[joint.run].v_start != 0 or joint.v_end != nv:
+                    set_zero(dq, row_end)
+                    set_zero(dv, row_end)
+                    if M != NULL:
+                        set_zero(M_k, row_end)
+            elif not sparse:
+                clear_entries(joint.v_end, nv, dq, dv, M_k)
+            start = joint.v_start
             room = stride*(nv - k) - width_of(columns)
             end = row_end if joint.v_end == nv else joint.v_end
             calc_outboard_entries(columns, M != NULL, k, joint.v_start, end, M_k, dq, dv, room)
@@ -613,16 +618,55 @@ cdef inline void calc_rows(
             while mobod != 0:
                 inboard = &model.joints[mobod]
                 head = inboard.run
+                if T is not double:
+                    if not sparse:
+                        clear_entries(inboard.v_start + inboard.nv, start, dq, dv, M_k)
+                start = model.joints[head].v_start
                 calc_inboard_entries(
-                    columns, M != NULL, with_external, k, model.joints[head].v_start, inboard.v_start + inboard.nv,
-                    M_k, dq, dv, room
+                    columns, M != NULL and not sparse, with_external, k, start, inboard.v_start + inboard.nv, M_k, dq,
+                    dv, room
                 )
                 mobod = model.joints[head].parent
+            if T is not double:
+                if not sparse:
+                    clear_entries(0, start, dq, dv, M_k)
         if joint.kind == GENERAL:
             add_same_joint_terms(
                 joint, model.constants[joint.node], &mobods[i], q, &moving[joint.parent], &moving[i], stride, columns,
                 dtau_dq
             )
+
+
+cdef inline void set_sparse_places(const Model* model, int zero, int* places) noexcept nogil:
+    """Where each entry of the three matrices, (3, nv, nv), is among those of `calc_rows`; `zero`: where a zero is."""
+    cdef int nv = model.num_velocities
+    cdef int size = nv*nv
+    cdef int k, l, end
+    for l in range(nv):
+        end = model.joints[model.dof_mobod[l]].v_end
+        for k in range(l, nv):
+            if k < end:
+                places[nv*l + k] = nv*l + k
+                places[nv*k + l] = nv*k + l
+                places[size + nv*l + k] = size + nv*l + k
+                places[size + nv*k + l] = size + nv*k + l
+                places[2*size + nv*l + k] = 2*size + nv*l + k
+                places[2*size + nv*k + l] = 2*size + nv*l + k
+            else:
+                places[nv*l + k] = zero
+                places[nv*k + l] = zero
+                places[size + nv*l + k] = zero
+                places[size + nv*k + l] = zero
+                places[2*size + nv*l + k] = zero
+                places[2*size + nv*k + l] = zero
+
+
+cdef inline void clear_entries(int start, int end, T* dq, T* dv, T* M) noexcept nogil:
+    """Of one row."""
+    set_zero(dq + start, end - start)
+    set_zero(dv + start, end - start)
+    if M != NULL:
+        set_zero(M + start, end - start)
 
 
 cdef inline void calc_inverse_dynamics_derivatives(
@@ -647,6 +691,7 @@ cdef inline void calc_inverse_dynamics_derivatives(
     T* dtau_dq,                    # (nv, nv)         [N m, N] per [rad, m]
     T* dtau_dv,                    # (nv, nv)         [N m, N] per [rad/s, m/s]
     T* M,                          # (nv, nv)         [kg m^2, kg m, kg]
+    bint sparse,                   # see calc_rows
 ) noexcept nogil:
     """Of M vdot + C v - tau_g - J' F_Bo_W."""
     cdef int k
@@ -659,6 +704,6 @@ cdef inline void calc_inverse_dynamics_derivatives(
     sum_composites(model, COMPOSITE_WITH_EXTERNAL if with_external else COMPOSITE, columns)
     calc_momenta(model, columns)
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
-    calc_rows(model, p.mobods, q, with_external, moving, nv, columns, dtau_dq, dtau_dv, M)
+    calc_rows(model, p.mobods, q, with_external, moving, nv, columns, dtau_dq, dtau_dv, M, sparse)
     for k in range(nv):
         M[nv*k + k] = M[nv*k + k] + p.reflected_inertia[k]

@@ -23,7 +23,7 @@ from mbt._core.passes.inverse_dynamics_derivatives cimport (
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities.algorithms cimport add_joint_forces, count_work, multipliers_in, run_body_forces
-from mbt._core.scalars cimport PyScalar, T
+from mbt._core.scalars cimport Lanes, PyScalar, T
 
 
 cdef inline Py_ssize_t row_stride(const Model* model) noexcept nogil:
@@ -53,6 +53,11 @@ cdef inline Py_ssize_t count_constrained_derivative_work(const Model* model) noe
     return count_forward_derivative_work(model) + m*(m + 4) + 8*nv + 6*m*row_stride(model) + 8
 
 
+cdef inline bint is_sparse(const Model* model, const Parameters[T]* p) noexcept nogil:
+    """Whether inverse dynamics leaves out what topology knows: in lanes, unless an element couples branches."""
+    return T is Lanes and not model.num_elements_between
+
+
 cdef inline void run_inverse_dynamics_derivatives(
     const Model* model, const Parameters[T]* p, const int* weightless, bint with_elements, const T* q, const T* v,
     const T* vdot, const T* F_Bo_W, T* memory, T* dtau_dq, T* dtau_dv, T* M
@@ -72,7 +77,7 @@ cdef inline void run_inverse_dynamics_derivatives(
         set_zero(gravity, 3)
     calc_inverse_dynamics_derivatives(
         model, p, gravity, weightless if with_elements else NULL, q, v, vdot, F_Bo_W, H_N, sin_q, cos_q, moving,
-        columns, dtau_dq, dtau_dv, M
+        columns, dtau_dq, dtau_dv, M, is_sparse(model, p)
     )
     if with_elements:
         add_element_derivatives(model, p, q, v, moving, columns, nv, rest, dtau_dq, dtau_dv)
@@ -169,7 +174,7 @@ cdef inline T* run_mass_matrix_inverse_with_rates(
     add_accelerations(model, vdot, moving, columns)
 
     calc_rates(model, p.mobods, q, v, vdot, with_external, moving, columns)
-    calc_rows(model, p.mobods, q, with_external, moving, stride, columns, dtau_dq, dtau_dv, <T*>NULL)
+    calc_rows(model, p.mobods, q, with_external, moving, stride, columns, dtau_dq, dtau_dv, <T*>NULL, False)
     add_element_derivatives(model, p, q, v, moving, columns, stride, rest, dtau_dq, dtau_dv)
     if rates != NULL:
         add_constraint_rates(model, switches, p, q, moving, stride, columns, rates, dtau_dq)

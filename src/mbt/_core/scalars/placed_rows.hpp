@@ -1,0 +1,120 @@
+// From Lanes to rows of states, where one number may stand in several places of a row: number k of a row is in[places[k]].
+// Without places it is in[k].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "config.hpp"
+#include "stream.hpp"
+#include "transpose.hpp"
+
+namespace MBT_NS {
+
+static MBT_INLINE void gather_lanes(const Lanes* in, const int* places, int n, Lanes* out) {
+  for (int k = 0; k < n; ++k) out[k] = in[places[k]];
+}
+
+// `store_rows_partial` of numbers with places.
+[[maybe_unused]] MBT_NOINLINE static void store_placed_rows(
+    const Lanes* in, const int* places, double* rows, std::ptrdiff_t stride, int n, int count) {
+  Lanes block[MBT_W];
+  if (n < MBT_W) {
+    gather_lanes(in, places, n, block);
+    return store_narrow_block(block, rows, stride, n, count);
+  }
+  for (int k = 0; k + MBT_W <= n; k += MBT_W) {
+    gather_lanes(in, places + k, MBT_W, block);
+    store_block(block, rows + k, stride, count);
+  }
+  if (n % MBT_W) {
+    gather_lanes(in, places + n - MBT_W, MBT_W, block);
+    store_block(block, rows + n - MBT_W, stride, count);
+  }
+}
+
+#if MBT_W == 8 && defined(__AVX512F__) && !defined(MBT_PORTABLE)
+
+template <bool placed>
+static MBT_INLINE void transpose_numbers(const Lanes* in, const int* places, int k, Lanes* out) {
+  if constexpr (placed) {
+    Lanes block[8];
+    gather_lanes(in, places + k, 8, block);
+    transpose(block, out);
+  } else {
+    transpose(in + k, out);
+  }
+}
+
+// Eight rows of n >= 8 numbers, one behind the other, past the caches: what lies in one cache line is put together in a
+// register. Others see them after `finish_streaming`.
+template <bool placed>
+MBT_NOINLINE static void stream_eight_rows(const Lanes* in, const int* places, double* out, int n) {
+  // A row begins somewhere in a cache line: `shift` numbers before it are not its own.
+  double* line[8];
+  int shift[8];
+  __m512i pick[8];
+  Lanes now[8], before[8];
+  __m512d head[8], tail[8];
+  int used[8];
+  const __m512i count_up = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+  for (int l = 0; l < 8; ++l) {
+    double* row = out + static_cast<std::ptrdiff_t>(n) * l;
+    shift[l] = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) % 64 / sizeof(double));
+    line[l] = row - shift[l];
+    pick[l] = _mm512_add_epi64(count_up, _mm512_set1_epi64(8 - shift[l]));
+  }
+  const auto join = [&pick](int l, const Lanes& a, const Lanes& b) {
+    return _mm512_permutex2var_pd(__m512d(a.r), pick[l], __m512d(b.r));
+  };
+  transpose_numbers<placed>(in, places, 0, before);
+  for (int l = 0; l < 8; ++l) head[l] = join(l, before[l], before[l]);
+  int k = 8;
+  for (; k + 8 <= n; k += 8) {
+    transpose_numbers<placed>(in, places, k, now);
+    for (int l = 0; l < 8; ++l) {
+      _mm512_stream_pd(line[l] + k, join(l, before[l], now[l]));
+      before[l] = now[l];
+    }
+  }
+  // The last block has n - k numbers, perhaps none; it ends with the row.
+  Lanes rest[8];
+  for (int j = 0; j < 8; ++j) rest[j] = k + j < n ? in[placed ? places[k + j] : k + j] : Lanes(0.0);
+  transpose(rest, now);
+  for (int l = 0; l < 8; ++l) {
+    tail[l] = join(l, before[l], now[l]);
+    used[l] = n - k + shift[l];
+    if (used[l] >= 8) {
+      _mm512_stream_pd(line[l] + k, tail[l]);
+      tail[l] = join(l, now[l], now[l]);
+      used[l] -= 8;
+    }
+  }
+  // Cache lines with the end of a row and the beginning of the next one; the first and the last have other owners.
+  _mm512_mask_storeu_pd(line[0], static_cast<__mmask8>(0xff << shift[0]), head[0]);
+  for (int l = 1; l < 8; ++l) {
+    const __mmask8 is_tail = static_cast<__mmask8>((1 << shift[l]) - 1);
+    _mm512_stream_pd(line[l], _mm512_mask_blend_pd(is_tail, head[l], tail[l - 1]));
+  }
+  double* end = out + static_cast<std::ptrdiff_t>(n) * 8;
+  _mm512_mask_storeu_pd(end - used[7], static_cast<__mmask8>((1 << used[7]) - 1), tail[7]);
+}
+
+#endif
+
+// W rows of n numbers, one behind the other, past the caches. `memory` has room for them, and 8 more.
+[[maybe_unused]] MBT_NOINLINE static void stream_rows(
+    const Lanes* in, const int* places, double* out, int n, double* memory) {
+#if MBT_W == 8 && defined(__AVX512F__) && !defined(MBT_PORTABLE)
+  if (n >= 16) return places ? stream_eight_rows<true>(in, places, out, n) : stream_eight_rows<false>(in, places, out, n);
+#endif
+  double* rows = aligned_like(out, memory);
+  if (places) {
+    store_placed_rows(in, places, rows, n, n, MBT_W);
+  } else {
+    store_rows(in, rows, n, n);
+  }
+  stream_doubles(rows, out, static_cast<std::ptrdiff_t>(n) * MBT_W);
+}
+
+}  // namespace MBT_NS
