@@ -71,7 +71,7 @@ def cython_arguments(checked: bool) -> list[str]:
         "wraparound": False,
         "cdivision": True,
         "binding": True,
-        "freethreading_compatible": False,
+        "freethreading_compatible": True,
     }
     arguments = ["--cplus", "-3", "--warning-errors"]
     for name, value in directives.items():

@@ -97,9 +97,11 @@ class ScalarContext(CachedContext):
     @property
     def q(self) -> Any:
         """Generalized positions, (num_positions,); read-only, write with ``context.q = ...``."""
-        if self._q is None:
-            self._q = self._scalars.frozen(self._engine.get_q())
-        return self._q
+        q = self._q
+        if q is None:
+            with self._exclusive():
+                q = self._q = self._scalars.frozen(self._engine.get_q())
+        return q
 
     @q.setter
     def q(self, value: object) -> None:
@@ -116,9 +118,11 @@ class ScalarContext(CachedContext):
     @property
     def v(self) -> Any:
         """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
-        if self._v is None:
-            self._v = self._scalars.frozen(self._engine.get_v())
-        return self._v
+        v = self._v
+        if v is None:
+            with self._exclusive():
+                v = self._v = self._scalars.frozen(self._engine.get_v())
+        return v
 
     @v.setter
     def v(self, value: object) -> None:
@@ -310,12 +314,13 @@ class ScalarContext(CachedContext):
     # Computing.
 
     def _push(self) -> None:
-        """Give what has changed to the engine."""
-        for name in ("q", "v", "parameters"):
-            if name in self._stale:
-                array = self._parameters if name == "parameters" else getattr(self, name)
-                self._scalars.set_engine(self._engine, name, array)
-                self._stale.discard(name)
+        """Give what has changed to the engine, while nobody changes it again."""
+        with self._exclusive():
+            for name in ("q", "v", "parameters"):
+                if name in self._stale:
+                    array = self._parameters if name == "parameters" else getattr(self, name)
+                    self._scalars.set_engine(self._engine, name, array)
+                    self._stale.discard(name)
 
     def _fresh(self) -> ScalarContext:
         """Return a Context like a new one."""

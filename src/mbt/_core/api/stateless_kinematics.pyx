@@ -10,6 +10,7 @@ from mbt._core.engines cimport double_engine
 from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch
+from mbt._core.engines.section cimport Section, publish
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
@@ -123,10 +124,21 @@ cdef object frame_types = None
 
 
 cdef bint is_frame(object x) except -1:
-    global frame_types
     if frame_types is None:
-        frame_types = (above.Frame, above.RigidBody)
+        find_frame_types()
     return isinstance(x, frame_types)
+
+
+cdef int find_frame_types() except -1:
+    """Of several threads one is first: what the others have read must stay."""
+    global frame_types
+    types = (above.Frame, above.RigidBody)
+    publish()
+    cdef Section alone
+    alone.enter(above)
+    if frame_types is None:
+        frame_types = types
+    return 0
 
 
 cdef warn_of_old_order():

@@ -9,6 +9,7 @@ from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport adopt, data, new1, size
 from mbt._core.engines.caches cimport AccelerationKinematicsCache
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
@@ -69,6 +70,8 @@ cdef class TreeAccelerations(TreeJacobians):
         SingularityError
             When no mass resists a degree of freedom.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return self.accelerations(c, self.user_pairs(c))
 
@@ -117,6 +120,8 @@ cdef class TreeAccelerations(TreeJacobians):
 
     def _find_massless_dofs(self, context):
         """Indices in v of all dofs that no mass resists, but those that are locked; of the values of any scalar."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         cdef Derived derived = c.derived()
@@ -146,6 +151,8 @@ cdef class TreeAccelerations(TreeJacobians):
 
     def _calc_frame_acceleration(self, context, frame_F, frame_M, frame_E, str name_M, str name_E):
         """A_MF_E, (6,), by forward dynamics. The names are those of the arguments in messages."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [
             self.frame(frame_F, "frame_F"), self.frame(frame_M, name_M), self.frame(frame_E, name_E), 0, 0
@@ -189,6 +196,8 @@ cdef class TreeAccelerations(TreeJacobians):
         >>> tree.calc_reaction_forces(tree.create_default_context()).round(12)
         array([[ 0.,  0.,  0.,  0.,  0., 20.]])
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         # Once: accelerations and reactions are those of the same forces.
         cdef list pairs = self.user_pairs(c)

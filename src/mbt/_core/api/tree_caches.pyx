@@ -3,6 +3,7 @@
 from mbt._core.door.compiled_model cimport CompiledModel, check_index
 from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 
 from mbt._core.above import above
 
@@ -80,10 +81,14 @@ cdef class TreeCaches:
 
     def _position_of(self, context, pc=None):
         """The cache given, if it belongs to the present state; that of the Context by default."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return self.position_of(c, pc) if c._engine is None else c._position_of(pc)
 
     def _velocity_of(self, context, vc=None):
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return self.velocity_of(c, vc) if c._engine is None else c._velocity_of(vc)
 
@@ -101,6 +106,8 @@ cdef class TreeCaches:
 
     def set_default_context(self, context):
         """Reset time, state, inputs and parameters of a Context to their defaults."""
+        cdef Section alone
+        alone.enter(context)
         self.own(context)._reset()
 
     def calc_position_kinematics_cache(self, context, pc=None):
@@ -118,6 +125,8 @@ cdef class TreeCaches:
         PositionKinematicsCache
             It is stale, and refused, once q or a parameter of the Context has changed.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         if c._engine is not None:
             return c._calc_position_kinematics(pc)
@@ -148,6 +157,8 @@ cdef class TreeCaches:
         StaleCacheError
             When `pc` is not of the present state.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         if c._engine is not None:
             return c._calc_velocity_kinematics(pc, vc)
@@ -164,11 +175,15 @@ cdef class TreeCaches:
 
     def eval_position_kinematics(self, context):
         """Return the position kinematics of a Context, cached; see `calc_position_kinematics_cache`."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return c.poses() if c._engine is None else c._position_of()
 
     def eval_velocity_kinematics(self, context):
         """Return the velocity kinematics of a Context, cached; see `calc_velocity_kinematics_cache`."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return c.velocity() if c._engine is None else c._velocity_of()
 

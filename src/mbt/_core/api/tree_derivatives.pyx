@@ -9,6 +9,7 @@ from mbt._core.api.tree_identification cimport TreeIdentification
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport adopt, data, flag, is_array2, is_writeable, new2, overlap, size
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities.table cimport (
@@ -86,6 +87,8 @@ cdef class TreeDerivatives(TreeIdentification):
         ... )
         (array([[10.]]), array([[0.1]]), array([[0.6]]))
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint with_elements = flag(include_force_elements, "include_force_elements")
         cdef const Model* m = &c.compiled.model
@@ -156,6 +159,8 @@ cdef class TreeDerivatives(TreeIdentification):
         SingularityError
             When no mass resists a degree of freedom, or the force of an element is undefined.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t i, nb = m.num_bodies, nv = m.num_velocities
@@ -265,6 +270,8 @@ cdef class TreeDerivatives(TreeIdentification):
                [ 0., -1.,  0.],
                [ 0.,  0., -1.]])
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint stabilized = flag(stabilize, "stabilize")
         if tau_applied is not None:
@@ -359,6 +366,8 @@ cdef class TreeDerivatives(TreeIdentification):
 
     def _calc_user_generalized_forces(self, context, elements=None):
         """Return J' F + tau of the force elements written by users, all or some, (num_velocities,)."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         F_Bo_W, tau = self.user_pair(c, self._user_force_elements if elements is None else elements)
         return c.evaluate(GENERALIZED_FORCES, no_integers, flat(c, F_Bo_W)) + tau

@@ -11,6 +11,7 @@ from mbt._core.door.exact_arrays cimport (
 )
 from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.engines.context cimport ContextCore, check_elements_at
+from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
@@ -88,6 +89,8 @@ cdef class TreeDynamics(TreeKinematics):
         >>> tree.calc_inverse_dynamics(tree.create_default_context(), [1.0])
         array([0.6])
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint with_elements = flag(include_force_elements, "include_force_elements")
         cdef const Model* m = &c.compiled.model
@@ -215,6 +218,8 @@ cdef class TreeDynamics(TreeKinematics):
         ndarray, shape (num_velocities,)
             Generalized forces [N m or N].
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         cdef double[3] no_gravity = [0.0, 0.0, 0.0]
@@ -245,6 +250,8 @@ cdef class TreeDynamics(TreeKinematics):
         ndarray, shape (num_velocities,)
             Generalized forces [N m or N]; zero without a gravity field.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         if c._engine is not None:
             return c.evaluate(GRAVITY_GENERALIZED_FORCES, no_integers, None, out)
@@ -272,6 +279,8 @@ cdef class TreeDynamics(TreeKinematics):
         ndarray, shape (num_velocities, num_velocities)
             Mass matrix [kg m^2, kg m, kg], by composite rigid bodies.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         if c._engine is not None:
             return c.evaluate(MASS_MATRIX, no_integers, None, out)
@@ -335,6 +344,8 @@ cdef class TreeDynamics(TreeKinematics):
         SingularityError
             When no mass resists a degree of freedom.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef const Model* m = &c.compiled.model
         if tau_applied is not None:
@@ -397,6 +408,8 @@ cdef class TreeDynamics(TreeKinematics):
         >>> bool(abs(vdot).max() < 1e-9), multipliers.round(6) + 0.0
         (True, array([ 0.,  0., 20.]))
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint stabilized = flag(stabilize, "stabilize")
         if tau_applied is not None:
@@ -531,6 +544,8 @@ cdef class TreeDynamics(TreeKinematics):
         StaleCacheError
             When `pc` or `vc` is not of the present state.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         self.own_pair(c, forces, "forces")
         self.check_caches(c, pc, vc)

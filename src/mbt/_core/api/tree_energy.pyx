@@ -6,6 +6,7 @@ A method checks its arguments at the door, and then makes one call into a kernel
 from mbt._core.api.tree_derivatives cimport TreeDerivatives
 from mbt._core.api.tree_dynamics cimport of_bodies
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 from mbt._core.quantities.table cimport (
     CONSERVATIVE_POWER, CONTACT_FORCES, ELEMENT_CONSERVATIVE_POWER, ELEMENT_FORCE, ELEMENT_NON_CONSERVATIVE_POWER,
     ELEMENT_POTENTIAL_ENERGY, GRAVITY_FORCES, GRAVITY_POTENTIAL_ENERGY, GRAVITY_POWER, KINETIC_ENERGY,
@@ -25,6 +26,8 @@ cdef class TreeCore(TreeDerivatives):
 
         Gravity has none with every centre of mass at the World origin; each element says where its own is zero.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return self.with_user_elements(c, c.evaluate(POTENTIAL_ENERGY, no_integers), "calc_potential_energy")
 
@@ -34,11 +37,15 @@ cdef class TreeCore(TreeDerivatives):
 
     def calc_conservative_power(self, context):
         """Return the power [W] of conservative forces: minus the rate of the potential energy."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return self.with_user_elements(c, c.evaluate(CONSERVATIVE_POWER, no_integers), "calc_conservative_power")
 
     def calc_non_conservative_power(self, context):
         """Return the power [W] of all other forces: joint damping, and what force elements generate or dissipate."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         power = c.evaluate(NON_CONSERVATIVE_POWER, no_integers)
         return self.with_user_elements(c, power, "calc_non_conservative_power")
@@ -75,6 +82,8 @@ cdef class TreeCore(TreeDerivatives):
 
         Or "contact_forces": of each of its points the force on it in World [N], and its depth [m], (num_points, 4).
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [index, 0, 0, 0, 0]
         cdef int quantity = ELEMENT_POTENTIAL_ENERGY
@@ -90,6 +99,8 @@ cdef class TreeCore(TreeDerivatives):
 
     def _add_force_element(self, context, int index, pc, vc, forces):
         """Add the force of one element to `forces`."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [index, 0, 0, 0, 0]
         cdef Py_ssize_t size = 6*c.compiled.model.num_bodies
@@ -102,6 +113,8 @@ cdef class TreeCore(TreeDerivatives):
 
     def _add_gravity(self, context, pc, forces):
         """Add the force of gravity on each body to `forces`."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         self._position_of(c, pc)
         self.own_pair(c, forces, "forces")
@@ -109,6 +122,8 @@ cdef class TreeCore(TreeDerivatives):
 
     def _calc_gravity(self, context, str what, pc=None, vc=None):
         """Return "potential_energy" [J] or "conservative_power" [W] of gravity."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         self._position_of(c, pc)
         if what == "potential_energy":

@@ -2,6 +2,7 @@
 
 from mbt._core.api.tree_mass cimport TreeMass
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 from mbt._core.quantities.table cimport (
     INERTIAL_PARAMETERS, INVERSE_DYNAMICS_REGRESSOR, KINETIC_ENERGY_REGRESSOR, MOMENTUM_REGRESSOR,
     POTENTIAL_ENERGY_REGRESSOR, no_integers,
@@ -53,6 +54,8 @@ cdef class TreeIdentification(TreeMass):
         >>> Y @ tree.get_inertial_parameters(context)
         array([0.6])
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         vdot = c.take(known_vdot, "known_vdot", c.compiled.model.num_velocities)
         return c.evaluate(INVERSE_DYNAMICS_REGRESSOR, no_integers, vdot, out)
@@ -126,6 +129,8 @@ cdef class TreeIdentification(TreeMass):
         >>> tree.calc_momentum_regressor(context, [0, 0, 0]) @ tree.get_inertial_parameters(context) + 0.0
         array([ 0.,  2.,  0., -4.,  0.,  0.])
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return c.evaluate(MOMENTUM_REGRESSOR, no_integers, c.take(p_WoP_W, "p_WoP_W", 3), out)
 
@@ -150,5 +155,9 @@ cdef class TreeIdentification(TreeMass):
         --------
         set_inertial_parameters : The inverse.
         """
-        cdef ContextCore c = self.own(self.create_default_context() if context is None else context)
+        if context is None:
+            context = self.create_default_context()
+        cdef Section alone
+        alone.enter(context)
+        cdef ContextCore c = self.own(context)
         return c.evaluate(INERTIAL_PARAMETERS, no_integers)

@@ -6,6 +6,7 @@ from mbt._core.api.tree_dynamics cimport TreeDynamics
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport adopt, apart, data, out2
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
@@ -65,6 +66,8 @@ cdef class TreeJacobians(TreeDynamics):
         ndarray, shape (6, num_velocities) or (6, num_positions)
             Angular rows first.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int[5] integers = [
@@ -115,6 +118,8 @@ cdef class TreeJacobians(TreeDynamics):
         >>> tree.calc_jacobian_spatial_velocity_rate(context, rod.body_frame, [0, 0, -1], W, W).ravel() + 0.0
         array([0., 0., 0., 0., 0., 2.])
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [
             self.frame(frame_B, "frame_B"), self.frame(frame_A, "frame_A"), self.frame(frame_E, "frame_E"), 0, 0
@@ -145,6 +150,8 @@ cdef class TreeJacobians(TreeDynamics):
         -------
         ndarray, shape (3, num_velocities) or (3, num_positions)
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int[5] integers = [
@@ -181,6 +188,8 @@ cdef class TreeJacobians(TreeDynamics):
         ndarray, shape (3 n, num_velocities) or (3 n, num_positions)
             Three rows a point: those of the first point come first.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return self.of_points(
             c, TRANSLATIONAL_JACOBIAN, wants_qdot(with_respect_to), frame_B, p_BoBi_B, frame_A, frame_E, out
@@ -212,6 +221,8 @@ cdef class TreeJacobians(TreeDynamics):
         ndarray, shape (3 n, num_positions)
             Three rows a point: those of the first point come first.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return self.of_points(c, TRANSLATIONAL_JACOBIAN, True, frame_B, p_BoBi_B, frame_A, frame_E, out)
 
@@ -280,6 +291,8 @@ cdef class TreeJacobians(TreeDynamics):
         ndarray, shape (6,)
             ``[alpha; a]`` [rad/s^2, m/s^2].
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [0, 0, 0, wants_qdot(with_respect_to), 0]
         integers[0] = self.frame(frame_B, "frame_B")
@@ -313,6 +326,8 @@ cdef class TreeJacobians(TreeDynamics):
         ndarray, shape (3,)
             [rad/s^2].
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int[5] integers = [
@@ -350,6 +365,8 @@ cdef class TreeJacobians(TreeDynamics):
         ndarray, shape (3, n) or (3,)
             [m/s^2], one point a column.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return self.of_points(
             c, TRANSLATIONAL_BIAS, wants_qdot(with_respect_to), frame_B, p_BoBi_B, frame_A, frame_E, out

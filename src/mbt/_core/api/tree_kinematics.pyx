@@ -7,6 +7,7 @@ from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, new_read_only
 from mbt._core.engines.caches cimport AccelerationKinematicsCache
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities.table cimport (
@@ -86,6 +87,8 @@ cdef class TreeKinematics(TreeCaches):
         out : ndarray, shape (4, 4), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [self.frame(frame_A, "frame_A"), self.frame(frame_B, "frame_B"), 0, 0, 0]
         return c.evaluate(RELATIVE_TRANSFORM, integers, None, out)
@@ -102,6 +105,8 @@ cdef class TreeKinematics(TreeCaches):
         out : ndarray, shape (3, 3), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [self.frame(frame_A, "frame_A"), self.frame(frame_B, "frame_B"), 0, 0, 0]
         return c.evaluate(RELATIVE_ROTATION, integers, None, out)
@@ -127,6 +132,8 @@ cdef class TreeKinematics(TreeCaches):
         ndarray, shape (3, n) or (3,)
             Positions [m].
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [self.frame(frame_B, "frame_B"), self.frame(frame_A, "frame_A"), 0, 0, 0]
         points = c.take_points(p_BQi, "p_BQi", &integers[2])
@@ -134,6 +141,8 @@ cdef class TreeKinematics(TreeCaches):
 
     def _calc_frame_velocity(self, context, frame_F, frame_M, frame_E, str name_M, str name_E):
         """V_MF_E, (6,). The names are those of the arguments in messages."""
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [
             self.frame(frame_F, "frame_F"), self.frame(frame_M, name_M), self.frame(frame_E, name_E), 0, 0
@@ -152,6 +161,8 @@ cdef class TreeKinematics(TreeCaches):
         -------
         FrameBodyPoseCache
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         if c._engine is not None:
             return c._eval_frame_body_poses()
@@ -177,6 +188,8 @@ cdef class TreeKinematics(TreeCaches):
         SingularityError
             At gimbal lock, |cos(pitch)| < 1e-3 of a joint with roll-pitch-yaw angles, where N is undefined.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return c.evaluate(QDOT, no_integers, c.take(v, "v", c.compiled.model.num_velocities), out)
 
@@ -192,6 +205,8 @@ cdef class TreeKinematics(TreeCaches):
         out : ndarray, shape (num_velocities,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return c.evaluate(VELOCITY, no_integers, c.take(qdot, "qdot", c.compiled.model.num_positions), out)
 
@@ -222,6 +237,8 @@ cdef class TreeKinematics(TreeCaches):
         SingularityError
             At gimbal lock.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return c.evaluate(QDDOT, no_integers, c.take(vdot, "vdot", c.compiled.model.num_velocities), out)
 
@@ -244,6 +261,8 @@ cdef class TreeKinematics(TreeCaches):
         SingularityError
             At gimbal lock.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         return c.evaluate(ACCELERATION, no_integers, c.take(qddot, "qddot", c.compiled.model.num_positions), out)
 
@@ -305,6 +324,8 @@ cdef class TreeKinematics(TreeCaches):
         AccelerationKinematicsCache
             With `A_WB` and `vdot`.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         if c._engine is not None:
             return c._calc_acceleration_kinematics(known_vdot, pc, vc, ac)
@@ -340,6 +361,8 @@ cdef class TreeKinematics(TreeCaches):
         ndarray, shape (num_bodies, 6)
             ``[alpha; a]`` in BodyNodeIndex order, `a` the classical acceleration of Bo [rad/s^2, m/s^2].
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         self.check_caches(c, pc, vc)
         vdot = c.take(known_vdot, "known_vdot", c.compiled.model.num_velocities)

@@ -7,6 +7,7 @@ from mbt._core.api.tree_dynamics cimport flat
 from mbt._core.api.tree_jacobians cimport wants_qdot
 from mbt._core.door.exact_arrays cimport adopt, data
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities.frames cimport common_ancestor
 from mbt._core.quantities.table cimport (
@@ -40,6 +41,8 @@ cdef class TreeMass(TreeAccelerations):
         float
             Zero when there is no body.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         mask = self.mask_of(c, model_instances)
         cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
@@ -67,6 +70,8 @@ cdef class TreeMass(TreeAccelerations):
         SingularityError
             When there is no mass.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         mask = self.mask_with_mass(c, model_instances)
         cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
@@ -94,6 +99,8 @@ cdef class TreeMass(TreeAccelerations):
         SingularityError
             When there is no mass.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         mask = self.mask_with_mass(c, model_instances)
         cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
@@ -123,6 +130,8 @@ cdef class TreeMass(TreeAccelerations):
         SingularityError
             When there is no mass, or when no mass resists a degree of freedom.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         mask = self.mask_with_mass(c, model_instances)
         cdef int[5] integers = [mask is not None, 0, 0, 0, 0]
@@ -160,6 +169,8 @@ cdef class TreeMass(TreeAccelerations):
         SingularityError
             When there is no mass.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int[5] integers = [self.frame(frame_A, "frame_A"), self.frame(frame_E, "frame_E"), by_qdot, 0, 0]
@@ -200,6 +211,8 @@ cdef class TreeMass(TreeAccelerations):
         SingularityError
             When there is no mass.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef bint by_qdot = wants_qdot(with_respect_to)
         cdef int[5] integers = [self.frame(frame_A, "frame_A"), self.frame(frame_E, "frame_E"), 0, by_qdot, 0]
@@ -227,6 +240,8 @@ cdef class TreeMass(TreeAccelerations):
         ndarray, shape (6,)
             ``[angular; linear]`` momentum [kg m^2/s, kg m/s].
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         p_WoP = c.take(p_WoP_W, "p_WoP_W", 3)
         mask = self.mask_of(c, model_instances)
@@ -253,6 +268,8 @@ cdef class TreeMass(TreeAccelerations):
         SingularityError
             When the tree has no mass.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         self.mask_with_mass(c, None)
         return c.evaluate(CENTROIDAL_MOMENTUM_MATRIX, no_integers, None, out)
@@ -283,6 +300,8 @@ cdef class TreeMass(TreeAccelerations):
         ForeignElementError
             When a body belongs to another tree.
         """
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [self.frame(frame_F, "frame_F"), 1, 0, 0, 0]
         composite = c.evaluate(COMPOSITE_INERTIA, integers, c.numbers_of(above.mask_of_bodies(self, body_indexes)))
@@ -376,6 +395,8 @@ cdef class TreeMass(TreeAccelerations):
         return self.operational_space(context, OPERATIONAL_SPACE_INERTIA, frame_F, expressed_in, out)
 
     cdef object operational_space(self, context, int quantity, frame_F, expressed_in, out):
+        cdef Section alone
+        alone.enter(context)
         cdef ContextCore c = self.own(context)
         cdef int[5] integers = [self.frame(frame_F, "frame_F"), 0, 0, 0, 0]
         if expressed_in is not None:

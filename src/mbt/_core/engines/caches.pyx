@@ -7,6 +7,7 @@ from libc.string cimport memcpy
 
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport MAX_AXES, adopt, data, is_array3
+from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 
@@ -61,6 +62,8 @@ cdef class PositionKinematicsCache:
     @property
     def _origin(self):
         """What it was computed from: serials of q, v and the parameters; q; the parameters. For `Context.explain`."""
+        cdef Section alone
+        alone.enter(self)
         cdef cnp.npy_intp[1] shape = [self.compiled.model.num_positions]
         serials = self.q_serial, 0, self.parameter_serial
         if self.derived is None:
@@ -90,6 +93,8 @@ cdef class PositionKinematicsCache:
         self, Derived derived, const double* q, unsigned long long q_serial, unsigned long long parameter_serial
     ):
         """Poses in World: all that most callers want."""
+        cdef Section alone
+        alone.enter(self)
         cdef const Model* m = &self.compiled.model
         if self.is_held():
             self.take_memory()
@@ -102,6 +107,8 @@ cdef class PositionKinematicsCache:
 
     cdef complete(self):
         """The rest, of the positions that the poses are of."""
+        cdef Section alone
+        alone.enter(self)
         cdef const Model* m = &self.compiled.model
         if self.is_complete or self.derived is None:
             return
@@ -114,6 +121,8 @@ cdef class PositionKinematicsCache:
     @property
     def X_WB(self):
         """Pose of each body in World, (num_bodies, 4, 4)."""
+        cdef Section alone
+        alone.enter(self)
         cdef cnp.npy_intp num_bodies = self.compiled.model.num_bodies
         # Whoever had the array may have reshaped it.
         if not (self._X_WB is not None and is_array3(self._X_WB, num_bodies, 4, 4)):
@@ -123,30 +132,40 @@ cdef class PositionKinematicsCache:
     @property
     def X_PB(self):
         """Pose of each body in its parent body, (num_bodies, 4, 4)."""
+        cdef Section alone
+        alone.enter(self)
         self.complete()
         return _poses(self.memory, self.compiled.model.num_bodies, self.X_PB_data)
 
     @property
     def X_FM(self):
         """Pose of each body's outboard frame in its inboard frame, (num_bodies, 4, 4)."""
+        cdef Section alone
+        alone.enter(self)
         self.complete()
         return _poses(self.memory, self.compiled.model.num_bodies, self.X_FM_data)
 
     @property
     def X_BF(self):
         """Pose of each frame in its body, (num_frames, 4, 4)."""
+        cdef Section alone
+        alone.enter(self)
         self._computed()
         return _poses(self.derived, self.compiled.model.num_frames, <double*>self.derived.parameters.X_BF)
 
     @property
     def H_FM(self):
         """Motion axes: velocity of M in F, in F, per unit of each velocity; (num_velocities, 6)."""
+        cdef Section alone
+        alone.enter(self)
         self.complete()
         return _rows6(self.memory, self.compiled.model.num_velocities, self.H_FM_data)
 
     @property
     def H_PB_W(self):
         """Motion axes: velocity of Bo in P, in World, per unit of each velocity; (num_velocities, 6)."""
+        cdef Section alone
+        alone.enter(self)
         self.complete()
         return _rows6(self.memory, self.compiled.model.num_velocities, self.H_PB_W_data)
 
@@ -167,6 +186,8 @@ cdef class PositionKinematicsCache:
         return self
 
     def _inertias(self):
+        cdef Section alone
+        alone.enter(self)
         cdef Py_ssize_t nb = self.compiled.model.num_bodies
         self._computed()
         com = np.empty((nb, 3))
@@ -204,6 +225,8 @@ cdef class VelocityKinematicsCache:
 
     cdef compute(self, PositionKinematicsCache pc, const double* v, unsigned long long v_serial):
         """Velocities, at what the kinematics of positions are of."""
+        cdef Section alone
+        alone.enter(self)
         if Py_REFCNT(<PyObject*>self.memory) > 1:
             self.take_memory()
         kernels.velocity_kinematics(
@@ -217,16 +240,22 @@ cdef class VelocityKinematicsCache:
     @property
     def V_WB(self):
         """Spatial velocity of each body in World, (num_bodies, 6) [rad/s, m/s]."""
+        cdef Section alone
+        alone.enter(self)
         return _rows6(self.memory, self.compiled.model.num_bodies, self.V_WB_data)
 
     @property
     def V_PB(self):
         """Spatial velocity of each body in its parent body, expressed in the parent, (num_bodies, 6)."""
+        cdef Section alone
+        alone.enter(self)
         return _rows6(self.memory, self.compiled.model.num_bodies, self.V_PB_data)
 
     @property
     def V_PB_W(self):
         """Spatial velocity of each body in its parent body, expressed in World, (num_bodies, 6)."""
+        cdef Section alone
+        alone.enter(self)
         return _rows6(self.memory, self.compiled.model.num_bodies, self.V_PB_W_data)
 
 
@@ -291,10 +320,14 @@ cdef class SampleVectors:
     @property
     def array(self):
         """All vectors, read-only, of the shape given."""
+        cdef Section alone
+        alone.enter(self)
         return view(self.memory, self.ndim, self.shape, self.memory.data)
 
     def set(self, values):
         """Set all vectors, or each to the same one."""
+        cdef Section alone
+        alone.enter(self)
         if Py_REFCNT(<PyObject*>self.memory) > 1:
             self.memory = Memory(self.memory.size)
         np.copyto(cnp.PyArray_SimpleNewFromData(self.ndim, self.shape, cnp.NPY_DOUBLE, self.memory.data), values)

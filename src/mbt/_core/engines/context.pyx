@@ -12,6 +12,7 @@ from mbt._core.door.exact_arrays cimport (
 from mbt._core.engines cimport double_engine
 from mbt._core.engines.caches cimport Memory, PositionKinematicsCache, VelocityKinematicsCache, vector
 from mbt._core.engines.context cimport ContextCore
+from mbt._core.engines.section cimport Section
 from mbt._core.joints.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
@@ -51,12 +52,16 @@ cdef class Exclusive:
         self.context = context
 
     def __enter__(self):
+        cdef Section alone
+        alone.enter(self.context)
         self.context.check_user()
         self.context.user = PyThread_get_thread_ident()
         self.context.process = process_id()
         self.context.num_uses += 1
 
     def __exit__(self, *error):
+        cdef Section alone
+        alone.enter(self.context)
         self.context.num_uses -= 1
         if self.context.num_uses == 0:
             self.context.user = 0
@@ -136,6 +141,8 @@ cdef class ContextCore:
 
     def _evaluate(self, int quantity, tuple integers=(), x=None, out=None):
         """Return a `Quantity` at the present values; see `mbt._core.quantities.table`."""
+        cdef Section alone
+        alone.enter(self)
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
         cdef Py_ssize_t n = sizes_of(quantity, numbers, &self.compiled.model).input
@@ -270,10 +277,14 @@ cdef class ContextCore:
     @property
     def q(self):
         """Generalized positions, (num_positions,); read-only, write with ``context.q = ...``."""
+        cdef Section alone
+        alone.enter(self)
         return vector(self._q)
 
     @q.setter
     def q(self, value):
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         value = in1(value, "q", self.compiled.model.num_positions)
         check_positions(self.tree, self.compiled, data(value))
@@ -286,10 +297,14 @@ cdef class ContextCore:
     @property
     def v(self):
         """Generalized velocities, (num_velocities,); read-only, write with ``context.v = ...``."""
+        cdef Section alone
+        alone.enter(self)
         return vector(self._v)
 
     @v.setter
     def v(self, value):
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         value = in1(value, "v", self.compiled.model.num_velocities)
         if self._locked is not None and (value[self._locked != 0] != 0.0).any():
@@ -303,10 +318,14 @@ cdef class ContextCore:
     @property
     def time(self):
         """Time [s], a finite number."""
+        cdef Section alone
+        alone.enter(self)
         return self._time
 
     @time.setter
     def time(self, value):
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         from mbt.math.arrays import as_finite
         self._time = as_finite(value, "time")
@@ -319,10 +338,14 @@ cdef class ContextCore:
     @property
     def actuation(self):
         """Force or torque of each actuator, (num_actuators,); read-only, write with ``context.actuation = ...``."""
+        cdef Section alone
+        alone.enter(self)
         return vector(self._actuation)
 
     @actuation.setter
     def actuation(self, value):
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         value = in1(value, "actuation", self.compiled.model.num_actuators)
         self._store_actuation(data(value))
@@ -334,6 +357,8 @@ cdef class ContextCore:
     @property
     def applied_forces(self):
         """Forces on bodies and joints that forward dynamics includes; write into its arrays."""
+        cdef Section alone
+        alone.enter(self)
         if self._applied_forces is None:
             self.check_user()
             self._applied_forces = above.MultibodyForces(self.tree)
@@ -341,6 +366,8 @@ cdef class ContextCore:
 
     @applied_forces.setter
     def applied_forces(self, value):
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         above.forces_of(self.tree, value, "applied_forces")
         if value is not self._applied_forces:
@@ -380,6 +407,8 @@ cdef class ContextCore:
 
     def _set_locked(self, int start, int count, bint locked):
         """Lock or unlock dofs; a locked dof is at rest."""
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         self._check_thawed("lock", start)
         if self._locked is None:
@@ -395,16 +424,22 @@ cdef class ContextCore:
 
     def _is_locked(self, int start, int count):
         """Whether there are dofs, and all of them are locked."""
+        cdef Section alone
+        alone.enter(self)
         return count > 0 and self._locked is not None and bool(self._locked[start:start + count].all())
 
     def _locked_dofs(self):
         """Which dofs are locked, (num_velocities,) of bool."""
+        cdef Section alone
+        alone.enter(self)
         if self._locked is None:
             return np.zeros(self.compiled.model.num_velocities, dtype=bool)
         return self._locked != 0
 
     def _find_singular_joints(self):
         """BodyNodeIndex of each mobilizer without a pose, a zero quaternion, and of each at gimbal lock."""
+        cdef Section alone
+        alone.enter(self)
         cdef const Model* m = &self.compiled.model
         cdef int i
         positions = [
@@ -419,6 +454,8 @@ cdef class ContextCore:
 
     def _set_weightless(self, nodes, bint weightless):
         """Let gravity spare bodies, or not, given by BodyNodeIndex."""
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         self._check_thawed("weightless", 0)
         flags = self._weightless_flags()
@@ -430,6 +467,8 @@ cdef class ContextCore:
 
     def _weightless_flags(self):
         """A copy of the flags, by BodyNodeIndex."""
+        cdef Section alone
+        alone.enter(self)
         cdef int b
         if self._weightless is not None:
             return self._weightless.copy()
@@ -441,6 +480,8 @@ cdef class ContextCore:
 
     def _set_disabled(self, int index, bint disabled):
         """Let what is computed obey a constraint, or not."""
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         self._check_thawed("disabled", index)
         if self._disabled is None:
@@ -451,6 +492,8 @@ cdef class ContextCore:
         self._take_switches(self._locked, self._weightless, flags if flags.any() else None)
 
     def _is_disabled(self, int index):
+        cdef Section alone
+        alone.enter(self)
         return self._disabled is not None and bool(self._disabled[index])
 
     cdef _take_switches(self, locked, weightless, disabled):
@@ -493,10 +536,14 @@ cdef class ContextCore:
     @property
     def _parameter_vector(self):
         """The parameters, read-only, never written in place. Other numbers than doubles have their own."""
+        cdef Section alone
+        alone.enter(self)
         return self._parameters
 
     def _note_change(self, str what):
         """Make stale what depends on the "parameters", or on the "inputs"."""
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         if what == "parameters":
             self._check_thawed(what, 0)
@@ -506,6 +553,8 @@ cdef class ContextCore:
 
     def _get_parameter(self, str section, int index):
         """Copy of the numbers that one element has in a section of the parameters."""
+        cdef Section alone
+        alone.enter(self)
         return self._parameters[self.compiled.parameter_slice(section, index)].copy()
 
     def _set_parameter(self, str section, int index, values):
@@ -514,6 +563,8 @@ cdef class ContextCore:
 
     def _set_parameters(self, int index, dict sections):
         """Write the numbers of elements from `index` on, section by section; the caller has checked them."""
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         for section in sections:
             self._check_thawed(section, index)
@@ -530,6 +581,8 @@ cdef class ContextCore:
 
     def _get_state(self):
         """All that a copy of this Context has, by name."""
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         forces = self._applied_forces
         is_default = self._parameters is self.compiled.default_parameters
@@ -547,6 +600,8 @@ cdef class ContextCore:
 
     def _set_state(self, state):
         """Take over what `_get_state` of a Context of this tree, or of a copy of it, returned."""
+        cdef Section alone
+        alone.enter(self)
         self.check_user()
         self._check_thawed("everything", 0)
         cdef const Model* m = &self.compiled.model
@@ -578,6 +633,8 @@ cdef class ContextCore:
 
     def _copy_from(self, ContextCore other not None):
         """Take over state, inputs and parameters of another Context of this tree."""
+        cdef Section alone
+        alone.enter(self)
         self._set_state(other._get_state())
         # The values are the same, so what was computed from them is.
         self._parameters = other._parameters
@@ -589,6 +646,8 @@ cdef class ContextCore:
 
     def _move_to(self, tree):
         """Become a Context of a copy of its tree."""
+        cdef Section alone
+        alone.enter(self)
         state = self._get_state()
         self.compiled = _compiled_of(tree)
         self.tree = tree

@@ -11,6 +11,7 @@ from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, count_columns, data, is_array1, new1, new2
 from mbt._core.engines.context cimport ContextCore, Engine, check_maps, check_positions
+from mbt._core.engines.section cimport Section, publish
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives as partials, kernels
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
@@ -53,7 +54,9 @@ cdef object get_autodiff_array():
     global autodiff_array, new_array
     if autodiff_array is None:
         cls = above.AutoDiffArray
-        autodiff_array, new_array = cls, cls.__new__
+        new_array = cls.__new__
+        publish()
+        autodiff_array = cls  # last: other threads look for it
     return autodiff_array
 
 
@@ -171,14 +174,20 @@ cdef class DualEngine(Engine):
 
     def set_q(self, value, derivatives):
         """Take positions, (nq,) and (nq, directions)."""
+        cdef Section alone
+        alone.enter(self)
         self.q.load(self.compiled.model.num_positions, value, derivatives)
 
     def set_v(self, value, derivatives):
         """Take velocities, (nv,) and (nv, directions)."""
+        cdef Section alone
+        alone.enter(self)
         self.v.load(self.compiled.model.num_velocities, value, derivatives)
 
     def set_parameters(self, value, derivatives):
         """Take parameters, (size,) and (size, directions)."""
+        cdef Section alone
+        alone.enter(self)
         self.parameters.load(self.compiled.layout.size, value, derivatives)
         self.of_values = None
         self.num_derived = 0
@@ -224,6 +233,8 @@ cdef class DualEngine(Engine):
 
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
         """The input is an AutoDiffArray or an array of constants; the result an AutoDiffArray."""
+        cdef Section alone
+        alone.enter(self)
         cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
         cdef Py_ssize_t directions, of_x = 0
         dx = None
@@ -259,6 +270,8 @@ cdef class DualEngine(Engine):
 
         `x` and `dx` are the input and its derivatives; None stands for no input, and for a constant.
         """
+        cdef Section alone
+        alone.enter(self)
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
         cdef Sizes sizes = sizes_of(quantity, numbers, &self.compiled.model)
@@ -275,6 +288,8 @@ cdef class DualEngine(Engine):
 
     def take_q(self, ContextCore context not None, value):
         """Take an AutoDiffArray or ndarray as positions of a Context; return whether that needed no conversion."""
+        cdef Section alone
+        alone.enter(self)
         cdef Py_ssize_t nq = self.compiled.model.num_positions
         cdef Py_ssize_t directions = 0
         x, dx = value, None
@@ -293,6 +308,8 @@ cdef class DualEngine(Engine):
 
     def take_v(self, ContextCore context not None, value):
         """Take an AutoDiffArray or ndarray as velocities of a Context; return whether that needed no conversion."""
+        cdef Section alone
+        alone.enter(self)
         cdef Py_ssize_t nv = self.compiled.model.num_velocities
         if context._locked is not None:
             return False
@@ -312,10 +329,14 @@ cdef class DualEngine(Engine):
 
     def get_q(self):
         """Return the positions, an AutoDiffArray."""
+        cdef Section alone
+        alone.enter(self)
         return self.q.as_autodiff()
 
     def get_v(self):
         """Return the velocities, an AutoDiffArray."""
+        cdef Section alone
+        alone.enter(self)
         return self.v.as_autodiff()
 
     cdef Py_ssize_t count_directions(self, Py_ssize_t of_x) except -1:

@@ -19,6 +19,7 @@ from mbt._core.engines.lane_blocks cimport run_samples
 from mbt._core.engines.lane_job cimport Job, Path
 from mbt._core.engines.lane_kernels cimport kernel_of
 from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
+from mbt._core.engines.section cimport Section, publish
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.table cimport (
@@ -79,8 +80,19 @@ cpdef LaneParameters lane_parameters(CompiledModel compiled, vector):
     if vector is not compiled.default_parameters:
         return LaneParameters(compiled, vector)
     if compiled.lane_defaults is None:
-        compiled.lane_defaults = LaneParameters(compiled, vector)
+        make_lane_defaults(compiled)
     return compiled.lane_defaults
+
+
+cdef int make_lane_defaults(CompiledModel compiled) except -1:
+    """Of several threads one is first: what the others have read of it must stay."""
+    defaults = LaneParameters(compiled, compiled.default_parameters)
+    publish()
+    cdef Section alone
+    alone.enter(compiled)
+    if compiled.lane_defaults is None:
+        compiled.lane_defaults = defaults
+    return 0
 
 
 # Samples are shared among this many threads, at the most.
@@ -158,14 +170,20 @@ cdef class LaneEngine(Engine):
 
     def set_q(self, q):
         """Take positions; None lets go of them."""
+        cdef Section alone
+        alone.enter(self)
         self.q = q
 
     def set_v(self, v):
         """Take velocities; None lets go of them."""
+        cdef Section alone
+        alone.enter(self)
         self.v = v
 
     def set_parameters(self, vector, columns, rows):
         """Take parameters: those of all samples, and `rows` of those in `columns` that samples have of their own."""
+        cdef Section alone
+        alone.enter(self)
         self.vector, self.columns, self.rows = vector, columns, rows
         self.parameters = None
 
@@ -174,6 +192,8 @@ cdef class LaneEngine(Engine):
 
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
         """With the axes of the batch in front."""
+        cdef Section alone
+        alone.enter(self)
         cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
         result = self.output(out, "out", self.batch_shape + shape_tuple(&sizes))
         self.fill(context, quantity, integers, x, (result,))
@@ -183,6 +203,8 @@ cdef class LaneEngine(Engine):
         self, ContextCore context not None, int quantity, tuple integers not None, x, tuple outs not None
     ):
         """Return the parts of a quantity along its first axis, written into those of `outs` that are not None."""
+        cdef Section alone
+        alone.enter(self)
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
         cdef Sizes sizes = sizes_of(quantity, numbers, &self.compiled.model)
@@ -217,6 +239,8 @@ cdef class LaneEngine(Engine):
         first_row : int
             Which of their rows the first one is.
         """
+        cdef Section alone
+        alone.enter(self)
         cdef int[<int>MAX_INTEGERS] numbers
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t num_rows
@@ -273,6 +297,9 @@ cdef class LaneEngine(Engine):
     ) except -1:
         # Kernels of batches run without the GIL.
         with Exclusive(context):
+            if context._engine is self and (self.q is None or self.v is None):
+                # Another thread has written since the caller gave them, and is done.
+                context._push()
             if self.parameters is None:
                 self.parameters = lane_parameters(self.compiled, self.vector)
             evaluate_samples(

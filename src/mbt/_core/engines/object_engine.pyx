@@ -10,6 +10,7 @@ from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.engines.context cimport ContextCore, Engine
+from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
 from mbt._core.quantities.table cimport MAX_INTEGERS, Sizes, shape_tuple, sizes_of, take_integers
@@ -48,14 +49,20 @@ cdef class ObjectEngine(Engine):
 
     def set_q(self, q):
         """Take positions, (nq,) array of objects."""
+        cdef Section alone
+        alone.enter(self)
         self.q = self.take(q, "q", self.compiled.model.num_positions)
 
     def set_v(self, v):
         """Take velocities, (nv,) array of objects."""
+        cdef Section alone
+        alone.enter(self)
         self.v = self.take(v, "v", self.compiled.model.num_velocities)
 
     def set_parameters(self, parameters):
         """Take parameters, (size,) array of objects, and derive from them what kernels read."""
+        cdef Section alone
+        alone.enter(self)
         cdef const Model* m = &self.compiled.model
         parameters = self.take(parameters, "parameters", self.compiled.layout.size)
         derived = new_objects(count_derived(m))
@@ -73,6 +80,8 @@ cdef class ObjectEngine(Engine):
         return False
 
     cdef object evaluate_quantity(self, ContextCore context, int quantity, const int* integers, x, out):
+        cdef Section alone
+        alone.enter(self)
         cdef Sizes sizes = sizes_of(quantity, integers, &self.compiled.model)
         result = self.compute(context, quantity, integers, x)
         if sizes.num_axes == 0:
@@ -84,11 +93,15 @@ cdef class ObjectEngine(Engine):
         self, ContextCore context not None, int quantity, tuple integers not None, x, tuple outs not None
     ):
         """Return the parts of a `Quantity` along its first axis, written into those of `outs` that are not None."""
+        cdef Section alone
+        alone.enter(self)
         whole = self.evaluate(context, quantity, integers, x)
         return self.numbers.write_all(*[(out, whole[i], f"out[{i}]") for i, out in enumerate(outs)])
 
     def evaluate_objects(self, ContextCore context not None, int quantity, tuple integers not None, x):
         """Return a `Quantity` as an array of objects, (n,). The input `x` is a sequence of objects, or None."""
+        cdef Section alone
+        alone.enter(self)
         cdef int[<int>MAX_INTEGERS] numbers
         take_integers(quantity, integers, &self.compiled.model, numbers)
         return self.compute(context, quantity, numbers, x)

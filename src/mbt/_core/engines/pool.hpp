@@ -2,6 +2,7 @@
 //
 // They are started when first needed, kept, and never joined: they sleep between calls, and end with the process.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -107,19 +108,23 @@ class Pool {
   int num_workers_ = 0;
 };
 
-static Pool* the_pool = nullptr;
+static std::atomic<Pool*> the_pool{nullptr};
 
-// The pool of this process. Call it with the GIL. nullptr when there is no memory left.
+// The pool of this process. nullptr when there is no memory left.
 static inline Pool* get_pool() {
-  if (the_pool == nullptr) {
+  Pool* pool = the_pool;
+  if (pool == nullptr) {
 #if !defined(_WIN32)
     // A child has none of its parent's threads, and cannot know the state of their mutex: it makes its own.
     static const int registered = pthread_atfork(nullptr, nullptr, [] { the_pool = nullptr; });
     if (registered != 0) return nullptr;
 #endif
-    the_pool = new (std::nothrow) Pool;
+    Pool* mine = new (std::nothrow) Pool;
+    // Of several threads one is first, and all get its pool.
+    if (mine != nullptr && the_pool.compare_exchange_strong(pool, mine)) return mine;
+    delete mine;
   }
-  return the_pool;
+  return pool;
 }
 
 // By a clock that only goes forward.
