@@ -48,7 +48,8 @@ __all__ = [
 ]
 
 # Told from the same numbers of a caller: those replace the gravity of a model that has its own.
-_USUAL_GRAVITY = (0.0, 0.0, -9.81)
+# Made when it runs: without the GIL, equal constants can be one object, and one of a caller's be this.
+_USUAL_GRAVITY = tuple(map(float, (0, 0, -9.81)))
 
 
 def load_model(
