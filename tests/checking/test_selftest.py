@@ -118,7 +118,8 @@ def test_wrong_batches_and_nan_are_found(monkeypatch: pytest.MonkeyPatch) -> Non
         return result
 
     monkeypatch.setattr(functional, "bias_term", wrong)
-    (row,) = mbt.selftest(_arm()).failures
+    # Behind it come other instruction sets, where they are installed.
+    row = mbt.selftest(_arm()).failures[0]
     assert row.name == "batches against single states"
     assert row.error == np.inf
     assert row.note == "worst at sample 9"
