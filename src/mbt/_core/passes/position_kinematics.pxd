@@ -108,23 +108,6 @@ cdef inline void calc_pose_in_parent(
     calc_X_PB(model, b, X_BF, X_FM, X_PB)
 
 
-cdef inline void calc_all_motion_axes(
-    # Topology:
-    const Model* model,
-    # Parameters:
-    const T* X_BF,         # (num_frames, 4, 4)  [1, m]
-    # In:
-    const T* q,            # (nq,)               [rad, m]
-    const T* X_WB,         # (num_bodies, 4, 4)  [1, m]
-    # Out:
-    T* H_FM,               # (nv, 6)             [1, m]
-    T* H_PB_W,             # (nv, 6)             [1, m]
-) noexcept nogil:
-    cdef int b
-    for b in range(1, model.num_bodies):
-        calc_motion_axes(model, b, X_BF, q, X_WB, H_FM, H_PB_W)
-
-
 cdef inline void calc_motion_axes(
     # Topology:
     const Model* model,

@@ -32,11 +32,9 @@ from mbt._core.passes.jacobian cimport calc_frame_jacobian, express_jacobian
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
 from mbt._core.passes.paths cimport calc_frame_pose
-from mbt._core.passes.position_kinematics cimport (
-    calc_all_motion_axes, calc_position_kinematics, complete_position_kinematics,
-)
+from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world, calc_velocity_kinematics
-from mbt._core.scalars cimport PyScalar, T
+from mbt._core.scalars cimport T
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
@@ -50,7 +48,7 @@ cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
 cdef inline void run_positions(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, Kinematics[T]* x
 ) noexcept nogil:
-    """X_WB and the motion axes in `memory`, straight from q; the rest of `x` gets its place there."""
+    """Position kinematics in `memory`, straight from q; the rest of `x` gets its place there."""
     x.X_FM = memory
     x.X_PB = x.X_FM + 16*model.num_bodies
     x.X_WB = x.X_PB + 16*model.num_bodies
@@ -61,22 +59,8 @@ cdef inline void run_positions(
     x.V_WB = x.V_PB + 6*model.num_bodies
     x.F_Bo_W = x.V_WB + 6*model.num_bodies
     x.rest = x.F_Bo_W + 6*model.num_bodies
-    if T is PyScalar:
-        # Mobod frames are turned by rounded numbers: fractions would not stay exact.
-        calc_position_kinematics(
-            model, p.X_BF, q, x.rest, x.rest + model.angle_stride, x.X_FM, x.X_PB, x.X_WB, x.H_FM, x.H_PB_W
-        )
-    else:
-        run_body_poses(model, p, q, x.rest, x.X_WB)
-        calc_all_motion_axes(model, p.X_BF, q, x.X_WB, x.H_FM, x.H_PB_W)
-
-
-cdef inline void run_positions_in_parents(
-    const Model* model, const Parameters[T]* p, const T* q, Kinematics[T]* x
-) noexcept nogil:
-    """X_FM and X_PB, after `run_positions`."""
-    complete_position_kinematics(
-        model, p.X_BF, q, x.X_WB, x.rest, x.rest + model.angle_stride, x.X_FM, x.X_PB, x.H_FM, x.H_PB_W
+    calc_position_kinematics(
+        model, p.X_BF, q, x.rest, x.rest + model.angle_stride, x.X_FM, x.X_PB, x.X_WB, x.H_FM, x.H_PB_W
     )
 
 
