@@ -37,6 +37,10 @@ for wheel in "$work"/wheels/*.whl; do "$PYTHON" -m zipfile -e "$wheel" "$work/si
   -DPython_INCLUDE_DIR="$work/root/usr/include/python$version" -DPython_NumPy_INCLUDE_DIR="$work/site/numpy/_core/include"
 "$PYTHON" -m cmake --build "$work/build"
 "$PYTHON" -m cmake --install "$work/build"
+# CMake names modules as the interpreter of this machine would.
+find "$work/site/mbt" -name "*.cpython-*.so" ! -name "*-aarch64-linux-gnu.so" | while read -r module; do
+  mv "$module" "${module%%.cpython-*}.cpython-$abi-aarch64-linux-gnu.so"
+done
 cp -r "$root/src/mbt/." "$work/site/mbt/"
 cp -r "$("$PYTHON" -c 'import importlib.metadata as m; print(m.distribution("mbt")._path)')" "$work/site/"
 
@@ -47,4 +51,4 @@ exec qemu-aarch64 -L "$work/root" -E LD_LIBRARY_PATH=$work/root/lib/aarch64-linu
 EOF
 chmod +x "$work/python"
 "$work/python" -m mbt demo
-(($# == 0)) || (cd "$root" && "$work/python" -m pytest -q -n 0 -p no:xdist -p no:cacheprovider "$@")
+(($# == 0)) || (cd "$root" && "$work/python" -m pytest -q -p no:xdist -p no:cacheprovider "$@")
