@@ -127,10 +127,7 @@ cdef inline void calc_motion_axes(
         calc_across_H(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], h)
         if has_axis(model.type[b]) and is_body_frame(model, model.outboard_frame[b]):
             rotate4(X_WB + 16*b, h, H_PB_W + 6*model.v_start[b])
-            if model.type[b] == REVOLUTE:
-                set_zero(H_PB_W + 6*model.v_start[b] + 3, 3)
-            else:
-                rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
+            rotate4(X_WB + 16*b, h + 3, H_PB_W + 6*model.v_start[b] + 3)
         else:
             calc_H_PB_W(model, b, X_BF, X_WB, H_FM, H_PB_W)
 
