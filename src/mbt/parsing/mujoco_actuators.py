@@ -130,7 +130,8 @@ def _find_effort_limits(m: mujoco.MjModel) -> list[float]:
     gain = m.actuator_gainprm[:, :1]
     of_control = largest(m.actuator_ctrlrange * gain, m.actuator_ctrllimited.astype(bool) & _are_direct(m))
     force = np.minimum(force, of_control)
-    force = np.where(force < math.inf, force * np.abs(m.actuator_gear[:, 0]), force)
+    limited = force < math.inf
+    force[limited] *= np.abs(m.actuator_gear[limited, 0])
     of_joints = largest(m.jnt_actfrcrange, m.jnt_actfrclimited)
     limits: list[float] = np.minimum(
         force, of_joints[np.clip(m.actuator_trnid[:, 0], 0, m.njnt - 1)]
