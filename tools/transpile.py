@@ -3,9 +3,8 @@
 A module is named as `quantities/kernels`. `cython_utility` has no source: it is what Cython would repeat in
 each of the others, its functions and the reading of their arguments.
 
-Few processes for many modules, because Cython reads its own utility code once in each; and only modules
-whose sources, options or Cython have changed. A file whose text stays the same keeps its time, so that
-nothing compiles it again.
+Only modules whose sources, options or Cython have changed. A file whose text stays the same keeps its time,
+so that nothing compiles it again.
 """
 
 from __future__ import annotations
@@ -13,16 +12,21 @@ from __future__ import annotations
 import argparse
 import gc
 import hashlib
+import multiprocessing
 import os
 import sys
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import version
+from multiprocessing.connection import wait
 from pathlib import Path
+from typing import NamedTuple
 
-import Cython
-import numpy as np
 from Cython.Build.SharedModule import generate_shared_module
 from Cython.Compiler.CmdLine import parse_command_line
-from Cython.Compiler.Main import compile as run_cython
+from Cython.Compiler.Main import CompilationOptions, compile_single
+
+from declarations import Declarations
 
 CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
 
@@ -35,14 +39,8 @@ SCALARS = {
     "scalars/probe": ["double", "Lanes", "Dual", "PyScalar"],
 }
 
-#: Cython takes about as long for these as for all others: they start first.
-LARGE = [
-    "engines/lane_engine",
-    "engines/dual_engine",
-    "engines/object_engine",
-    "quantities/kernels",
-    "quantities/derivatives",
-]
+#: Whether a process may fork. Libraries of macOS may not be used in a fork.
+FORKS = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
 
 #: What all modules share. Without views of memory, which none uses: three quarters of it.
 SHARED = "cython_utility"
@@ -91,17 +89,54 @@ def write_fused_scalar(output: Path, module: str) -> Path:
     return directory
 
 
+class Task(NamedTuple):
+    """A module to be written, with these options; and the digest of what its text depends on."""
+
+    module: str
+    output: Path
+    arguments: list[str]
+    digest: str
+
+    @property
+    def source(self) -> Path:
+        """What Cython reads."""
+        return CORE / f"{self.module}.pyx"
+
+    @property
+    def target(self) -> Path:
+        """What it writes."""
+        return self.output / f"{self.module}.cxx"
+
+    @property
+    def record(self) -> Path:
+        """Where the digest is kept."""
+        return self.output / f"{self.module}.digest"
+
+    def is_done(self) -> bool:
+        """Return whether the text is up to date."""
+        known = self.target.is_file() and self.record.is_file()
+        return known and self.record.read_text(encoding="utf-8") == self.digest
+
+
 def digest(module: str, arguments: list[str]) -> str:
     """Return a digest of what the text of a module depends on: its own source, and every declaration.
 
     Cython's own list of dependencies lacks modules that are cimported from their package.
     """
-    state = hashlib.sha256(repr((Cython.__version__, np.__version__, arguments)).encode())
+    state = hashlib.sha256(repr((version("cython"), version("numpy"), arguments)).encode())
     sources = [] if module == SHARED else [CORE / f"{module}.pyx", *sorted(CORE.rglob("*.pxd"))]
     for path in sources:
         state.update(str(path.relative_to(CORE)).encode())
         state.update(path.read_bytes())
     return state.hexdigest()
+
+
+def make_task(module: str, output: Path, arguments: list[str]) -> Task:
+    """Return the task to write a module with these options."""
+    arguments = [*arguments, "-I", str(write_fused_scalar(output, module))]
+    if module not in ALONE:
+        arguments += ["--shared", f"mbt._core.{SHARED}"]
+    return Task(module, output, arguments, digest(module, arguments))
 
 
 def write_shared(target: Path) -> None:
@@ -113,44 +148,98 @@ def write_shared(target: Path) -> None:
     generate_shared_module(options)
 
 
-def write_module(module: str, target: Path, arguments: list[str]) -> None:
+def write_module(task: Task, target: Path, declarations: Declarations | None) -> None:
     """Write the source of a module, of its `.pyx` file."""
-    source = str(CORE / f"{module}.pyx")
-    options, _ = parse_command_line([*arguments, "--output-file", str(target), source])
-    if run_cython(source, options).num_errors:
+    source = str(task.source)
+    options, _ = parse_command_line([*task.arguments, "--output-file", str(target), source])
+    options = CompilationOptions(defaults=options)
+    if declarations:
+        declarations.options = options
+    if compile_single(source, options, None, context=declarations).num_errors:
         raise RefusedError(f"Cython refuses {source}")
 
 
-def transpile(module: str, output: Path, arguments: list[str]) -> str:
-    """Write `module.cxx`, unless it is up to date. Returns what was done."""
-    target, record = output / f"{module}.cxx", output / f"{module}.digest"
-    arguments = [*arguments, "-I", str(write_fused_scalar(output, module))]
-    if module not in ALONE:
-        arguments += ["--shared", f"mbt._core.{SHARED}"]
-    wanted = digest(module, arguments)
-    if target.is_file() and record.is_file() and record.read_text(encoding="utf-8") == wanted:
-        return "up to date"
-    fresh = output / "fresh" / f"{module}.cxx"
-    for path in (target, fresh):
+def transpile(task: Task, declarations: Declarations | None = None) -> None:
+    """Write `module.cxx`, and say so."""
+    fresh = task.output / "fresh" / f"{task.module}.cxx"
+    for path in (task.target, fresh):
         path.parent.mkdir(parents=True, exist_ok=True)
-    if module == SHARED:
+    if task.module == SHARED:
         write_shared(fresh)
     else:
-        write_module(module, fresh, arguments)
-    if target.is_file() and target.read_bytes() == fresh.read_bytes():
+        write_module(task, fresh, declarations)
+    if task.target.is_file() and task.target.read_bytes() == fresh.read_bytes():
         done = "unchanged"
     else:
-        fresh.replace(target)
+        fresh.replace(task.target)
         done = "written"
-    record.write_text(wanted, encoding="utf-8")
-    return done
+    task.record.write_text(task.digest, encoding="utf-8")
+    print(f"{task.module}: {done}", flush=True)
 
 
-def transpile_alone(module: str, output: Path, arguments: list[str]) -> str:
-    """Transpile in a process of its own, where nothing is left of other modules."""
-    with ProcessPoolExecutor(1) as pool:
+def read_declarations(tasks: list[Task]) -> Declarations | None:
+    """Return what the modules need, or None if that fails: each then reads, and reports, for itself."""
+    options, _ = parse_command_line([*tasks[0].arguments, str(tasks[0].source)])
+    try:
+        declarations = Declarations.from_options(CompilationOptions(defaults=options))
+        complete = declarations.read([task.source for task in tasks if task.source.is_file()])
+    except Exception as error:  # of another version of Cython: this is no public interface
+        print(f"declarations are not shared: {error!r}", flush=True)
+        return None
+    return declarations if complete else None
+
+
+def transpile_in_forks(tasks: list[Task], processes: int) -> list[Task]:
+    """Transpile each module in a fork of this process. Returns those that were refused.
+
+    Declarations are most of Cython's work: this process reads them once for modules with the same scalars.
+    """
+    context = multiprocessing.get_context("fork")
+    running: dict[int, tuple[multiprocessing.process.BaseProcess, Task]] = {}
+    refused = []
+
+    def wait_until_less_than(most: int) -> None:
+        while len(running) >= most:
+            for sentinel in wait(list(running)):
+                process, task = running.pop(sentinel)
+                process.join()
+                if process.exitcode:
+                    refused.append(task)
+
+    groups = defaultdict(list)
+    for task in tasks:
+        groups[tuple(SCALARS.get(task.module, ["double"]))].append(task)
+    for group in sorted(groups.values(), key=len):  # modules alone in theirs take longest
+        declarations = None
+        if len(group) > 1:
+            wait_until_less_than(processes)
+            declarations = read_declarations(group)
+        for task in group:
+            wait_until_less_than(processes)
+            process = context.Process(target=transpile, args=(task, declarations))
+            process.start()
+            running[process.sentinel] = process, task
+    wait_until_less_than(1)
+    return refused
+
+
+def transpile_in_pool(tasks: list[Task], processes: int) -> list[Task]:
+    """Transpile each module in one of some processes. Returns those that were refused."""
+    refused = []
+    with ProcessPoolExecutor(processes, initializer=gc.set_threshold, initargs=(2_000_000,)) as pool:
+        for task, done in [(task, pool.submit(transpile, task)) for task in tasks]:
+            try:
+                done.result()
+            except RefusedError:
+                refused.append(task)
+    return refused
+
+
+def transpile_alone(task: Task) -> None:
+    """Transpile in a process where nothing is left of other modules."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         try:
-            return pool.submit(transpile, module, output, arguments).result()
+            pool.submit(transpile, task).result()
         except RefusedError as error:
             raise SystemExit(str(error)) from None
 
@@ -164,22 +253,18 @@ def main() -> None:
     options = parser.parse_args()
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
-    modules = sorted(options.modules, key=lambda name: LARGE.index(name) if name in LARGE else len(LARGE))
+    arguments = cython_arguments(options.checked)
+    tasks = [make_task(module, output, arguments) for module in options.modules]
+    tasks = [task for task in tasks if not task.is_done()]
     processes = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", os.cpu_count() or 1))
     # Python looks for garbage each time that some hundred objects are new. Cython makes millions that stay:
     # a third to half of its time.
-    with ProcessPoolExecutor(processes, initializer=gc.set_threshold, initargs=(2_000_000,)) as pool:
-        arguments = cython_arguments(options.checked)
-        tasks = [pool.submit(transpile, module, output, arguments) for module in modules]
-        for module, task in zip(modules, tasks, strict=True):
-            try:
-                done = task.result()
-            except RefusedError:
-                # Cython 3.3.1 crashed once in some hundred builds, on a module that it had always taken. An
-                # error of the source comes again.
-                print(f"{module}: refused, once more in a process of its own", flush=True)
-                done = transpile_alone(module, output, arguments)
-            print(f"{module}: {done}", flush=True)
+    gc.set_threshold(2_000_000)
+    for task in (transpile_in_forks if FORKS else transpile_in_pool)(tasks, processes):
+        # Cython 3.3.1 crashed once in some hundred builds, on a module that it had always taken. An error of
+        # the source comes again.
+        print(f"{task.module}: refused, once more in a process of its own", flush=True)
+        transpile_alone(task)
 
 
 if __name__ == "__main__":
