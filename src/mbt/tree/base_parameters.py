@@ -86,7 +86,9 @@ class BaseParameters:
         ShapeError, ArgumentTypeError
             When `pi` is not of the right shape or type.
         """
-        values: FloatArray = as_float_array(pi, "pi", (..., len(self.names))) @ self.regrouping.T
+        pi = as_float_array(pi, "pi", (..., len(self.names)))
+        # One by one: a product of two matrices adds up in another order than that of a matrix and a vector.
+        values: FloatArray = (self.regrouping @ pi[..., None])[..., 0]
         return values
 
     def __reduce__(self) -> tuple[Any, ...]:
