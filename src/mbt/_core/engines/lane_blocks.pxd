@@ -11,9 +11,10 @@ from mbt._core.engines.lane_kernels cimport roll_out_block
 from mbt._core.engines.leading_axes cimport Operand, has_singular_map, is_singular
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.inverse_dynamics_derivatives cimport set_sparse_places
+from mbt._core.passes.packed_mass_matrix cimport set_packed_places
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.dispatch cimport count_work_of
-from mbt._core.quantities.table cimport MOBILIZER, element_of, integer_of
+from mbt._core.quantities.table cimport MASS_MATRIX, MOBILIZER, element_of, integer_of
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, store_rows, store_rows_partial,
 )
@@ -79,7 +80,7 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
         parameters = &derived
     if job.sparse:
         places = <int*>(checked_work + num_checked_work + num_bases)
-        set_sparse_places(job.model, <int>num_output, places)
+        set_places(job, <int>num_output, places)
         out[num_output] = <Lanes>0.0
     i = first
     while i < end:
@@ -133,6 +134,13 @@ cdef inline void load_samples(const Operand* x, Py_ssize_t first, Py_ssize_t cou
         load_rows(rows, x.stride, x.size, out)
     else:
         load_rows_partial(rows, x.stride, x.size, count, out)
+
+
+cdef inline void set_places(const Job* job, int zero, int* places) noexcept nogil:
+    if job.quantity == MASS_MATRIX:
+        set_packed_places(job.model, zero, places)
+    else:
+        set_sparse_places(job.model, zero, places)
 
 
 cdef inline void store_samples(

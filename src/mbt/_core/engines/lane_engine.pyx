@@ -24,7 +24,7 @@ from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.table cimport (
     BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
-    INVERSE_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_REGRESSOR, MAX_INTEGERS, MOMENTUM_REGRESSOR,
+    INVERSE_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_REGRESSOR, MASS_MATRIX, MAX_INTEGERS, MOMENTUM_REGRESSOR,
     MOTION_FORCES_DERIVATIVES, ROLLOUT, Sizes, needs_element_forces, needs_maps, needs_velocities, shape_tuple,
     sizes_of, take_integers,
 )
@@ -433,7 +433,7 @@ cdef int set_up(
     job.in_rows = (
         quantity == BODY_POSES or quantity == INVERSE_DYNAMICS_REGRESSOR or quantity == MOMENTUM_REGRESSOR
     )
-    job.sparse = not m.num_elements_between and (
+    job.sparse = quantity == MASS_MATRIX or not m.num_elements_between and (
         quantity == INVERSE_DYNAMICS_DERIVATIVES or quantity == MOTION_FORCES_DERIVATIVES
     )
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES

@@ -50,7 +50,7 @@ cdef struct Job:
     int num_outputs
     Py_ssize_t output_size       # numbers a sample, of each output
     bint in_rows                 # the kernel writes rows of doubles
-    bint sparse                  # the kernel leaves out what topology knows: see `set_sparse_places`
+    bint sparse                  # the kernel leaves out what topology knows: see `set_places`
     bint streamed
     const Path* path             # of a rollout from arrays to arrays, else NULL
     Py_ssize_t count             # samples

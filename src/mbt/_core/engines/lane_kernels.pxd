@@ -38,7 +38,7 @@ cdef inline Pivots[Lanes] calc_mass_matrix(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    algorithms.run_mass_matrix[Lanes](job.model, p, q, work, out)
+    algorithms.run_packed_mass_matrix[Lanes](job.model, p, q, work, out)
     return no_pivots()
 
 

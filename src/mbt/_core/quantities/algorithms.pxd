@@ -5,7 +5,8 @@ zero for the bias term.
 """
 
 from mbt._core.algebra.records cimport (
-    Articulated, ArticulatedDof, Composite, Composite6, Contact, Ends, Kinematics, MotionForce, Parameters, Weight,
+    Articulated, ArticulatedDof, Composite, Composite6, Contact, Ends, Kinematics, MotionForce, Parameters, Pose,
+    Weight,
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
@@ -31,6 +32,7 @@ from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.jacobian cimport calc_frame_jacobian, express_jacobian
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
+from mbt._core.passes.packed_mass_matrix cimport calc_packed_mass_matrix
 from mbt._core.passes.paths cimport calc_frame_pose
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world, calc_velocity_kinematics
@@ -330,6 +332,18 @@ cdef inline void run_mass_matrix(
     cdef T* momenta = cos_q + model.angle_stride
     cdef T* row = momenta + 6*model.num_velocities
     calc_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, momenta, row, M)
+
+
+cdef inline void run_packed_mass_matrix(
+    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* M
+) noexcept nogil:
+    cdef Composite[T]* work = <Composite[T]*>memory
+    cdef Pose[T]* turned = <Pose[T]*>(work + model.num_mobods)
+    cdef T* H_N = <T*>(turned + model.num_mobods)
+    cdef T* H_B = H_N + 6*model.num_velocities
+    cdef T* sin_q = H_B + 6*model.num_velocities
+    cdef T* cos_q = sin_q + model.angle_stride
+    calc_packed_mass_matrix(model, p.mobods, p.reflected_inertia, q, work, H_N, sin_q, cos_q, H_B, turned, M)
 
 
 cdef inline void run_body_poses(
