@@ -54,8 +54,8 @@ cdef class ContextCore:
     cdef PositionKinematicsCache poses(self)
     cdef PositionKinematicsCache position(self)
     cdef VelocityKinematicsCache velocity(self)
-    cdef _store_q(self, const double* values)
-    cdef _store_v(self, const double* values)
+    cdef int _store_q(self, const double* values) except -1
+    cdef int _store_v(self, const double* values) except -1
     cdef _store_actuation(self, const double* values)
     cdef _take_switches(self, locked, weightless, disabled)
 

@@ -285,9 +285,12 @@ cdef class ContextCore:
     def q(self, value):
         cdef Section alone
         alone.enter(self)
-        self.check_user()
-        value = in1(value, "q", self.compiled.model.num_positions)
-        check_positions(self.tree, self.compiled, data(value))
+        if self.user:
+            self.check_user()
+        if not is_array1(value, self.compiled.model.num_positions):
+            value = in1(value, "q", self.compiled.model.num_positions)
+        if self.compiled.model.num_checked:
+            check_positions(self.tree, self.compiled, data(value))
         self._store_q(data(value))
 
     @q.deleter
@@ -305,8 +308,10 @@ cdef class ContextCore:
     def v(self, value):
         cdef Section alone
         alone.enter(self)
-        self.check_user()
-        value = in1(value, "v", self.compiled.model.num_velocities)
+        if self.user:
+            self.check_user()
+        if not is_array1(value, self.compiled.model.num_velocities):
+            value = in1(value, "v", self.compiled.model.num_velocities)
         if self._locked is not None and (value[self._locked != 0] != 0.0).any():
             above.raise_locked(self, value)
         self._store_v(data(value))
@@ -383,19 +388,21 @@ cdef class ContextCore:
         """Whether anybody has asked for the applied forces. Until then they are zero, and cost nothing."""
         return self._applied_forces is not None
 
-    cdef _store_q(self, const double* values):
+    cdef int _store_q(self, const double* values) except -1:
         if Py_REFCNT(<PyObject*>self._q) > 1:
             self._q = Memory(self._q.size)
         self.q_data = self._q.data
         memcpy(self.q_data, values, self._q.size*sizeof(double))
         self.q_serial = next_serial()
+        return 0
 
-    cdef _store_v(self, const double* values):
+    cdef int _store_v(self, const double* values) except -1:
         if Py_REFCNT(<PyObject*>self._v) > 1:
             self._v = Memory(self._v.size)
         self.v_data = self._v.data
         memcpy(self.v_data, values, self._v.size*sizeof(double))
         self.v_serial = next_serial()
+        return 0
 
     cdef _store_actuation(self, const double* values):
         if Py_REFCNT(<PyObject*>self._actuation) > 1:
