@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from Cython.Compiler import Errors
 from Cython.Compiler.Main import Context
@@ -37,8 +37,11 @@ class Declarations(Context):  # type: ignore[misc]
     Cython writes into a module what the declarations of its context define, and what those use. Declarations
     that are read here are hidden, and what they use is not marked; a module gets them as it finds them, in
     the order in which it would have read them itself. A context serves one module, for compiling changes it:
-    each in its own fork of the process that read them.
+    each in its own fork of the process that read them. For other scalars declarations are read anew, but not
+    parsed.
     """
+
+    _parsed: ClassVar[dict[str, Any]] = {}  # of a file: its tree as parsed, for one other context
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
@@ -46,6 +49,7 @@ class Declarations(Context):  # type: ignore[misc]
         self._needs: dict[Any, list[Any]] = {}  # of a scope: those that its declarations found
         self._hidden: dict[Any, Any] = {}  # of a scope: its tree
         self._hides = False
+        self._keeps = False
 
     def read(self, sources: list[Path]) -> bool:
         """Read what `sources` ask for. Returns False if that has errors, which a module is to report."""
@@ -53,6 +57,7 @@ class Declarations(Context):  # type: ignore[misc]
         Errors.reset()
         Errors.open_listing_file(path=None, echo_to_stderr=False)
         used, Entry.used = Entry.used, self._marks
+        self._keeps = True
         try:
             for path in sources:
                 place = (FileSourceDescriptor(str(path)), 1, 0)
@@ -60,12 +65,24 @@ class Declarations(Context):  # type: ignore[misc]
                     self.find_module(package or name, pos=place)
         finally:
             Entry.used = used
+            self._keeps = False
         for marks in self._marks.of.values():
             for entry in marks:
                 entry.used = used
         self.pxds.clear()
         self._hides = True
         return bool(Errors.get_errors_count() == 0)
+
+    def parse(self, source: Any, scope: Any, pxd: bool, full_module_name: str) -> Any:
+        """Return the tree of a file."""
+        if not pxd:
+            return super().parse(source, scope, pxd, full_module_name)
+        if source.filename in self._parsed:
+            scope.cpp = self.cpp
+            return self._parsed.pop(source.filename)
+        if self._keeps:
+            self._parsed[source.filename] = super().parse(source, scope, pxd, full_module_name)
+        return super().parse(source, scope, pxd, full_module_name)
 
     def process_pxd(self, source: Any, scope: Any, name: str) -> Any:
         """Read the declarations of a module."""

@@ -15,7 +15,6 @@ import hashlib
 import multiprocessing
 import os
 import sys
-from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from multiprocessing.connection import wait
@@ -177,11 +176,16 @@ def transpile(task: Task, declarations: Declarations | None = None) -> None:
     print(f"{task.module}: {done}", flush=True)
 
 
+def make_context(task: Task) -> Declarations:
+    """Return a context of Cython for this module, and others with the same scalars."""
+    options, _ = parse_command_line([*task.arguments, str(task.source)])
+    return Declarations.from_options(CompilationOptions(defaults=options))
+
+
 def read_declarations(tasks: list[Task]) -> Declarations | None:
     """Return what the modules need, or None if that fails: each then reads, and reports, for itself."""
-    options, _ = parse_command_line([*tasks[0].arguments, str(tasks[0].source)])
     try:
-        declarations = Declarations.from_options(CompilationOptions(defaults=options))
+        declarations = make_context(tasks[0])
         complete = declarations.read([task.source for task in tasks if task.source.is_file()])
     except Exception as error:  # of another version of Cython: this is no public interface
         print(f"declarations are not shared: {error!r}", flush=True)
@@ -206,19 +210,16 @@ def transpile_in_forks(tasks: list[Task], processes: int) -> list[Task]:
                 if process.exitcode:
                     refused.append(task)
 
-    groups = defaultdict(list)
-    for task in tasks:
-        groups[tuple(SCALARS.get(task.module, ["double"]))].append(task)
-    for group in sorted(groups.values(), key=len):  # modules alone in theirs take longest
-        declarations = None
-        if len(group) > 1:
-            wait_until_less_than(processes)
-            declarations = read_declarations(group)
-        for task in group:
-            wait_until_less_than(processes)
-            process = context.Process(target=transpile, args=(task, declarations))
-            process.start()
-            running[process.sentinel] = process, task
+    gc.disable()  # as below; a process of one module needs none of it
+    common = [task for task in tasks if task.module not in SCALARS]
+    others = [task for task in tasks if task.module in SCALARS]
+    declarations = read_declarations(common) if len(common) > 1 else None
+    for task in [*others, *common]:  # the others take longest
+        own = declarations if task in common else make_context(task) if declarations else None
+        wait_until_less_than(processes)
+        process = context.Process(target=transpile, args=(task, own))
+        process.start()
+        running[process.sentinel] = process, task
     wait_until_less_than(1)
     return refused
 
@@ -226,6 +227,8 @@ def transpile_in_forks(tasks: list[Task], processes: int) -> list[Task]:
 def transpile_in_pool(tasks: list[Task], processes: int) -> list[Task]:
     """Transpile each module in one of some processes. Returns those that were refused."""
     refused = []
+    # Python looks for garbage each time that some hundred objects are new. Cython makes millions that stay:
+    # a third to half of its time.
     with ProcessPoolExecutor(processes, initializer=gc.set_threshold, initargs=(2_000_000,)) as pool:
         for task, done in [(task, pool.submit(transpile, task)) for task in tasks]:
             try:
@@ -257,15 +260,14 @@ def main() -> None:
     tasks = [make_task(module, output, arguments) for module in options.modules]
     tasks = [task for task in tasks if not task.is_done()]
     processes = int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", os.cpu_count() or 1))
-    # Python looks for garbage each time that some hundred objects are new. Cython makes millions that stay:
-    # a third to half of its time.
-    gc.set_threshold(2_000_000)
     for task in (transpile_in_forks if FORKS else transpile_in_pool)(tasks, processes):
         # Cython 3.3.1 crashed once in some hundred builds, on a module that it had always taken. An error of
         # the source comes again.
         print(f"{task.module}: refused, once more in a process of its own", flush=True)
         transpile_alone(task)
+    sys.stdout.flush()
+    os._exit(0)  # what was read is not taken apart, object by object
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
