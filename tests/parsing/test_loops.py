@@ -257,8 +257,24 @@ def test_a_loop_joint_of_urdf_is_a_hinge(type_):
     assert abs(z) < 1e-15
 
 
+@pytest.mark.parametrize(("type_", "kind"), [("ball", mbt.BallConstraint), ("fixed", mbt.WeldConstraint)])
+def test_loop_joints_of_urdf_without_an_axis(type_, kind):
+    loop = LOOP.replace('<axis xyz="0 0 1"/>', "").format(f' type="{type_}"')
+    tree = mbt.load_model(urdf.robot(*LIMB, loop), strict=True)
+    assert [(each.name, type(each)) for each in tree.constraints] == [("loop", kind)]
+    context = tree.create_default_context()
+    np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=1e-15)
+    context.q = [0.3, -0.3]
+    # The points that it keeps together, one on each link, and how far they are from each other now.
+    X_WT = tree.calc_relative_transform(context, tree.world_frame, tree.get_body_by_name("tip").body_frame)
+    p = X_WT[:3, :3] @ [0.0, 1.0, 0.0] + X_WT[:3, 3]
+    assert np.linalg.norm(p - [0.0, 2.0, 0.0]) == pytest.approx(
+        np.linalg.norm(equations_of(tree, context).errors[-3:]), abs=1e-14
+    )
+
+
 def test_loop_joints_of_other_types_are_left_out():
-    with pytest.warns(mbt.ModelWarning, match="its type 'prismatic' is none of continuous, revolute"):
+    with pytest.warns(mbt.ModelWarning, match="is none of continuous, revolute, ball, fixed"):
         assert mbt.load_model(urdf.robot(*LIMB, LOOP.format(' type="prismatic"'))).constraints == ()
 
 

@@ -14,8 +14,8 @@ from mbt.parsing.xml_tree import Element
 __all__ = ["UrdfElementReader"]
 
 
-# The types of a loop joint.
-_HINGES = ("continuous", "revolute")
+# The types of a loop joint, and what they are called in a description.
+_LOOP_KINDS = {"continuous": "revolute", "revolute": "revolute", "ball": "ball", "fixed": "weld"}
 
 
 class UrdfElementReader(DrakeElementReader):
@@ -34,20 +34,22 @@ class UrdfElementReader(DrakeElementReader):
             super().read(element)
 
     def _read_loop_joint(self, element: Element) -> None:
-        """Read a hinge between frames on the links of ``<link1>`` and ``<link2>``, about an axis of both."""
+        """Read a joint between frames on ``<link1>`` and ``<link2>``; a hinge is about an axis of both."""
         name, type_ = element.require_name(), element.take("type") or "continuous"
-        if type_ not in _HINGES:
-            element.repair(
-                f"its type {quote(type_)} is none of {', '.join(_HINGES)}", "left out, so the loop is open"
-            )
+        kind = _LOOP_KINDS.get(type_)
+        if kind is None:
+            known = ", ".join(_LOOP_KINDS)
+            element.repair(f"its type {quote(type_)} is none of {known}", "left out, so the loop is open")
             element.dismiss()
             return
         ends = [element.require_first(f"link{i}") for i in (1, 2)]
         parent, child = [self._find_link(end.require_name("link"), element) for end in ends]
         if parent == child:
             raise element.error(f"it connects {quote(child)} to itself")
-        joint = JointDescription(name, "revolute", parent, child, take_pose(ends[0]), element.line)
-        joint.X_BM, joint.axis = take_pose(ends[1]), read_axis(element)
+        joint = JointDescription(name, kind, parent, child, take_pose(ends[0]), element.line)
+        joint.X_BM = take_pose(ends[1])
+        if kind == "revolute":
+            joint.axis = read_axis(element)
         close_loop(joint, self._model)
 
     def _take_name(self, child: Element) -> str:
