@@ -135,7 +135,7 @@ def main() -> None:
         return
     models = [make_model(name) for name in ("arm7", "chain30", "humanoid")]
     texts = {model.name: model.urdf for model in models}
-    texts |= {path.stem: path.read_text() for path in arguments.files}
+    texts |= {path.name: path.read_text() for path in arguments.files}
     warnings.simplefilter("ignore")
     columns: list[str] = []
     for name, text in texts.items():
