@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -257,6 +258,25 @@ def test_a_missing_mesh_that_no_inertia_needs() -> None:
     assert [shape.mesh for shape in tree.get_body_by_name("a").collisions] == ["meshes/nowhere.stl"]
     massless = meshed(geom='mass="0"/><geom type="sphere" size="0.2"', file="nowhere.stl")
     assert mbt.load_model(massless).get_body_by_name("a").default_mass > 1.0
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        'scale="-1 2 0.5" refpos="1 2 3" refquat="0 1 0 0"',
+        'texcoord="0 0 1 0 1 1 0 1 0 0"',
+        'normal="0 0 1 0 0 1"',
+        'inertia="shell" smoothnormal="true" maxhullvert="8"',
+        'inertia="exact" scale="1e-9 1 1"',
+    ],
+)
+def test_what_a_missing_mesh_may_have(written: str) -> None:
+    """MuJoCo compiles another one in its place: of what the file says of it nothing may be in the way."""
+    text = meshed(LUMP, file="nowhere.obj").replace('scale="2 2 2"', written)
+    shape = mbt.load_model(text).get_body_by_name("a").collisions[0]
+    assert shape.mesh == "meshes/nowhere.obj"
+    scale = re.search(r'scale="(.*?)"', written)
+    assert shape.size == tuple(map(float, scale[1].split()) if scale else (1.0, 1.0, 1.0))
 
 
 def test_a_missing_mesh_that_gives_the_inertia(folder: Path) -> None:
