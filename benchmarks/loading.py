@@ -7,6 +7,9 @@ The libraries take turns; the fastest of each counts. Those that are not install
 stay empty. Files are read as they are, not lumped. Time is CPU time: what else the processor does makes
 little difference. The last columns are ratios to pin, of the fastest runs and of the medians.
 
+Of MJCF a second table says where the time goes: what MuJoCo takes to parse and to compile it, and mbt to
+describe the compiled model, to make a finalized tree of it, with that description, and to finalize it.
+
 `--joints`: chains of so many joints, with the memory that their trees hold, in mbt alone.
 """
 
@@ -100,6 +103,39 @@ def measure(text: str, runs: int) -> dict[str, float]:
     return fastest
 
 
+def measure_mjcf(text: str, runs: int) -> dict[str, float]:
+    """Return the fastest of so many runs of each step from MJCF to a tree [ms]."""
+    mujoco = importlib.import_module("mujoco")
+    describe = importlib.import_module("mbt.parsing.mujoco_description").describe_mujoco_model
+    report, options = mbt.parsing.report.ParseReport, mbt.parsing.options.ReadOptions()
+    model = mujoco.MjModel.from_xml_string(text)
+    spec = mujoco.MjSpec.from_string(text)
+    works: dict[str, Load] = {
+        "mujoco": mujoco.MjModel.from_xml_string,
+        "parse": mujoco.MjSpec.from_string,
+        "compile": lambda _: spec.compile(),
+        "describe": lambda _: describe(model, report("model"), options),
+        "from_mujoco": lambda _: mbt.interop.from_mujoco(model),
+        "mbt": load_with_mbt,
+    }
+    times: dict[str, list[float]] = {name: [] for name in (*works, "finalize")}
+    for _ in range(runs):
+        for name, work in works.items():
+            times[name].append(time_of(work, text))
+        times["finalize"].append(time_of_finalize(text))
+    return {name: min(column) for name, column in times.items()}
+
+
+def print_mjcf(texts: dict[str, str], runs: int) -> None:
+    """Print where the time goes that MJCF takes."""
+    for i, (name, text) in enumerate(texts.items()):
+        shares = measure_mjcf(text, runs)
+        if i == 0:
+            print("\n| ms | " + " | ".join(shares) + " |")
+            print("|---|" + "--:|" * len(shares))
+        print(f"| {name} | " + " | ".join(f"{value:.2f}" for value in shares.values()) + " |")
+
+
 def measure_large(joints: int) -> tuple[float, float, float]:
     """Return the time of reading a chain [s], what its tree holds, and the most there was meanwhile [MB]."""
     text = make_model(f"chain{joints}").urdf
@@ -147,6 +183,9 @@ def main() -> None:
         values = (fastest.get(column, np.nan) for column in columns)
         cells = (f"{value:.2f}" if value > 0 else "" for value in values)
         print(f"| {name} | " + " | ".join(cells) + " |")
+    of_mujoco = {name: text for name, text in texts.items() if name.endswith(".xml")}
+    if of_mujoco:
+        print_mjcf(of_mujoco, arguments.runs)
 
 
 if __name__ == "__main__":
