@@ -12,9 +12,10 @@ from mbt._core.engines.leading_axes cimport Operand, has_singular_map, is_singul
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.inverse_dynamics_derivatives cimport set_sparse_places
 from mbt._core.passes.packed_mass_matrix cimport set_packed_places
+from mbt._core.passes.regressor cimport set_regressor_places
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.dispatch cimport count_work_of
-from mbt._core.quantities.table cimport MASS_MATRIX, MOBILIZER, element_of, integer_of
+from mbt._core.quantities.table cimport INVERSE_DYNAMICS_REGRESSOR, MASS_MATRIX, MOBILIZER, element_of, integer_of
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, store_rows, store_rows_partial,
 )
@@ -28,8 +29,9 @@ cdef extern from "scalars/stream.hpp" namespace "MBT_NS" nogil:
     void finish_streaming()
 
 cdef extern from "scalars/placed_rows.hpp" namespace "MBT_NS" nogil:
-    void store_placed_rows(const Lanes* numbers, const int* places, double* rows, Py_ssize_t stride, int n, int count)
-    void stream_rows(const Lanes* numbers, const int* places, double* out, int n, double* memory)
+    void store_placed_rows(
+        const Lanes* numbers, const int* places, int zero, double* rows, Py_ssize_t stride, int n, int count)
+    void stream_rows(const Lanes* numbers, const int* places, int zero, double* out, int n, double* memory)
 
 
 cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
@@ -47,6 +49,7 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
     cdef Py_ssize_t num_places = num_output//2 + 1 if job.sparse else 0
     cdef Py_ssize_t i, k, count
     cdef int j
+    cdef int zero = -1  # where zeros come in whole blocks, their place
     for j in range(job.num_operands):
         num_input += job.operands[j].size
     cdef double* arena = arena_doubles(
@@ -82,6 +85,8 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
         places = <int*>(checked_work + num_checked_work + num_bases)
         set_places(job, <int>num_output, places)
         out[num_output] = <Lanes>0.0
+        if job.quantity == INVERSE_DYNAMICS_REGRESSOR:
+            zero = <int>num_output
     i = first
     while i < end:
         count = min(<Py_ssize_t>MBT_W, end - i)
@@ -116,16 +121,27 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
         else:
             run_kernel(job, parameters, inputs, v, x, work, bases, out)
             for j in range(job.num_outputs):
-                store_samples(
-                    job, out if job.sparse else out + j*job.output_size,
-                    places + j*job.output_size if job.sparse else NULL, job.outputs[j] + job.output_size*i, count, rows
-                )
+                to = job.outputs[j] + job.output_size*i
+                if job.sparse:
+                    store_sparse_samples(job, out, places + j*job.output_size, zero, to, count, rows)
+                else:
+                    store_samples(job, out + j*job.output_size, to, count, rows)
         if job.is_checked or job.has_rates or job.checked_parameters != NULL:
             spoil_singular(job, i, count, checked_work, v)
         i += count
     if job.streamed:
         finish_streaming()
     return 0
+
+
+cdef inline void set_places(const Job* job, int zero, int* places) noexcept nogil:
+    """Where each number of a sparse result is in the output of the kernel; `zero`: where a zero is."""
+    if job.quantity == MASS_MATRIX:
+        set_packed_places(job.model, zero, places)
+    elif job.quantity == INVERSE_DYNAMICS_REGRESSOR:
+        set_regressor_places(job.model, zero, places)
+    else:
+        set_sparse_places(job.model, zero, places)
 
 
 cdef inline void load_samples(const Operand* x, Py_ssize_t first, Py_ssize_t count, Lanes* out) noexcept nogil:
@@ -136,25 +152,26 @@ cdef inline void load_samples(const Operand* x, Py_ssize_t first, Py_ssize_t cou
         load_rows_partial(rows, x.stride, x.size, count, out)
 
 
-cdef inline void set_places(const Job* job, int zero, int* places) noexcept nogil:
-    if job.quantity == MASS_MATRIX:
-        set_packed_places(job.model, zero, places)
-    else:
-        set_sparse_places(job.model, zero, places)
-
-
 cdef inline void store_samples(
-    const Job* job, const Lanes* lanes, const int* places, double* out, Py_ssize_t count, double* memory
+    const Job* job, const Lanes* lanes, double* out, Py_ssize_t count, double* memory
 ) noexcept nogil:
     cdef Py_ssize_t n = job.output_size
     if job.streamed and count == MBT_W:
-        stream_rows(lanes, places, out, n, memory)
-    elif places != NULL:
-        store_placed_rows(lanes, places, out, n, n, count)
+        stream_rows(lanes, NULL, 0, out, n, memory)
     elif count < MBT_W:
         store_rows_partial(lanes, out, n, n, count)
     else:
         store_rows(lanes, out, n, n)
+
+
+cdef inline void store_sparse_samples(
+    const Job* job, const Lanes* lanes, const int* places, int zero, double* out, Py_ssize_t count, double* memory
+) noexcept nogil:
+    cdef Py_ssize_t n = job.output_size
+    if job.streamed and count == MBT_W:
+        stream_rows(lanes, places, zero, out, n, memory)
+    else:
+        store_placed_rows(lanes, places, zero, out, n, n, count)
 
 
 cdef inline void run_kernel(

@@ -21,6 +21,7 @@ from mbt._core.engines.lane_kernels cimport kernel_of
 from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities.derivative_algorithms cimport has_sparse_derivatives
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.table cimport (
     BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
@@ -430,11 +431,11 @@ cdef int set_up(
     job.num_outputs = len(outputs)
     job.output_size = sizes_of(quantity, integers, m).result//job.num_outputs if outputs else 0
     job.count = count
-    job.in_rows = (
-        quantity == BODY_POSES or quantity == INVERSE_DYNAMICS_REGRESSOR or quantity == MOMENTUM_REGRESSOR
-    )
-    job.sparse = quantity == MASS_MATRIX or not m.num_elements_between and (
-        quantity == INVERSE_DYNAMICS_DERIVATIVES or quantity == MOTION_FORCES_DERIVATIVES
+    job.in_rows = quantity == BODY_POSES or quantity == MOMENTUM_REGRESSOR
+    job.sparse = quantity == MASS_MATRIX or quantity == INVERSE_DYNAMICS_REGRESSOR or (
+        has_sparse_derivatives(m) and (
+            quantity == INVERSE_DYNAMICS_DERIVATIVES or quantity == MOTION_FORCES_DERIVATIVES
+        )
     )
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
     for i in range(job.num_outputs):

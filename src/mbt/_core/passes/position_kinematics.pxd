@@ -6,7 +6,7 @@ In NumPy: tests/support/textbook.py, body_poses, motion_axes.
 
 from mbt._core.algebra.rotations cimport set_rotation_about_axis
 from mbt._core.algebra.spatial cimport (
-    add_cross, invert_pose4, multiply_poses4, rotate4, set_identity4, set_pose4, set_zero,
+    add_cross, compose_pose4, invert_pose4, multiply_poses4, rotate4, set_identity4, set_pose4, set_zero,
 )
 from mbt._core.joints.mobilizers cimport REVOLUTE, calc_across_H, calc_across_pose, has_axis
 from mbt._core.model.structs cimport Model
@@ -24,19 +24,25 @@ cdef inline void calc_position_kinematics(
     T* sin_q,              # (angle_stride,)     [1]
     T* cos_q,              # (angle_stride,)     [1]
     # Out:
-    T* X_FM,               # (num_bodies, 4, 4)  [1, m]  outboard in inboard frame; identity for World
-    T* X_PB,               # (num_bodies, 4, 4)  [1, m]
+    T* X_FM,               # (num_bodies, 4, 4)  [1, m]  outboard in inboard frame; identity for World; or NULL
+    T* X_PB,               # (num_bodies, 4, 4)  [1, m]  or NULL as well
     T* X_WB,               # (num_bodies, 4, 4)  [1, m]
     T* H_FM,               # (nv, 6)             [1, m]  outboard in inboard frame
     T* H_PB_W,             # (nv, 6)             [1, m]  velocity of Bo in P, in World
 ) noexcept nogil:
     """X_WB = X_WP X_PB, X_PB = X_PF X_FM X_MB; H_PB_W = shift(R_WF H_FM, p_MoBo_W)."""
     cdef int b
+    cdef T X_PB_here[16]
+    cdef T* X_FM_b = NULL
+    cdef T* X_PB_b = X_PB_here
     start_position_kinematics(model, q, sin_q, cos_q, X_FM, X_PB)
     set_identity4(X_WB)
     for b in range(1, model.num_bodies):
-        calc_pose_in_parent(model, b, X_BF, q, sin_q, cos_q, X_FM, X_PB)
-        multiply_poses4(X_WB + 16*model.parent[b], X_PB + 16*b, X_WB + 16*b)
+        if X_FM != NULL:
+            X_FM_b = X_FM + 16*b
+            X_PB_b = X_PB + 16*b
+        calc_pose_in_parent(model, b, X_BF, q, sin_q, cos_q, X_FM_b, X_PB_b)
+        multiply_poses4(X_WB + 16*model.parent[b], X_PB_b, X_WB + 16*b)
         calc_motion_axes(model, b, X_BF, q, X_WB, H_FM, H_PB_W)
 
 
@@ -61,7 +67,7 @@ cdef inline void complete_position_kinematics(
     cdef int b
     start_position_kinematics(model, q, sin_q, cos_q, X_FM, X_PB)
     for b in range(1, model.num_bodies):
-        calc_pose_in_parent(model, b, X_BF, q, sin_q, cos_q, X_FM, X_PB)
+        calc_pose_in_parent(model, b, X_BF, q, sin_q, cos_q, X_FM + 16*b, X_PB + 16*b)
         calc_motion_axes(model, b, X_BF, q, X_WB, H_FM, H_PB_W)
 
 
@@ -73,11 +79,12 @@ cdef inline void start_position_kinematics(
     # Out:
     T* sin_q,              # (angle_stride,)     [1]
     T* cos_q,              # (angle_stride,)     [1]
-    T* X_FM,               # (num_bodies, 4, 4)  [1, m]  that of World
-    T* X_PB,               # (num_bodies, 4, 4)  [1, m]  that of World
+    T* X_FM,               # (num_bodies, 4, 4)  [1, m]  that of World; or NULL
+    T* X_PB,               # (num_bodies, 4, 4)  [1, m]  that of World; or NULL as well
 ) noexcept nogil:
-    set_identity4(X_FM)
-    set_identity4(X_PB)
+    if X_FM != NULL:
+        set_identity4(X_FM)
+        set_identity4(X_PB)
     sincos_of_angles(q, model.angles, model.num_angles, sin_q, cos_q)
 
 
@@ -92,8 +99,8 @@ cdef inline void calc_pose_in_parent(
     const T* sin_q,        # (angle_stride,)     [1]
     const T* cos_q,        # (angle_stride,)     [1]
     # Out:
-    T* X_FM,               # (num_bodies, 4, 4)  [1, m]  that of body b
-    T* X_PB,               # (num_bodies, 4, 4)  [1, m]  that of body b
+    T* X_FM,               # (4, 4)              [1, m]  or NULL
+    T* X_PB,               # (4, 4)              [1, m]
 ) noexcept nogil:
     cdef T R[9]
     cdef T p[3]
@@ -104,8 +111,9 @@ cdef inline void calc_pose_in_parent(
         set_zero(p, 3)
     else:
         calc_across_pose(model.type[b], model.reversed[b], model.constants[b], q + model.q_start[b], R, p)
-    set_pose4(R, p, X_FM + 16*b)
-    calc_X_PB(model, b, X_BF, X_FM, X_PB)
+    if X_FM != NULL:
+        set_pose4(R, p, X_FM)
+    calc_X_PB(model, b, X_BF, R, p, X_PB)
 
 
 cdef inline void calc_motion_axes(
@@ -137,16 +145,18 @@ cdef inline int is_body_frame(const Model* model, int frame) noexcept nogil:
     return 1 if model.frame_parent[frame] < 0 else 0
 
 
-cdef inline void calc_X_PB(const Model* model, int b, const T* X_BF, const T* X_FM, T* X_PB) noexcept nogil:
+cdef inline void calc_X_PB(
+    const Model* model, int b, const T* X_BF, const T* R_FM, const T* p_FoMo_F, T* X_PB
+) noexcept nogil:
     """X_PB = X_PF X_FM X_MB."""
     cdef T X_PM[16]
     cdef T X_MB[16]
     if is_body_frame(model, model.outboard_frame[b]):
-        multiply_poses4(X_BF + 16*model.inboard_frame[b], X_FM + 16*b, X_PB + 16*b)
+        compose_pose4(X_BF + 16*model.inboard_frame[b], R_FM, p_FoMo_F, X_PB)
     else:
-        multiply_poses4(X_BF + 16*model.inboard_frame[b], X_FM + 16*b, X_PM)
+        compose_pose4(X_BF + 16*model.inboard_frame[b], R_FM, p_FoMo_F, X_PM)
         invert_pose4(X_BF + 16*model.outboard_frame[b], X_MB)
-        multiply_poses4(X_PM, X_MB, X_PB + 16*b)
+        multiply_poses4(X_PM, X_MB, X_PB)
 
 
 cdef inline void calc_H_PB_W(

@@ -8,8 +8,6 @@ Robotics Res. 5 (1986).
 In NumPy: tests/support/textbook.py, inverse_dynamics_regressor.
 """
 
-from libc.string cimport memset
-
 from mbt._core.algebra.spatial cimport (
     add_cross, cross, dot3, position_between4, rotate_inverse4, set_zero,
 )
@@ -29,13 +27,14 @@ cdef inline void calc_inverse_dynamics_regressor(
     const T* V_WB,          # (num_bodies, 6)            [rad/s, m/s]
     const T* A_WB,          # (num_bodies, 6)            [rad/s^2, m/s^2]  without gravity
     # Out:
-    T* Y,                   # (nv, 10 (num_bodies - 1))  [N m, N] per [kg, kg m, kg m^2]; of lanes in rows of doubles
+    T* Y,                   # (nv, 10 (num_bodies - 1))  [N m, N] per [kg, kg m, kg m^2]; of lanes see below
 ) noexcept nogil:
-    """Y pi = M vdot + C v - tau_g, but for rotors: a row meets the bodies outboard of its dof, O(n depth)."""
+    """Y pi = M vdot + C v - tau_g, but for rotors: a row meets the bodies outboard of its dof, O(n depth).
+
+    Lanes get what these meet alone, ten numbers behind ten, where `set_regressor_places` says.
+    """
     cdef Py_ssize_t columns = 10*<Py_ssize_t>(model.num_bodies - 1)
-    cdef Py_ssize_t size = columns*model.num_velocities
-    cdef Py_ssize_t at
-    cdef T y[10]
+    cdef T* y = Y
     cdef int b, i, inboard, k
     cdef const T* X
     cdef T w[3]
@@ -48,11 +47,11 @@ cdef inline void calc_inverse_dynamics_regressor(
     cdef T h_v[3]
     cdef T W[9]
     cdef T K[18]
-    if T is Lanes:
-        memset(<void*>Y, 0, size*sizeof(Lanes))
-    else:
-        set_zero(Y, size)
+    if T is not Lanes:
+        set_zero(Y, columns*model.num_velocities)
     for b in range(1, model.num_bodies):
+        if model.v_start[b + 1] == 0:
+            continue  # no dof is inboard of it
         X = X_WB + 16*b
         for i in range(3):
             a_W[i] = A_WB[6*b + 3 + i]
@@ -73,12 +72,27 @@ cdef inline void calc_inverse_dynamics_regressor(
                 add_cross(H_PB_W + 6*k, p, h_W)
                 rotate_inverse4(X, H_PB_W + 6*k, h_w)
                 rotate_inverse4(X, h_W, h_v)
-                at = columns*k + 10*(b - 1)
-                if T is Lanes:
-                    calc_force_along_motion(a, W, K, h_w, h_v, y)
-                    store_rows(y, <double*>Y + at, size, 10)
-                else:
-                    calc_force_along_motion(a, W, K, h_w, h_v, Y + at)
+                if T is not Lanes:
+                    y = Y + columns*k + 10*(b - 1)
+                calc_force_along_motion(a, W, K, h_w, h_v, y)
+                y += 10
+            inboard = model.parent[inboard]
+
+
+cdef inline void set_regressor_places(const Model* model, int zero, int* places) noexcept nogil:
+    """Where each entry, (nv, 10 (num_bodies - 1)), is among those that lanes get; `zero`: where a zero is."""
+    cdef int columns = 10*(model.num_bodies - 1)
+    cdef int place = 0
+    cdef int b, i, inboard, k
+    for i in range(model.num_velocities*columns):
+        places[i] = zero
+    for b in range(1, model.num_bodies):
+        inboard = b
+        while inboard > 0:
+            for k in range(model.v_start[inboard], model.v_start[inboard + 1]):
+                for i in range(10):
+                    places[columns*k + 10*(b - 1) + i] = place + i
+                place += 10
             inboard = model.parent[inboard]
 
 

@@ -48,9 +48,12 @@ cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
 
 
 cdef inline void run_positions(
-    const Model* model, const Parameters[T]* p, const T* q, T* memory, Kinematics[T]* x
+    bint with_mobilizers, const Model* model, const Parameters[T]* p, const T* q, T* memory, Kinematics[T]* x
 ) noexcept nogil:
-    """Position kinematics in `memory`, straight from q; the rest of `x` gets its place there."""
+    """Position kinematics in `memory`, straight from q; the rest of `x` gets its place there.
+
+    X_FM and X_PB are among it `with_mobilizers`: they are large, and few read them.
+    """
     x.X_FM = memory
     x.X_PB = x.X_FM + 16*model.num_bodies
     x.X_WB = x.X_PB + 16*model.num_bodies
@@ -62,7 +65,8 @@ cdef inline void run_positions(
     x.F_Bo_W = x.V_WB + 6*model.num_bodies
     x.rest = x.F_Bo_W + 6*model.num_bodies
     calc_position_kinematics(
-        model, p.X_BF, q, x.rest, x.rest + model.angle_stride, x.X_FM, x.X_PB, x.X_WB, x.H_FM, x.H_PB_W
+        model, p.X_BF, q, x.rest, x.rest + model.angle_stride, x.X_FM if with_mobilizers else NULL,
+        x.X_PB if with_mobilizers else NULL, x.X_WB, x.H_FM, x.H_PB_W
     )
 
 
@@ -181,7 +185,7 @@ cdef inline void run_body_forces(
 ) noexcept nogil:
     """tau = J' F of `add_body_forces`, straight from q and v."""
     cdef Kinematics[T] x
-    run_positions(model, p, q, memory, &x)
+    run_positions(False, model, p, q, memory, &x)
     run_velocities(model, v, &x)
     set_zero(x.F_Bo_W, 6*model.num_bodies)
     add_body_forces(model, p, weightless, x.X_WB, x.V_WB, x.F_Bo_W)
@@ -230,7 +234,7 @@ cdef inline void run_gravity_forces(
     if weightless == NULL:
         run_gravity_generalized_forces(model, p, q, memory, tau_g)
     else:
-        run_positions(model, p, q, memory, &x)
+        run_positions(False, model, p, q, memory, &x)
         set_zero(x.F_Bo_W, 6*model.num_bodies)
         add_gravity_forces(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, x.X_WB, x.F_Bo_W)
         calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau_g)
@@ -402,7 +406,7 @@ cdef inline void run_stateless_generalized_forces(
 ) noexcept nogil:
     """tau = sum of J_WB' F_Bo_W, straight from q."""
     cdef Kinematics[T] x
-    run_positions(model, p, q, memory, &x)
+    run_positions(False, model, p, q, memory, &x)
     copy(F_Bo_W, 6*model.num_bodies, x.F_Bo_W)
     calc_generalized_forces(model, x.X_WB, x.H_PB_W, x.F_Bo_W, tau)
 

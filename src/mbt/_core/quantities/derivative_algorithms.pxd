@@ -53,9 +53,9 @@ cdef inline Py_ssize_t count_constrained_derivative_work(const Model* model) noe
     return count_forward_derivative_work(model) + m*(m + 4) + 8*nv + 6*m*row_stride(model) + 8
 
 
-cdef inline bint is_sparse(const Model* model, const Parameters[T]* p) noexcept nogil:
-    """Whether inverse dynamics leaves out what topology knows: in lanes, unless an element couples branches."""
-    return T is Lanes and not model.num_elements_between
+cdef inline bint has_sparse_derivatives(const Model* model) noexcept nogil:
+    """Whether inverse dynamics in lanes leaves out what topology knows of them: no element couples branches."""
+    return not model.num_elements_between
 
 
 cdef inline void run_inverse_dynamics_derivatives(
@@ -77,7 +77,7 @@ cdef inline void run_inverse_dynamics_derivatives(
         set_zero(gravity, 3)
     calc_inverse_dynamics_derivatives(
         model, p, gravity, weightless if with_elements else NULL, q, v, vdot, F_Bo_W, H_N, sin_q, cos_q, moving,
-        columns, dtau_dq, dtau_dv, M, is_sparse(model, p)
+        columns, dtau_dq, dtau_dv, M, T is Lanes and has_sparse_derivatives(model)
     )
     if with_elements:
         add_element_derivatives(model, p, q, v, moving, columns, nv, rest, dtau_dq, dtau_dv)
@@ -88,9 +88,7 @@ cdef inline void add_element_derivatives(
     DerivativeColumns[T]* columns, Py_ssize_t stride, T* memory, T* dtau_dq, T* dtau_dv
 ) noexcept nogil:
     """Joint damping and all force elements but gravity."""
-    cdef T* X_FM = memory
-    cdef T* X_PB = X_FM + 16*model.num_bodies
-    cdef T* X_WB = X_PB + 16*model.num_bodies
+    cdef T* X_WB = memory
     cdef T* V_PB_W = X_WB + 16*model.num_bodies
     cdef T* V_PB = V_PB_W + 6*model.num_bodies
     cdef T* V_WB = V_PB + 6*model.num_bodies
@@ -99,7 +97,7 @@ cdef inline void add_element_derivatives(
     cdef T* sin_q = H_PB_W + 6*model.num_velocities
     add_joint_force_derivatives(model, p.damping, p.force_elements, q, v, stride, dtau_dq, dtau_dv)
     if model.num_elements_between:
-        calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, X_FM, X_PB, X_WB, H_FM, H_PB_W)
+        calc_position_kinematics(model, p.X_BF, q, sin_q, sin_q + model.angle_stride, NULL, NULL, X_WB, H_FM, H_PB_W)
         calc_velocity_kinematics(model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
         add_derivatives_between(
             model, p.force_elements, p.X_BF, p.mobods, q, X_WB, V_WB, moving, stride, columns, dtau_dq, dtau_dv

@@ -16,7 +16,7 @@ from mbt._core.quantities.table cimport (
     CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, CONSTRAINT_ERRORS, CONSTRAINT_FORCES, CONTACT_FORCES, ELEMENT_FORCE,
     ELEMENT_NON_CONSERVATIVE_POWER, FORWARD_DYNAMICS_DERIVATIVES, FRAME_POSES, INERTIAL_PARAMETERS, KINETIC_ENERGY,
     MASS_MATRIX_INVERSE, MOBILIZER_NPLUSDOT, MOBILIZER_TRANSFORM, MOTION_FORCES_DERIVATIVES, NORMALIZED_POSITIONS,
-    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, QDOT,
+    OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES, POSITIONS, POSITION_KINEMATICS, QDOT,
     RELATIVE_TRANSFORM, ROLLOUT, TOTAL_MASS, TRANSLATIONAL_BIAS, VELOCITIES, VELOCITY_KINEMATICS, describe, element_of,
 )
 from mbt._core.scalars cimport Lanes, T
@@ -90,7 +90,7 @@ cdef inline Pivots[T] calc_other_quantity(
         k.rest = k.F_Bo_W + 6*model.num_bodies
         algorithms.run_body_poses(model, p, q, k.F_Bo_W, k.X_WB)
     elif reads >= POSITIONS:
-        algorithms.run_positions(model, p, q, memory, &k)
+        algorithms.run_positions(quantity == POSITION_KINEMATICS, model, p, q, memory, &k)
         if quantity == VELOCITY_KINEMATICS:
             algorithms.run_velocities_in_parents(model, v, &k)
         elif reads == VELOCITIES:

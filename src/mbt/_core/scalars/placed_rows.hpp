@@ -1,5 +1,5 @@
 // From Lanes to rows of states, where one number may stand in several places of a row: number k of a row is in[places[k]].
-// Without places it is in[k].
+// Without places it is in[k]. Where zeros come in whole blocks, `zero` is the place of them all, else -1.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,27 @@ static MBT_INLINE void gather_lanes(const Lanes* in, const int* places, int n, L
   for (int k = 0; k < n; ++k) out[k] = in[places[k]];
 }
 
-// `store_rows_partial` of numbers with places.
-[[maybe_unused]] MBT_NOINLINE static void store_placed_rows(
-    const Lanes* in, const int* places, double* rows, std::ptrdiff_t stride, int n, int count) {
+template <bool in_blocks>
+static MBT_INLINE bool are_zero(const int* places, int zero) {
+  if (!in_blocks || places[0] != zero) return false;
+  int differ = 0;
+  for (int k = 1; k < MBT_W; ++k) differ |= places[k] ^ zero;
+  return differ == 0;
+}
+
+template <bool in_blocks>
+MBT_NOINLINE static void store_rows_of_places(
+    const Lanes* in, const int* places, int zero, double* rows, std::ptrdiff_t stride, int n, int count) {
   Lanes block[MBT_W];
   if (n < MBT_W) {
     gather_lanes(in, places, n, block);
     return store_narrow_block(block, rows, stride, n, count);
   }
   for (int k = 0; k + MBT_W <= n; k += MBT_W) {
+    if (are_zero<in_blocks>(places + k, zero)) {
+      for (int l = 0; l < count; ++l) store(rows + stride * l + k, broadcast(0.0));
+      continue;
+    }
     gather_lanes(in, places + k, MBT_W, block);
     store_block(block, rows + k, stride, count);
   }
@@ -33,11 +45,22 @@ static MBT_INLINE void gather_lanes(const Lanes* in, const int* places, int n, L
   }
 }
 
+// `store_rows_partial` of numbers with places.
+[[maybe_unused]] static inline void store_placed_rows(
+    const Lanes* in, const int* places, int zero, double* rows, std::ptrdiff_t stride, int n, int count) {
+  if (zero >= 0) return store_rows_of_places<true>(in, places, zero, rows, stride, n, count);
+  store_rows_of_places<false>(in, places, zero, rows, stride, n, count);
+}
+
 #if MBT_W == 8 && defined(__AVX512F__) && !defined(MBT_PORTABLE)
 
-template <bool placed>
-static MBT_INLINE void transpose_numbers(const Lanes* in, const int* places, int k, Lanes* out) {
+template <bool placed, bool in_blocks>
+static MBT_INLINE void transpose_numbers(const Lanes* in, const int* places, int zero, int k, Lanes* out) {
   if constexpr (placed) {
+    if (are_zero<in_blocks>(places + k, zero)) {
+      for (int l = 0; l < 8; ++l) out[l] = Lanes(0.0);
+      return;
+    }
     Lanes block[8];
     gather_lanes(in, places + k, 8, block);
     transpose(block, out);
@@ -48,8 +71,8 @@ static MBT_INLINE void transpose_numbers(const Lanes* in, const int* places, int
 
 // Eight rows of n >= 8 numbers, one behind the other, past the caches: what lies in one cache line is put together in a
 // register. Others see them after `finish_streaming`.
-template <bool placed>
-MBT_NOINLINE static void stream_eight_rows(const Lanes* in, const int* places, double* out, int n) {
+template <bool placed, bool in_blocks>
+MBT_NOINLINE static void stream_eight_rows(const Lanes* in, const int* places, int zero, double* out, int n) {
   // A row begins somewhere in a cache line: `shift` numbers before it are not its own.
   double* line[8];
   int shift[8];
@@ -67,11 +90,11 @@ MBT_NOINLINE static void stream_eight_rows(const Lanes* in, const int* places, d
   const auto join = [&pick](int l, const Lanes& a, const Lanes& b) {
     return _mm512_permutex2var_pd(__m512d(a.r), pick[l], __m512d(b.r));
   };
-  transpose_numbers<placed>(in, places, 0, before);
+  transpose_numbers<placed, in_blocks>(in, places, zero, 0, before);
   for (int l = 0; l < 8; ++l) head[l] = join(l, before[l], before[l]);
   int k = 8;
   for (; k + 8 <= n; k += 8) {
-    transpose_numbers<placed>(in, places, k, now);
+    transpose_numbers<placed, in_blocks>(in, places, zero, k, now);
     for (int l = 0; l < 8; ++l) {
       _mm512_stream_pd(line[l] + k, join(l, before[l], now[l]));
       before[l] = now[l];
@@ -104,13 +127,17 @@ MBT_NOINLINE static void stream_eight_rows(const Lanes* in, const int* places, d
 
 // W rows of n numbers, one behind the other, past the caches. `memory` has room for them, and 8 more.
 [[maybe_unused]] MBT_NOINLINE static void stream_rows(
-    const Lanes* in, const int* places, double* out, int n, double* memory) {
+    const Lanes* in, const int* places, int zero, double* out, int n, double* memory) {
 #if MBT_W == 8 && defined(__AVX512F__) && !defined(MBT_PORTABLE)
-  if (n >= 16) return places ? stream_eight_rows<true>(in, places, out, n) : stream_eight_rows<false>(in, places, out, n);
+  if (n >= 16) {
+    if (!places) return stream_eight_rows<false, false>(in, nullptr, 0, out, n);
+    if (zero < 0) return stream_eight_rows<true, false>(in, places, zero, out, n);
+    return stream_eight_rows<true, true>(in, places, zero, out, n);
+  }
 #endif
   double* rows = aligned_like(out, memory);
   if (places) {
-    store_placed_rows(in, places, rows, n, n, MBT_W);
+    store_placed_rows(in, places, zero, rows, n, n, MBT_W);
   } else {
     store_rows(in, rows, n, n);
   }
