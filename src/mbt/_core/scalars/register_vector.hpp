@@ -7,7 +7,9 @@
 
 #include "config.hpp"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && MBT_W == 2
+#include <emmintrin.h>  // <immintrin.h> takes as long to compile as half a module
+#elif defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
