@@ -92,7 +92,8 @@ def test_every_function(arm: mbt.MultibodyTree, quantity: str, dtype: Any) -> No
     check(arm, quantity, getattr(functions, quantity), dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+# Every function is compiled for both above: what a joint adds is the same text, of other numbers.
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_every_joint(kind: str, dtype: Any) -> None:
     tree = build_tree(chain(3, 2, (kind,)))
@@ -307,7 +308,7 @@ def test_after_a_fork(cache: Path) -> None:
 # float32 --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bodies", [6, 20])
+@pytest.mark.parametrize("bodies", [6, pytest.param(20, marks=pytest.mark.exhaustive)])
 def test_errors_of_float32_are_those_of_the_page(bodies: int) -> None:
     """Relative to the largest entry, of a robot and of a deep chain."""
     tree = build_tree(chain(bodies, bodies))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def _circles(graph: Graph) -> list[list[str]]:
     return sorted((list(circle) for circle in circles), key=lambda circle: (-len(circle), circle))
 
 
+@cache
 def _of_mbt() -> Graph:
     paths = sorted(path for path in (SOURCES / "mbt").rglob("*") if path.suffix in (".py", ".pyx", ".pxd"))
     return _graph({path: path.read_text(encoding="utf-8") for path in paths})
