@@ -115,8 +115,10 @@ class TestContexts:
             tree.eval_position_kinematics(context),
             tree.eval_velocity_kinematics(context),
             tree.calc_acceleration_kinematics_cache(context, context.v),
+            tree.eval_frame_body_poses(context),
         ):
-            with pytest.raises(mbt.ArgumentTypeError, match=r"KinematicsCache cannot be copied.*Context"):
+            message = f"a {type(cache).__name__} cannot be copied.*Context"
+            with pytest.raises(mbt.ArgumentTypeError, match=message):
                 copier(cache)
 
     @pytest.mark.parametrize("batch_shape", [(), (3,)])

@@ -5,7 +5,7 @@ from mbt._core.algebra.spatial cimport invert_pose4
 from mbt._core.api.tree_caches cimport TreeCaches
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport adopt, data, in1, new_read_only
-from mbt._core.engines.caches cimport AccelerationKinematicsCache
+from mbt._core.engines.caches cimport AccelerationKinematicsCache, refuse_copy
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.section cimport Section
 from mbt._core.joints.mobilizers cimport PLAIN, orientation_of
@@ -40,6 +40,9 @@ cdef class FrameBodyPoseCache:
         X_BF = new_read_only(3, shape, <double*>derived.parameters.X_BF)
         cnp.set_array_base(X_BF, derived)
         self.X_BF = X_BF
+
+    def __reduce_ex__(self, protocol):
+        refuse_copy(self)
 
     def is_of(self, TreeCaches tree not None):
         """Return whether these are poses of the frames of a tree."""

@@ -73,3 +73,6 @@ cdef inline object vector(Memory memory):
     """All of it."""
     cdef cnp.npy_intp[1] shape = [memory.size]
     return view(memory, 1, shape, memory.data)
+
+
+cdef refuse_copy(cache)

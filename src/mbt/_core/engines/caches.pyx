@@ -51,7 +51,7 @@ cdef class PositionKinematicsCache:
         self.take_memory()
 
     def __reduce_ex__(self, protocol):
-        _refuse_copy(self)
+        refuse_copy(self)
 
     def __repr__(self):
         cdef const Model* m = &self.compiled.model
@@ -206,7 +206,7 @@ cdef class VelocityKinematicsCache:
         self.take_memory()
 
     def __reduce_ex__(self, protocol):
-        _refuse_copy(self)
+        refuse_copy(self)
 
     def __repr__(self):
         return f"<VelocityKinematicsCache: {self.compiled.model.num_bodies} bodies>"
@@ -280,13 +280,13 @@ cdef class AccelerationKinematicsCache:
         self.vdot = _frozen(vdot)
 
     def __reduce_ex__(self, protocol):
-        _refuse_copy(self)
+        refuse_copy(self)
 
     def __repr__(self):
         return f"<AccelerationKinematicsCache: {len(self.A_WB)} bodies, {len(self.vdot)} velocities>"
 
 
-cdef _refuse_copy(cache):
+cdef refuse_copy(cache):
     above.raise_not_copyable(cache)
 
 
