@@ -69,7 +69,7 @@ def cython_arguments(checked: bool) -> list[str]:
         "cdivision": True,
         "binding": True,
         "freethreading_compatible": True,
-        "auto_pickle": False,  # a twelfth of the text, to refuse what Python refuses by itself
+        "auto_pickle": False,  # a twelfth of the text; a class that may be pickled says how
     }
     arguments = ["--cplus", "-3", "--warning-errors"]
     for name, value in directives.items():
