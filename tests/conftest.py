@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 # The same examples in every run and on every machine; slow machines do not fail.
@@ -23,14 +25,32 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.numprocesses = "auto"
         # Linear algebra of NumPy on all processors, in a process for each of them, makes every one wait.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # What a file sets up is set up once.
-        config.option.dist = "loadfile"
+        # Neighbours stay together, so that what a file sets up is nearly always set up once; no process waits for
+        # another one's long file. Schedulers of files search all tests for each one.
+        config.option.dist = "worksteal"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """No test is named by an address: workers that run side by side would not find the same tests."""
     if named := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"tests whose ids hold an address: {', '.join(named)}")
+
+
+def pytest_collection_finish() -> None:
+    """Collections of garbage, which some tests ask for, do not look at every test and module again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker tells of a test that passed once, not five times, where nothing that is shown needs the others."""
+    option = item.config.option
+    if not hasattr(item.config, "workerinput") or option.verbose > 0 or option.durations or option.xmlpath:
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)
