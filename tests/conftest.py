@@ -25,8 +25,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.numprocesses = "auto"
         # Linear algebra of NumPy on all processors, in a process for each of them, makes every one wait.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # Neighbours stay together, so that what a file sets up is nearly always set up once; no process waits for
-        # another one's long file. Schedulers of files search all tests for each one.
+        # Neighbours stay together, so that what a file sets up is nearly always set up once, and nobody waits
+        # for a long file. Schedulers that keep whole files together search all tests for each one.
         config.option.dist = "worksteal"
 
 
@@ -43,7 +43,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A worker tells of a test that passed once, not five times, where nothing that is shown needs the others."""
+    """Of a test that passed a worker tells once, not five times, where nothing that is shown needs more."""
     option = item.config.option
     if not hasattr(item.config, "workerinput") or option.verbose > 0 or option.durations or option.xmlpath:
         return None

@@ -182,21 +182,25 @@ def random_parameters(tree: mbt.MultibodyTree, rng: np.random.Generator) -> Arra
     return parameters
 
 
+@cache
 def random_inputs(tree: mbt.MultibodyTree, states: int, seed: int = 0) -> Inputs:
-    """Different states with different parameters; quaternions of any norm but far from zero."""
+    """Different states with different parameters, read-only; quaternions of any norm but far from zero."""
     rng = np.random.default_rng([seed, tree.num_bodies, tree.num_positions])
     q = rng.uniform(-2.0, 2.0, (states, tree.num_positions))
     for start in quaternion_starts(tree):
         quaternions = rng.normal(size=(states, 4))
         norms = rng.uniform(0.7, 1.4, (states, 1))
         q[:, start : start + 4] = norms * quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
-    return Inputs(
+    arrays = (
         np.array([random_parameters(tree, rng) for _ in range(states)]),
         q,
         rng.uniform(-2.0, 2.0, (states, tree.num_velocities)),
         rng.uniform(-5.0, 5.0, (states, tree.num_velocities)),
         rng.uniform(-2.0, 2.0, (states, tree.num_positions)),
     )
+    for array in arrays:
+        array.flags.writeable = False
+    return Inputs(*arrays)
 
 
 def quaternion_starts(tree: mbt.MultibodyTree) -> list[int]:
