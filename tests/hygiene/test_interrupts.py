@@ -33,7 +33,7 @@ forward_dynamics(tree, state.q, state.v, few)
 seconds = time.perf_counter() - start
 # Six seconds of work. The system gives memory for what is written, and that is soon over.
 tau = np.zeros((int(20000 * 6.0 / seconds), nv))
-out = np.zeros_like(tau)
+out = np.zeros(tau.shape)  # unlike zeros_like, not written yet
 print("ready", flush=True)
 start = time.perf_counter()
 try:
