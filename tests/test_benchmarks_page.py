@@ -12,6 +12,8 @@ from types import ModuleType
 
 import pytest
 
+from support.taking_long import taking_long
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BENCHMARKS = ROOT / "benchmarks"
@@ -62,7 +64,11 @@ def test_every_picture_is_on_the_page() -> None:
     assert sorted(shown) == sorted(stored.SERIES) == sorted(path.stem for path in PICTURES.glob("*.svg"))
 
 
-@pytest.mark.parametrize("name", stored.SERIES)
+# Matplotlib draws these for a second each.
+LARGE = ("roofline", "ratios_by_size", "ratios_by_model", "latency_and_throughput", "history")
+
+
+@pytest.mark.parametrize("name", taking_long(stored.SERIES, *LARGE))
 def test_pictures_draw_their_numbers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With other numbers a picture changes, not only what it says about itself."""
     monkeypatch.syspath_prepend(BENCHMARKS)

@@ -15,9 +15,9 @@ from support.build import build_tree
 from support.description import Array
 from support.force_element_types import make_everything
 from support.random_trees import ALL_KINDS, every_kind, one_joint
+from support.taking_long import taking_long
 
 TREES = {
-    "everything": make_everything,
     "every_kind": lambda: build_tree(every_kind(3)),
     **{
         f"{kind}_{'reversed' if is_reversed else 'forward'}": (
@@ -31,7 +31,7 @@ TREES = {
 
 @cache
 def pair(name: str) -> tuple[mbt.MultibodyTree, mbt.MultibodyTree]:
-    tree = TREES[name]()
+    tree = make_everything() if name == "everything" else TREES[name]()
     return tree, tree.to_autodiff()
 
 
@@ -66,6 +66,15 @@ def along(tree: mbt.MultibodyTree, name: str, point: Point, direction: int) -> A
 @pytest.mark.parametrize("name", TREES)
 def test_values_and_derivatives_of_every_method(name: str, method: str) -> None:
     """Along random directions in which positions, velocities, the argument and all parameters change."""
+    check_method(name, method)
+
+
+@pytest.mark.parametrize("method", taking_long(CALLS, "calc_forward_dynamics_derivatives"))
+def test_values_and_derivatives_of_elements(method: str) -> None:
+    check_method("everything", method)
+
+
+def check_method(name: str, method: str) -> None:
     tree, ad = pair(name)
     point = point_of(tree, method, 2)
     result = with_derivatives(tree, ad, method, point)

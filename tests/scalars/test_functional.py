@@ -17,6 +17,7 @@ from support.calls import FUNCTIONS
 from support.description import Array
 from support.force_element_types import Drag, make_everything
 from support.random_trees import random_model
+from support.taking_long import taking_long
 
 THREE = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
 
@@ -53,9 +54,16 @@ def run(function: str, tree: mbt.MultibodyTree, *values: Any, **keywords: Any) -
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("name", ["everything", "drag"])
-def test_values_are_those_of_doubles(name: str, function: str) -> None:
-    tree = tree_of(name)
+def test_values_are_those_of_doubles(function: str) -> None:
+    check_values(tree_of("drag"), function)
+
+
+@pytest.mark.parametrize("function", taking_long(FUNCTIONS, *THREE))
+def test_values_of_elements_are_those_of_doubles(function: str) -> None:
+    check_values(tree_of("everything"), function)
+
+
+def check_values(tree: mbt.MultibodyTree, function: str) -> None:
     values = operands(tree, function, (2, 1), (3,))
     wanted = run(function, tree, *values)
     got = run(function, tree.to_autodiff(), *values)

@@ -19,6 +19,7 @@ from mbt.tree import configuration
 from support.calls import CONSTRAINT_METHODS, METHODS, SCALARS, Call
 from support.constraints import tree_with_every_constraint
 from support.force_element_types import make_everything
+from support.taking_long import taking_long
 
 CALLS = METHODS | SCALARS
 COMPILED = [cls for cls in TreeCore.__mro__ if cls.__module__.startswith("mbt._core")]
@@ -78,7 +79,10 @@ def test_every_method_is_seen() -> None:
     assert len(public) > 50
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if hasattr(TreeCore, name)])
+OF_TREES = [name for name in CALLS if hasattr(TreeCore, name)]
+
+
+@pytest.mark.parametrize("name", taking_long(OF_TREES, "calc_forward_dynamics_derivatives"))
 def test_every_method_returns_numbers_of_its_context(moving: Any, name: str) -> None:
     _check_numbers(*moving, CALLS[name])
 

@@ -252,7 +252,9 @@ def test_any_number_of_directions(count: int) -> None:
             np.testing.assert_array_equal(result.value, alone.value)
 
 
-def test_numbers_of_directions_that_differ() -> None:
+# With elements that are written in Python, derivatives take seconds.
+@pytest.mark.parametrize("with_elements", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_numbers_of_directions_that_differ(with_elements: bool) -> None:
     """An error that says so; nothing has changed, and the Context computes on."""
     context: Any = AD.create_default_context()
     context.q = AutoDiffArray(STATE.q, np.ones((STATE.q.size, 3)))
@@ -262,7 +264,7 @@ def test_numbers_of_directions_that_differ() -> None:
     calls: list[Callable[[], object]] = [
         lambda: AD.calc_forward_dynamics(context, wrong),
         lambda: AD.calc_inverse_dynamics(context, wrong),
-        lambda: AD.calc_inverse_dynamics_derivatives(context, wrong, include_force_elements=True),
+        lambda: AD.calc_inverse_dynamics_derivatives(context, wrong, include_force_elements=with_elements),
         lambda: AD.calc_inverse_dynamics_regressor(context, wrong),
         lambda: AD.map_velocity_to_qdot(context, wrong),
         lambda: AD.bodies[1].set_mass(context, initialize(2.0)) and AD.calc_mass_matrix(context),

@@ -22,6 +22,7 @@ from support.build import build_tree
 from support.description import Array
 from support.force_element_types import make_everything
 from support.random_trees import every_kind, random_model
+from support.taking_long import taking_long
 
 
 @cache
@@ -46,9 +47,17 @@ def values_of_doubles(tree: mbt.MultibodyTree, method: str) -> tuple[Any, Array,
 
 
 @pytest.mark.parametrize("method", CALLS)
-@pytest.mark.parametrize("name", ["everything", "every_kind"])
-def test_fifty_digits(name: str, method: str) -> None:
+def test_fifty_digits(method: str) -> None:
     """Numbers with fifty digits are those of doubles, to rounding."""
+    check_fifty_digits("every_kind", method)
+
+
+@pytest.mark.parametrize("method", taking_long(CALLS, "calc_forward_dynamics_derivatives"))
+def test_fifty_digits_of_elements(method: str) -> None:
+    check_fifty_digits("everything", method)
+
+
+def check_fifty_digits(name: str, method: str) -> None:
     tree = tree_of(name)
     twin = tree.clone_to_scalar("mpmath")
     wanted, q, v, x = values_of_doubles(tree, method)

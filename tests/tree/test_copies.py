@@ -8,6 +8,7 @@ import pickletools
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -200,14 +201,16 @@ class TestTrees:
         assert twin.parse_reports[0] is not tree.parse_reports[0]
         assert twin.get_body_by_name("tip").scoped_name == tree.get_body_by_name("tip").scoped_name
 
-    @pytest.mark.parametrize("start", ["tree", "body", "joint", "context"])
-    @pytest.mark.parametrize("copier", [by_pickle, copy.deepcopy])
+    @pytest.mark.parametrize(
+        ("start", "copier"),
+        [*product(("tree", "body", "joint"), (by_pickle, copy.deepcopy)), ("context", by_pickle)],
+    )
     def test_depth_does_not_matter(self, start: str, copier: Copier, deep_tree: mbt.MultibodyTree) -> None:
         tree = deep_tree
         if start == "tree":
             twin = copier(tree)
         elif start == "context":
-            twin = pickle.loads(pickle.dumps(tree.create_default_context())).tree
+            twin = copier(tree.create_default_context()).tree
         else:
             twin = copier(tree.bodies[-1] if start == "body" else tree.joints[-1]).parent_tree
         assert twin.tree_height == len(tree.bodies)
