@@ -22,6 +22,7 @@ from support.reference_kinematics import (
     cross_matrix,
     inverse,
     or_identity,
+    remembered,
     rotation_of_quaternion,
 )
 
@@ -108,6 +109,7 @@ class Reference(ReferenceKinematics):
         """dM/dt along the motion, by complex step: exact to rounding."""
         return np.imag(self.mass_matrix(q + 1j * COMPLEX_STEP * self.qdot(q, v))) / COMPLEX_STEP
 
+    @remembered
     def inertial_forces(self, q: Array, v: Array, vdot: Array) -> Array:
         """Spatial force each body needs for its motion, at its mass centre, in World, (nb, 6)."""
         X_WB, V, A = self.poses(q), self.velocities(q, v), self.accelerations(q, v, vdot)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,23 @@ AnyArray = npt.NDArray[Any]
 
 # Any step whose square vanishes beside 1 gives an exact complex-step derivative; there is no subtraction.
 COMPLEX_STEP = 1e-30
+
+
+def remembered(method: Callable[..., AnyArray]) -> Callable[..., AnyArray]:
+    """The last results are kept, read-only: quantities of a state ask for the same poses and Jacobians."""
+
+    @wraps(method)
+    def call(self: ReferenceKinematics, *values: AnyArray) -> AnyArray:
+        arrays = [np.asarray(value) for value in values]
+        key = (method.__name__, *((array.dtype, array.tobytes()) for array in arrays))
+        if key not in self.kept:
+            if len(self.kept) >= 8:
+                del self.kept[next(iter(self.kept))]
+            self.kept[key] = method(self, *arrays)
+            self.kept[key].flags.writeable = False
+        return self.kept[key]
+
+    return call
 
 
 def cross_matrix(p: AnyArray) -> AnyArray:
@@ -122,6 +141,7 @@ class ReferenceKinematics:
         self.nv = sum(joint.num_velocities for joint in self.model.joints)
         self.gravity = np.zeros(3) if model.gravity is None else np.asarray(model.gravity, float)
         self.outward = self._joints_from_world()
+        self.kept: dict[tuple[Any, ...], AnyArray] = {}
 
     # -- structure -----------------------------------------------------------------------------------------
 
@@ -261,6 +281,7 @@ class ReferenceKinematics:
                 H_v[:, -1] = axis
         return H_w, H_v
 
+    @remembered
     def poses(self, q: AnyArray) -> AnyArray:
         """X_WB of all bodies, (nb, 4, 4)."""
         X_WB = np.tile(np.eye(4, dtype=np.result_type(q, float)), (self.nb, 1, 1))
@@ -273,6 +294,7 @@ class ReferenceKinematics:
                 X_WB[child] = X_WB[parent] @ X_PB
         return X_WB
 
+    @remembered
     def jacobians(self, q: AnyArray) -> AnyArray:
         """J with V_WB = J v of all bodies, (nb, 6, nv): rotational rows first, at Bo, in World."""
         X_WB = self.poses(q)
