@@ -12,6 +12,7 @@ from support.build import build_tree
 from support.description import Array, Model
 from support.joint_types import random_state
 from support.random_trees import chain, every_joint, humanoid, long_branches, star
+from support.taking_long import taking_long
 
 NUMBERS = 17 * 2**17  # [8 bytes], 17 MiB
 AROUND = 8  # more numbers before and behind a result
@@ -44,7 +45,8 @@ def spread_over(tree: mbt.MultibodyTree, width: int) -> tuple[int, Array, Array]
     return count, np.resize(q, (count, q.shape[1])), np.resize(v, (count, v.shape[1]))
 
 
-@pytest.mark.parametrize("first", range(8))
+# At its beginning, and with few numbers before or behind the next line; all of them in the exhaustive run.
+@pytest.mark.parametrize("first", taking_long(range(8), 2, 3, 4, 5, 7))
 @pytest.mark.parametrize("name", MODELS)
 def test_mass_matrices(name: str, first: int) -> None:
     tree = build_tree(MODELS[name]())

@@ -35,29 +35,34 @@ def pair(name: str) -> tuple[mbt.MultibodyTree, mbt.MultibodyTree]:
     return tree, tree.to_autodiff()
 
 
-def point_of(tree: mbt.MultibodyTree, name: str, directions: int) -> Point:
-    call = CALLS[name]
-    shapes = list(call.shapes(tree).values())
-    rng = np.random.default_rng(7)
-    return random_point(tree, rng.normal(size=shapes[0]) if shapes else np.zeros(0), directions)
+@cache
+def point_of(name: str, shape: tuple[int, ...]) -> Point:
+    """With two directions; the argument of a method is drawn last: all else is the same for every shape."""
+    return random_point(pair(name)[0], np.random.default_rng(7).normal(size=shape), 2)
 
 
-def with_derivatives(
-    tree: mbt.MultibodyTree, ad: mbt.MultibodyTree, name: str, point: Point
-) -> AutoDiffArray:
-    context = ad.create_default_context()
-    set_context(context, point, None)
-    result = evaluate(name, ad, context, third(point, None))
+@cache
+def context_of(name: str, step: float | None, direction: int = 0) -> Any:
+    """The state and all parameters, moved along a direction; without a step, in numbers with derivatives."""
+    tree, ad = pair(name)
+    context = (ad if step is None else tree).create_default_context()
+    set_context(context, point_of(name, (0,)), step, direction)
+    return context
+
+
+def with_derivatives(name: str, method: str, point: Point) -> AutoDiffArray:
+    _, ad = pair(name)
+    result = evaluate(method, ad, context_of(name, None).clone(), third(point, None))
     assert isinstance(result, AutoDiffArray)
     return result
 
 
-def along(tree: mbt.MultibodyTree, name: str, point: Point, direction: int) -> Any:
-    context = tree.create_default_context()
+def along(name: str, method: str, point: Point, direction: int) -> Any:
+    tree, _ = pair(name)
 
     def f(step: float) -> Array:
-        set_context(context, point, step, direction)
-        return np.asarray(evaluate(name, tree, context, third(point, step, direction)))
+        context = context_of(name, step, direction).clone()
+        return np.asarray(evaluate(method, tree, context, third(point, step, direction)))
 
     return f
 
@@ -75,15 +80,14 @@ def test_values_and_derivatives_of_elements(method: str) -> None:
 
 
 def check_method(name: str, method: str) -> None:
-    tree, ad = pair(name)
-    point = point_of(tree, method, 2)
-    result = with_derivatives(tree, ad, method, point)
-    f = along(tree, method, point, 0)
-    value = f(0.0)
+    shapes = [*CALLS[method].shapes(pair(name)[0]).values(), (0,)]
+    point = point_of(name, shapes[0])
+    result = with_derivatives(name, method, point)
+    value = along(name, method, point, 0)(0.0)
     scale = max(1.0, float(np.max(np.abs(value), initial=0.0)))
     np.testing.assert_allclose(result.value, value, rtol=0, atol=1e-9 * scale)
     assert result.derivatives.shape == (*value.shape, 2)
     # The last of them: `test_directions` compares directions with each other.
-    wanted = richardson(along(tree, method, point, 1))
+    wanted = richardson(along(name, method, point, 1))
     scale = max(scale, float(np.max(np.abs(wanted), initial=0.0)))
     np.testing.assert_allclose(result.derivatives[..., 1], wanted, rtol=0, atol=2e-6 * scale)

@@ -52,7 +52,18 @@ def test_fifty_digits(method: str) -> None:
     check_fifty_digits("every_kind", method)
 
 
-@pytest.mark.parametrize("method", taking_long(CALLS, "calc_forward_dynamics_derivatives"))
+# Of all elements at once what they enter; expressions of derivatives, or of inverses, take minutes there.
+OF_ELEMENTS = [
+    "calc_inverse_dynamics",
+    "calc_forward_dynamics",
+    "calc_potential_energy",
+    "calc_conservative_power",
+    "calc_non_conservative_power",
+]
+OTHERS = CALLS.keys() - {*OF_ELEMENTS, "calc_inverse_dynamics_derivatives", "tree.rollout"}
+
+
+@pytest.mark.parametrize("method", taking_long(CALLS, *OTHERS))
 def test_fifty_digits_of_elements(method: str) -> None:
     check_fifty_digits("everything", method)
 
@@ -145,16 +156,6 @@ def test_mass_matrix_of_the_double_pendulum_prints_as_in_textbooks() -> None:
     assert sp.simplify(sp.expand_trig(tau_g + sp.Matrix([sp.diff(energy, q) for q in (q1, q2)]))) == sp.zeros(
         2, 1
     )
-
-
-# Of all elements at once what they enter; expressions of derivatives, or of inverses, take minutes there.
-OF_ELEMENTS = [
-    "calc_inverse_dynamics",
-    "calc_forward_dynamics",
-    "calc_potential_energy",
-    "calc_conservative_power",
-    "calc_non_conservative_power",
-]
 
 
 @pytest.mark.oracle

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 
-def taking_long(names: Iterable[str], *left: str) -> list[object]:
-    """All names; those to leave, which must be among them, are marked as exhaustive."""
-    names = list(names)
-    assert set(left) <= set(names)
-    return [pytest.param(name, marks=pytest.mark.exhaustive) if name in left else name for name in names]
+def taking_long(cases: Iterable[object], *left: object) -> list[object]:
+    """All cases; those to leave, which must be among them, are marked as exhaustive."""
+    cases = list(cases)
+    assert set(left) <= set(cases)
+    return [pytest.param(case, marks=pytest.mark.exhaustive) if case in left else case for case in cases]
