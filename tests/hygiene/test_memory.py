@@ -61,6 +61,14 @@ def _kept(make: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+def _assert_keeps_less(make: Callable[[], object], limit: int) -> None:
+    """Another thread, that of pytest-xdist, may take memory meanwhile; what is kept is there each time."""
+    kept: list[int] = []
+    while len(kept) < 3 and (not kept or kept[-1] >= limit):
+        kept.append(_kept(make))
+    assert kept[-1] < limit, kept
+
+
 @pytest.mark.parametrize("num_bodies", [100, 300])
 def test_context_is_linear(num_bodies: int) -> None:
     """Also after every call, those of matrices (n, n) among them: none is kept."""
@@ -73,8 +81,8 @@ def test_context_is_linear(num_bodies: int) -> None:
 
     # What is made at the first use belongs to the tree, or to modules.
     used()
-    assert _kept(tree.create_default_context) < 2000 + 100 * num_bodies
-    assert _kept(used) < 10_000 + BYTES_A_BODY * num_bodies
+    _assert_keeps_less(tree.create_default_context, 2000 + 100 * num_bodies)
+    _assert_keeps_less(used, 10_000 + BYTES_A_BODY * num_bodies)
 
 
 def test_context_with_everything_of_its_own_is_linear() -> None:
@@ -93,7 +101,7 @@ def test_context_with_everything_of_its_own_is_linear() -> None:
         return context
 
     used()
-    assert _kept(used) < 3 * BYTES_A_BODY * 2000
+    _assert_keeps_less(used, 3 * BYTES_A_BODY * 2000)
 
 
 NUM_SAMPLES = 250_000

@@ -10,8 +10,10 @@ from support.fuzzing import (
     damage_bytes,
     damage_tokens,
     exchange_values,
+    groups,
     must_be_finite,
     must_read_or_refuse,
+    told,
 )
 from support.urdf_texts import BOX, describe, joint, link, robot, transmission
 
@@ -52,25 +54,28 @@ EVERYTHING = robot(
 SEEDS = [EVERYTHING, *(model_path(name).read_text() for name in model_names())]
 
 
-@pytest.mark.parametrize("seed", range(300))
-def test_mutated_bytes(seed):
-    rng = random.Random(seed)
-    must_read_or_refuse(damage_bytes(rng.choice(SEEDS), rng))
+@pytest.mark.parametrize("seeds", groups(300), ids=str)
+def test_mutated_bytes(seeds):
+    for seed in told(seeds):
+        rng = random.Random(seed)
+        must_read_or_refuse(damage_bytes(rng.choice(SEEDS), rng))
 
 
-@pytest.mark.parametrize("seed", range(600))
-def test_mutated_tokens(seed):
-    rng = random.Random(seed)
-    must_read_or_refuse(damage_tokens(rng.choice(SEEDS), rng))
+@pytest.mark.parametrize("seeds", groups(600), ids=str)
+def test_mutated_tokens(seeds):
+    for seed in told(seeds):
+        rng = random.Random(seed)
+        must_read_or_refuse(damage_tokens(rng.choice(SEEDS), rng))
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_exchanged_attribute_values(seed):
+@pytest.mark.parametrize("seeds", groups(200), ids=str)
+def test_exchanged_attribute_values(seeds):
     """These stay well-formed, so they come further than most."""
-    rng = random.Random(seed)
-    text = exchange_values(rng.choice(SEEDS), rng, r"(?<==)\"[^\"]*\"", STRANGE[:13])
-    must_read_or_refuse(text)
-    must_be_finite(text)
+    for seed in told(seeds):
+        rng = random.Random(seed)
+        text = exchange_values(rng.choice(SEEDS), rng, r"(?<==)\"[^\"]*\"", STRANGE[:13])
+        must_read_or_refuse(text)
+        must_be_finite(text)
 
 
 def test_the_seeds_themselves_are_read():

@@ -8,8 +8,10 @@ from support.fuzzing import (
     damage_bytes,
     damage_tokens,
     exchange_values,
+    groups,
     must_be_finite,
     must_read_or_refuse,
+    told,
 )
 from support.sdf_texts import joint, link, model, pose, sdf
 from support.urdf_texts import describe
@@ -83,26 +85,29 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_damaged_bytes(seed):
-    rng = random.Random(seed)
-    must_read_or_refuse(damage_bytes(rng.choice(SEEDS), rng))
+@pytest.mark.parametrize("seeds", groups(100), ids=str)
+def test_damaged_bytes(seeds):
+    for seed in told(seeds):
+        rng = random.Random(seed)
+        must_read_or_refuse(damage_bytes(rng.choice(SEEDS), rng))
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_damaged_tokens(seed):
-    rng = random.Random(seed)
-    must_read_or_refuse(damage_tokens(rng.choice(SEEDS), rng))
+@pytest.mark.parametrize("seeds", groups(200), ids=str)
+def test_damaged_tokens(seeds):
+    for seed in told(seeds):
+        rng = random.Random(seed)
+        must_read_or_refuse(damage_tokens(rng.choice(SEEDS), rng))
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_exchanged_values(seed):
+@pytest.mark.parametrize("seeds", groups(200), ids=str)
+def test_exchanged_values(seeds):
     """These stay well-formed, so they come further than most."""
-    rng = random.Random(seed)
-    values = rng.choice([r"(?<=>)[^<>\n]+(?=<)", r"(?<==\")[^\"]*(?=\")"])
-    text = exchange_values(rng.choice(SEEDS), rng, values, STRANGE)
-    must_read_or_refuse(text)
-    must_be_finite(text)
+    for seed in told(seeds):
+        rng = random.Random(seed)
+        values = rng.choice([r"(?<=>)[^<>\n]+(?=<)", r"(?<==\")[^\"]*(?=\")"])
+        text = exchange_values(rng.choice(SEEDS), rng, values, STRANGE)
+        must_read_or_refuse(text)
+        must_be_finite(text)
 
 
 def test_the_seeds_themselves_are_read():

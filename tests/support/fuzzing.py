@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,6 +20,18 @@ STRANGE = [
     "<", ">", "/", "&amp;", "&x;", "&nbsp;", "&", "--", "\n\n<?xml version='1.0' encoding='big5'?>",
     "\ufeff", "\u0085", "<!--", "-->", "<![CDATA[", "]]>", "<?x?>", "é", "\x01",
 ]  # fmt: skip
+
+
+def groups(count: int) -> list[range]:
+    """So many seeds of random texts, some for each test."""
+    return [range(first, min(first + 20, count)) for first in range(0, count, 20)]
+
+
+def told(seeds: range) -> Iterator[int]:
+    """The last one that is printed is that which fails."""
+    for seed in seeds:
+        print("seed", seed)
+        yield seed
 
 
 def must_be_finite(text: str) -> None:

@@ -193,7 +193,8 @@ def test_memory_of_failed_calls_is_given_back(scalar: Any) -> None:
     tracemalloc.start()
     try:
         measure()
-        assert abs(measure() - measure()) < 2000
+        # Another thread, that of pytest-xdist, may take memory meanwhile; a leak is there each time.
+        assert any(abs(measure() - measure()) < 2000 for _ in range(3))
     finally:
         tracemalloc.stop()
 
