@@ -227,9 +227,13 @@ def parts(result: Any) -> list[Any]:
     return [result]
 
 
+@cache
 def state() -> tuple[Array, Array]:
+    """To be read only."""
     context = random_state(tree_of("double"), np.random.default_rng(2))
-    return np.array(context.q), np.array(context.v)
+    q, v = np.array(context.q), np.array(context.v)
+    q.flags.writeable = v.flags.writeable = False
+    return q, v
 
 
 def names(case: tuple[int, str]) -> str:
