@@ -44,8 +44,9 @@ def pytest_collection_finish() -> None:
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Of a test that passed a worker tells once, not five times, where nothing that is shown needs more."""
-    option = item.config.option
-    if not hasattr(item.config, "workerinput") or option.verbose > 0 or option.durations or option.xmlpath:
+    config = item.config
+    shows_more = [config.getoption(name, None) for name in ("durations", "xmlpath")]
+    if any(shows_more) or config.getoption("verbose") > 0 or not hasattr(config, "workerinput"):
         return None
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:
