@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Batches, the pool of threads, and forks under ThreadSanitizer: `bash tools/tsan.sh DIRECTORY`. Needs GCC.
+# SANITIZED_TESTS="tests/tree tests/motion" takes other tests.
 # The interpreter is an ordinary one: ThreadSanitizer sees its locks, and reports what mbt's own code does.
 set -euo pipefail
 mkdir -p "$1"
@@ -24,7 +25,8 @@ if LD_PRELOAD=$preload "$work/venv/bin/python" -c "import ctypes; ctypes.CDLL('$
   exit 1
 fi
 cd "$work"
+read -r -a tests <<< "${SANITIZED_TESTS:-$(echo tests/batch tests/hygiene/test_{num_threads,threads,concurrent_use,processes,interrupts}.py)}"
 # One test counts threads, of which ThreadSanitizer has one of its own.
 LD_PRELOAD=$preload PYTHONMALLOC=malloc OPENBLAS_NUM_THREADS=1 "$work/venv/bin/python" -m pytest -q -n 0 -p no:cacheprovider \
-  -c "$root/pyproject.toml" --rootdir "$root" "$root"/tests/hygiene/test_{num_threads,threads,concurrent_use,processes,interrupts}.py \
-  "$root/tests/batch" --deselect "$root/tests/hygiene/test_num_threads.py::test_work_is_shared_when_there_is_enough" "${@:2}"
+  -c "$root/pyproject.toml" --rootdir "$root" "${tests[@]/#/$root/}" \
+  --deselect "$root/tests/hygiene/test_num_threads.py::test_work_is_shared_when_there_is_enough" "${@:2}"
