@@ -14,7 +14,7 @@ from mbt._core.forces.point_contact cimport (
     NUM_CONTACT_CONSTANTS, calc_contact, calc_contact_force_change, calc_contact_forces_on_ends,
 )
 from mbt._core.model.structs cimport ForceElement
-from mbt._core.scalars cimport T, atan2_, rare_void, select_lt, sincos_, sqrt_, tanh_
+from mbt._core.scalars cimport T, atan2_, select_lt, sincos_, sqrt_, tanh_
 
 
 cpdef enum ForceElementType:
@@ -279,7 +279,7 @@ cdef inline void calc_stretch(const T* c, const Ends[T]* x, Stretch[T]* stretch)
 
 # Bushing: frame B is half the rotation from A to C, its origin midway.
 
-cdef inline rare_void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil:
+cdef inline void calc_bushing(const Ends[T]* ends, Bushing[T]* x) noexcept nogil:
     """Angles and displacements between A and C, with their rates."""
     cdef const T* X_WA = &ends.X_WA[0]
     cdef const T* V_WA = &ends.V_WA[0]
@@ -435,7 +435,7 @@ cdef inline void calc_stretch_force_change(
     add_cross(d, F + 3, dF)
 
 
-cdef inline rare_void calc_bushing_force_change(
+cdef inline void calc_bushing_force_change(
     const T* c, const Ends[T]* ends, const T* V, const T* turn, const T* rate, T* F, T* dF
 ) noexcept nogil:
     """Expressed in A: R_AC turns by theta, R_AB by phi; the force acts midway."""

@@ -24,7 +24,7 @@ from mbt._core.passes.constraint_variations cimport (
     calc_equation_rates, calc_rates_of, get_axis_at, set_relative_motion, set_relative_pose, shift_to_C,
 )
 from mbt._core.passes.inverse_dynamics_derivatives cimport calc_axis_changes
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
 cdef inline int next_on_path(const Model* model, int* a, int* b, int* side) noexcept nogil:
@@ -95,7 +95,7 @@ cdef inline void start_constraint_rates(
 
 # With the accelerations -----------------------------------------------------------------------------------------
 
-cdef inline rare_void add_constraint_rates(
+cdef inline void add_constraint_rates(
     # Topology:
     const Model* model,
     const Switches* switches,

@@ -19,10 +19,10 @@ from mbt._core.algebra.spatial cimport (
 from mbt._core.joints.mobilizers cimport calc_across_Hdot
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.position_kinematics cimport calc_inertia_in_world, calc_p_MoBo_W, set_spatial_inertia
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
-cdef inline rare_void calc_coriolis_matrix(
+cdef inline void calc_coriolis_matrix(
     # Topology:
     const Model* model,
     # Parameters:

@@ -10,7 +10,7 @@ from mbt._core.joints.mobilizers cimport GENERAL
 from mbt._core.model.structs cimport ForceElement, MobodJoint, Model
 from mbt._core.passes.element_forces cimport set_ends
 from mbt._core.passes.inverse_dynamics_derivatives cimport add_cross_motion, calc_axis_changes, cross_motion
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
 cdef inline void add_joint_force_derivatives(
@@ -42,7 +42,7 @@ cdef inline void add_joint_force_derivatives(
             dtau_dv[(stride + 1)*e.b] = dtau_dv[(stride + 1)*e.b] - slope
 
 
-cdef inline rare_void add_derivatives_between(
+cdef inline void add_derivatives_between(
     # Topology:
     const Model* model,
     # Parameters:

@@ -23,7 +23,7 @@ from mbt._core.quantities.table cimport (
     KINETIC_ENERGY, KINETIC_ENERGY_REGRESSOR, MOMENTUM_REGRESSOR, NON_CONSERVATIVE_POWER, POSITION_KINEMATICS,
     POTENTIAL_ENERGY, REACTION_FORCES, SPATIAL_INERTIAS, VELOCITY_KINEMATICS,
 )
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
 cdef inline void calc_body_quantity(
@@ -93,7 +93,7 @@ cdef inline void calc_mobilizer_reactions(
     )
 
 
-cdef inline rare_void calc_joint_reactions(
+cdef inline void calc_joint_reactions(
     bint with_forces, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
     const T* x, const Kinematics[T]* k, T* F_CJc_Jc
 ) noexcept nogil:

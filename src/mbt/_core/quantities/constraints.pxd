@@ -12,10 +12,10 @@ from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinemati
 from mbt._core.quantities.table cimport (
     CONSTRAINT_BIAS, CONSTRAINT_ERRORS, CONSTRAINT_FORCES, CONSTRAINT_JACOBIAN,
 )
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
-cdef inline rare_void calc_constraint_quantity(
+cdef inline void calc_constraint_quantity(
     int quantity, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
     const T* x, const Kinematics[T]* k, T* out
 ) noexcept nogil:

@@ -12,7 +12,7 @@ from mbt._core.quantities.table cimport (
     INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
     MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA,
 )
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
 cdef inline Pivots[T] no_pivots(const T* memory) noexcept nogil:
@@ -275,7 +275,7 @@ cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
             A[6*j + i] = total
 
 
-cdef inline rare_void calc_mass_matrix_by_inverse_dynamics(
+cdef inline void calc_mass_matrix_by_inverse_dynamics(
     const Model* model, const Parameters[T]* p, const T* q, T* memory, T* M
 ) noexcept nogil:
     """Column k is the inverse dynamics of unit acceleration k at rest. Needs 3 nv more scalars of memory."""

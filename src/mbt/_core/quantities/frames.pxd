@@ -20,7 +20,7 @@ from mbt._core.quantities.table cimport (
     RELATIVE_TRANSFORM, SPATIAL_BIAS, SPATIAL_JACOBIAN, SPATIAL_JACOBIAN_RATE, TRANSLATIONAL_BIAS,
     TRANSLATIONAL_JACOBIAN,
 )
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
 cdef inline Py_ssize_t count_frame_work(const int* integers, const Model* model) noexcept nogil:
@@ -174,7 +174,7 @@ cdef inline void calc_frame_acceleration(
     calc_point_acceleration(model, p, k, integers, k.V_WB, A_WB, p_WoFo, A_MF_E)
 
 
-cdef inline rare_void calc_point_acceleration(
+cdef inline void calc_point_acceleration(
     const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, const T* V_WB,
     const T* A_WB, const T* p_WoP, T* A_AP_E
 ) noexcept nogil:

@@ -16,7 +16,7 @@ from mbt._core.quantities.table cimport (
     MOBILIZER_SPATIAL_ACCELERATION, MOBILIZER_SPATIAL_VELOCITY, MOBILIZER_TRANSFORM, MOBILIZER_VELOCITY,
     NORMALIZED_POSITIONS, NPLUS_MATRIX, N_MATRIX, POSITION_DIFFERENCE, QDDOT, QDOT, VELOCITY,
 )
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
 cdef inline void calc_map(
@@ -43,7 +43,7 @@ cdef inline void calc_map(
         normalize_positions(model, q, out)
 
 
-cdef inline rare_void calc_mobilizer_quantity(
+cdef inline void calc_mobilizer_quantity(
     int quantity, int b, const Model* model, const T* q, const T* v, const T* x, T* out
 ) noexcept nogil:
     """Of the mobilizer of body b. Across it: of the outboard frame in the inboard one, expressed in that one."""

@@ -15,7 +15,7 @@ from mbt._core.quantities.table cimport (
     CENTER_OF_MASS_ACCELERATION, CENTER_OF_MASS_JACOBIAN, CENTER_OF_MASS_POSITION, CENTER_OF_MASS_VELOCITY,
     CENTROIDAL_MOMENTUM_MATRIX, COMPOSITE_INERTIA, GIVEN, INERTIAL_PARAMETERS, MOMENTUM, TOTAL_MASS, integer_of,
 )
-from mbt._core.scalars cimport T, rare_void
+from mbt._core.scalars cimport T
 
 
 cdef inline Py_ssize_t count_mass_work(const Model* model) noexcept nogil:
@@ -102,7 +102,7 @@ cdef inline void shift_momentum(const T* p_WP, T* L) noexcept nogil:
         L[i] = L[i] - y[i]
 
 
-cdef inline rare_void calc_inertia_in_frame(
+cdef inline void calc_inertia_in_frame(
     const Model* model, const Parameters[T]* p, const T* mass, const T* I_BBo_B, const Kinematics[T]* k, int frame,
     T* out
 ) noexcept nogil:
@@ -113,7 +113,7 @@ cdef inline rare_void calc_inertia_in_frame(
     calc_composite_inertia(model, mass, p.p_BoBcm_B, I_BBo_B, k.X_WB, X_FW, out, out + 1, out + 4)
 
 
-cdef inline rare_void calc_center_of_mass_quantity(
+cdef inline void calc_center_of_mass_quantity(
     int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* mass, const T* I_BBo_B,
     const T* q, const T* v, const T* x, const Kinematics[T]* k, T* memory, T* out
 ) noexcept nogil:

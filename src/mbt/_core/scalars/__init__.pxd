@@ -14,9 +14,6 @@ from cpython.ref cimport PyObject
 
 cdef extern from "scalars/config.hpp" nogil:
     const int MBT_W  # lanes of Lanes, partials of Dual
-    # What a kernel returns that no loop waits for: nothing large is inlined into it. The engine of batches is a fifth
-    # smaller, and compiled in a fifth less time.
-    ctypedef void rare_void "MBT_RARE void"
 
 
 cdef extern from "scalars/real.hpp" namespace "MBT_NS" nogil:

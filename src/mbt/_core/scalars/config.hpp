@@ -28,12 +28,10 @@
 #define MBT_INLINE inline __attribute__((always_inline))
 #define MBT_NOINLINE __attribute__((noinline))
 #define MBT_COLD __attribute__((noinline, cold))
-#define MBT_RARE __attribute__((cold))
 #define MBT_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #else
 #define MBT_INLINE __forceinline
 #define MBT_NOINLINE __declspec(noinline)
 #define MBT_COLD __declspec(noinline)
-#define MBT_RARE
 #define MBT_UNLIKELY(condition) (condition)
 #endif
