@@ -17,6 +17,7 @@ import pytest
 
 import mbt
 from support.calls import CALLS
+from support.only_thread import only_thread
 
 # The caches are 78 numbers a body with one degree of freedom.
 BYTES_A_BODY = 1000
@@ -51,22 +52,15 @@ def _kept(make: Callable[[], object]) -> int:
     gc.collect()
     tracemalloc.start()
     try:
-        before = tracemalloc.get_traced_memory()[0]
-        result = make()
-        gc.collect()
-        after = tracemalloc.get_traced_memory()[0]
+        with only_thread():
+            before = tracemalloc.get_traced_memory()[0]
+            result = make()
+            gc.collect()
+            after = tracemalloc.get_traced_memory()[0]
         del result
         return after - before
     finally:
         tracemalloc.stop()
-
-
-def _assert_keeps_less(make: Callable[[], object], limit: int) -> None:
-    """Another thread, that of pytest-xdist, may take memory meanwhile; what is kept is there each time."""
-    kept: list[int] = []
-    while len(kept) < 3 and (not kept or kept[-1] >= limit):
-        kept.append(_kept(make))
-    assert kept[-1] < limit, kept
 
 
 @pytest.mark.parametrize("num_bodies", [100, 300])
@@ -81,8 +75,8 @@ def test_context_is_linear(num_bodies: int) -> None:
 
     # What is made at the first use belongs to the tree, or to modules.
     used()
-    _assert_keeps_less(tree.create_default_context, 2000 + 100 * num_bodies)
-    _assert_keeps_less(used, 10_000 + BYTES_A_BODY * num_bodies)
+    assert _kept(tree.create_default_context) < 2000 + 100 * num_bodies
+    assert _kept(used) < 10_000 + BYTES_A_BODY * num_bodies
 
 
 def test_context_with_everything_of_its_own_is_linear() -> None:
@@ -101,7 +95,7 @@ def test_context_with_everything_of_its_own_is_linear() -> None:
         return context
 
     used()
-    _assert_keeps_less(used, 3 * BYTES_A_BODY * 2000)
+    assert _kept(used) < 3 * BYTES_A_BODY * 2000
 
 
 NUM_SAMPLES = 250_000
