@@ -8,8 +8,7 @@ from mbt._core.api.tree_jacobians cimport wants_qdot
 from mbt._core.door.exact_arrays cimport adopt, data
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.section cimport Section
-from mbt._core.model.structs cimport Model
-from mbt._core.quantities.frames cimport common_ancestor
+from mbt._core.model.structs cimport Model, common_ancestor
 from mbt._core.quantities.table cimport (
     CENTER_OF_MASS_ACCELERATION, CENTER_OF_MASS_BIAS, CENTER_OF_MASS_JACOBIAN, CENTER_OF_MASS_POSITION,
     CENTER_OF_MASS_VELOCITY, CENTROIDAL_MOMENTUM_MATRIX, COMPOSITE_INERTIA, MASS_MATRIX_INVERSE, MOMENTUM,

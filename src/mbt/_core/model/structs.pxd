@@ -122,3 +122,13 @@ cdef struct ParameterLayout:
     Py_ssize_t force_element     # (the numbers of one force element after the other)
     Py_ssize_t constraint        # (the numbers of one constraint after the other)
     Py_ssize_t size
+
+
+cdef inline int common_ancestor(const Model* model, int a, int b) noexcept nogil:
+    """The outermost body that is inboard of both, or one of them. Of all from a to b, since nodes are depth first."""
+    while a != b:
+        if a > b:
+            a = model.parent[a]
+        else:
+            b = model.parent[b]
+    return a

@@ -2,7 +2,7 @@
 
 from mbt._core.algebra.records cimport Kinematics, Parameters
 from mbt._core.algebra.spatial cimport copy, cross, invert_pose4, multiply_poses4, set_zero
-from mbt._core.model.structs cimport Model
+from mbt._core.model.structs cimport Model, common_ancestor
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.jacobian cimport (
     add_angular_velocity_jacobian, add_spatial_velocity_jacobian, add_translational_velocity_jacobian,
@@ -315,16 +315,6 @@ cdef inline void calc_bias(
         calc_point_acceleration(model, p, k, integers, V_WB, A_WB, p_WoPi + 3*l, A_AP_E)
         for i in range(3):
             out[n*i + l] = A_AP_E[3 + i]
-
-
-cdef inline int common_ancestor(const Model* model, int a, int b) noexcept nogil:
-    """The outermost body that is inboard of both, or one of them. Of all from a to b, since nodes are depth first."""
-    while a != b:
-        if a > b:
-            a = model.parent[a]
-        else:
-            b = model.parent[b]
-    return a
 
 
 cdef inline Py_ssize_t bias_velocities(const Model* model) noexcept nogil:
