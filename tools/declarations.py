@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from Cython.Compiler import Errors
+from Cython.Compiler import Errors, FusedNode
 from Cython.Compiler.Main import Context
 from Cython.Compiler.Scanning import FileSourceDescriptor
 from Cython.Compiler.Symtab import Entry
 
 #: What a source asks for: `from mbt._core.scalars cimport T`, `cimport numpy as cnp`.
 CIMPORT = re.compile(r"^\s*(?:from\s+(\S+)\s+cimport|cimport\s+([\w.]+))", re.MULTILINE)
+
+
+def copy_fused(function: Any) -> Any:
+    """Return the copy of a fused function that Cython makes specific. The only one takes over the body.
+
+    The function itself is never compiled. Copies of bodies are a quarter of the time that declarations take.
+    """
+    is_single = all(len(fused.types) == 1 for fused in function.type.get_fused_types())
+    return copy.deepcopy(function, {id(function.body): function.body} if is_single else {})
+
+
+FusedNode.copy = SimpleNamespace(deepcopy=copy_fused)
 
 
 class Marks:
