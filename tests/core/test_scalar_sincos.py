@@ -1,4 +1,4 @@
-"""sincos of double and Lanes: within 2 ulp of the exact value everywhere, and special values."""
+"""sincos of double, of Lanes, and of all angles of a state: within 2 ulp everywhere, and special values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mbt._core.scalars.probe import lane_count, sincos_lanes, sincos_real
+from mbt._core.scalars.probe import lane_count, sincos_angles, sincos_lanes, sincos_real
 
 Array = NDArray[np.float64]
 Sincos = Callable[[Array], tuple[Array, Array]]
@@ -62,21 +62,21 @@ def errors_in_ulp(got: Array, exact: Callable[[object], mpmath.mpf], x: Array) -
 
 
 @pytest.mark.parametrize("angles", ANGLES.values(), ids=ANGLES.keys())
-@pytest.mark.parametrize("sincos", [sincos_real, sincos_lanes])
+@pytest.mark.parametrize("sincos", [sincos_real, sincos_lanes, sincos_angles])
 def test_within_two_ulp(sincos: Sincos, angles: Array) -> None:
     s, c = sincos(angles)
     assert errors_in_ulp(s, mpmath.sin, angles).max() <= 2.0
     assert errors_in_ulp(c, mpmath.cos, angles).max() <= 2.0
 
 
-@pytest.mark.parametrize("sincos", [sincos_real, sincos_lanes])
+@pytest.mark.parametrize("sincos", [sincos_real, sincos_lanes, sincos_angles])
 def test_inf_and_nan_give_nan(sincos: Sincos) -> None:
     s, c = sincos(np.array([np.nan, np.inf, -np.inf]))
     assert np.isnan(s).all()
     assert np.isnan(c).all()
 
 
-@pytest.mark.parametrize("sincos", [sincos_real, sincos_lanes])
+@pytest.mark.parametrize("sincos", [sincos_real, sincos_lanes, sincos_angles])
 def test_zeros_keep_their_sign_and_tiny_angles_are_exact(sincos: Sincos) -> None:
     x = np.array([0.0, -0.0, 5e-324, -5e-324, 1e-310, 1e-9, -1e-9])
     s, c = sincos(x)
@@ -84,7 +84,7 @@ def test_zeros_keep_their_sign_and_tiny_angles_are_exact(sincos: Sincos) -> None
     np.testing.assert_array_equal(c, np.ones(x.size))
 
 
-@pytest.mark.parametrize("sincos", [sincos_real, sincos_lanes])
+@pytest.mark.parametrize("sincos", [sincos_real, sincos_lanes, sincos_angles])
 def test_sine_is_odd_and_cosine_even_to_the_bit(sincos: Sincos) -> None:
     x = np.concatenate([ANGLES["a few turns"], ANGLES["near limit"], ANGLES["far"]])
     (s, c), (minus_s, same_c) = sincos(x), sincos(-x)
@@ -92,19 +92,21 @@ def test_sine_is_odd_and_cosine_even_to_the_bit(sincos: Sincos) -> None:
     np.testing.assert_array_equal(same_c, c)
 
 
-def test_lanes_equal_single_numbers() -> None:
+@pytest.mark.parametrize("sincos", [sincos_lanes, sincos_angles])
+def test_many_equal_single_numbers(sincos: Sincos) -> None:
     x = np.concatenate(list(ANGLES.values()))
-    for lanes, real in zip(sincos_lanes(x), sincos_real(x), strict=True):
-        np.testing.assert_array_equal(lanes, real)
+    for many, real in zip(sincos(x), sincos_real(x), strict=True):
+        np.testing.assert_array_equal(many, real)
 
 
 @pytest.mark.parametrize("intruder", [np.nan, np.inf, -np.inf, 1e300, 2 * NEAR, -3e7])
 @pytest.mark.parametrize("position", range(W))
-def test_a_far_lane_leaves_its_neighbours_alone(position: int, intruder: float) -> None:
+@pytest.mark.parametrize("sincos", [sincos_lanes, sincos_angles])
+def test_a_far_lane_leaves_its_neighbours_alone(sincos: Sincos, position: int, intruder: float) -> None:
     x = np.linspace(-3.0, 4.0, W)
-    expected_s, expected_c = sincos_lanes(x)
+    expected_s, expected_c = sincos(x)
     x[position] = intruder
-    s, c = sincos_lanes(x)
+    s, c = sincos(x)
     expected_s[position], expected_c[position] = (out.item() for out in sincos_real(x[position]))
     np.testing.assert_array_equal(s, expected_s)
     np.testing.assert_array_equal(c, expected_c)

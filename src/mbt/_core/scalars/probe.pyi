@@ -46,6 +46,9 @@ def sincos_real(x: ArrayLike) -> tuple[_Row, _Row]:
 def sincos_lanes(x: ArrayLike) -> tuple[_Row, _Row]:
     """Return sin(x) and cos(x) of an array of any shape, W numbers at a time."""
 
+def sincos_angles(x: ArrayLike) -> tuple[_Row, _Row]:
+    """Return sin(x) and cos(x) of an array of any shape, as kernels of one state compute those of all joints."""
+
 def load_states(rows: _Row, stride: int, n: int, count: int = 0) -> _Row:
     """Load `count` states (0: load_rows, all W) from a flat array; return the lanes, shape (n, W)."""
 

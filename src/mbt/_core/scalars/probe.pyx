@@ -27,6 +27,7 @@ from mbt._core.scalars cimport (
     set_dual_partial,
     set_lane,
     sincos_,
+    sincos_of_angles,
     sqrt_,
     store_rows,
     store_rows_partial,
@@ -292,6 +293,21 @@ def sincos_lanes(x):
         store_rows_partial(&sin_angle, s_data + i, 1, 1, count)
         store_rows_partial(&cos_angle, c_data + i, 1, 1, count)
     return s, c
+
+
+def sincos_angles(x):
+    """Return sin(x) and cos(x) of an array of any shape, as kernels of one state compute those of all joints."""
+    values = np.ascontiguousarray(x, dtype=np.float64)
+    cdef int size = values.size
+    cdef int stride = (size + MBT_W - 1)//MBT_W*MBT_W
+    index = np.minimum(np.arange(stride, dtype=np.intc), size - 1)
+    out = np.empty((2, stride))
+    cdef double* data = <double*>cnp.PyArray_DATA(out)
+    if size:
+        sincos_of_angles(
+            <const double*>cnp.PyArray_DATA(values), <const int*>cnp.PyArray_DATA(index), size, data, data + stride
+        )
+    return out[0, :size].reshape(values.shape), out[1, :size].reshape(values.shape)
 
 
 def load_states(cnp.ndarray rows not None, Py_ssize_t stride, int n, int count=0):
