@@ -51,7 +51,7 @@ KERNELS = """
     algebra/rotations passes/body_forces passes/body_poses passes/center_of_mass passes/constrained_dynamics
     passes/coriolis passes/element_forces passes/forward_dynamics passes/forward_dynamics_in_parents
     passes/gravity_forces
-    passes/inverse_dynamics passes/jacobian passes/mass_matrix passes/mass_matrix_inverse
+    passes/inverse_dynamics_in_rows passes/jacobian passes/mass_matrix passes/mass_matrix_inverse
     passes/mass_matrix_of_chains passes/paths passes/position_kinematics passes/velocity_kinematics
 """
 _IDENTITIES = """

@@ -202,6 +202,31 @@ cdef extern from "algebra/composite_rows.hpp" namespace "MBT_NS" nogil:
     void multiply_inertia(const CompositeRows* x, const double* w, double* y)
 
 
+cdef extern from "algebra/motion_rows.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass MotionForceRows[S]:
+        S R[12]
+        S p[4]
+        S w[4]
+        S alpha[4]
+        S a[4]
+        S B[12]
+        S t[4]
+        S f[4]
+    cdef cppclass MotionRows:
+        MotionRows()
+    cdef cppclass ForceRows:
+        ForceRows()
+    void load_motion(const MotionForceRows[double]* x, MotionRows* y)
+    void carry_motion_through_revolute(
+        const Mobod[double]* mobod, double s, double c, const double* v, const double* vdot, MotionForceRows[double]* x,
+        MotionRows* y
+    )
+    void carry_motion_to_memory(const Pose[double]* X_PN, MotionForceRows[double]* x, const MotionRows& y)
+    void set_motion_and_force_from_memory(const Mobod[double]* mobod, MotionForceRows[double]* x, MotionRows* y)
+    void load_force(const MotionForceRows[double]* x, ForceRows* y)
+    void add_force_rows_to_parent(const MotionForceRows[double]* x, MotionForceRows[double]* parent, ForceRows* y)
+
+
 cdef extern from "algebra/columns.hpp" namespace "MBT_NS" nogil:
     void add_to_columns[S](const S* h, int n, Py_ssize_t stride, const S* y, S* F)
     void carry_motion_columns[S](const Pose[S]* X_PN, int n, Py_ssize_t stride, const S* A_P, S* A_N)

@@ -5,8 +5,8 @@ zero for the bias term.
 """
 
 from mbt._core.algebra.records cimport (
-    Articulated, ArticulatedDof, Composite, Composite6, Contact, Ends, Kinematics, MotionForce, Parameters, Pose,
-    Weight,
+    Articulated, ArticulatedDof, Composite, Composite6, Contact, Ends, Kinematics, MotionForce, MotionForceRows,
+    Parameters, Pose, Weight,
 )
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.forces.force_elements cimport acts_on_joint, calc_forces_on_ends
@@ -29,6 +29,7 @@ from mbt._core.passes.forward_dynamics_in_parents cimport (
 )
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
+from mbt._core.passes.inverse_dynamics_in_rows cimport calc_inverse_dynamics_in_rows
 from mbt._core.passes.jacobian cimport calc_frame_jacobian, express_jacobian
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
@@ -36,7 +37,7 @@ from mbt._core.passes.packed_mass_matrix cimport calc_packed_mass_matrix
 from mbt._core.passes.paths cimport calc_frame_pose
 from mbt._core.passes.position_kinematics cimport calc_position_kinematics
 from mbt._core.passes.velocity_kinematics cimport calc_velocities_in_world, calc_velocity_kinematics
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport MBT_W, T
 
 
 cdef inline Py_ssize_t count_work(const Model* model) noexcept nogil:
@@ -85,12 +86,18 @@ cdef inline void run_inverse_dynamics(
     const T* q, const T* v, const T* vdot, T* memory, T* tau
 ) noexcept nogil:
     """tau = M vdot + C v - tau_g."""
-    cdef MotionForce[T]* work = <MotionForce[T]*>memory
-    cdef T* H_N = <T*>(work + model.num_mobods)
-    cdef T* sin_q = H_N + 6*model.num_velocities
+    cdef T* sin_q = memory
     cdef T* cos_q = sin_q + model.angle_stride
+    cdef MotionForceRows[T]* work = <MotionForceRows[T]*>(cos_q + model.angle_stride)  # the larger of the records
+    cdef T* H_N = <T*>(work + model.num_mobods)
+    if T is double:
+        if MBT_W >= 4:  # where a row is in one register
+            calc_inverse_dynamics_in_rows(
+                model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, work, H_N, sin_q, cos_q, tau
+            )
+            return
     calc_inverse_dynamics(
-        model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, work, H_N, sin_q, cos_q, tau
+        model, p.mobods, p.reflected_inertia, gravity, q, v, vdot, <MotionForce[T]*>work, H_N, sin_q, cos_q, tau
     )
 
 
