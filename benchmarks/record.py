@@ -1,7 +1,7 @@
 """Measure what `docs/benchmarks.md` shows, keep it in `benchmarks/results`, and draw the page anew.
 
     python benchmarks/record.py [FILE.urdf ...] [--floating FILE.urdf ...] [--models NAME ...]
-                                [--only PART ...] [--rounds N]
+                                [--only PART ...] [--rounds N] [--into FOLDER]
 
 One command for everything on the page that is measured on one machine; a part at a time, each in a process of
 its own:
@@ -16,7 +16,8 @@ its own:
 
 `history.py` is apart: it counts instructions, which the machine does not change. How busy the machine was
 stands on the page: where it can be, let it be idle. Needs `pip install ".[bench,engines]"`, and an mbt with
-the instruction sets v3 and v4 (`MBT_ISA=all` when it is built).
+the instruction sets v3 and v4 (`MBT_ISA=all` when it is built). `--into` keeps results of another machine
+in a folder of their own, beside those of the first.
 """
 
 from __future__ import annotations
@@ -163,6 +164,7 @@ def main() -> None:
     add_models(parser)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     parser.add_argument("--rounds", type=int, default=16, help="of the part `calls`")
+    parser.add_argument("--into", default="", metavar="FOLDER", help="within benchmarks/results")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     names = names_of(options)
@@ -172,12 +174,14 @@ def main() -> None:
         found = {"machine": machine.description(), **measure(options.part, names, options.rounds)}
         found["machine"]["load"] = [round(x, 1) for x in (before, os.getloadavg()[0])]
         found["machine"]["seconds"] = round(time.perf_counter() - start)
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{options.part}.json").write_text(as_text(found))
+        folder = RESULTS / options.into
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{options.part}.json").write_text(as_text(found))
         return
     for part in options.only:
         print(f"{part} ...", file=sys.stderr)
-        command = [sys.executable, __file__, "--part", part, "--rounds", str(options.rounds)]
+        command = [sys.executable, __file__, "--part", part, "--into", options.into]
+        command += ["--rounds", str(options.rounds)]
         subprocess.run([*command, *model_arguments(names)], check=True)
     import page
 

@@ -48,10 +48,14 @@ PERCENTILES = ("p50", "p99", "p99.9", "max")
 BOUNDS = ("arithmetic", "loads", "stores", "memory")
 
 
+#: A machine beside the first, of which all pictures and most tables are: its results have a folder of their own.
+INTEL = "intel"
+
+
 @functools.cache
-def results(part: str) -> Any:
+def results(part: str, machine: str = "") -> Any:
     """Return what `record.py` or `history.py` has kept of a part."""
-    return json.loads((RESULTS / f"{part}.json").read_text(encoding="utf-8"))
+    return json.loads((RESULTS / machine / f"{part}.json").read_text(encoding="utf-8"))
 
 
 def model_name(model: str) -> str:
@@ -62,15 +66,15 @@ def model_name(model: str) -> str:
 # Ratios -------------------------------------------------------------------------------------------------
 
 
-def times(model: str, function: str, size: str) -> dict[str, float]:
+def times(model: str, function: str, size: str, machine: str = "") -> dict[str, float]:
     """Return the least times [us] of a state by library; empty where nobody was measured."""
-    row = results("calls")["models"][model]["times"].get(function, {}).get(size, {})
+    row = results("calls", machine)["models"][model]["times"].get(function, {}).get(size, {})
     return {name: pair[0] for name, pair in row.items()}
 
 
-def ratio(model: str, function: str, size: str, own: str = "mbt") -> float | None:
+def ratio(model: str, function: str, size: str, own: str = "mbt", machine: str = "") -> float | None:
     """Return the time of the fastest peer over that of mbt."""
-    row = times(model, function, size)
+    row = times(model, function, size, machine)
     peers = [time for name, time in row.items() if name in PEERS]
     return min(peers) / row[own] if peers and own in row else None
 
@@ -240,21 +244,22 @@ def as_table(head: list[str], rows: list[list[str]], words: int) -> str:
     return "\n".join(f"|{line}|" if line.startswith("---") else f"| {line} |" for line in lines)
 
 
-def table_of_times(size: str, names: tuple[str, ...], functions: tuple[str, ...]) -> str:
+def table_of_times(size: str, names: tuple[str, ...], functions: tuple[str, ...], machine: str = "") -> str:
     """Return times [us] of a state by function and model, for those whom anybody can make."""
     rows = []
     for function in functions:
         for model in MADE:
-            if row := times(model, function, size):
-                best = ratio(model, function, size) or ratio(model, function, size, "mbt Context")
+            if row := times(model, function, size, machine):
+                ratios = (ratio(model, function, size, own, machine) for own in ("mbt", "mbt Context"))
+                best = next((one for one in ratios if one is not None), None)
                 cells = [figure(row.get(name)) for name in names]
                 rows.append([function, model, *cells, short(best)])
     return as_table(["function", "model", *names, "fastest peer / mbt"], rows, 2)
 
 
-def single_calls() -> str:
+def single_calls(machine: str = "") -> str:
     """Return the table of single calls."""
-    return table_of_times("1", ("mbt", "mbt Context", *PEERS), (*FUNCTIONS, *GRADIENTS))
+    return table_of_times("1", ("mbt", "mbt Context", *PEERS), (*FUNCTIONS, *GRADIENTS), machine)
 
 
 def batches() -> str:
@@ -262,13 +267,13 @@ def batches() -> str:
     return table_of_times("4096", ("mbt", "mbt Context", "pin", "dynibo", "mujoco"), FUNCTIONS)
 
 
-def means() -> str:
+def means(machine: str = "") -> str:
     """Return geometric means over all models, by function: of functions, of Contexts, of native code."""
     rows = []
     for function in FUNCTIONS:
         cells = []
         for size, own in [(size, "mbt") for size in SIZES] + [("1", "mbt Context"), ("4096", "mbt Context")]:
-            cells.append(short(mean([ratio(model, function, size, own) for model in models()])))
+            cells.append(short(mean([ratio(model, function, size, own, machine) for model in models()])))
         rows.append([function, *cells])
     head = [f"{size} state{'s' if size != '1' else ''}" for size in SIZES]
     return as_table(["fastest peer / mbt", *head, "Context, 1", "Context, 4096"], rows, 1)
@@ -296,9 +301,11 @@ def machines() -> str:
         "rollouts": "rollouts",
         "history": "history",
     }
+    kept = [(part, "", title) for part, title in titles.items()]
+    kept.insert(1, ("calls", INTEL, titles["calls"]))
     rows = []
-    for part, title in titles.items():
-        m = results(part)["machine"]
+    for part, machine, title in kept:
+        m = results(part, machine)["machine"]
         before, after = m["load"]
         load = f"{before:.1f}, {after:.1f}" if part != "operations" else "does not matter"
         isa = {"roofline": "v3, v4", "operations": "v3"}.get(part, m["isa"])
@@ -425,7 +432,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "machines": machines,
     "versions": versions,
     "means": means,
+    "means on Intel": functools.partial(means, INTEL),
     "single": single_calls,
+    "single on Intel": functools.partial(single_calls, INTEL),
     "batches": batches,
     "roofs": roofs,
     "bounds": table_of_bounds,
