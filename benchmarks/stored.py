@@ -48,7 +48,7 @@ PERCENTILES = ("p50", "p99", "p99.9", "max")
 BOUNDS = ("arithmetic", "loads", "stores", "memory")
 
 
-#: A machine beside the first, of which all pictures and most tables are: its results have a folder of their own.
+#: A machine beside the first, of which pictures and most tables are: its results have a folder of their own.
 INTEL = "intel"
 
 
