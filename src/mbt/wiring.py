@@ -57,6 +57,7 @@ def _context() -> ModuleType:
     "compile_copy",
     "forces_of",
     "frame_index",
+    "numbered_frames",
     "raise_concurrent_use",
     "raise_context_mismatch",
     "raise_foreign_cache",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
+
 import numpy as np
 import pytest
 
@@ -14,7 +17,8 @@ from mbt.errors import (
     ShapeError,
 )
 from mbt.math import SpatialInertia, inverse_pose, make_pose
-from mbt.tree import FixedOffsetFrame, MultibodyTree, RevoluteJoint, RigidBody
+from mbt.tree import FixedOffsetFrame, Frame, MultibodyTree, RevoluteJoint, RigidBody
+from mbt.tree.parameters import Parameters
 
 M_BBo_B = SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
 X_BM = make_pose([0.1, 0.2, 0.3], rpy=[0.3, -0.2, 0.5])
@@ -292,3 +296,77 @@ def test_a_frame_without_a_tree_is_named_by_its_argument() -> None:
         functional.frame_pose(tree, np.zeros(0), loose)
     with pytest.raises(ForeignElementError, match=f"^expressed_in: .* got {wanted}"):
         functional.frame_jacobian(tree, np.zeros(0), tree.world_frame, expressed_in=loose)
+
+
+class _EqualFrame(Frame):
+    """A frame of a user, which says that it equals every other one."""
+
+    def __init__(self, name: str, body: RigidBody, x: float) -> None:
+        super().__init__(name, body)
+        self.x = x
+
+    def do_calc_pose_in_body_frame(self, parameters: Parameters) -> np.ndarray:
+        return make_pose([self.x, 0, 0])
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class TestFramesAreKnownByIdentity:
+    """What a computation is given is the frame itself, whatever it says that it equals."""
+
+    NUM_FRAMES = 300
+
+    def make(self) -> MultibodyTree:
+        """Return a tree of one body on World, with frames along x: every third is written in Python."""
+        tree = MultibodyTree()
+        body = tree.add_body(RigidBody("body", M_BBo_B))
+        tree.add_joint(RevoluteJoint, "joint", tree.world_body, None, body, None, [0, 0, 1])
+        for i in range(self.NUM_FRAMES):
+            x = 1.0 + i
+            name = f"frame{i}"
+            tree.add_frame(
+                _EqualFrame(name, body, x)
+                if i % 3 == 0
+                else FixedOffsetFrame(name, body, make_pose([x, 0, 0]))
+            )
+        tree.finalize()
+        return tree
+
+    @pytest.mark.parametrize("copied", ["not", "unpickled", "clone", "autodiff"])
+    def test_each_is_itself(self, copied: str) -> None:
+        tree = self.make()
+        # What the first tree knows is not what its copies know.
+        functional.frame_pose(tree, [0.0], tree.frames[-1])
+        if copied == "unpickled":
+            tree = pickle.loads(pickle.dumps(tree))
+        elif copied == "clone":
+            tree = tree.clone()
+        elif copied == "autodiff":
+            tree = tree.to_autodiff()
+        frames = [frame for frame in tree.frames if frame.name.startswith("frame")]
+        assert len(frames) == self.NUM_FRAMES
+        for i, frame in enumerate(frames):
+            X_WF = functional.frame_pose(tree, [0.0], frame)
+            assert X_WF[0, 3] == 1.0 + i
+        body = tree.get_body_by_name("body")
+        for of_body in (body, body.body_frame):
+            assert functional.frame_pose(tree, [0.0], of_body)[0, 3] == 0.0
+
+    def test_none_of_another_tree(self) -> None:
+        """Not even one that is equal, or whose memory another one had that this tree knew nothing of."""
+        tree = self.make()
+        functional.frame_pose(tree, [0.0], tree.world_frame)
+        for _ in range(20):
+            other = self.make()
+            for stranger in (*other.frames, *other.bodies):
+                with pytest.raises(ForeignElementError, match="another tree"):
+                    functional.frame_pose(tree, [0.0], stranger)
+            del other, stranger
+            gc.collect()
+        loose = _EqualFrame("loose", tree.get_body_by_name("body"), 1.0)
+        with pytest.raises(ForeignElementError, match="belongs to no tree"):
+            functional.frame_pose(tree, [0.0], loose)

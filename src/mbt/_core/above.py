@@ -52,6 +52,7 @@ class _Above:
     check_with_respect_to: Function
     forces_of: Function
     frame_index: Function
+    numbered_frames: Function
     mask_of_bodies: Function
     mask_of_instances: Function
 

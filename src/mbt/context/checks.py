@@ -44,6 +44,7 @@ __all__ = [
     "describe_singular_position",
     "forces_of",
     "frame_index",
+    "numbered_frames",
     "raise_concurrent_use",
     "raise_context_mismatch",
     "raise_foreign_cache",
@@ -119,6 +120,12 @@ def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
     if frame._tree is not tree:
         raise_foreign_element(tree, frame, f"{name}: expected a frame")
     return frame._index
+
+
+def numbered_frames(tree: MultibodyTree) -> tuple[tuple[object, ...], list[int]]:
+    """Return the frames and bodies of a tree, and the index of each: of a body, that of its body frame."""
+    frames, bodies = tree._elements.frames.as_tuple(), tree._elements.bodies.as_tuple()
+    return (*frames, *bodies), [*range(len(frames)), *(body._body_frame._index for body in bodies)]
 
 
 def body_node_index(tree: MultibodyTree, body: object) -> int:

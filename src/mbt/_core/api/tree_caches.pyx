@@ -1,15 +1,12 @@
 """What every computation on a Context begins with: is it ours, and are the caches fresh?"""
 
 from mbt._core.door.compiled_model cimport CompiledModel, check_index
+from mbt._core.door.identities cimport Identities
 from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.section cimport Section
 
 from mbt._core.above import above
-
-
-# Known from the first use on: `mbt.tree` is built on this module.
-cdef object frame_class = None
 
 
 cdef class TreeCaches:
@@ -93,16 +90,29 @@ cdef class TreeCaches:
         return self.velocity_of(c, vc) if c._engine is None else c._velocity_of(vc)
 
     cdef int frame(self, object frame, str name) except -1:
-        """FrameIndex of a frame of this tree."""
-        global frame_class
-        if frame_class is None:
-            frame_class = above.Frame
-        cdef Py_ssize_t index
-        if isinstance(frame, frame_class) and frame._tree is self:
-            index = frame._index
-            check_index(index, self._compiled.model.num_frames, "frame")
-            return index
-        return above.frame_index(self, frame, name)
+        """FrameIndex of a frame of this tree; a body stands for its body frame."""
+        if self._frame_numbers.is_empty():
+            self.number_frames()
+        cdef int index = self._frame_numbers.find(frame)
+        return index if index >= 0 else above.frame_index(self, frame, name)
+
+    cdef int number_frames(self) except -1:
+        """Know frames and bodies by identity. Of several threads one is first."""
+        cdef CompiledModel compiled = self.ready()
+        cdef tuple elements
+        cdef Identities numbers
+        cdef Section alone
+        elements, indices = above.numbered_frames(self)
+        if not numbers.reserve(len(elements)):
+            raise MemoryError()
+        for element, index in zip(elements, indices):
+            check_index(index, compiled.model.num_frames, "frame")
+            numbers.add(element, index)
+        alone.enter(self)
+        if self._frame_numbers.is_empty():
+            self._numbered = elements
+            self._frame_numbers.take(numbers)
+        return 0
 
     def set_default_context(self, context):
         """Reset time, state, inputs and parameters of a Context to their defaults."""
