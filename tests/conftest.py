@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 from _pytest.runner import runtestprotocol
-from hypothesis import settings
+from hypothesis import find, settings
+from hypothesis.strategies import none
 
 # The same examples in every run and on every machine; slow machines do not fail.
 settings.register_profile("mbt", derandomize=True, deadline=None)
@@ -38,6 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Collections of garbage, which some tests ask for, do not look at every test and module again."""
+    # Once, hypothesis asks the collector who holds its random numbers; what is frozen it would not find.
+    find(none(), lambda _: True)
     gc.collect()
     gc.freeze()
 
