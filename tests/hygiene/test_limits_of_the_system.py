@@ -39,7 +39,7 @@ def unlimited():
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 """
 
-# The least that NumPy and the interpreter work with is not far below. To import a module, which first uses do,
+# The least that NumPy and the interpreter work with is not far below. To import a module, as first uses do,
 # the parser of CPython 3.14 needs more than 64 KiB.
 SMALL_STACK = """
 failed, first, later = [], 98304 if sys.version_info >= (3, 14) else 65536, 65536
