@@ -233,6 +233,10 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "all forces": lambda c: c.tree.calc_force_elements_contribution(c, c._new_forces()),
     "its power": lambda c: c.tree.calc_non_conservative_power(c),
     "energies": lambda c: c.tree.calc_energy_report(c),
+    "derivatives": lambda c: c.tree.calc_forward_dynamics_derivatives(c),
+    "derivatives of inverse dynamics": lambda c: c.tree.calc_inverse_dynamics_derivatives(
+        c, c.v, include_force_elements=True
+    ),
 }
 
 

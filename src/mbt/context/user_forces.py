@@ -13,6 +13,7 @@ from mbt.autodiff.array import AutoDiffArray
 from mbt.context.tangents import make_tangent_context
 from mbt.errors import SingularityError
 from mbt.math.leading_axes import flatten
+from mbt.tree.hooks import differentiating
 
 if TYPE_CHECKING:
     from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
@@ -56,6 +57,7 @@ def add_user_energy(
     return total
 
 
+@differentiating()
 def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[Any, Any]:
     """Return the derivatives of J' F + tau of the user's elements along each dof, both (nv, nv).
 
@@ -92,6 +94,7 @@ def differentiate_user_forces(tree: MultibodyTree, context: Context) -> tuple[An
     return columns[:, :nv].copy(), columns[:, nv:].copy()
 
 
+@differentiating()
 def differentiate_energy(context: Context, element: ForceElement) -> Any:
     """Return the rate of the potential energy of an element along v and in time; see the function above."""
     tree = context.tree

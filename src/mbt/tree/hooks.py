@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from _thread import _local  # `threading` imports it from there, and takes half a millisecond itself
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mbt.errors import ArgumentValueError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mbt.tree.element import MultibodyElement
 
-__all__ = ["add_note", "call_hook", "overrides"]
+__all__ = ["add_note", "call_hook", "differentiating", "overrides"]
 
 # Far more than elements need that compute with each other.
 _MAX_DEPTH = 16
+# Derivatives of derivatives of derivatives take longer than anybody waits: what asks for them within each other is
+# refused there.
+_DEPTH_OF_DERIVATIVES = 6
 
 
 class _Calls(_local):
@@ -58,6 +64,16 @@ def call_hook(element: MultibodyElement, method: str, *args: Any) -> Any:
         raise
     finally:
         _calls.depth -= 1
+
+
+@contextmanager
+def differentiating() -> Iterator[None]:
+    """Differentiate what hooks compute: as deep as several of them within each other."""
+    _calls.depth += _DEPTH_OF_DERIVATIVES
+    try:
+        yield
+    finally:
+        _calls.depth -= _DEPTH_OF_DERIVATIVES
 
 
 def _describe(element: MultibodyElement, method: str) -> str:
