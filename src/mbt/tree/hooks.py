@@ -17,8 +17,7 @@ __all__ = ["add_note", "call_hook", "differentiating", "overrides"]
 
 # Far more than elements need that compute with each other.
 _MAX_DEPTH = 16
-# Derivatives of derivatives of derivatives take longer than anybody waits: what asks for them within each other is
-# refused there.
+# Derivatives of derivatives of derivatives take longer than anybody waits.
 _DEPTH_OF_DERIVATIVES = 6
 
 
