@@ -18,7 +18,7 @@ OURS = """
 #include "cpu_level.h"
 int main(void) { printf("%d", cpu_level()); return 0; }
 """
-#: What some compilers do not know by name, movbe, f16c and lzcnt, comes with avx2 in every processor there is.
+#: Some compilers do not know movbe, f16c and lzcnt by name; every processor with avx2 has them.
 LIBRARY = """
 #include <stdio.h>
 #define HAS __builtin_cpu_supports
