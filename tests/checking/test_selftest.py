@@ -70,6 +70,12 @@ WRONG: dict[str, tuple[str, float, set[str]]] = {
         1e-5,
         {"forward against inverse dynamics"},
     ),
+    "forward dynamics": (
+        "forward_dynamics",
+        1e-5,
+        {"forward against inverse dynamics", "Contexts against functions"},
+    ),
+    "bias term": ("bias_term", 1e-7, {"bias term against the Coriolis matrix"}),
     "inverse dynamics": ("inverse_dynamics", 1e-5, {"Contexts against functions"}),
     "gravity": ("gravity_generalized_forces", 1e-7, {"gravity against its potential"}),
     "Jacobian": ("frame_jacobian", 1e-7, {"Jacobians against differences", "velocities against Jacobians"}),
@@ -104,7 +110,29 @@ def test_wrong_methods_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return C
 
     monkeypatch.setattr(mbt.MultibodyTree, "calc_coriolis_matrix", wrong)
-    assert [row.name for row in mbt.selftest(_arm()).failures] == ["Mdot - 2C is skew"]
+    failures = [row.name for row in mbt.selftest(_arm()).failures]
+    assert failures == ["bias term against the Coriolis matrix", "Mdot - 2C is skew"]
+
+
+@pytest.mark.parametrize("place", [0, 41, 74])
+def test_every_body_of_many_is_tried(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many bodies some are tried at each sample, but all at some sample."""
+    tree = mbt.MultibodyTree()
+    for i in range(75):
+        body = tree.add_body(mbt.RigidBody(f"b{i}", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        near = tree.world_body if i % 5 == 0 else tree.bodies[i]
+        tree.add_joint(
+            mbt.RevoluteJoint, f"j{i}", near, mbt.math.make_pose([0.1, 0, 0]), body, None, [0, 1, 0]
+        )
+    tree.finalize()
+    right = functional.frame_jacobian
+
+    def wrong(tree: Any, q: Any, frame: Any, **options: Any) -> Any:
+        return right(tree, q, frame, **options) * (1.001 if frame.body.name == f"b{place}" else 1.0)
+
+    monkeypatch.setattr(functional, "frame_jacobian", wrong)
+    failures = {row.name for row in mbt.selftest(tree).failures}
+    assert failures == {"Jacobians against differences", "velocities against Jacobians"}
 
 
 def test_wrong_batches_and_nan_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

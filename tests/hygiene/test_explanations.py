@@ -208,7 +208,7 @@ def test_frozen_elements_and_constraints() -> None:
     context.freeze()
     with pytest.raises(mbt.FrozenContextError, match="parameters of constraint"):
         tree.constraints[0].set_stabilization(context, [1.0, 1.0])
-    with pytest.raises(mbt.FrozenContextError, match="whether it is enabled of constraint"):
+    with pytest.raises(mbt.FrozenContextError, match="the switch of constraint"):
         tree.constraints[0].set_enabled_in(context, False)
 
 
@@ -239,6 +239,49 @@ def test_state_and_inputs_are_free() -> None:
     assert not pickle.loads(pickle.dumps(context)).is_frozen
     context.thaw()
     assert not context.is_frozen
+
+
+def test_freezings_hold_however_often_they_are_used() -> None:
+    _, context = _arm()
+    freezing = context.freeze()
+    for _ in range(2):
+        with freezing, freezing:
+            assert context.is_frozen
+            with freezing:
+                pass
+            assert context.is_frozen
+        assert not context.is_frozen
+    # Thawed before it begins.
+    freezing = context.freeze()
+    context.thaw()
+    with freezing:
+        assert context.is_frozen
+    assert not context.is_frozen
+    # Of a Context that was frozen already.
+    context.freeze()
+    freezing = context.freeze()
+    with freezing:
+        pass
+    assert context.is_frozen
+
+
+@pytest.mark.parametrize("kind", ["double", "batch", "autodiff"])
+@pytest.mark.parametrize("other", ["twin", "linkage"])
+def test_caches_of_other_trees(kind: str, other: str) -> None:
+    """Its values are not of the tree of this Context: also where there are as many."""
+
+    def make(tree: mbt.MultibodyTree) -> Any:
+        tree = tree.to_autodiff() if kind == "autodiff" else tree
+        return tree.create_default_context((2,) if kind == "batch" else ())
+
+    context = make(_arm()[0])
+    foreign = make(_arm()[0] if other == "twin" else four_bar())
+    for cache in (
+        foreign.tree.eval_position_kinematics(foreign),
+        foreign.tree.eval_velocity_kinematics(foreign),
+    ):
+        with pytest.raises(mbt.ContextMismatchError, match="got one of another tree"):
+            context.explain(cache)
 
 
 def test_symbols() -> None:

@@ -35,8 +35,8 @@ _MOST_BODIES = 60
 def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> SelftestReport:
     """Check identities of dynamics on a model, as this machine computes it.
 
-    At random states: the mass matrix against inverse dynamics, forward against inverse dynamics,
-    ``Mdot - 2C`` for skew symmetry, gravity against its potential, the balance of powers, Jacobians and
+    At random states: the mass matrix against inverse dynamics, forward against inverse dynamics, the bias term
+    against the Coriolis matrix and inverse dynamics, ``Mdot - 2C`` for skew symmetry, gravity against its potential, the balance of powers, Jacobians and
     velocities against differences of poses, accelerations against constraints; Contexts against functions,
     batches against single states, one thread against several, the instruction set in use against every other
     one that is built and that this processor runs, each in a process of its own. It takes about a second for
@@ -131,6 +131,7 @@ class _Selftest:
         self.find_conditions()
         self.judge("mass matrix against inverse dynamics", self.base, self.mass_matrix)
         self.judge("forward against inverse dynamics", self.base, self.forward)
+        self.judge("bias term against the Coriolis matrix", self.base, self.bias_term)
         self.judge("Mdot - 2C is skew", self.of_differences, self.skew)
         self.judge("gravity against its potential", self.of_differences, self.gravity)
         self.judge("balance of powers", self.base, self.powers)
@@ -232,10 +233,21 @@ class _Selftest:
             return None
         q, v = self.q[i], self.v[i]
         tau = functional.inverse_dynamics(self.tree, q, v, self.vdot[i])
-        vdot, multipliers = functional.constrained_forward_dynamics(self.tree, q, v, tau)
-        again = functional.inverse_dynamics(self.tree, q, v, vdot, multipliers=multipliers)
+        constrained, multipliers = functional.constrained_forward_dynamics(self.tree, q, v, tau)
         pull = self.pull_of_constraints(i, multipliers)
-        return np.asarray(self.amplified(i, (again - tau) / (self.scales[i].tau(v, vdot) + pull)))
+        errors = []
+        for vdot in (functional.forward_dynamics(self.tree, q, v, tau), constrained):
+            again = functional.inverse_dynamics(self.tree, q, v, vdot, multipliers=multipliers)
+            errors.append((again - tau) / (self.scales[i].tau(v, vdot) + pull))
+        return np.asarray(self.amplified(i, np.array(errors)))
+
+    def bias_term(self, i: int) -> FloatArray:
+        """C v is what the Coriolis matrix, and inverse dynamics without forces, make of v."""
+        v, rest = self.v[i], 0.0 * self.v[i]
+        bias = functional.bias_term(self.tree, self.q[i], v)
+        C = self.tree.calc_coriolis_matrix(self.contexts[i])
+        others = np.array([C @ v, self.tree.calc_inverse_dynamics(self.contexts[i], rest)])
+        return np.asarray((bias - others) / self.scales[i].tau(v, rest))
 
     def pull_of_constraints(self, i: int, multipliers: FloatArray) -> Any:
         """Sizes of the terms of J' multipliers."""
@@ -286,7 +298,7 @@ class _Selftest:
 
     def jacobians(self, i: int) -> FloatArray:
         """J v is how fast a body moves, by differences of poses along v."""
-        bodies = self.some_bodies()
+        bodies = self.some_bodies(i)
         nodes = [body.node_index for body in bodies]
         if not bodies:
             return np.zeros(0)
@@ -301,7 +313,7 @@ class _Selftest:
 
     def velocities(self, i: int) -> FloatArray:
         """V = J v, for Jacobians come straight from q, and velocities from the caches."""
-        bodies, scale = self.some_bodies(), self.scales[i]
+        bodies, scale = self.some_bodies(i), self.scales[i]
         if not bodies:
             return np.zeros(0)
         V_WB = self.tree.eval_velocity_kinematics(self.contexts[i]).V_WB[[b.node_index for b in bodies]]
@@ -309,10 +321,11 @@ class _Selftest:
         size = scale.rate(self.v[i]) * np.repeat([1.0, scale.extent], 3)
         return np.asarray((np.array(J) @ self.v[i] - V_WB) / size)
 
-    def some_bodies(self) -> list[Any]:
-        """Return the bodies, of very many some."""
-        moving = self.tree.bodies[1:]
-        return list(moving[:: max(1, -(-len(moving) // _MOST_BODIES))])
+    def some_bodies(self, i: int) -> list[Any]:
+        """Return the bodies; of very many some, others at the next sample, among them always the last one."""
+        moving = self.tree.bodies[:0:-1]
+        step = max(1, -(-len(moving) // _MOST_BODIES))
+        return list({**dict.fromkeys(moving[:1]), **dict.fromkeys(moving[i % step :: step])})
 
     def constraints(self, i: int) -> FloatArray | None:
         """J vdot + bias = 0, where positions and velocities obey the constraints."""

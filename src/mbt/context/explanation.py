@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from mbt._core.door.compiled_model import PARAMETER_SECTIONS
 from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
-from mbt.errors import ArgumentTypeError
+from mbt.errors import ArgumentTypeError, StaleCacheError
 from mbt.tree.force_elements import CompiledForceElement
 from mbt.tree.parameters import CacheEntry
 from mbt.tree.report_tables import Section, Table, as_html
@@ -97,6 +98,10 @@ def explain(context: Context, cache: object) -> CacheExplanation:
             "cache: expected a PositionKinematicsCache, a VelocityKinematicsCache or a CacheEntry, got "
             f"{type(cache).__name__}"
         )
+    tree = context.tree
+    check = tree._position_of if isinstance(cache, PositionKinematicsCache) else tree._velocity_of
+    with suppress(StaleCacheError):
+        check(context, cache)  # Which refuses one of another tree.
     names = ["q", "v", "parameters"]
     serials, q, parameters = _origin_of(context, cache)
     _, *present = context._serials[:4]
@@ -210,7 +215,7 @@ def describe_part(tree: MultibodyTree, section: str, index: int) -> str:
         "gear_ratio": "gear ratio",
         "force_element": "parameters",
         "constraint": "parameters",
-        "disabled": "whether it is enabled",
+        "disabled": "the switch",
     }
     if section in ("gravity", "weightless"):
         return "gravity" if section == "gravity" else "which bodies gravity spares"
@@ -244,15 +249,24 @@ class Freezing:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._was_frozen = context._is_frozen
+        #: Whether it was frozen before ``freeze()``, until the first ``with`` statement begins.
+        self._was_frozen: bool | None = context._is_frozen
+        #: And before each ``with`` statement that has not ended.
+        self._before: list[bool] = []
         context._is_frozen = True
 
     def __enter__(self) -> Context:
-        """Return the Context."""
+        """Return the Context, frozen, also where it was thawed since."""
+        before = self._context._is_frozen
+        if before and self._was_frozen is not None:
+            before = self._was_frozen
+        self._was_frozen = None
+        self._before.append(before)
+        self._context._is_frozen = True
         return self._context
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Thaw it, unless it was frozen before."""
-        self._context._is_frozen = self._was_frozen
+        self._context._is_frozen = self._before.pop()

@@ -115,6 +115,8 @@ def _attempt(tree: MultibodyTree, compute: Callable[[], Any]) -> Any:
         return compute()
     try:
         return compute()
+    except MemoryError:
+        raise
     except Exception:
         return None
 

@@ -369,6 +369,8 @@ def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatAr
         raise ArgumentTypeError(
             f"{name}: expected real numbers, got {type(value).__name__}: {error}"
         ) from None
+    except MemoryError:
+        raise
     except Exception as error:
         # Of several in a list the error itself tells how they become one array.
         if is_foreign(value) and not isinstance(value, (list, tuple)):

@@ -34,6 +34,8 @@ def read_other_array(value: Any, name: str) -> np.ndarray[Any, Any]:
         if not (_is_elsewhere(value) or _needs_gradient(value)):
             return np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
         problem: Exception | None = None
+    except MemoryError:
+        raise
     except Exception as error:
         problem = error
     reason = explain_other_array(value) or f", which cannot be read ({problem})"

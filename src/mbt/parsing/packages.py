@@ -35,6 +35,8 @@ def as_path(path: object, name: str) -> Path:
     """
     try:
         return Path(os.fsdecode(path))  # type: ignore[arg-type]
+    except MemoryError:
+        raise
     except Exception as error:
         # Whatever the __fspath__ of someone else's class does.
         reason = f"{type(error).__name__}: {shorten(str(error))}"

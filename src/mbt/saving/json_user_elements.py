@@ -163,7 +163,7 @@ def read_user_element(
         element = read_element(fields, kind, names, construct)
         _set_attributes(element, attributes, names)
         return element
-    except ParseError:
+    except (ParseError, MemoryError):
         raise
     except Exception as error:  # Whatever the class of a user does.
         reason = f"{type(error).__name__}: {shorten(str(error), 200)}"

@@ -234,6 +234,8 @@ def _value_of(entry: Any) -> float:
     """Return the value of a number, and zero for what has none."""
     try:
         return float(entry)
+    except MemoryError:
+        raise
     except Exception:  # Each package has its own errors for symbols.
         return 0.0
 

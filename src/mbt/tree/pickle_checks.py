@@ -57,7 +57,7 @@ def reporting_damage(what: str) -> Iterator[None]:
     """Let errors of all kinds, which values of the wrong type cause anywhere, be an `ArgumentValueError`."""
     try:
         yield
-    except MbtError:
+    except (MbtError, MemoryError):
         raise
     except KeyError as error:
         raise ArgumentValueError(f"unpickling a {what}: it is truncated: no {quote(error.args)}") from error
@@ -155,6 +155,8 @@ def _damaged(what: str) -> ArgumentValueError:
 def _holds(is_valid: Check, value: Any, element: Any) -> bool:
     try:
         return is_valid(value, element)
+    except MemoryError:
+        raise
     except Exception:
         # Of a value of the wrong type.
         return False

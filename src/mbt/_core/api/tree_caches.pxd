@@ -11,6 +11,7 @@ cdef class TreeCaches:
     cdef readonly tuple _user_force_elements   # written by users in Python; None where there is none
     cdef Identities _frame_numbers             # empty until a frame is first asked for
     cdef tuple _numbered                       # what is in there
+    cdef _become(self, CompiledModel compiled, tuple user_force_elements)
     cdef CompiledModel ready(self)
     cdef ContextCore own(self, object context)
     cdef PositionKinematicsCache position_of(self, ContextCore c, object pc)

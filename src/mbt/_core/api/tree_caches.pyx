@@ -15,14 +15,16 @@ cdef class TreeCaches:
     def _compile(self, tuple user_force_elements, **arrays):
         """Become a finalized tree; see `CompiledModel` for the arrays."""
         cdef CompiledModel compiled = CompiledModel(**arrays)
-        self._user_force_elements = user_force_elements or None
-        # Last: other threads look for it.
-        self._compiled = compiled
+        self._become(compiled, user_force_elements)
 
     def _share_compiled(self, TreeCaches other not None, tuple user_force_elements):
         """Become a finalized tree with the compiled model of another one."""
-        cdef CompiledModel compiled = other.ready()
+        self._become(other.ready(), user_force_elements)
+
+    cdef _become(self, CompiledModel compiled, tuple user_force_elements):
+        self._frame_numbers.clear()
         self._user_force_elements = user_force_elements or None
+        # Last: other threads look for it.
         self._compiled = compiled
 
     cdef CompiledModel ready(self):

@@ -25,6 +25,7 @@ cdef class CompiledModel:
     cdef set_mobods(self)
     cdef set_force_elements(self, force_type, force_places, force_parameters)
     cdef set_constraints(self, constraint_type, constraint_places)
+    cdef set_paths_to_constraints(self)
     cdef set_parameters(self, sections)
 
 

@@ -3,6 +3,7 @@
 cimport numpy as cnp
 from cpython.long cimport PyLong_AsLongAndOverflow
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.limits cimport INT_MAX
 from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy
 
@@ -16,8 +17,6 @@ from mbt._core.joints.mobilizers cimport (
     needs_reversal, num_positions_of, num_velocities_of, set_effective_constants,
 )
 from mbt._core.model.structs cimport Constraint, ForceElement, MobodJoint, Model, ParameterLayout
-
-from itertools import accumulate
 
 import numpy as np
 
@@ -264,8 +263,7 @@ cdef class CompiledModel:
     cdef set_constraints(self, constraint_type, constraint_places):
         """Each with what it acts on, and the mobods inboard of that."""
         cdef Model* m = &self.model
-        cdef int i, j, start = 0
-        cdef list through = [[] for _ in range(m.num_mobods)]
+        cdef int i, start = 0
         constraints = np.zeros(len(constraint_type)*sizeof(Constraint), dtype=np.uint8)
         self._arrays["constraints"] = constraints
         cdef Constraint* x = <Constraint*>cnp.PyArray_DATA(constraints)
@@ -283,16 +281,34 @@ cdef class CompiledModel:
             x[i].start = start
             m.num_equations += num_equations_of(x[i].type)
             start += num_constraint_parameters_of(x[i].type)
-            for j in (x[i].mobod_a, x[i].mobod_b):
-                while j > 0 and i not in through[j]:
-                    through[j].append(i)
-                    j = m.joints[j].parent
         m.constraint_work = count_constraint_work(m.num_equations, m.num_mobods, m.num_velocities)
         m.constraints = x
-        m.through_start = _keep_ints(
-            self._arrays, "through_start", [0, *accumulate([len(of_mobod) for of_mobod in through])]
+        self.set_paths_to_constraints()
+
+    cdef set_paths_to_constraints(self):
+        """The constraints through each mobod: on its own bodies, or on those outboard of it."""
+        cdef Model* m = &self.model
+        starts = np.zeros(m.num_mobods + 1, dtype=np.intc)
+        self._arrays["through_start"] = starts
+        m.through_start = <int*>cnp.PyArray_DATA(starts)
+        if m.num_constraints == 0:
+            return
+        last = np.full(m.num_mobods, -1, dtype=np.intc)
+        places = np.zeros(m.num_mobods, dtype=np.intp)
+        visit_paths(m, <int*>cnp.PyArray_DATA(last), <Py_ssize_t*>cnp.PyArray_DATA(places), NULL)
+        ends = places.cumsum()
+        total = ends[m.num_mobods - 1]
+        if total > INT_MAX:
+            raise MemoryError(f"{m.num_constraints} constraints with {total} bodies inboard of them in all")
+        starts[1:] = ends
+        places[:] = starts[:m.num_mobods]
+        last.fill(-1)
+        through = np.empty(total, dtype=np.intc)
+        self._arrays["through"] = through
+        m.through = <int*>cnp.PyArray_DATA(through)
+        visit_paths(
+            m, <int*>cnp.PyArray_DATA(last), <Py_ssize_t*>cnp.PyArray_DATA(places), <int*>cnp.PyArray_DATA(through)
         )
-        m.through = _keep_ints(self._arrays, "through", [i for of_mobod in through for i in of_mobod])
 
     cdef set_parameters(self, sections):
         cdef Py_ssize_t[11] starts
@@ -346,6 +362,23 @@ cdef class CompiledModel:
             raise KeyError(f"section: expected one of {PARAMETER_SECTIONS}, got {section!r}")
         check_index(index, count + 1, section)
         return slice(start + width*index, start + width*(index + 1))
+
+
+cdef void visit_paths(const Model* m, int* last, Py_ssize_t* places, int* through) noexcept nogil:
+    """Go inboard from what each constraint acts on; count it at each mobod once, and write it there if `through` is given.
+
+    Work: last (num_mobods,), all -1. In and out: places (num_mobods,), which grow by one with each constraint.
+    """
+    cdef int i, j, end
+    for i in range(m.num_constraints):
+        for end in range(2):
+            j = m.constraints[i].mobod_b if end else m.constraints[i].mobod_a
+            while j > 0 and last[j] != i:
+                last[j] = i
+                if through != NULL:
+                    through[places[j]] = i
+                places[j] += 1
+                j = m.joints[j].parent
 
 
 cdef void derive_numbers(

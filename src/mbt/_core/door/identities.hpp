@@ -2,49 +2,52 @@
 #pragma once
 #include <Python.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
-#include "engines/section.hpp"
+#include "scalars/config.hpp"
 
 namespace MBT_NS {
 
-// A hash table with open addressing, which is filled once. Whoever has it keeps the objects alive.
+// A hash table with open addressing, which one thread fills, and then others read. Whoever has it keeps the objects alive.
 class Identities {
  public:
   Identities() = default;
-  ~Identities() { std::free(slots_); }
+  ~Identities() { clear(); }
   Identities(const Identities&) = delete;
   Identities& operator=(const Identities&) = delete;
+
+  bool is_empty() const { return table() == nullptr; }
 
   // Room for so many objects: twice as many slots, so that most are found at once. False when there is no memory left.
   bool reserve(std::size_t count) {
     int bits = 1;
     while ((std::size_t{1} << bits) < 2 * count) ++bits;
-    slots_ = static_cast<Slot*>(std::calloc(std::size_t{1} << bits, sizeof(Slot)));
-    shift_ = 64 - bits;
-    mask_ = (std::size_t{1} << bits) - 1;
-    return slots_ != nullptr;
+    const std::size_t size = std::size_t{1} << bits;
+    clear();
+    Table* made = static_cast<Table*>(std::calloc(1, sizeof(Table) + size * sizeof(Slot)));
+    if (made == nullptr) return false;
+    made->mask = size - 1;
+    made->shift = 64 - bits;
+    table_.store(made, std::memory_order_release);
+    return true;
   }
 
-  bool is_empty() const { return slots_ == nullptr; }
-
-  // Become what `other` is, and leave it empty.
-  void take(Identities& other) {
-    shift_ = other.shift_;
-    mask_ = other.mask_;
-    publish();
-    slots_ = other.slots_;
-    other.slots_ = nullptr;
-  }
-
-  void add(PyObject* object, int number) { slots_[place(object)] = Slot{object, number}; }
+  void add(PyObject* object, int number) { table()->slots()[table()->place(object)] = Slot{object, number}; }
 
   // -1: it is none of these.
   int find(PyObject* object) const {
-    const Slot& slot = slots_[place(object)];
+    Table* all = table();
+    const Slot& slot = all->slots()[all->place(object)];
     return slot.object == nullptr ? -1 : slot.number;
   }
+
+  // Become what `other` is, and leave it empty.
+  void take(Identities& other) { std::free(table_.exchange(other.table_.exchange(nullptr))); }
+
+  void clear() { std::free(table_.exchange(nullptr)); }
 
  private:
   struct Slot {
@@ -52,17 +55,25 @@ class Identities {
     int number;
   };
 
-  // Where an object is, or would be. Fibonacci hashing: Knuth, "The Art of Computer Programming", vol. 3, 6.4.
-  std::size_t place(PyObject* object) const {
-    const std::uint64_t address = reinterpret_cast<std::uintptr_t>(object);
-    std::size_t i = static_cast<std::size_t>((address * 0x9E3779B97F4A7C15u) >> shift_);
-    while (slots_[i].object != object && slots_[i].object != nullptr) i = (i + 1) & mask_;
-    return i;
-  }
+  // One block of memory, so that who sees the table sees all of it.
+  struct Table {
+    std::size_t mask;
+    int shift;
 
-  Slot* slots_ = nullptr;
-  std::size_t mask_ = 0;
-  int shift_ = 0;
+    Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
+
+    // Where an object is, or would be. Fibonacci hashing: Knuth, "The Art of Computer Programming", vol. 3, 6.4.
+    std::size_t place(PyObject* object) {
+      const std::uint64_t address = reinterpret_cast<std::uintptr_t>(object);
+      std::size_t i = static_cast<std::size_t>((address * 0x9E3779B97F4A7C15u) >> shift);
+      while (slots()[i].object != object && slots()[i].object != nullptr) i = (i + 1) & mask;
+      return i;
+    }
+  };
+
+  Table* table() const { return table_.load(std::memory_order_acquire); }
+
+  std::atomic<Table*> table_{nullptr};
 };
 
 }  // namespace MBT_NS
