@@ -242,3 +242,34 @@ def _at(tree: mbt.MultibodyTree, q: float) -> mbt.Context:
     context = tree.create_default_context()
     context.q = np.full(tree.num_positions, q)
     return context
+
+
+def test_one_of_several_threads_finalizes() -> None:
+    """The tree is made once; whoever comes too late is told so."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(60):
+            tree = mbt.MultibodyTree()
+            for i in range(20):
+                ball = tree.add_body(mbt.RigidBody(f"b{i}", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0.1])))
+                tree.add_joint(mbt.RevoluteJoint, f"j{i}", tree.world_body, None, ball, None, axis=[1, 0, 0])
+            outcomes: list[object] = []
+
+            def finalize(tree: mbt.MultibodyTree = tree, outcomes: list[object] = outcomes) -> None:
+                try:
+                    outcomes.append(tree.finalize())
+                except mbt.MbtError as error:
+                    outcomes.append(type(error))
+
+            threads = [threading.Thread(target=finalize) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert outcomes.count(None) == 1
+            assert set(outcomes) <= {None, mbt.ConcurrentUseError, mbt.AlreadyFinalizedError}
+            assert (len(tree.mobilizers), tree.num_positions) == (20, 20)
+            assert tree.calc_mass_matrix(tree.create_default_context()).shape == (20, 20)
+    finally:
+        sys.setswitchinterval(interval)

@@ -101,3 +101,24 @@ def test_loading() -> None:
     assert tree.num_velocities == NUM_BODIES - 1
     assert tree.get_body_by_name(f"l{NUM_BODIES - 1}").node_index == NUM_BODIES
     assert tree.calc_total_mass(tree.create_default_context()) == pytest.approx(NUM_BODIES * MASS)
+
+
+@pytest.mark.parametrize("leader", ["first", "before"])
+def test_many_joints_that_mimic_another(leader: str) -> None:
+    """Each constraint passes through all bodies inboard of it: once."""
+    count = 3000
+    tree = mbt.MultibodyTree()
+    ball = mbt.SpatialInertia.solid_sphere_with_mass(MASS, RADIUS)
+    body, hinges = tree.world_body, []
+    for i in range(count):
+        parent, body = body, tree.add_body(mbt.RigidBody(f"ball{i}", ball))
+        hinges.append(
+            tree.add_joint(mbt.RevoluteJoint, f"hinge{i}", parent, None, body, None, axis=[0, 1, 0])
+        )
+    for i in range(1, count):
+        followed = hinges[0] if leader == "first" else hinges[i - 1]
+        tree.add_constraint(mbt.CouplerConstraint(f"mimic{i}", hinges[i], followed))
+    tree.finalize()
+    q = np.linspace(0.0, 1.0, count)
+    wanted = q[1:] - (q[0] if leader == "first" else q[:-1])
+    np.testing.assert_allclose(functional.constraint_errors(tree, q), wanted, rtol=0, atol=1e-15)

@@ -35,12 +35,12 @@ _MOST_BODIES = 60
 def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> SelftestReport:
     """Check identities of dynamics on a model, as this machine computes it.
 
-    At random states: the mass matrix against inverse dynamics, forward against inverse dynamics, the bias term
-    against the Coriolis matrix and inverse dynamics, ``Mdot - 2C`` for skew symmetry, gravity against its potential, the balance of powers, Jacobians and
-    velocities against differences of poses, accelerations against constraints; Contexts against functions,
-    batches against single states, one thread against several, the instruction set in use against every other
-    one that is built and that this processor runs, each in a process of its own. It takes about a second for
-    a humanoid.
+    At random states: the mass matrix against inverse dynamics, forward against inverse dynamics, the bias
+    term against the Coriolis matrix and inverse dynamics, ``Mdot - 2C`` for skew symmetry, gravity
+    against its potential, the balance of powers, Jacobians and velocities against differences of poses,
+    accelerations against constraints; Contexts against functions, batches against single states, one
+    thread against several, the instruction set in use against every other one that is built and that this
+    processor runs, each in a process of its own. It takes about a second for a humanoid.
 
     An error is relative to the sizes of the terms that a number is a sum of: masses times squares of
     distances from World, and so on. The tolerance is what rounding may come to: twenty units in the last

@@ -99,9 +99,12 @@ def explain(context: Context, cache: object) -> CacheExplanation:
             f"{type(cache).__name__}"
         )
     tree = context.tree
-    check = tree._position_of if isinstance(cache, PositionKinematicsCache) else tree._velocity_of
+    # Which refuse one of another tree.
     with suppress(StaleCacheError):
-        check(context, cache)  # Which refuses one of another tree.
+        if isinstance(cache, PositionKinematicsCache):
+            tree._position_of(context, cache)
+        else:
+            tree._velocity_of(context, cache)
     names = ["q", "v", "parameters"]
     serials, q, parameters = _origin_of(context, cache)
     _, *present = context._serials[:4]

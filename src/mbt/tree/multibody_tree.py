@@ -9,7 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
 from mbt._core.engines.context import ContextCore
-from mbt.errors import AlreadyFinalizedError, ForeignElementError, NotFinalizedError, quote
+from mbt.errors import (
+    AlreadyFinalizedError,
+    ConcurrentUseError,
+    ForeignElementError,
+    NotFinalizedError,
+    quote,
+)
 from mbt.tree.actuator import JointActuator
 from mbt.tree.assembling import Assembling
 from mbt.tree.body import RigidBody
@@ -84,6 +90,8 @@ class MultibodyTree(
     <MultibodyTree: 2 bodies, 1 joint, 1 position, 1 velocity>
     """
 
+    # What the call of finalize() is known by that is at work.
+    _finalizing: object
     # A clone in numbers with derivatives, and what it was made of; see `mbt.context.tangents`.
     _tangent: tuple[MultibodyTree, list[Any]] | None = None
 
@@ -466,7 +474,21 @@ class MultibodyTree(
             declares.
         ForeignElementError
             When an element written in Python has come to refer to one of another tree, or of none.
+        ConcurrentUseError
+            When another thread is finalizing it.
         """
+        self._check_constructed()
+        mine = object()
+        # Of several threads one is first: nothing comes between the question and the answer.
+        if self.__dict__.setdefault("_finalizing", mine) is not mine:
+            self._check_can_change("finalize")  # A hook may be what asks.
+            raise ConcurrentUseError("finalize: another thread is finalizing this tree. Once is enough.")
+        try:
+            self._finalize()
+        finally:
+            del self._finalizing
+
+    def _finalize(self) -> None:
         if self._plan is not None:
             raise AlreadyFinalizedError(
                 "finalize: the tree is finalized already. Call it once, when everything is added."
