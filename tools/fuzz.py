@@ -145,6 +145,8 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.targets) - set(names):
         parser.error(f"no target {', '.join(unknown)}; there are {', '.join(names)}")
+    if importlib.util.find_spec("atheris") is None:
+        parser.error("the fuzzers need atheris: pip install atheris")
     targets = options.targets or names
     if not options.targets and importlib.util.find_spec("mujoco") is None:
         print("mjcf: NOT DONE, for mujoco is not installed")

@@ -68,6 +68,7 @@ def use(tree, context, forces):
     yield lambda: tree.to_autodiff().calc_mass_matrix(tree.to_autodiff().create_default_context())
     yield lambda: context.clone()
     yield lambda: context.validate()
+    yield lambda: mbt.load_model(mbt.save_model(tree, format="json"))
     yield lambda: pickle.loads(pickle.dumps((tree.clone(), context, forces)))
 
 def check(f):
@@ -177,6 +178,19 @@ def test_attributes_of_trees() -> None:
     edits = [edit for edit in _edits(data) if edit.what.startswith(names)]
     assert len(edits) >= 4 * len(_OTHERS)
     _run(data, edits)
+
+
+def test_numbers_that_are_none() -> None:
+    """Masses, moments, stiffnesses, poses: whatever no constructor takes, no pickle brings."""
+    data = _pickle()
+    edits = [
+        Edit(f"{edit.what} -> {number!r}", edit.start, edit.end, number)
+        for edit in _edits(data)
+        if edit.what.startswith("BINFLOAT") and edit.replacement == b"N"
+        for number in (b"Fnan\n", b"F-inf\n", b"Finf\n")
+    ]
+    chosen = np.random.default_rng(3).choice(len(edits), 60, replace=False)
+    _run(data, [edits[i] for i in chosen])
 
 
 @pytest.mark.exhaustive

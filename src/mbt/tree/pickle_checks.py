@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -185,9 +186,10 @@ def _optional(check: Check) -> Check:
     return lambda value, element: value is None or check(value, element)
 
 
-def _array(shape: Callable[[Any], tuple[int, ...]]) -> Check:
+def _array(shape: Callable[[Any], tuple[int, ...]], *, is_finite: bool = True) -> Check:
     def is_valid(value: Any, element: Any) -> bool:
-        return type(value) is np.ndarray and value.dtype == np.float64 and value.shape == shape(element)
+        is_array = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == shape(element)
+        return is_array and not (~np.isfinite(value) if is_finite else np.isnan(value)).any()
 
     return is_valid
 
@@ -197,7 +199,7 @@ def _shape(*extents: int) -> Check:
 
 
 def _limits(count: Callable[[Any], int]) -> Check:
-    is_limit = _array(lambda element: (count(element),))
+    is_limit = _array(lambda element: (count(element),), is_finite=False)
 
     def is_valid(value: Any, element: Any) -> bool:
         return type(value) is tuple and len(value) == 2 and all(is_limit(limit, element) for limit in value)
@@ -210,7 +212,13 @@ def _is_instance(value: Any, element: Any) -> bool:
 
 
 def _is_config(value: Any, element: Any) -> bool:
-    return type(value) is DoorHingeConfig and all(type(number) is float for number in vars(value).values())
+    return type(value) is DoorHingeConfig and all(
+        _is_number(number, element) for number in vars(value).values()
+    )
+
+
+def _is_inertia(value: Any, element: Any) -> bool:
+    return isinstance(value, SpatialInertia) and bool(np.isfinite(value.as_matrix6()).all())
 
 
 def _are_shapes(value: Any, element: Any) -> bool:
@@ -219,7 +227,7 @@ def _are_shapes(value: Any, element: Any) -> bool:
 
 def _are_parameters(value: Any, element: Any) -> bool:
     is_vector = type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1
-    return is_vector and takes_parameters(element._type, value.size)
+    return is_vector and bool(np.isfinite(value).all()) and takes_parameters(element._type, value.size)
 
 
 def _is_joint_of_one_dof(value: Any, element: Any) -> bool:
@@ -232,7 +240,15 @@ def _is_dof_of_joint(value: Any, element: Any) -> bool:
 
 
 _INTEGER = _is(int)
-_NUMBER = _is(float)
+
+
+def _is_number(value: Any, element: Any) -> bool:
+    return type(value) is float and isfinite(value)
+
+
+def _is_effort_limit(value: Any, element: Any) -> bool:
+    return type(value) is float and value >= 0.0
+
 
 _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
     MultibodyElement: {
@@ -241,7 +257,7 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         "_is_ephemeral": _is(bool),
     },
     RigidBody: {
-        "_M_BBo_B": _instance(SpatialInertia),
+        "_M_BBo_B": _is_inertia,
         "_body_frame": lambda value, element: (
             _owned(value, BodyFrame, element._tree) and vars(value).get("_body") is element
         ),
@@ -275,12 +291,12 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
         "_position_limits": _limits(lambda element: element.num_positions),
         "_velocity_limits": _limits(lambda element: element.num_velocities),
         "_acceleration_limits": _limits(lambda element: element.num_velocities),
-        "_effort_limit": _NUMBER,
+        "_effort_limit": _is_effort_limit,
     },
     AxisMobilizer: {"_axis": _shape(3)},
     AxisJoint: {"_axis": _shape(3)},
-    ScrewMobilizer: {"_screw_pitch": _NUMBER},
-    ScrewJoint: {"_screw_pitch": _NUMBER},
+    ScrewMobilizer: {"_screw_pitch": _is_number},
+    ScrewJoint: {"_screw_pitch": _is_number},
     WeldMobilizer: {"_X_FM": _shape(4, 4)},
     WeldJoint: {"_X_FM": _shape(4, 4)},
     CurvilinearMobilizer: {"_path": _instance(PiecewiseConstantCurvatureTrajectory)},
@@ -300,9 +316,9 @@ _ATTRIBUTES: Mapping[type[Any], dict[str, Check]] = {
     JointActuator: {
         "_joint": _element(Joint),
         "_dof": _is_dof_of_joint,
-        "_effort_limit": _NUMBER,
-        "_rotor_inertia": _NUMBER,
-        "_gear_ratio": _NUMBER,
+        "_effort_limit": _is_effort_limit,
+        "_rotor_inertia": _is_number,
+        "_gear_ratio": _is_number,
     },
     Constraint: {"_defaults": _array(lambda element: (count_constraint_parameters(element._type),))},
     ConstraintBetweenFrames: {"_frame_A": _element(Frame), "_frame_B": _element(Frame)},
