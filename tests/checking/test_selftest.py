@@ -263,8 +263,10 @@ def test_arguments(arguments: Any, error: type[Exception], message: str) -> None
 
 
 def test_options() -> None:
-    with pytest.raises(mbt.ArgumentValueError, match="num_samples: expected 1 or more"):
+    with pytest.raises(mbt.ArgumentValueError, match="num_samples: expected an integer >= 1, got 0"):
         mbt.selftest(_arm(), num_samples=0)
+    with pytest.raises(mbt.ArgumentValueError, match="seed: expected an integer >= 0, got -1"):
+        mbt.selftest(_arm(), seed=-1)
     with pytest.raises(mbt.ArgumentTypeError, match="one of doubles"):
         mbt.selftest(_arm().to_autodiff())
 

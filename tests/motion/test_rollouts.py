@@ -142,7 +142,7 @@ def test_derivatives_of_a_step(method: str) -> None:
     ("arguments", "message"),
     [
         ({"method": "euler"}, "method: expected 'semi_implicit_euler' or 'rk4', got 'euler'"),
-        ({"every": 0}, "every: expected a number of steps, 1 or more, got 0"),
+        ({"every": 0}, "every: expected an integer >= 1, got 0"),
         ({"dt": np.nan}, "dt"),
         ({"tau": np.zeros(9)}, "tau"),
         ({"q0": np.zeros((3, 10)), "v0": np.zeros((2, 9))}, "leading axes do not broadcast: q0"),

@@ -29,7 +29,7 @@ wrong_terminal.terminal = "yes"  # type: ignore[attr-defined]
         ({"duration": np.inf}, mbt.ArgumentValueError, "duration: expected a finite number"),
         ({"dt": -0.1}, mbt.ArgumentValueError, "dt: expected a finite number > 0, got -0.1"),
         ({"dt": 1e-300}, mbt.ArgumentValueError, "dt: expected steps that can be counted"),
-        ({"every": 0}, mbt.ArgumentValueError, "every: expected a number of steps, 1 or more, got 0"),
+        ({"every": 0}, mbt.ArgumentValueError, "every: expected an integer >= 1, got 0"),
         ({"rtol": 0.0}, mbt.ArgumentValueError, "rtol: expected a finite number > 0"),
         ({"control": np.zeros((99, 1))}, mbt.ShapeError, r"expected shape \(100, 1\), a row for each step"),
         ({"control": np.zeros(2)}, mbt.ShapeError, r"or \(1,\), got \(2,\)"),

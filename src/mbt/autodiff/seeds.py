@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbt.autodiff.array import AutoDiffArray, wrap
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
-from mbt.math.arrays import FloatArray, as_float_array
+from mbt.errors import ArgumentTypeError, ShapeError
+from mbt.math.arrays import FloatArray, as_count, as_float_array
 
 __all__ = ["constant", "derivatives", "initialize", "jacobian", "value"]
 
@@ -93,7 +92,7 @@ def constant(value: npt.ArrayLike, num_derivatives: int = 0) -> AutoDiffArray:
            [0., 0., 0.]])
     """
     array = as_float_array(value, "value").copy()
-    return wrap(array, np.zeros((*array.shape, _as_count(num_derivatives))))
+    return wrap(array, np.zeros((*array.shape, as_count(num_derivatives, "num_derivatives", 0))))
 
 
 def value(x: npt.ArrayLike | AutoDiffArray) -> FloatArray:
@@ -139,7 +138,7 @@ def derivatives(x: npt.ArrayLike | AutoDiffArray, num_derivatives: int | None = 
     ShapeError
         When `x` has another number of derivatives.
     """
-    wanted = None if num_derivatives is None else _as_count(num_derivatives)
+    wanted = None if num_derivatives is None else as_count(num_derivatives, "num_derivatives", 0)
     own = 0
     if isinstance(x, AutoDiffArray):
         own = x.num_derivatives
@@ -193,15 +192,3 @@ def jacobian(function: Callable[..., Any], *args: npt.ArrayLike) -> FloatArray |
         blocks.append(np.array(block.reshape(result.shape + variable.shape), order="C"))
         start += variable.size
     return blocks[0] if len(blocks) == 1 else tuple(blocks)
-
-
-def _as_count(number: object) -> int:
-    try:
-        if isinstance(number, (bool, np.bool_)):
-            raise TypeError
-        count = operator.index(number)  # type: ignore[arg-type]
-    except TypeError:
-        raise ArgumentTypeError(f"num_derivatives: expected an integer >= 0, got {quote(number)}") from None
-    if count < 0:
-        raise ArgumentValueError(f"num_derivatives: expected an integer >= 0, got {count}")
-    return count

@@ -16,8 +16,8 @@ from mbt import _core, functional
 from mbt.checking.scales import Scales
 from mbt.checking.selftest_report import SelftestReport, SelftestRow
 from mbt.config import get_num_threads, set_num_threads
-from mbt.errors import ArgumentTypeError, ArgumentValueError, AssemblyError, SingularityError
-from mbt.math.arrays import as_index
+from mbt.errors import ArgumentTypeError, AssemblyError, SingularityError
+from mbt.math.arrays import as_count
 from mbt.tree import MultibodyTree
 from mbt.tree.report_tables import plural
 
@@ -84,10 +84,8 @@ def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> Se
     tree._finalized("mbt.selftest")
     if tree.scalar_type.name != "double":
         raise ArgumentTypeError(f"tree: expected one of doubles, got one of {tree.scalar_type.name}")
-    count = as_index(num_samples, "num_samples", 100_001, "number of samples")
-    seed = as_index(seed, "seed", 2**63, "seed")
-    if count == 0:
-        raise ArgumentValueError("num_samples: expected 1 or more, got 0")
+    count = as_count(num_samples, "num_samples", 1, 100_000)
+    seed = as_count(seed, "seed", 0, 2**63 - 1)
     start = time.perf_counter()
     with np.errstate(all="ignore"):
         test = _Selftest(tree, count, seed)

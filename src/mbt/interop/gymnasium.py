@@ -16,7 +16,7 @@ from mbt.errors import (
     quote,
     shape_error,
 )
-from mbt.math.arrays import as_bool, as_float_array, as_index, as_positive, describe_type
+from mbt.math.arrays import as_bool, as_count, as_float_array, as_positive, describe_type
 from mbt.scalars.batch_context import BatchContext
 from mbt.scalars.repeated_context import repeat_context
 from mbt.scalars.samples import put_samples, spread_declared, take_samples
@@ -142,9 +142,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self._reset = None if reset is None else _as_function(reset, "reset")
         self._observe = _observe_state if observe is None else _as_function(observe, "observe")
         self._control = None if control is None else _as_function(control, "control")
-        self._steps = _as_count(steps, "steps")
+        self._steps = as_count(steps, "steps")
         self._dt, self._method = as_positive(dt, "dt"), method
-        self._most = None if max_episode_steps is None else _as_count(max_episode_steps, "max_episode_steps")
+        self._most = None if max_episode_steps is None else as_count(max_episode_steps, "max_episode_steps")
         if not isinstance(autoreset_mode, AutoresetMode):
             raise ArgumentValueError(
                 f"autoreset_mode: expected one of gymnasium.vector.AutoresetMode, got {quote(autoreset_mode)}"
@@ -407,7 +407,7 @@ def _as_batch(context: Any, num_envs: int | None) -> BatchContext:
     """Return a copy of a Context, of a batch with one axis."""
     if not isinstance(context, Context) or context.tree.scalar_type.name != "double":
         raise ArgumentTypeError(f"context: expected a Context of doubles, got {describe_type(context)}")
-    count = None if num_envs is None else _as_count(num_envs, "num_envs")
+    count = None if num_envs is None else as_count(num_envs, "num_envs")
     if not context.batch_shape:
         repeated = repeat_context(context, count or 1)
         spread_declared(repeated)
@@ -426,13 +426,6 @@ def _as_function(function: Any, name: str) -> Callable[..., Any]:
         raise ArgumentTypeError(f"{name}: expected a function, got {describe_type(function)}")
     taken: Callable[..., Any] = function
     return taken
-
-
-def _as_count(value: object, name: str) -> int:
-    count = as_index(value, name, 2**31, "number")
-    if count == 0:
-        raise ArgumentValueError(f"{name}: expected 1 or more, got 0")
-    return count
 
 
 def _as_flags(value: object, name: str, count: int) -> Any:

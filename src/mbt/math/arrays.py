@@ -37,6 +37,7 @@ __all__ = [
     "Shape",
     "as_bool",
     "as_broadcast_arrays",
+    "as_count",
     "as_finite",
     "as_finite_array",
     "as_float",
@@ -305,6 +306,28 @@ def as_index(value: object, name: str, count: int, kind: str) -> int:
         wanted = f"0 <= index < {count}" if count else f"nothing, as there is no {kind}"
         raise ElementIndexError(f"{name}: expected the index of a {kind} ({wanted}), got {index}")
     return index
+
+
+def as_count(value: object, name: str, least: int = 1, most: int = 2**31 - 1) -> int:
+    """Return `value` as an integer from `least` to `most`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it is not an integer. Booleans and floats are none.
+    ArgumentValueError
+        When it is out of range.
+    """
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        count = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentTypeError(f"{name}: expected an integer >= {least}, got {quote(value)}") from None
+    if not least <= count <= most:
+        wanted = f"an integer >= {least}" if count < least else f"an integer <= {most}"
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {quote(count)}")
+    return count
 
 
 def check_leading_axes(shape: tuple[int, ...], name: str) -> None:

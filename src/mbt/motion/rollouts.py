@@ -11,8 +11,7 @@ import numpy as np
 from mbt._core.api.stateless import step_of_state
 from mbt._core.quantities.names import Quantity
 from mbt.context.checks import check_parts, check_tuple, write_parts
-from mbt.errors import ArgumentValueError
-from mbt.math.arrays import as_index
+from mbt.math.arrays import as_count
 from mbt.math.leading_axes import flatten, join
 from mbt.motion.accelerations import rest_where_locked
 from mbt.motion.operands import as_spread_array, broadcast, check_method, take_operands
@@ -191,9 +190,7 @@ def rollout_context(
     broadcast({"tau": forces.shape[:-2]}, context.batch_shape)
     number = check_method(method)
     h = tree._numbers.as_finite_array(dt, "dt", ())
-    stride = as_index(every, "every", 2**31, "number of steps")
-    if stride == 0:
-        raise ArgumentValueError("every: expected a number of steps, 1 or more, got 0")
+    stride = as_count(every, "every")
     num_kept = forces.shape[-2] // stride
     outs = _check_out(context, out, num_kept + 1)
     if tree._user_force_elements:

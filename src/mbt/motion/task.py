@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
-from mbt.math.arrays import as_bool, as_finite, as_index, as_positive
+from mbt.math.arrays import as_bool, as_count, as_finite, as_positive
 from mbt.motion.events import Event, as_events
 from mbt.motion.inputs import Inputs
 from mbt.tree.context_access import raise_context_mismatch
@@ -103,9 +103,7 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
     """
     _check_context(tree, context)
     duration, dt = as_positive(duration, "duration"), as_positive(dt, "dt")
-    every = as_index(options["every"], "every", 2**31, "number of steps")
-    if every == 0:
-        raise ArgumentValueError("every: expected a number of steps, 1 or more, got 0")
+    every = as_count(options["every"], "every")
     events = as_events(options["events"])
     if events and context.batch_shape:
         raise ArgumentValueError("events: expected none in a batch; simulate its samples one at a time")
