@@ -467,7 +467,7 @@ BAD_OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"observe": lambda context: np.zeros(3)}, mbt.ShapeError, "the result of observe"),
     ({"dt": 0.0}, mbt.ArgumentValueError, "dt"),
     ({"dt": np.nan}, mbt.ArgumentValueError, "dt"),
-    ({"steps": 0}, mbt.ArgumentValueError, "steps: expected 1 or more"),
+    ({"steps": 0}, mbt.ArgumentValueError, "steps: expected an integer >= 1, got 0"),
     ({"steps": 1.5}, mbt.ArgumentTypeError, "steps"),
     ({"method": "euler"}, mbt.ArgumentValueError, "method"),
     ({"max_episode_steps": 0}, mbt.ArgumentValueError, "max_episode_steps"),
