@@ -14,6 +14,8 @@ __all__ = ["as_coordinates", "has_leading_axes", "leading_axes_of"]
 
 def has_leading_axes(value: object, ndim: int) -> bool:
     """Return whether an argument has more axes than that of one state."""
+    if ndim < 0:
+        return True
     if isinstance(value, (list, tuple)):
         # Lists of lists are as deep as they look; in one of arrays these are the coordinates.
         return any(has_leading_axes(entry, ndim - 1) for entry in value)
@@ -26,7 +28,7 @@ def leading_axes_of(value: Any, ndim: int) -> tuple[int, ...]:
         if _is_of_arrays(value):
             return np.broadcast_shapes(*(np.shape(entry) for entry in value))
         shape = np.shape(value)
-    except ValueError:
+    except (ValueError, RuntimeError):  # Of lists that contain themselves, or of more axes than NumPy broadcasts.
         return ()
     return shape[: len(shape) - ndim] if len(shape) > ndim else ()
 

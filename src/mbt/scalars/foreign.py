@@ -10,7 +10,7 @@ import numpy as np
 
 from mbt.autodiff.array import AutoDiffArray
 from mbt.errors import ArgumentTypeError
-from mbt.math.arrays import is_foreign
+from mbt.math.arrays import check_leading_axes, is_foreign
 from mbt.math.pose_arguments import leading_axes_of
 from mbt.scalars.arrays import ObjectArrays, ScalarArrays, arrays_of
 from mbt.scalars.batch_arrays import BatchArrays
@@ -57,6 +57,8 @@ def find_numbers(arguments: Sequence[tuple[Any, int]], present: Any) -> ScalarAr
 def _of_several_states(arguments: Sequence[tuple[Any, int]]) -> ScalarArrays:
     """Return what computes with doubles that have leading axes."""
     leads = [leading_axes_of(value, ndim) for value, ndim in arguments]
+    for lead in leads:
+        check_leading_axes(lead, "an argument")
     try:
         return BatchArrays(np.broadcast_shapes(*leads))
     except ValueError:

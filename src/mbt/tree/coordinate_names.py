@@ -229,7 +229,11 @@ class NamedCoordinates(InstanceState):
         from mbt.tree.random_positions import draw_positions
 
         generator = as_generator(rng)
-        q = np.empty((*as_shape(shape, "shape"), self.num_positions))
+        leading = as_shape(shape, "shape")
+        try:
+            q = np.empty((*leading, self.num_positions))
+        except ValueError as error:
+            raise ArgumentValueError(f"shape: expected that of an array, got {leading}: {error}") from None
         for mobilizer in self._finalized("random_positions").mobilizer_of_node:
             if mobilizer.num_positions:
                 part = q[..., mobilizer.position_start : mobilizer.position_start + mobilizer.num_positions]
@@ -386,7 +390,7 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     """Return whether an array of one shape can be broadcast to another one."""
     try:
         return np.broadcast_shapes(shape, wanted) == wanted
-    except ValueError:
+    except (ValueError, RuntimeError):  # Of more axes than NumPy broadcasts.
         return False
 
 

@@ -110,9 +110,9 @@ def _positions_to_lock(tree: MultibodyTree, joints: object) -> Positions:
             f"{quote(joints)}"
         )
     find = tree._make_key_lookup("lock_joints")
-    values = joints if isinstance(joints, Mapping) else dict.fromkeys(joints)
+    items = joints.items() if isinstance(joints, Mapping) else ((key, None) for key in joints)
     positions: Positions = {}
-    for key, value in values.items():
+    for key, value in items:
         mobilizer = find(key)
         if mobilizer in positions:
             raise ArgumentValueError(f"lock_joints: joints: {_label(mobilizer)} is there twice")

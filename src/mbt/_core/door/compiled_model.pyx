@@ -365,7 +365,7 @@ cdef class CompiledModel:
 
 
 cdef void visit_paths(const Model* m, int* last, Py_ssize_t* places, int* through) noexcept nogil:
-    """Go inboard from what each constraint acts on; count it at each mobod once, and write it there if `through` is.
+    """Go inboard from what each constraint acts on, and count it at each mobod once; write it there, too, unless NULL.
 
     Work: last (num_mobods,), all -1. In and out: places (num_mobods,), which grow by one with each constraint.
     """
