@@ -262,3 +262,27 @@ def test_the_times_of_a_batch_are_finite() -> None:
     with pytest.raises(mbt.ArgumentValueError, match=r"^time: expected finite numbers, got .*nan"):
         context.time = [1.0, np.nan]
     assert context.time.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", ["one state", "batch"])
+def test_points_of_a_distance_that_coincide(kind: str) -> None:
+    tree = mbt.MultibodyTree()
+    ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    string = tree.add_constraint(
+        mbt.DistanceConstraint("string", tree.world_frame, [0, 0, 0], ball.body_frame, [0, 0, 0], 1.0)
+    )
+    tree.finalize()
+    context = tree.create_default_context((3,) if kind == "batch" else ())
+    q = context.q.copy()
+    q[..., 4] = 1.0
+    context.q = q
+    context.validate()
+    q[(1, 4) if kind == "batch" else 4] = 0.0
+    context.q = q
+    where = r"sample \[1\]: " if kind == "batch" else ""
+    with pytest.raises(
+        mbt.ArgumentValueError, match=rf"^context: {where}constraint 'string': its points.*coincide"
+    ):
+        context.validate()
+    string.set_enabled_in(context, False)
+    context.validate()

@@ -128,10 +128,18 @@ def _describe_joint(joint: Joint, motors: list[JointActuator]) -> tuple[str, ...
         upper or "-",
         "rad" if joint.velocity_suffixes == ("w",) else "m",
         speed or "-",
-        number(sum(motor.effort_limit for motor in motors)) or "-" if motors else "no motor",
+        _describe_effort(joint, motors),
         number(joint.default_damping_vector[0]),
         number(sum(motor.default_reflected_inertia for motor in motors)) if motors else "",
     )
+
+
+def _describe_effort(joint: Joint, motors: list[JointActuator]) -> str:
+    if motors:
+        return number(sum(motor.effort_limit for motor in motors)) or "-"
+    # Of the file, for a motor that it does not declare.
+    limit = number(joint.effort_limit)
+    return f"{limit}, no motor" if limit else "no motor"
 
 
 def _describe_axis(joint: Joint) -> str:

@@ -71,6 +71,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
         "position_lower_limits": _numbers(joint.position_lower_limits),
         "position_upper_limits": _numbers(joint.position_upper_limits),
         "velocity_upper_limits": _numbers(joint.velocity_upper_limits),
+        "effort_limit": _number(joint.effort_limit),
         "damping": _numbers(joint.default_damping_vector),
     }
 

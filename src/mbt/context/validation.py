@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbt.context.checks import describe_massless_dof, describe_singular_map, describe_singular_position
-from mbt.errors import ArgumentValueError
+from mbt.errors import ArgumentValueError, SingularityError
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -72,8 +72,20 @@ def find_singularities(context: Context) -> list[str]:
         *(describe_singular_position(tree, node) for node in without_pose),
         *(describe_singular_map(tree, node) for node in at_gimbal_lock),
         *_find_singular_elements(context, is_user_defined=False),
+        *_find_singular_constraints(context),
         *(describe_massless_dof(tree, dof) for dof in tree._find_massless_dofs(context)),
     ]
+
+
+def _find_singular_constraints(context: Context) -> list[str]:
+    problems = []
+    for constraint in context.tree.constraints:
+        try:
+            if constraint.is_enabled_in(context):
+                constraint._check_direction(context)
+        except SingularityError as error:
+            problems.append(str(error))
+    return problems
 
 
 def find_faulty_elements(context: Context) -> list[str]:

@@ -48,6 +48,7 @@ __all__ = [
     "as_own_array",
     "as_positive",
     "check_apart",
+    "check_first_entries",
     "check_leading_axes",
     "check_nesting",
     "check_out",
@@ -361,7 +362,7 @@ def check_nesting(depth: int, name: str) -> None:
         )
 
 
-def _check_first_entries(value: object, name: str) -> None:
+def check_first_entries(value: object, name: str) -> None:
     """Refuse at once what NumPy would follow without end: a list that contains itself."""
     depth = 0
     while isinstance(value, (list, tuple)) and value:
@@ -379,7 +380,7 @@ def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatAr
         raise ArgumentTypeError(
             f"{name}: expected real numbers, got a masked array, whose mask would be lost"
         )
-    _check_first_entries(value, name)
+    check_first_entries(value, name)
     if (
         hasattr(type(value), "__dlpack__") or hasattr(type(value), "__cuda_array_interface__")
     ) and not isinstance(value, np.ndarray):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbt.errors import ShapeError
-from mbt.math.arrays import FloatArray, as_finite_array, broadcast_together
+from mbt.math.arrays import FloatArray, as_finite_array, broadcast_together, check_first_entries
 
 __all__ = ["as_coordinates", "has_leading_axes", "leading_axes_of"]
 
@@ -24,11 +24,12 @@ def has_leading_axes(value: object, ndim: int) -> bool:
 
 def leading_axes_of(value: Any, ndim: int) -> tuple[int, ...]:
     """Return these axes; none where the argument has no regular shape."""
+    check_first_entries(value, "an argument")
     try:
         if _is_of_arrays(value):
             return np.broadcast_shapes(*(np.shape(entry) for entry in value))
         shape = np.shape(value)
-    except (ValueError, RuntimeError):  # Of lists that contain themselves, or of more axes than NumPy broadcasts.
+    except (ValueError, RuntimeError):  # A list that contains itself; more axes than NumPy broadcasts.
         return ()
     return shape[: len(shape) - ndim] if len(shape) > ndim else ()
 

@@ -85,7 +85,7 @@ class UrdfNames:
 
     def find_free(self, name: str) -> str:
         """Return a name like this one that neither a link nor a joint has."""
-        return _free(name, self._links | self._joints)
+        return _free(name, self._links, self._joints)
 
     def _take(self, element: MultibodyElement, taken: set[str]) -> str:
         name = without_control_characters(element.name)
@@ -105,9 +105,9 @@ class UrdfNames:
         return element.name if is_plain else f"{self._instances[instance]}::{element.name}"
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, *taken: set[str]) -> str:
     free, number = name, 1
-    while free in taken:
+    while any(free in names for names in taken):
         number += 1
         free = f"{name}_{number}"
     return free

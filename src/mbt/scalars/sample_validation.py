@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from mbt._core.quantities.names import Quantity
 from mbt.context.validation import find_singularities, index_text, name_samples
 
 if TYPE_CHECKING:
-    from mbt.math.arrays import FloatArray
     from mbt.scalars.batch_context import BatchContext
 
 __all__ = ["find_singularities_of_samples"]
@@ -33,11 +32,13 @@ def find_singularities_of_samples(context: BatchContext) -> list[str]:
     return problems
 
 
-def _find_samples_without_result(context: BatchContext) -> FloatArray:
-    """Return whether rates or accelerations of a sample are NaN or infinite, (*batch_shape)."""
+def _find_samples_without_result(context: BatchContext) -> Any:
+    """Return whether rates, accelerations or constraints of a sample are NaN or infinite, (*batch_shape)."""
     zeros = np.zeros(context.tree.num_velocities)
     # With forces of all compiled elements, without any others.
     vdot = context._evaluate(Quantity.FORWARD_DYNAMICS, (0,), zeros)
     qdot = context.tree.map_velocity_to_qdot(context, zeros)
-    without: FloatArray = ~(np.isfinite(vdot).all(-1) & np.isfinite(qdot).all(-1))
-    return without
+    found: Any = np.isfinite(vdot).all(-1) & np.isfinite(qdot).all(-1)
+    if context.tree.num_constraint_equations:
+        found &= np.isfinite(context.tree.calc_constraint_jacobian(context)).all((-2, -1))
+    return ~found

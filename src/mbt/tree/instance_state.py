@@ -22,8 +22,15 @@ __all__ = ["InstanceState"]
 
 IndexArray = np.ndarray[tuple[Any, ...], np.dtype[np.intp]]
 
-# Stands for an argument that was not given, where None means something.
-_MISSING: Any = object()
+
+class _Missing:
+    """Stands for an argument that was not given, where None means something."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+_MISSING: Any = _Missing()
 
 
 class InstanceState(StateLayout):

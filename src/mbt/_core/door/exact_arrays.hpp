@@ -80,6 +80,35 @@ static inline PyObject* mbt_new_read_only(int ndim, npy_intp* shape, double* mem
   return PyArray_New(mbt_read_only_type, ndim, shape, NPY_DOUBLE, NULL, memory, 0, NPY_ARRAY_CARRAY_RO, NULL);
 }
 
+// A list or tuple of n numbers of Python as an array; None of anything else. As NumPy does it, in a tenth of the time.
+[[maybe_unused]] MBT_COLD static PyObject* mbt_of_numbers(PyObject* value, npy_intp n) {
+#ifdef Py_GIL_DISABLED
+  const int is_list = 0;  // Another thread may take its entries away.
+#else
+  const int is_list = PyList_CheckExact(value);
+#endif
+  if ((!is_list && !PyTuple_CheckExact(value)) || Py_SIZE(value) != n) Py_RETURN_NONE;
+  PyObject* array = mbt_new1(n);
+  if (!array) return NULL;
+  double* to = mbt_data(array);
+  for (npy_intp i = 0; i < n; ++i) {
+    PyObject* x = is_list ? PyList_GET_ITEM(value, i) : PyTuple_GET_ITEM(value, i);
+    if (PyFloat_CheckExact(x)) {
+      to[i] = PyFloat_AS_DOUBLE(x);
+      continue;
+    }
+    // Integers that a double holds; those of other classes, and larger ones, are for NumPy.
+    int overflow = 1;
+    const long long k = PyLong_CheckExact(x) ? PyLong_AsLongLongAndOverflow(x, &overflow) : 0;
+    if (overflow || k > (1LL << 53) || k < -(1LL << 53)) {
+      Py_DECREF(array);
+      Py_RETURN_NONE;
+    }
+    to[i] = (double)k;
+  }
+  return array;
+}
+
 // What is not exactly the array: converted or refused in Python, by a function of `mbt.math.arrays`.
 [[maybe_unused]] MBT_COLD static PyObject* mbt_ask(
     const char* function, PyObject* value, PyObject* name, int ndim, npy_intp n0, npy_intp n1, npy_intp n2) {

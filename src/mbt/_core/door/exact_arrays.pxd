@@ -25,6 +25,7 @@ cdef extern from "door/exact_arrays.hpp":
     bint overlap "mbt_overlap"(object a, object b)
     object new1 "mbt_new1"(cnp.npy_intp n)
     object new2 "mbt_new2"(cnp.npy_intp n0, cnp.npy_intp n1)
+    object of_numbers "mbt_of_numbers"(object value, cnp.npy_intp n)
     object new_read_only "mbt_new_read_only"(int ndim, cnp.npy_intp* shape, double* memory)
     object new3 "mbt_new3"(cnp.npy_intp n0, cnp.npy_intp n1, cnp.npy_intp n2)
     object ask "mbt_ask"(
@@ -34,7 +35,8 @@ cdef extern from "door/exact_arrays.hpp":
 cdef inline object in1(object value, str name, cnp.npy_intp n):
     if is_array1(value, n):
         return value
-    return ask("as_float_array", value, name, 1, n, 0, 0)
+    array = of_numbers(value, n)
+    return ask("as_float_array", value, name, 1, n, 0, 0) if array is None else array
 
 
 cdef inline object in2(object value, str name, cnp.npy_intp n0, cnp.npy_intp n1):

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 from mbt._core.algebra.records cimport Kinematics, Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.exact_arrays cimport (
-    adopt, apart, data, in1, is_array1, is_points, new1, out1, out2, out3, size as size_of,
+    adopt, apart, data, in1, is_array1, is_points, of_numbers, new1, out1, out2, out3, size as size_of,
 )
 from mbt._core.engines cimport double_engine
 from mbt._core.engines.caches cimport Memory, PositionKinematicsCache, VelocityKinematicsCache, vector
@@ -210,6 +210,10 @@ cdef class ContextCore:
         count[0] = -1
         if is_array1(value, 3) and (self._engine is None or self._engine.accepts(value, 3)):
             return value
+        if self._engine is None:
+            points = of_numbers(value, 3)
+            if points is not None:
+                return points
         cdef tuple shape
         cdef bint is_exact = is_points(value)
         if self._engine is None:
