@@ -15,6 +15,7 @@ with _CollectorAtRest():
     from mbt.context import (
         AccelerationKinematicsCache,
         Context,
+        FrameBodyPoseCache,
         MultibodyForces,
         PositionKinematicsCache,
         VelocityKinematicsCache,
@@ -114,7 +115,6 @@ with _CollectorAtRest():
 
 if _typing.TYPE_CHECKING:
     from mbt import autodiff, checking, interop, models, parsing, plotting, symbolic
-    from mbt._core.api.tree_kinematics import FrameBodyPoseCache
     from mbt.checking import CheckReport, Finding, SelftestReport, check_model, selftest
     from mbt.compiling import CompiledFunctions, compile
     from mbt.context.energy_report import EnergyReport
@@ -302,7 +302,6 @@ _MODULES_OF = {
     "ConstraintReport": "mbt.tree.constraints.report",
     "EnergyReport": "mbt.context.energy_report",
     "FinalizeReport": "mbt.tree.report",
-    "FrameBodyPoseCache": "mbt._core.api.tree_kinematics",
     "ParseReport": "mbt.parsing",
     "PiecewiseConstantCurvatureTrajectory": "mbt.math.curvilinear_path",
     "SpanningForest": "mbt.topology",

@@ -249,6 +249,9 @@ def test_json_holds_what_the_tree_has():
             "position_lower_limits": or_null(joint_of_tree.position_lower_limits),
             "position_upper_limits": or_null(joint_of_tree.position_upper_limits),
             "velocity_upper_limits": or_null(joint_of_tree.velocity_upper_limits),
+            "effort_limit": None
+            if joint_of_tree.effort_limit == float("inf")
+            else joint_of_tree.effort_limit,
             "damping": joint_of_tree.default_damping_vector.tolist(),
         }
         for joint_of_tree in tree.joints

@@ -46,6 +46,9 @@ __all__ = ["MultibodyTree"]
 # One for all trees: it is held once in the life of a copied one.
 _compile_lock = RLock()
 
+# The trees that are being finalized, by what numbers them, and the calls that do so.
+_at_work: dict[int, object] = {}
+
 P = ParamSpec("P")
 ElementT = TypeVar("ElementT", bound=MultibodyElement)
 BodyT = TypeVar("BodyT", bound=RigidBody)
@@ -90,8 +93,6 @@ class MultibodyTree(
     <MultibodyTree: 2 bodies, 1 joint, 1 position, 1 velocity>
     """
 
-    # What the call of finalize() is known by that is at work.
-    _finalizing: object
     # A clone in numbers with derivatives, and what it was made of; see `mbt.context.tangents`.
     _tangent: tuple[MultibodyTree, list[Any]] | None = None
 
@@ -480,13 +481,13 @@ class MultibodyTree(
         self._check_constructed()
         mine = object()
         # Of several threads one is first: nothing comes between the question and the answer.
-        if self.__dict__.setdefault("_finalizing", mine) is not mine:
+        if _at_work.setdefault(id(self), mine) is not mine:
             self._check_can_change("finalize")  # A hook may be what asks.
             raise ConcurrentUseError("finalize: another thread is finalizing this tree. Once is enough.")
         try:
             self._finalize()
         finally:
-            del self._finalizing
+            del _at_work[id(self)]
 
     def _finalize(self) -> None:
         if self._plan is not None:

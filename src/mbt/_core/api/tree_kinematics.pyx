@@ -29,6 +29,11 @@ cdef class FrameBodyPoseCache:
 
     Read-only, and never changes: after a parameter has changed, ``tree.eval_frame_body_poses(context)`` returns
     another one. Frames pick their own pose out of it: ``frame.get_X_BF(frame_body_poses)``.
+
+    Attributes
+    ----------
+    X_BF : ndarray, shape (num_frames, 4, 4)
+        Pose of each frame in its body.
     """
 
     def __init__(self, CompiledModel compiled not None, Derived derived not None):
