@@ -48,8 +48,8 @@ PERCENTILES = ("p50", "p99", "p99.9", "max")
 BOUNDS = ("arithmetic", "loads", "stores", "memory")
 
 
-#: A machine beside the first, of which pictures and most tables are: its results have a folder of their own.
-INTEL = "intel"
+#: Machines beside the first, of which pictures and most tables are: each has a folder for its results.
+OTHERS = {"Intel": "intel", "Zen 5": "zen5"}
 
 
 @functools.cache
@@ -302,7 +302,7 @@ def machines() -> str:
         "history": "history",
     }
     kept = [(part, "", title) for part, title in titles.items()]
-    kept.insert(1, ("calls", INTEL, titles["calls"]))
+    kept[1:1] = [("calls", folder, titles["calls"]) for folder in OTHERS.values()]
     rows = []
     for part, machine, title in kept:
         m = results(part, machine)["machine"]
@@ -432,9 +432,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "machines": machines,
     "versions": versions,
     "means": means,
-    "means on Intel": functools.partial(means, INTEL),
     "single": single_calls,
-    "single on Intel": functools.partial(single_calls, INTEL),
     "batches": batches,
     "roofs": roofs,
     "bounds": table_of_bounds,
@@ -444,6 +442,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "rollouts": rollouts,
     "history": table_of_history,
 }
+for _name, _folder in OTHERS.items():
+    TABLES[f"means on {_name}"] = functools.partial(means, _folder)
+    TABLES[f"single on {_name}"] = functools.partial(single_calls, _folder)
 
 
 def marked(page: str) -> Iterator[tuple[str, str]]:
