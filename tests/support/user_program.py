@@ -35,6 +35,7 @@ def one_state(tree: mbt.MultibodyTree) -> float:
 def many_states(tree: mbt.MultibodyTree) -> FloatArray:
     batch = assert_type(tree.create_default_context(5), mbt.BatchContext)
     batch.v = np.ones((5, 1))
+    assert_type(tree.calc_mass_matrix(batch), FloatArray)
     assert_type(tree.calc_total_mass(batch), FloatArray)
     return tree.calc_kinetic_energy(batch) + tree.calc_potential_energy(batch)
 
@@ -51,6 +52,11 @@ def moving(tree: mbt.MultibodyTree) -> float:
 def other_numbers(tree: mbt.MultibodyTree) -> Any:
     twin = tree.to_autodiff()
     context = twin.create_default_context()
+    context.q = mbt.autodiff.initialize([0.1])
+    assert_type(twin.calc_inverse_dynamics(context, [1.0]), Any)
+    print(twin.calc_inverse_dynamics(context, [1.0]).value, twin.calc_mass_matrix(context).derivatives)
+    symbols = tree.to_symbolic()
+    print(symbols.calc_mass_matrix(symbols.create_default_context()).tolist())
     return assert_type(twin.calc_kinetic_energy(context), Any)
 
 

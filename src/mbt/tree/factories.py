@@ -81,12 +81,12 @@ class Factories(TreeCore):
         """
         return cast("ScalarTree", self.clone_to_scalar("autodiff"))
 
-    def to_symbolic(self) -> MultibodyTree:
+    def to_symbolic(self) -> ScalarTree:
         """Return a clone that computes with SymPy expressions, in arrays of objects.
 
         See `clone_to_scalar`.
         """
-        return self.clone_to_scalar("sympy")
+        return cast("ScalarTree", self.clone_to_scalar("sympy"))
 
     @property
     def scalar_type(self) -> ScalarType:

@@ -1,9 +1,12 @@
+from typing import Any, overload
+
 from typing_extensions import disjoint_base
 
 from mbt._core.api.tree_jacobians import TreeJacobians
 from mbt._core.engines.caches import AccelerationKinematicsCache
 from mbt._core.engines.context import ContextCore
 from mbt.math.arrays import FloatArray
+from mbt.scalars import BatchContext, ScalarContext
 from mbt.tree import Frame, RigidBody
 
 @disjoint_base
@@ -38,12 +41,19 @@ class TreeAccelerations(TreeJacobians):
         """
 
     def _find_massless_dofs(self, context: ContextCore) -> list[int]: ...
-    def eval_body_spatial_acceleration_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray:
+    @overload
+    def eval_body_spatial_acceleration_in_world(self, context: BatchContext, body: RigidBody) -> FloatArray:
         """Return the spatial acceleration A_WB of a body by forward dynamics, (6,) [rad/s^2, m/s^2].
 
         Cached and read-only; see `eval_acceleration_kinematics`.
         """
 
+    @overload
+    def eval_body_spatial_acceleration_in_world(self, context: ScalarContext, body: RigidBody) -> Any: ...
+    @overload
+    def eval_body_spatial_acceleration_in_world(
+        self, context: ContextCore, body: RigidBody
+    ) -> FloatArray: ...
     def _calc_frame_acceleration(
         self,
         context: ContextCore,
@@ -53,7 +63,8 @@ class TreeAccelerations(TreeJacobians):
         name_M: str,
         name_E: str,
     ) -> FloatArray: ...
-    def calc_reaction_forces(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+    @overload
+    def calc_reaction_forces(self, context: BatchContext, *, out: FloatArray | None = None) -> FloatArray:
         """Return the force that each joint transmits to its child body, under the accelerations of forward dynamics.
 
         It is the total force, with its components along the joint's axes: what damping, actuation, and springs on the
@@ -89,3 +100,8 @@ class TreeAccelerations(TreeJacobians):
         >>> tree.calc_reaction_forces(tree.create_default_context()).round(12)
         array([[ 0.,  0.,  0.,  0.,  0., 20.]])
         """
+
+    @overload
+    def calc_reaction_forces(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_reaction_forces(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray: ...

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, overload
 
 from typing_extensions import disjoint_base
 
@@ -6,6 +6,7 @@ from mbt._core.door.compiled_model import CompiledModel
 from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.engines.context import ContextCore
 from mbt.math.arrays import FloatArray
+from mbt.scalars import BatchContext, ScalarContext
 from mbt.tree import RigidBody
 from mbt.tree.force_elements import ForceElement
 
@@ -75,8 +76,19 @@ class TreeCaches:
     def eval_velocity_kinematics(self, context: ContextCore) -> VelocityKinematicsCache:
         """Return the velocity kinematics of a Context, cached; see `calc_velocity_kinematics_cache`."""
 
-    def eval_body_pose_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray:
+    @overload
+    def eval_body_pose_in_world(self, context: BatchContext, body: RigidBody) -> FloatArray:
         """Return the pose X_WB of a body, (4, 4), cached and read-only."""
 
-    def eval_body_spatial_velocity_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray:
+    @overload
+    def eval_body_pose_in_world(self, context: ScalarContext, body: RigidBody) -> Any: ...
+    @overload
+    def eval_body_pose_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray: ...
+    @overload
+    def eval_body_spatial_velocity_in_world(self, context: BatchContext, body: RigidBody) -> FloatArray:
         """Return the spatial velocity V_WB of a body, (6,) [rad/s, m/s], cached and read-only."""
+
+    @overload
+    def eval_body_spatial_velocity_in_world(self, context: ScalarContext, body: RigidBody) -> Any: ...
+    @overload
+    def eval_body_spatial_velocity_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray: ...

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy.typing as npt
 
@@ -6,14 +7,16 @@ from mbt._core.api.tree_identification import TreeIdentification
 from mbt._core.engines.context import ContextCore
 from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
+from mbt.scalars import BatchContext, ScalarContext
 from mbt.tree.force_elements import ForceElement
 
 class TreeDerivatives(TreeIdentification):
     """Derivatives with respect to positions are along qdot = N(q) v: one column per velocity."""
 
+    @overload
     def calc_inverse_dynamics_derivatives(
         self,
-        context: ContextCore,
+        context: BatchContext,
         known_vdot: npt.ArrayLike,
         external_forces: MultibodyForces | None = None,
         *,
@@ -78,9 +81,30 @@ class TreeDerivatives(TreeIdentification):
         (array([[10.]]), array([[0.1]]), array([[0.6]]))
         """
 
-    def calc_forward_dynamics_derivatives(
+    @overload
+    def calc_inverse_dynamics_derivatives(
+        self,
+        context: ScalarContext,
+        known_vdot: npt.ArrayLike,
+        external_forces: MultibodyForces | None = None,
+        *,
+        include_force_elements: bool = False,
+        out: tuple[Any | None, Any | None, Any | None] | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_inverse_dynamics_derivatives(
         self,
         context: ContextCore,
+        known_vdot: npt.ArrayLike,
+        external_forces: MultibodyForces | None = None,
+        *,
+        include_force_elements: bool = False,
+        out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+    @overload
+    def calc_forward_dynamics_derivatives(
+        self,
+        context: BatchContext,
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
@@ -128,9 +152,28 @@ class TreeDerivatives(TreeIdentification):
             When no mass resists a degree of freedom, or the force of an element is undefined.
         """
 
-    def calc_constrained_forward_dynamics_derivatives(
+    @overload
+    def calc_forward_dynamics_derivatives(
+        self,
+        context: ScalarContext,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        out: tuple[Any | None, Any | None, Any | None] | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_forward_dynamics_derivatives(
         self,
         context: ContextCore,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        out: tuple[FloatArray | None, FloatArray | None, FloatArray | None] | None = None,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
+    @overload
+    def calc_constrained_forward_dynamics_derivatives(
+        self,
+        context: BatchContext,
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
@@ -193,6 +236,24 @@ class TreeDerivatives(TreeIdentification):
                [ 0.,  0., -1.]])
         """
 
+    @overload
+    def calc_constrained_forward_dynamics_derivatives(
+        self,
+        context: ScalarContext,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        stabilize: bool = False,
+    ) -> Any: ...
+    @overload
+    def calc_constrained_forward_dynamics_derivatives(
+        self,
+        context: ContextCore,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        stabilize: bool = False,
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]: ...
     def _calc_constrained_dynamics_rates(
         self,
         context: ContextCore,

@@ -1,3 +1,5 @@
+from typing import Any, overload
+
 import numpy.typing as npt
 
 from mbt._core.api.tree_kinematics import TreeKinematics
@@ -5,13 +7,15 @@ from mbt._core.engines.caches import PositionKinematicsCache, VelocityKinematics
 from mbt._core.engines.context import ContextCore
 from mbt.context import MultibodyForces
 from mbt.math.arrays import FloatArray
+from mbt.scalars import BatchContext, ScalarContext
 
 class TreeDynamics(TreeKinematics):
     """What moves the bodies of a tree."""
 
+    @overload
     def calc_inverse_dynamics(
         self,
-        context: ContextCore,
+        context: BatchContext,
         known_vdot: npt.ArrayLike,
         external_forces: MultibodyForces | None = None,
         *,
@@ -79,7 +83,38 @@ class TreeDynamics(TreeKinematics):
         array([0.6])
         """
 
-    def calc_bias_term(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+    @overload
+    def calc_inverse_dynamics(
+        self,
+        context: ScalarContext,
+        known_vdot: npt.ArrayLike,
+        external_forces: MultibodyForces | None = None,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        include_force_elements: bool = False,
+        multipliers: npt.ArrayLike | None = None,
+        A_WB_array: Any | None = None,
+        F_BMo_W_array: Any | None = None,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_inverse_dynamics(
+        self,
+        context: ContextCore,
+        known_vdot: npt.ArrayLike,
+        external_forces: MultibodyForces | None = None,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        include_force_elements: bool = False,
+        multipliers: npt.ArrayLike | None = None,
+        A_WB_array: FloatArray | None = None,
+        F_BMo_W_array: FloatArray | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_bias_term(self, context: BatchContext, *, out: FloatArray | None = None) -> FloatArray:
         """Return the bias term ``C(q, v) v``: inverse dynamics at vdot = 0, without any applied force.
 
         Parameters
@@ -95,8 +130,13 @@ class TreeDynamics(TreeKinematics):
             Generalized forces [N m or N].
         """
 
+    @overload
+    def calc_bias_term(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_bias_term(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray: ...
+    @overload
     def calc_gravity_generalized_forces(
-        self, context: ContextCore, *, out: FloatArray | None = None
+        self, context: BatchContext, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return the generalized forces of gravity, on the right-hand side: ``tau_g = -dPE/dq`` along v.
 
@@ -113,7 +153,14 @@ class TreeDynamics(TreeKinematics):
             Generalized forces [N m or N]; zero without a gravity field.
         """
 
-    def calc_mass_matrix(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+    @overload
+    def calc_gravity_generalized_forces(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_gravity_generalized_forces(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
+    def calc_mass_matrix(self, context: BatchContext, *, out: FloatArray | None = None) -> FloatArray:
         """Return the mass matrix M(q), symmetric, reflected inertia of the rotors included.
 
         Parameters
@@ -129,8 +176,13 @@ class TreeDynamics(TreeKinematics):
             Mass matrix [kg m^2, kg m, kg], by composite rigid bodies.
         """
 
+    @overload
+    def calc_mass_matrix(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_mass_matrix(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray: ...
+    @overload
     def calc_mass_matrix_via_inverse_dynamics(
-        self, context: ContextCore, *, out: FloatArray | None = None
+        self, context: BatchContext, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return the mass matrix, each column by inverse dynamics at v = 0 with one unit acceleration.
 
@@ -144,7 +196,16 @@ class TreeDynamics(TreeKinematics):
             Written in place and returned. Left untouched when an argument is rejected.
         """
 
-    def calc_coriolis_matrix(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+    @overload
+    def calc_mass_matrix_via_inverse_dynamics(
+        self, context: ScalarContext, *, out: Any | None = None
+    ) -> Any: ...
+    @overload
+    def calc_mass_matrix_via_inverse_dynamics(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
+    def calc_coriolis_matrix(self, context: BatchContext, *, out: FloatArray | None = None) -> FloatArray:
         """Return C(q, v), with ``C v`` the bias term and ``Mdot - 2 C`` skew-symmetric.
 
         Parameters
@@ -155,9 +216,14 @@ class TreeDynamics(TreeKinematics):
             Written in place and returned. Left untouched when an argument is rejected.
         """
 
+    @overload
+    def calc_coriolis_matrix(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_coriolis_matrix(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray: ...
+    @overload
     def calc_forward_dynamics(
         self,
-        context: ContextCore,
+        context: BatchContext,
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
@@ -190,9 +256,28 @@ class TreeDynamics(TreeKinematics):
             When no mass resists a degree of freedom.
         """
 
-    def calc_constrained_forward_dynamics(
+    @overload
+    def calc_forward_dynamics(
+        self,
+        context: ScalarContext,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_forward_dynamics(
         self,
         context: ContextCore,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_constrained_forward_dynamics(
+        self,
+        context: BatchContext,
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
@@ -245,6 +330,26 @@ class TreeDynamics(TreeKinematics):
         (True, array([ 0.,  0., 20.]))
         """
 
+    @overload
+    def calc_constrained_forward_dynamics(
+        self,
+        context: ScalarContext,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        stabilize: bool = False,
+        out: tuple[Any | None, Any | None] | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_constrained_forward_dynamics(
+        self,
+        context: ContextCore,
+        tau_applied: npt.ArrayLike | None = None,
+        external_forces: MultibodyForces | None = None,
+        *,
+        stabilize: bool = False,
+        out: tuple[FloatArray | None, FloatArray | None] | None = None,
+    ) -> tuple[FloatArray, FloatArray]: ...
     def _calc_inverse_dynamics_with(
         self,
         context: ContextCore,

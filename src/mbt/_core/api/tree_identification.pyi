@@ -1,14 +1,18 @@
+from typing import Any, overload
+
 import numpy.typing as npt
 
 from mbt._core.api.tree_mass import TreeMass
 from mbt._core.engines.context import ContextCore
 from mbt.math.arrays import FloatArray
+from mbt.scalars import BatchContext, ScalarContext
 
 class TreeIdentification(TreeMass):
     """Regressors of a tree."""
 
+    @overload
     def calc_inverse_dynamics_regressor(
-        self, context: ContextCore, known_vdot: npt.ArrayLike, *, out: FloatArray | None = None
+        self, context: BatchContext, known_vdot: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return Y(q, v, vdot) with ``Y pi = M vdot + C v - tau_g``, pi the inertial parameters of all bodies.
 
@@ -52,8 +56,17 @@ class TreeIdentification(TreeMass):
         array([0.6])
         """
 
+    @overload
+    def calc_inverse_dynamics_regressor(
+        self, context: ScalarContext, known_vdot: npt.ArrayLike, *, out: Any | None = None
+    ) -> Any: ...
+    @overload
+    def calc_inverse_dynamics_regressor(
+        self, context: ContextCore, known_vdot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
     def calc_momentum_regressor(
-        self, context: ContextCore, p_WoP_W: npt.ArrayLike, *, out: FloatArray | None = None
+        self, context: BatchContext, p_WoP_W: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return Y(q, v) with ``Y pi`` the momentum of the bodies about a point P, pi their inertial parameters.
 
@@ -86,8 +99,17 @@ class TreeIdentification(TreeMass):
         array([ 0.,  2.,  0., -4.,  0.,  0.])
         """
 
+    @overload
+    def calc_momentum_regressor(
+        self, context: ScalarContext, p_WoP_W: npt.ArrayLike, *, out: Any | None = None
+    ) -> Any: ...
+    @overload
+    def calc_momentum_regressor(
+        self, context: ContextCore, p_WoP_W: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
     def calc_kinetic_energy_regressor(
-        self, context: ContextCore, *, out: FloatArray | None = None
+        self, context: BatchContext, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return y(q, v) with ``y pi`` the kinetic energy of the bodies [J], pi their inertial parameters.
 
@@ -106,8 +128,15 @@ class TreeIdentification(TreeMass):
             In the order of `get_inertial_parameters`.
         """
 
-    def calc_potential_energy_regressor(
+    @overload
+    def calc_kinetic_energy_regressor(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_kinetic_energy_regressor(
         self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
+    def calc_potential_energy_regressor(
+        self, context: BatchContext, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return y(q) with ``y pi`` the potential energy of gravity [J], pi the inertial parameters of all bodies.
 
@@ -126,6 +155,12 @@ class TreeIdentification(TreeMass):
             In the order of `get_inertial_parameters`; zero without a gravity field, and for bodies that it spares.
         """
 
+    @overload
+    def calc_potential_energy_regressor(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_potential_energy_regressor(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
     def get_inertial_parameters(self, context: ContextCore | None = None) -> FloatArray:
         """Return the inertial parameters pi of all bodies but World, one after the other.
 

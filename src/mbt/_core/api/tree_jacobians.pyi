@@ -1,10 +1,11 @@
-from typing import Literal
+from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
 from mbt._core.api.tree_dynamics import TreeDynamics
 from mbt._core.engines.context import ContextCore
 from mbt.math.arrays import FloatArray
+from mbt.scalars import BatchContext, ScalarContext
 from mbt.tree import Frame, RigidBody
 
 class TreeJacobians(TreeDynamics):
@@ -13,9 +14,10 @@ class TreeJacobians(TreeDynamics):
     With s = v or s = qdot, a velocity is ``V = J s`` and an acceleration ``A = J sdot + bias``.
     """
 
+    @overload
     def calc_jacobian_spatial_velocity(
         self,
-        context: ContextCore,
+        context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
         frame_B: Frame | RigidBody,
         p_BoBp_B: npt.ArrayLike,
@@ -51,9 +53,34 @@ class TreeJacobians(TreeDynamics):
             Angular rows first.
         """
 
-    def calc_jacobian_spatial_velocity_rate(
+    @overload
+    def calc_jacobian_spatial_velocity(
+        self,
+        context: ScalarContext,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        p_BoBp_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_jacobian_spatial_velocity(
         self,
         context: ContextCore,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        p_BoBp_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_jacobian_spatial_velocity_rate(
+        self,
+        context: BatchContext,
         frame_B: Frame | RigidBody,
         p_BoBp_B: npt.ArrayLike,
         frame_A: Frame | RigidBody,
@@ -100,9 +127,32 @@ class TreeJacobians(TreeDynamics):
         array([0., 0., 0., 0., 0., 2.])
         """
 
-    def calc_jacobian_angular_velocity(
+    @overload
+    def calc_jacobian_spatial_velocity_rate(
+        self,
+        context: ScalarContext,
+        frame_B: Frame | RigidBody,
+        p_BoBp_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_jacobian_spatial_velocity_rate(
         self,
         context: ContextCore,
+        frame_B: Frame | RigidBody,
+        p_BoBp_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_jacobian_angular_velocity(
+        self,
+        context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
         frame_B: Frame | RigidBody,
         frame_A: Frame | RigidBody,
@@ -134,9 +184,32 @@ class TreeJacobians(TreeDynamics):
         ndarray, shape (3, num_velocities) or (3, num_positions)
         """
 
-    def calc_jacobian_translational_velocity(
+    @overload
+    def calc_jacobian_angular_velocity(
+        self,
+        context: ScalarContext,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_jacobian_angular_velocity(
         self,
         context: ContextCore,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_jacobian_translational_velocity(
+        self,
+        context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
         frame_B: Frame | RigidBody,
         p_BoBi_B: npt.ArrayLike,
@@ -172,9 +245,34 @@ class TreeJacobians(TreeDynamics):
             Three rows a point: those of the first point come first.
         """
 
-    def calc_jacobian_position_vector(
+    @overload
+    def calc_jacobian_translational_velocity(
+        self,
+        context: ScalarContext,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        p_BoBi_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_jacobian_translational_velocity(
         self,
         context: ContextCore,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        p_BoBi_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_jacobian_position_vector(
+        self,
+        context: BatchContext,
         frame_B: Frame | RigidBody,
         p_BoBi_B: npt.ArrayLike,
         frame_A: Frame | RigidBody,
@@ -208,9 +306,32 @@ class TreeJacobians(TreeDynamics):
             Three rows a point: those of the first point come first.
         """
 
-    def calc_bias_spatial_acceleration(
+    @overload
+    def calc_jacobian_position_vector(
+        self,
+        context: ScalarContext,
+        frame_B: Frame | RigidBody,
+        p_BoBi_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_jacobian_position_vector(
         self,
         context: ContextCore,
+        frame_B: Frame | RigidBody,
+        p_BoBi_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_bias_spatial_acceleration(
+        self,
+        context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
         frame_B: Frame | RigidBody,
         p_BoBp_B: npt.ArrayLike,
@@ -247,9 +368,34 @@ class TreeJacobians(TreeDynamics):
             ``[alpha; a]`` [rad/s^2, m/s^2].
         """
 
-    def calc_bias_angular_acceleration(
+    @overload
+    def calc_bias_spatial_acceleration(
+        self,
+        context: ScalarContext,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        p_BoBp_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_bias_spatial_acceleration(
         self,
         context: ContextCore,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        p_BoBp_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_bias_angular_acceleration(
+        self,
+        context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
         frame_B: Frame | RigidBody,
         frame_A: Frame | RigidBody,
@@ -282,9 +428,32 @@ class TreeJacobians(TreeDynamics):
             [rad/s^2].
         """
 
-    def calc_bias_translational_acceleration(
+    @overload
+    def calc_bias_angular_acceleration(
+        self,
+        context: ScalarContext,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_bias_angular_acceleration(
         self,
         context: ContextCore,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_bias_translational_acceleration(
+        self,
+        context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
         frame_B: Frame | RigidBody,
         p_BoBi_B: npt.ArrayLike,
@@ -320,3 +489,28 @@ class TreeJacobians(TreeDynamics):
         ndarray, shape (3, n) or (3,)
             [m/s^2], one point a column.
         """
+
+    @overload
+    def calc_bias_translational_acceleration(
+        self,
+        context: ScalarContext,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        p_BoBi_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_bias_translational_acceleration(
+        self,
+        context: ContextCore,
+        with_respect_to: Literal["v", "qdot"],
+        frame_B: Frame | RigidBody,
+        p_BoBi_B: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...

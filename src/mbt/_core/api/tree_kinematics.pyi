@@ -1,3 +1,5 @@
+from typing import Any, overload
+
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import disjoint_base
@@ -11,6 +13,7 @@ from mbt._core.engines.caches import (
 )
 from mbt._core.engines.context import ContextCore
 from mbt.math.arrays import FloatArray
+from mbt.scalars import BatchContext, ScalarContext
 from mbt.tree import Frame, RigidBody
 
 @disjoint_base
@@ -43,9 +46,10 @@ class FrameBodyPoseCache:
 class TreeKinematics(TreeCaches):
     """How the bodies and frames of a tree move."""
 
+    @overload
     def calc_relative_transform(
         self,
-        context: ContextCore,
+        context: BatchContext,
         frame_A: Frame | RigidBody,
         frame_B: Frame | RigidBody,
         *,
@@ -63,9 +67,28 @@ class TreeKinematics(TreeCaches):
             Written in place and returned. Left untouched when an argument is rejected.
         """
 
-    def calc_relative_rotation_matrix(
+    @overload
+    def calc_relative_transform(
+        self,
+        context: ScalarContext,
+        frame_A: Frame | RigidBody,
+        frame_B: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_relative_transform(
         self,
         context: ContextCore,
+        frame_A: Frame | RigidBody,
+        frame_B: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_relative_rotation_matrix(
+        self,
+        context: BatchContext,
         frame_A: Frame | RigidBody,
         frame_B: Frame | RigidBody,
         *,
@@ -83,9 +106,28 @@ class TreeKinematics(TreeCaches):
             Written in place and returned. Left untouched when an argument is rejected.
         """
 
-    def calc_points_positions(
+    @overload
+    def calc_relative_rotation_matrix(
+        self,
+        context: ScalarContext,
+        frame_A: Frame | RigidBody,
+        frame_B: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_relative_rotation_matrix(
         self,
         context: ContextCore,
+        frame_A: Frame | RigidBody,
+        frame_B: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_points_positions(
+        self,
+        context: BatchContext,
         frame_B: Frame | RigidBody,
         p_BQi: npt.ArrayLike,
         frame_A: Frame | RigidBody,
@@ -113,6 +155,26 @@ class TreeKinematics(TreeCaches):
             Positions [m].
         """
 
+    @overload
+    def calc_points_positions(
+        self,
+        context: ScalarContext,
+        frame_B: Frame | RigidBody,
+        p_BQi: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_points_positions(
+        self,
+        context: ContextCore,
+        frame_B: Frame | RigidBody,
+        p_BQi: npt.ArrayLike,
+        frame_A: Frame | RigidBody,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
     def _calc_frame_velocity(
         self,
         context: ContextCore,
@@ -135,8 +197,9 @@ class TreeKinematics(TreeCaches):
         FrameBodyPoseCache
         """
 
+    @overload
     def map_velocity_to_qdot(
-        self, context: ContextCore, v: npt.ArrayLike, *, out: FloatArray | None = None
+        self, context: BatchContext, v: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return ``qdot = N(q) v``.
 
@@ -155,8 +218,17 @@ class TreeKinematics(TreeCaches):
             At gimbal lock, |cos(pitch)| < 1e-3 of a joint with roll-pitch-yaw angles, where N is undefined.
         """
 
+    @overload
+    def map_velocity_to_qdot(
+        self, context: ScalarContext, v: npt.ArrayLike, *, out: Any | None = None
+    ) -> Any: ...
+    @overload
+    def map_velocity_to_qdot(
+        self, context: ContextCore, v: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
     def map_qdot_to_velocity(
-        self, context: ContextCore, qdot: npt.ArrayLike, *, out: FloatArray | None = None
+        self, context: BatchContext, qdot: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return ``v = N+(q) qdot``, exact when qdot = N(q) v for some v.
 
@@ -170,12 +242,21 @@ class TreeKinematics(TreeCaches):
             Written in place and returned. Left untouched when an argument is rejected.
         """
 
+    @overload
+    def map_qdot_to_velocity(
+        self, context: ScalarContext, qdot: npt.ArrayLike, *, out: Any | None = None
+    ) -> Any: ...
+    @overload
+    def map_qdot_to_velocity(
+        self, context: ContextCore, qdot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
     @property
     def is_velocity_equal_to_qdot(self) -> bool:
         """Whether qdot = v for every mobilizer of the tree: N(q) is the identity."""
 
+    @overload
     def map_acceleration_to_qddot(
-        self, context: ContextCore, vdot: npt.ArrayLike, *, out: FloatArray | None = None
+        self, context: BatchContext, vdot: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return ``qddot = N(q) vdot + Ndot(q, v) v``, with the q and v of the Context.
 
@@ -194,8 +275,17 @@ class TreeKinematics(TreeCaches):
             At gimbal lock.
         """
 
+    @overload
+    def map_acceleration_to_qddot(
+        self, context: ScalarContext, vdot: npt.ArrayLike, *, out: Any | None = None
+    ) -> Any: ...
+    @overload
+    def map_acceleration_to_qddot(
+        self, context: ContextCore, vdot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
     def map_qddot_to_acceleration(
-        self, context: ContextCore, qddot: npt.ArrayLike, *, out: FloatArray | None = None
+        self, context: BatchContext, qddot: npt.ArrayLike, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return ``vdot = N+(q) qddot + N+dot(q, v) qdot``, with the q and v of the Context and ``qdot = N(q) v``.
 
@@ -216,7 +306,18 @@ class TreeKinematics(TreeCaches):
             At gimbal lock.
         """
 
-    def make_velocity_to_qdot_map(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+    @overload
+    def map_qddot_to_acceleration(
+        self, context: ScalarContext, qddot: npt.ArrayLike, *, out: Any | None = None
+    ) -> Any: ...
+    @overload
+    def map_qddot_to_acceleration(
+        self, context: ContextCore, qddot: npt.ArrayLike, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
+    def make_velocity_to_qdot_map(
+        self, context: BatchContext, *, out: FloatArray | None = None
+    ) -> FloatArray:
         """Return N(q), with ``qdot = N(q) v``.
 
         Parameters
@@ -237,7 +338,16 @@ class TreeKinematics(TreeCaches):
             At gimbal lock.
         """
 
-    def make_qdot_to_velocity_map(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+    @overload
+    def make_velocity_to_qdot_map(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def make_velocity_to_qdot_map(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
+    @overload
+    def make_qdot_to_velocity_map(
+        self, context: BatchContext, *, out: FloatArray | None = None
+    ) -> FloatArray:
         """Return N+(q), with ``v = N+(q) qdot`` and ``N+ N = 1``.
 
         Parameters
@@ -253,6 +363,12 @@ class TreeKinematics(TreeCaches):
             Block diagonal, one block a mobilizer.
         """
 
+    @overload
+    def make_qdot_to_velocity_map(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def make_qdot_to_velocity_map(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
     def calc_acceleration_kinematics_cache(
         self,
         context: ContextCore,
@@ -281,9 +397,10 @@ class TreeKinematics(TreeCaches):
             With `A_WB` and `vdot`.
         """
 
+    @overload
     def calc_spatial_accelerations_from_vdot(
         self,
-        context: ContextCore,
+        context: BatchContext,
         known_vdot: npt.ArrayLike,
         *,
         pc: PositionKinematicsCache | None = None,
@@ -308,3 +425,24 @@ class TreeKinematics(TreeCaches):
         ndarray, shape (num_bodies, 6)
             ``[alpha; a]`` in BodyNodeIndex order, `a` the classical acceleration of Bo [rad/s^2, m/s^2].
         """
+
+    @overload
+    def calc_spatial_accelerations_from_vdot(
+        self,
+        context: ScalarContext,
+        known_vdot: npt.ArrayLike,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_spatial_accelerations_from_vdot(
+        self,
+        context: ContextCore,
+        known_vdot: npt.ArrayLike,
+        *,
+        pc: PositionKinematicsCache | None = None,
+        vc: VelocityKinematicsCache | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...

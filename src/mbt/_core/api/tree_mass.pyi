@@ -40,9 +40,10 @@ class TreeMass(TreeAccelerations):
     def calc_total_mass(
         self, context: ContextCore, model_instances: int | Sequence[int] | None = None
     ) -> float: ...
+    @overload
     def calc_center_of_mass_position_in_world(
         self,
-        context: ContextCore,
+        context: BatchContext,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: FloatArray | None = None,
@@ -69,9 +70,26 @@ class TreeMass(TreeAccelerations):
             When there is no mass.
         """
 
-    def calc_center_of_mass_translational_velocity_in_world(
+    @overload
+    def calc_center_of_mass_position_in_world(
+        self,
+        context: ScalarContext,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_center_of_mass_position_in_world(
         self,
         context: ContextCore,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_center_of_mass_translational_velocity_in_world(
+        self,
+        context: BatchContext,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: FloatArray | None = None,
@@ -98,9 +116,26 @@ class TreeMass(TreeAccelerations):
             When there is no mass.
         """
 
-    def calc_center_of_mass_translational_acceleration_in_world(
+    @overload
+    def calc_center_of_mass_translational_velocity_in_world(
+        self,
+        context: ScalarContext,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_center_of_mass_translational_velocity_in_world(
         self,
         context: ContextCore,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_center_of_mass_translational_acceleration_in_world(
+        self,
+        context: BatchContext,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: FloatArray | None = None,
@@ -129,9 +164,26 @@ class TreeMass(TreeAccelerations):
             When there is no mass, or when no mass resists a degree of freedom.
         """
 
-    def calc_jacobian_center_of_mass_translational_velocity(
+    @overload
+    def calc_center_of_mass_translational_acceleration_in_world(
+        self,
+        context: ScalarContext,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_center_of_mass_translational_acceleration_in_world(
         self,
         context: ContextCore,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_jacobian_center_of_mass_translational_velocity(
+        self,
+        context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
         frame_A: Frame | RigidBody,
         frame_E: Frame | RigidBody,
@@ -168,9 +220,32 @@ class TreeMass(TreeAccelerations):
             When there is no mass.
         """
 
-    def calc_bias_center_of_mass_translational_acceleration(
+    @overload
+    def calc_jacobian_center_of_mass_translational_velocity(
+        self,
+        context: ScalarContext,
+        with_respect_to: Literal["v", "qdot"],
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_jacobian_center_of_mass_translational_velocity(
         self,
         context: ContextCore,
+        with_respect_to: Literal["v", "qdot"],
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_bias_center_of_mass_translational_acceleration(
+        self,
+        context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
         frame_A: Frame | RigidBody,
         frame_E: Frame | RigidBody,
@@ -209,9 +284,32 @@ class TreeMass(TreeAccelerations):
             When there is no mass.
         """
 
-    def calc_spatial_momentum_in_world_about_point(
+    @overload
+    def calc_bias_center_of_mass_translational_acceleration(
+        self,
+        context: ScalarContext,
+        with_respect_to: Literal["v", "qdot"],
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_bias_center_of_mass_translational_acceleration(
         self,
         context: ContextCore,
+        with_respect_to: Literal["v", "qdot"],
+        frame_A: Frame | RigidBody,
+        frame_E: Frame | RigidBody,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_spatial_momentum_in_world_about_point(
+        self,
+        context: BatchContext,
         p_WoP_W: npt.ArrayLike,
         model_instances: int | Sequence[int] | None = None,
         *,
@@ -236,8 +334,27 @@ class TreeMass(TreeAccelerations):
             ``[angular; linear]`` momentum [kg m^2/s, kg m/s].
         """
 
+    @overload
+    def calc_spatial_momentum_in_world_about_point(
+        self,
+        context: ScalarContext,
+        p_WoP_W: npt.ArrayLike,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_spatial_momentum_in_world_about_point(
+        self,
+        context: ContextCore,
+        p_WoP_W: npt.ArrayLike,
+        model_instances: int | Sequence[int] | None = None,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
     def calc_centroidal_momentum_matrix(
-        self, context: ContextCore, *, out: FloatArray | None = None
+        self, context: BatchContext, *, out: FloatArray | None = None
     ) -> FloatArray:
         """Return A_G, with ``A_G v`` the momentum of all bodies about their centre of mass, in World.
 
@@ -259,6 +376,12 @@ class TreeMass(TreeAccelerations):
             When the tree has no mass.
         """
 
+    @overload
+    def calc_centroidal_momentum_matrix(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_centroidal_momentum_matrix(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
     def calc_spatial_inertia(
         self, context: ContextCore, frame_F: Frame | RigidBody, body_indexes: Sequence[int | RigidBody]
     ) -> SpatialInertia:
@@ -288,9 +411,10 @@ class TreeMass(TreeAccelerations):
             When a body belongs to another tree.
         """
 
+    @overload
     def calc_operational_space_inverse_inertia(
         self,
-        context: ContextCore,
+        context: BatchContext,
         frame_F: Frame | RigidBody,
         *,
         expressed_in: Frame | RigidBody | None = None,
@@ -322,9 +446,28 @@ class TreeMass(TreeAccelerations):
             When no mass resists a degree of freedom.
         """
 
-    def calc_operational_space_inertia(
+    @overload
+    def calc_operational_space_inverse_inertia(
+        self,
+        context: ScalarContext,
+        frame_F: Frame | RigidBody,
+        *,
+        expressed_in: Frame | RigidBody | None = None,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_operational_space_inverse_inertia(
         self,
         context: ContextCore,
+        frame_F: Frame | RigidBody,
+        *,
+        expressed_in: Frame | RigidBody | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_operational_space_inertia(
+        self,
+        context: BatchContext,
         frame_F: Frame | RigidBody,
         *,
         expressed_in: Frame | RigidBody | None = None,
@@ -365,7 +508,26 @@ class TreeMass(TreeAccelerations):
         array([0.2, 0.2, 0.2, 2. , 2. , 2. ])
         """
 
-    def calc_mass_matrix_inverse(self, context: ContextCore, *, out: FloatArray | None = None) -> FloatArray:
+    @overload
+    def calc_operational_space_inertia(
+        self,
+        context: ScalarContext,
+        frame_F: Frame | RigidBody,
+        *,
+        expressed_in: Frame | RigidBody | None = None,
+        out: Any | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_operational_space_inertia(
+        self,
+        context: ContextCore,
+        frame_F: Frame | RigidBody,
+        *,
+        expressed_in: Frame | RigidBody | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray: ...
+    @overload
+    def calc_mass_matrix_inverse(self, context: BatchContext, *, out: FloatArray | None = None) -> FloatArray:
         """Return the inverse of the mass matrix, by articulated bodies: the mass matrix is not formed.
 
         Parameters
@@ -385,3 +547,10 @@ class TreeMass(TreeAccelerations):
         SingularityError
             When no mass resists a degree of freedom.
         """
+
+    @overload
+    def calc_mass_matrix_inverse(self, context: ScalarContext, *, out: Any | None = None) -> Any: ...
+    @overload
+    def calc_mass_matrix_inverse(
+        self, context: ContextCore, *, out: FloatArray | None = None
+    ) -> FloatArray: ...
