@@ -286,3 +286,18 @@ def test_points_of_a_distance_that_coincide(kind: str) -> None:
         context.validate()
     string.set_enabled_in(context, False)
     context.validate()
+
+
+def test_masses_that_overflow_are_not_called_massless() -> None:
+    tree = mbt.MultibodyTree()
+    parent = tree.world_body
+    for i in range(3):
+        body = tree.add_body(mbt.RigidBody(f"b{i}", mbt.SpatialInertia.point_mass(1e308, [0, 0, 0])))
+        tree.add_joint(mbt.PrismaticJoint, f"j{i}", parent, None, body, None, axis=[1, 0, 0])
+        parent = body
+    tree.finalize()
+    context = tree.create_default_context()
+    with pytest.raises(mbt.SingularityError, match="add up to more than a float can hold"):
+        tree.calc_forward_dynamics(context)
+    with pytest.raises(mbt.ArgumentValueError, match="add up to more than a float can hold"):
+        context.validate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -243,9 +244,12 @@ def describe_singular_map(tree: MultibodyTree, node: int) -> str:
 
 def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
     """Refuse forward dynamics where no mass resists a degree of freedom."""
-    raise SingularityError(
-        f"{describe_massless_dof(tree, dof)} tree.finalize_report.massless_branches lists all such joints."
-    )
+    rest = " tree.finalize_report.massless_branches lists all such joints." if _has_finite_mass(tree) else ""
+    raise SingularityError(describe_massless_dof(tree, dof) + rest)
+
+
+def _has_finite_mass(tree: MultibodyTree) -> bool:
+    return math.isfinite(sum(body.default_mass for body in tree.bodies))
 
 
 def raise_singular_pivot(tree: MultibodyTree, pivot: int) -> NoReturn:
@@ -262,6 +266,8 @@ def raise_singular_pivot(tree: MultibodyTree, pivot: int) -> NoReturn:
 
 def describe_massless_dof(tree: MultibodyTree, dof: int) -> str:
     """Return why forward dynamics has no answer for a degree of freedom."""
+    if not _has_finite_mass(tree):
+        return "forward dynamics: the masses of the bodies add up to more than a float can hold"
     mobilizer = next(
         m for m in tree.mobilizers if m.velocity_start <= dof < m.velocity_start + m.num_velocities
     )

@@ -73,7 +73,7 @@ def find_singularities(context: Context) -> list[str]:
         *(describe_singular_map(tree, node) for node in at_gimbal_lock),
         *_find_singular_elements(context, is_user_defined=False),
         *_find_singular_constraints(context),
-        *(describe_massless_dof(tree, dof) for dof in tree._find_massless_dofs(context)),
+        *dict.fromkeys(describe_massless_dof(tree, dof) for dof in tree._find_massless_dofs(context)),
     ]
 
 
