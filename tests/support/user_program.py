@@ -36,6 +36,8 @@ def many_states(tree: mbt.MultibodyTree) -> FloatArray:
     batch = assert_type(tree.create_default_context(5), mbt.BatchContext)
     batch.v = np.ones((5, 1))
     assert_type(tree.calc_mass_matrix(batch), FloatArray)
+    assert_type(tree.bodies[1].get_mass(batch), FloatArray)
+    assert_type(tree.bodies[1].get_mass(tree.create_default_context()), float)
     assert_type(tree.calc_total_mass(batch), FloatArray)
     return tree.calc_kinetic_energy(batch) + tree.calc_potential_energy(batch)
 

@@ -14,6 +14,7 @@ from mbt.tree.element import MultibodyElement, as_name, check_element, is_constr
 from mbt.tree.indices import JointActuatorIndex
 from mbt.tree.joint import Joint
 from mbt.tree.joint_limits import as_effort_limit
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -179,14 +180,17 @@ class JointActuator(MultibodyElement):
         whole = tree._numbers.check_out(u, "u", (*batch, tree.num_actuated_dofs))
         whole[..., self.input_start] = values[..., 0] if values.ndim > 1 else values.reshape(1)[0]
 
+    @number_of_each_sample
     def rotor_inertia(self, context: ContextCore) -> float:
         """Return the inertia of the rotor that `context` has [kg m^2, kg]."""
         return get_scalar_parameter(self, context, "rotor_inertia", self._checked_index())
 
+    @number_of_each_sample
     def gear_ratio(self, context: ContextCore) -> float:
         """Return the gear ratio that `context` has."""
         return get_scalar_parameter(self, context, "gear_ratio", self._checked_index())
 
+    @number_of_each_sample
     def calc_reflected_inertia(self, context: ContextCore) -> float:
         """Return ``rotor_inertia * gear_ratio**2`` with the parameters of `context` [kg m^2, kg]."""
         ratio = self.gear_ratio(context)

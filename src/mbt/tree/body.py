@@ -31,6 +31,7 @@ from mbt.tree.context_access import (
 from mbt.tree.element import call_constructor, check_element
 from mbt.tree.frame import BodyFrame, Frame
 from mbt.tree.indices import BodyIndex, BodyNodeIndex, ModelInstanceIndex, world_index
+from mbt.tree.samples import number_of_each_sample
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
@@ -245,6 +246,7 @@ class RigidBody(BodyMotion):
 
     # Mass properties of one Context.
 
+    @number_of_each_sample
     def get_mass(self, context: ContextCore) -> float:
         """Return the mass that `context` has [kg]."""
         return get_scalar_parameter(self, context, "mass", self.node_index)

@@ -12,6 +12,7 @@ from mbt.math.arrays import FloatArray
 from mbt.tree.context_access import check_context, numbers_of, replace_slice
 from mbt.tree.element import MultibodyElement, check_arguments
 from mbt.tree.indices import ModelInstanceIndex
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -137,6 +138,7 @@ class CoordinateOwner(MultibodyElement):
 
     # The coordinate of a joint that has only one.
 
+    @number_of_each_sample
     def _get_position(self, context: ContextCore) -> float:
         position: float = numbers_of(self, context).entry(context.q, self._position_start)
         return position
@@ -147,6 +149,7 @@ class CoordinateOwner(MultibodyElement):
             context, numbers.stack([numbers.as_float(value, f"{self._label}: {argument}")])
         )
 
+    @number_of_each_sample
     def _get_velocity(self, context: ContextCore) -> float:
         velocity: float = numbers_of(self, context).entry(context.v, self._velocity_start)
         return velocity

@@ -12,6 +12,7 @@ from mbt.tree.constraints.constraint import STABILIZATION, Constraint
 from mbt.tree.context_access import numbers_of
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.joint import Joint
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -117,6 +118,7 @@ class CouplerConstraint(Constraint):
 
     # In one Context.
 
+    @number_of_each_sample
     def get_gear_ratio(self, context: ContextCore) -> float:
         """Return the movement of `joint0` per movement of `joint1` that `context` has."""
         return numbers_of(self, context).entry(self._get_numbers(context), 2)
@@ -128,6 +130,7 @@ class CouplerConstraint(Constraint):
         )
         return self
 
+    @number_of_each_sample
     def get_offset(self, context: ContextCore) -> float:
         """Return the position of `joint0` where that of `joint1` is zero that `context` has [rad, m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 3)

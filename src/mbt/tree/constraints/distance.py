@@ -12,6 +12,7 @@ from mbt.math.arrays import FloatArray, as_finite_array, as_positive
 from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.constraints.constraint import STABILIZATION
 from mbt.tree.context_access import numbers_of
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -113,6 +114,7 @@ class DistanceConstraint(ConstraintBetweenFrames):
 
     # In one Context.
 
+    @number_of_each_sample
     def get_distance(self, context: ContextCore) -> float:
         """Return the distance that `context` has [m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 2)

@@ -11,6 +11,7 @@ from mbt.math.numbers import DOUBLES, Numbers
 from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joint import Joint
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -136,18 +137,22 @@ class JointFriction(JointForceElement):
         value = DOUBLES.as_positive(transition_velocity, f"{self._label}: transition_velocity")
         return self._set_defaults(3, value, "set_transition_velocity")
 
+    @number_of_each_sample
     def get_coulomb_friction(self, context: ContextCore) -> float:
         """Return the friction in motion that `context` has [N m, N]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 0)
 
+    @number_of_each_sample
     def get_breakaway_friction(self, context: ContextCore) -> float:
         """Return the friction at the onset of motion that `context` has [N m, N]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 1)
 
+    @number_of_each_sample
     def get_stribeck_velocity(self, context: ContextCore) -> float:
         """Return the Stribeck velocity that `context` has [rad/s, m/s]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 2)
 
+    @number_of_each_sample
     def get_transition_velocity(self, context: ContextCore) -> float:
         """Return the transition velocity that `context` has [rad/s, m/s]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 3)

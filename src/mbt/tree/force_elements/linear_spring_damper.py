@@ -13,6 +13,7 @@ from mbt.tree.body import RigidBody
 from mbt.tree.context_access import numbers_of
 from mbt.tree.element import MultibodyElement, check_element
 from mbt.tree.force_elements.compiled import CompiledForceElement
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,6 +166,7 @@ class LinearSpringDamper(CompiledForceElement):
 
     # Parameters of one Context.
 
+    @number_of_each_sample
     def get_free_length(self, context: ContextCore) -> float:
         """Return the length without force that `context` has [m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 0)
@@ -176,6 +178,7 @@ class LinearSpringDamper(CompiledForceElement):
         )
         return self
 
+    @number_of_each_sample
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N/m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 1)
@@ -187,6 +190,7 @@ class LinearSpringDamper(CompiledForceElement):
         )
         return self
 
+    @number_of_each_sample
     def get_damping(self, context: ContextCore) -> float:
         """Return the damping that `context` has [N s/m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 2)

@@ -16,6 +16,7 @@ from mbt.tree.context_access import check_context, numbers_of
 from mbt.tree.element import MultibodyElement
 from mbt.tree.force_elements.compiled import CompiledForceElement
 from mbt.tree.frame import Frame, as_frame
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,6 +209,7 @@ class PointContact(CompiledForceElement):
 
     # Parameters of one Context.
 
+    @number_of_each_sample
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N/m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), _STIFFNESS)
@@ -218,6 +220,7 @@ class PointContact(CompiledForceElement):
         self._set_number(context, _STIFFNESS, value)
         return self
 
+    @number_of_each_sample
     def get_dissipation(self, context: ContextCore) -> float:
         """Return the dissipation that `context` has [s/m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), _DISSIPATION)
@@ -228,10 +231,12 @@ class PointContact(CompiledForceElement):
         self._set_number(context, _DISSIPATION, value)
         return self
 
+    @number_of_each_sample
     def get_static_friction(self, context: ContextCore) -> float:
         """Return the coefficient of static friction that `context` has."""
         return numbers_of(self, context).entry(self._get_numbers(context), _FRICTION)
 
+    @number_of_each_sample
     def get_dynamic_friction(self, context: ContextCore) -> float:
         """Return the coefficient of dynamic friction that `context` has."""
         return numbers_of(self, context).entry(self._get_numbers(context), _FRICTION + 1)
@@ -251,6 +256,7 @@ class PointContact(CompiledForceElement):
         self._set_numbers(context, _FRICTION, numbers.stack(values))
         return self
 
+    @number_of_each_sample
     def get_stiction_speed(self, context: ContextCore) -> float:
         """Return the speed at which friction is largest that `context` has [m/s]."""
         return numbers_of(self, context).entry(self._get_numbers(context), _STICTION_SPEED)

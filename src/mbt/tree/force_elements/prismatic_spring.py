@@ -11,6 +11,7 @@ from mbt.math.arrays import as_finite, as_nonnegative
 from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joints import PrismaticJoint
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -105,6 +106,7 @@ class PrismaticSpring(JointForceElement):
         value = as_nonnegative(stiffness, f"{self._label}: stiffness")
         return self._set_defaults(1, value, "set_stiffness")
 
+    @number_of_each_sample
     def get_nominal_position(self, context: ContextCore) -> float:
         """Return the translation without force that `context` has [m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 0)
@@ -118,6 +120,7 @@ class PrismaticSpring(JointForceElement):
         )
         return self
 
+    @number_of_each_sample
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N/m]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 1)

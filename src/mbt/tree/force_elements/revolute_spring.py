@@ -11,6 +11,7 @@ from mbt.math.arrays import as_finite, as_nonnegative
 from mbt.tree.context_access import numbers_of
 from mbt.tree.force_elements.on_joint import JointForceElement, check_joint
 from mbt.tree.joints import RevoluteJoint
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -106,6 +107,7 @@ class RevoluteSpring(JointForceElement):
         value = as_nonnegative(stiffness, f"{self._label}: stiffness")
         return self._set_defaults(1, value, "set_stiffness")
 
+    @number_of_each_sample
     def get_nominal_angle(self, context: ContextCore) -> float:
         """Return the angle without torque that `context` has [rad]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 0)
@@ -117,6 +119,7 @@ class RevoluteSpring(JointForceElement):
         )
         return self
 
+    @number_of_each_sample
     def get_stiffness(self, context: ContextCore) -> float:
         """Return the stiffness that `context` has [N m/rad]."""
         return numbers_of(self, context).entry(self._get_numbers(context), 1)

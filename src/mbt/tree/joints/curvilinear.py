@@ -12,6 +12,7 @@ from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
 from mbt.tree.joints.one_dof import OneDofJoint
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,6 +33,7 @@ class _Distance(CoordinateOwner):
         """The path of M in F, as declared."""
         return self._path
 
+    @number_of_each_sample
     def get_distance(self, context: ContextCore) -> float:
         """Return the arc length [m]."""
         return self._get_position(context)
@@ -40,6 +42,7 @@ class _Distance(CoordinateOwner):
         """Set the arc length [m]."""
         return self._set_position(context, distance, "distance")
 
+    @number_of_each_sample
     def get_tangential_velocity(self, context: ContextCore) -> float:
         """Return the speed along the path [m/s]."""
         return self._get_velocity(context)

@@ -11,6 +11,7 @@ from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
 from mbt.tree.joints.one_axis import AxisJoint, AxisMobilizer
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -23,6 +24,7 @@ __all__ = ["CylindricalJoint", "CylindricalMobilizer"]
 class _CylindricalMotion(CoordinateOwner):
     """The coordinates of both classes below."""
 
+    @number_of_each_sample
     def get_angle(self, context: ContextCore) -> float:
         """Return the angle [rad]."""
         return numbers_of(self, context).entry(self.get_positions(context), 0)
@@ -33,6 +35,7 @@ class _CylindricalMotion(CoordinateOwner):
         value = numbers.stack([numbers.as_float(angle, f"{self._label}: angle")])
         return self._set_position_part(context, slice(0, 1), value, "angle")
 
+    @number_of_each_sample
     def get_translation(self, context: ContextCore) -> float:
         """Return the translation along the axis [m]."""
         return numbers_of(self, context).entry(self.get_positions(context), 1)
@@ -43,6 +46,7 @@ class _CylindricalMotion(CoordinateOwner):
         value = numbers.stack([numbers.as_float(translation, f"{self._label}: translation")])
         return self._set_position_part(context, slice(1, 2), value, "translation")
 
+    @number_of_each_sample
     def get_angular_rate(self, context: ContextCore) -> float:
         """Return the rate of the angle [rad/s]."""
         return numbers_of(self, context).entry(self.get_velocities(context), 0)
@@ -53,6 +57,7 @@ class _CylindricalMotion(CoordinateOwner):
         value = numbers.stack([numbers.as_float(theta_dot, f"{self._label}: theta_dot")])
         return self._set_velocity_part(context, slice(0, 1), value, "theta_dot")
 
+    @number_of_each_sample
     def get_translation_rate(self, context: ContextCore) -> float:
         """Return the rate of the translation [m/s]."""
         return numbers_of(self, context).entry(self.get_velocities(context), 1)

@@ -12,6 +12,7 @@ from mbt.tree.context_access import numbers_of
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -200,6 +201,7 @@ class UniformDamping(Joint):
         value = as_float(damping, f"{self._label}: damping")
         return self.set_default_damping_vector([value] * self.num_velocities)
 
+    @number_of_each_sample
     def get_damping(self, context: ContextCore) -> float:
         """Return the damping that `context` has [N m s/rad, N s/m]: that of the first velocity."""
         return numbers_of(self, context).entry(self.get_damping_vector(context), 0)

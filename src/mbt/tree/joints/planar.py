@@ -12,6 +12,7 @@ from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.frame import Frame
 from mbt.tree.joint import Joint
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,6 +33,7 @@ class _PlanarMotion(CoordinateOwner):
         """Set the x and y coordinates of Mo in F [m], shape (2,)."""
         return self._set_position_part(context, slice(0, 2), p_FM, "p_FM")
 
+    @number_of_each_sample
     def get_rotation(self, context: ContextCore) -> float:
         """Return the angle about Fz [rad]."""
         return numbers_of(self, context).entry(self.get_positions(context), 2)
@@ -53,6 +55,7 @@ class _PlanarMotion(CoordinateOwner):
         """Set the x and y components of v_FMo_F [m/s], shape (2,)."""
         return self._set_velocity_part(context, slice(0, 2), v_FM, "v_FM")
 
+    @number_of_each_sample
     def get_angular_velocity(self, context: ContextCore) -> float:
         """Return the rate of the angle [rad/s]."""
         return numbers_of(self, context).entry(self.get_velocities(context), 2)

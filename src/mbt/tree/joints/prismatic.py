@@ -9,6 +9,7 @@ from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.joints.one_axis import AxisMobilizer, OneAxisJoint
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -21,6 +22,7 @@ __all__ = ["PrismaticJoint", "PrismaticMobilizer"]
 class _Translation(CoordinateOwner):
     """The coordinate of both classes below."""
 
+    @number_of_each_sample
     def get_translation(self, context: ContextCore) -> float:
         """Return the translation [m]."""
         return self._get_position(context)
@@ -29,6 +31,7 @@ class _Translation(CoordinateOwner):
         """Set the translation [m]."""
         return self._set_position(context, translation, "translation")
 
+    @number_of_each_sample
     def get_translation_rate(self, context: ContextCore) -> float:
         """Return the rate of the translation [m/s]."""
         return self._get_velocity(context)

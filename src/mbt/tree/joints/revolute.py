@@ -9,6 +9,7 @@ from mbt.math.arrays import FloatArray
 from mbt.tree.coordinates import CoordinateOwner
 from mbt.tree.joints.one_axis import AxisMobilizer, OneAxisJoint
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -21,6 +22,7 @@ __all__ = ["RevoluteJoint", "RevoluteMobilizer"]
 class _Angle(CoordinateOwner):
     """The coordinate of both classes below."""
 
+    @number_of_each_sample
     def get_angle(self, context: ContextCore) -> float:
         """Return the angle [rad]."""
         return self._get_position(context)
@@ -29,6 +31,7 @@ class _Angle(CoordinateOwner):
         """Set the angle [rad]."""
         return self._set_position(context, angle, "angle")
 
+    @number_of_each_sample
     def get_angular_rate(self, context: ContextCore) -> float:
         """Return the rate of the angle [rad/s]."""
         return self._get_velocity(context)

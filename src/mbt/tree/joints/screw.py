@@ -17,6 +17,7 @@ from mbt.tree.frame import Frame
 from mbt.tree.joints.one_axis import AxisJoint, AxisMobilizer
 from mbt.tree.joints.one_dof import OneDofJoint
 from mbt.tree.mobilizer import Mobilizer
+from mbt.tree.samples import number_of_each_sample
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,6 +37,7 @@ class _ScrewMotion(CoordinateOwner):
         """Translation of one revolution [m]."""
         return self._screw_pitch
 
+    @number_of_each_sample
     def get_rotation(self, context: ContextCore) -> float:
         """Return the angle [rad]."""
         return self._get_position(context)
@@ -44,6 +46,7 @@ class _ScrewMotion(CoordinateOwner):
         """Set the angle [rad]."""
         return self._set_position(context, theta, "theta")
 
+    @number_of_each_sample
     def get_translation(self, context: ContextCore) -> float:
         """Return the translation along the axis [m]."""
         return self._get_position(context) * self._screw_pitch / math.tau
@@ -60,6 +63,7 @@ class _ScrewMotion(CoordinateOwner):
             context, self._angle_of(translation, "translation", numbers_of(self, context)), "translation"
         )
 
+    @number_of_each_sample
     def get_angular_velocity(self, context: ContextCore) -> float:
         """Return the rate of the angle [rad/s]."""
         return self._get_velocity(context)
@@ -68,6 +72,7 @@ class _ScrewMotion(CoordinateOwner):
         """Set the rate of the angle [rad/s]."""
         return self._set_velocity(context, theta_dot, "theta_dot")
 
+    @number_of_each_sample
     def get_translational_velocity(self, context: ContextCore) -> float:
         """Return the velocity along the axis [m/s]."""
         return self._get_velocity(context) * self._screw_pitch / math.tau

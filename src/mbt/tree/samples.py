@@ -1,0 +1,40 @@
+"""What a method that returns one number returns of other Contexts, for type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Protocol, overload
+
+    from typing_extensions import Self
+
+    from mbt._core.engines.context import ContextCore
+    from mbt.math.arrays import FloatArray
+    from mbt.scalars import BatchContext, ScalarContext
+
+    class _Number(Protocol):
+        @overload
+        def __call__(self, context: BatchContext) -> FloatArray: ...  # type: ignore[overload-overlap]
+        @overload
+        def __call__(self, context: ScalarContext) -> Any: ...
+        @overload
+        def __call__(self, context: ContextCore) -> float: ...
+
+    class _NumberOfElement(Protocol):
+        @overload
+        def __get__(self, element: None, kind: type[Any]) -> Self: ...
+        @overload
+        def __get__(self, element: object, kind: type[Any]) -> _Number: ...
+
+
+__all__ = ["number_of_each_sample"]
+
+
+def number_of_each_sample(method: Callable[[Any, ContextCore], float]) -> _NumberOfElement:
+    """Say of a method that it returns a number of one state, and of a batch an array of its shape.
+
+    Of a Context of another scalar it returns a number of that. The method stays what it is.
+    """
+    return method
