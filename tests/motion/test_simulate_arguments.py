@@ -114,3 +114,14 @@ def test_an_error_of_a_control_function_reaches_its_author(method: str) -> None:
     pytest.importorskip("scipy", reason="needs the extra `sim`: pip install '.[sim]'")
     with pytest.raises(KeyError, match="gain"):
         mbt.simulate(tree, context, 0.1, method=method, control=control)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize(
+    "control", [lambda time: 0.0, lambda time, q, v: {}["torque"]], ids=["takes one", "fails"]
+)
+def test_errors_of_a_control_tell_where_they_are(method: str, control: Any) -> None:
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    with pytest.raises((TypeError, KeyError)) as caught:
+        mbt.simulate(tree, tree.create_default_context(), 0.01, method=method, control=control)
+    assert caught.value.__notes__ == ["in control(time, q, v) at 0 s"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbt.errors import ShapeError, shape_error
 from mbt.math.arrays import as_finite_array, as_float_array
+from mbt.tree.hooks import add_note
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -58,7 +59,11 @@ class Inputs:
     def calc(self, time: float, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return what the control function gives, (..., num_velocities)."""
         assert self._function is not None
-        tau = self._function(time, q, v)
+        try:
+            tau = self._function(time, q, v)
+        except Exception as error:
+            add_note(error, f"in control(time, q, v) at {time:.6g} s")
+            raise
         if type(tau) is not np.ndarray or tau.dtype != np.float64 or tau.shape != self._shape:
             tau = as_float_array(tau, "the result of control")
             if tau.shape not in (self._shape, self._shape[-1:]):
