@@ -49,12 +49,29 @@ FUNCTIONS = list(dict.fromkeys(thing for thing in PUBLIC_THINGS if inspect.isrou
 
 
 def test_version_is_that_of_the_distribution() -> None:
-    assert mbt.__version__ == metadata.version("mbt")
+    assert mbt.__version__ == metadata.version("multibodytree")
 
 
 def test_needs_numpy_and_nothing_else() -> None:
-    required = [entry for entry in metadata.requires("mbt") or [] if "extra ==" not in entry]
+    required = [entry for entry in metadata.requires("multibodytree") or [] if "extra ==" not in entry]
     assert [re.split(r"[<>=!~ ;\[]", entry)[0] for entry in required] == ["numpy"]
+
+
+def test_nothing_tells_to_install_the_package_of_a_stranger() -> None:
+    """On the registry `mbt` is another project: commands that install ours call it `multibodytree`."""
+    root = Path(__file__).parents[1]
+    old = re.compile(r"(?:install|download|add)\s[^`\n]*?(?<![\w./-])mbt(?![\w./-])|[\"'`\s]mbt\[[a-z]|\bdist/mbt-|\bmbt-\d")
+    suffixes = {".py", ".pyx", ".pyi", ".pxd", ".md", ".toml", ".yml", ".yaml", ".sh", ".txt", ".json", ".cfg", ""}
+    paths = [root / "README.md", *root.glob("*.*")]
+    for folder in (".ci", ".github", "benchmarks", "docs", "examples", "src", "tests", "tools"):
+        paths += [path for path in (root / folder).rglob("*") if path.suffix in suffixes]
+    found = [
+        f"{path.relative_to(root)}: {match.group()}"
+        for path in paths
+        if path.is_file() and path != Path(__file__)
+        for match in old.finditer(path.read_text(encoding="utf-8", errors="ignore"))
+    ]
+    assert found == []
 
 
 def test_is_marked_as_typed() -> None:

@@ -42,7 +42,7 @@ find "$work/site/mbt" -name "*.cpython-*.so" ! -name "*-aarch64-linux-gnu.so" | 
   mv "$module" "${module%%.cpython-*}.cpython-$abi-aarch64-linux-gnu.so"
 done
 cp -r "$root/src/mbt/." "$work/site/mbt/"
-cp -r "$("$PYTHON" -c 'import importlib.metadata as m; print(m.distribution("mbt")._path)')" "$work/site/"
+cp -r "$("$PYTHON" -c 'import importlib.metadata as m; print(m.distribution("multibodytree")._path)')" "$work/site/"
 
 cat > "$work/python" << EOF
 #!/bin/sh

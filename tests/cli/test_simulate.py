@@ -163,4 +163,4 @@ def test_missing_matplotlib(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     for name, module in modules.items():
         monkeypatch.setitem(__import__("sys").modules, name, module)
     _, err = run(capsys, "--plot", "fall.png", code=2)
-    assert "--plot needs matplotlib: pip install 'mbt[plot]'" in err
+    assert "--plot needs matplotlib: pip install 'multibodytree[plot]'" in err

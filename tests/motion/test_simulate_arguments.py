@@ -99,7 +99,7 @@ def test_packages_that_are_not_there(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     tree = pendulum()
-    with pytest.raises(mbt.MissingPackageError, match=rf"pip install 'mbt\[{extra}\]'"):
+    with pytest.raises(mbt.MissingPackageError, match=rf"pip install 'multibodytree\[{extra}\]'"):
         use(tree, tree.create_default_context())
 
 

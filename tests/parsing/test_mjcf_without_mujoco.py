@@ -12,7 +12,7 @@ import mbt
 
 def test_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(mbt.ParseError, match=r'not installed\n.*pip install "mbt\[mjcf\]"'):
+    with pytest.raises(mbt.ParseError, match=r'not installed\n.*pip install "multibodytree\[mjcf\]"'):
         mbt.load_model("<mujoco><worldbody/></mujoco>")
 
 

@@ -30,7 +30,7 @@ __all__ = ["run_demo", "run_demo_as_json"]
 
 # Some of those of a picture.
 _DOTS = "⣿⠁"
-_CLOSING = """To see it move in the browser: pip install 'mbt[viz]' and
+_CLOSING = """To see it move in the browser: pip install 'multibodytree[viz]' and
 
   python -m mbt view "$(python -c "import mbt; print(mbt.models.model_path('mbt_arm'))")"
 

@@ -30,7 +30,7 @@ try:
 except ImportError as error:
     raise MissingPackageError(
         "mbt.interop.gymnasium needs Gymnasium 1.1 or newer, which is not installed: "
-        f"pip install 'mbt[gymnasium]' ({error})"
+        f"pip install 'multibodytree[gymnasium]' ({error})"
     ) from error
 
 if TYPE_CHECKING:

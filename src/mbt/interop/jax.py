@@ -21,7 +21,7 @@ try:
     from jax.ffi import ffi_call, register_ffi_target
 except ImportError as error:
     raise MissingPackageError(
-        "mbt.interop.jax needs jax 0.5 or newer, which is not installed: pip install 'mbt[jax]'"
+        "mbt.interop.jax needs jax 0.5 or newer, which is not installed: pip install 'multibodytree[jax]'"
     ) from error
 
 __all__ = [*FUNCTIONS, "rollout"]

@@ -42,7 +42,7 @@ def simulate_with_solver(task: Task) -> tuple[Recording, tuple[EventStates, ...]
         from scipy import integrate
     except ImportError as error:
         raise MissingPackageError(
-            f"method: {task.method!r} needs SciPy: pip install 'mbt[sim]' ({error})"
+            f"method: {task.method!r} needs SciPy: pip install 'multibodytree[sim]' ({error})"
         ) from error
     run = _Run(task, getattr(integrate, task.method))
     run.go()

@@ -21,7 +21,7 @@ def as_dataframe(trajectory: Trajectory) -> Any:
         import pandas as pd
     except ImportError as error:
         raise MissingPackageError(
-            f"to_dataframe needs pandas: pip install 'mbt[tables]' ({error})"
+            f"to_dataframe needs pandas: pip install 'multibodytree[tables]' ({error})"
         ) from error
     columns = columns_of(trajectory)
     labels = pd.MultiIndex.from_tuples(columns, names=["quantity", "name"])
@@ -41,7 +41,7 @@ def as_xarray(trajectory: Trajectory) -> Any:
     try:
         import xarray as xr
     except ImportError as error:
-        raise MissingPackageError(f"to_xarray needs xarray: pip install 'mbt[tables]' ({error})") from error
+        raise MissingPackageError(f"to_xarray needs xarray: pip install 'multibodytree[tables]' ({error})") from error
     batch = sample_dims(len(trajectory.batch_shape))
     over_time = [*batch, "time"]
     efforts = [effort_unit(unit) for unit in trajectory.velocity_units]

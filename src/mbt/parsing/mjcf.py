@@ -53,7 +53,7 @@ def read_mjcf(root: Element, report: ParseReport, options: ReadOptions, source: 
         When MuJoCo is not installed, or does not compile the model; when a file is missing or leads out of
         the folders that are allowed.
     """
-    hint = 'pip install "mbt[mjcf]"'
+    hint = 'pip install "multibodytree[mjcf]"'
     try:
         import mujoco
     except ImportError:

@@ -1,4 +1,4 @@
-"""Drawings of trees and trajectories, with matplotlib: ``pip install "mbt[plot]"``."""
+"""Drawings of trees and trajectories, with matplotlib: ``pip install "multibodytree[plot]"``."""
 
 from __future__ import annotations
 

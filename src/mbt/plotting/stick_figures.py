@@ -80,7 +80,7 @@ def plot(
     Raises
     ------
     MissingPackageError
-        When matplotlib is not installed: ``pip install "mbt[plot]"``.
+        When matplotlib is not installed: ``pip install "multibodytree[plot]"``.
     NotFinalizedError
         Before ``finalize()``.
     ShapeError, ArgumentValueError, ArgumentTypeError

@@ -44,7 +44,7 @@ def plot_topology(tree: MultibodyTree, ax: Any = None) -> Any:
     Raises
     ------
     MissingPackageError
-        When matplotlib is not installed: ``pip install "mbt[plot]"``.
+        When matplotlib is not installed: ``pip install "multibodytree[plot]"``.
     ArgumentValueError
         When the tree has more bodies; `MultibodyTree.get_topology_graphviz_string` is for these.
     NotFinalizedError
@@ -111,7 +111,7 @@ def plot_mass_matrix(tree: MultibodyTree, q: npt.ArrayLike | None = None, ax: An
     Raises
     ------
     MissingPackageError
-        When matplotlib is not installed: ``pip install "mbt[plot]"``.
+        When matplotlib is not installed: ``pip install "multibodytree[plot]"``.
     NotFinalizedError
         Before ``finalize()``.
     ShapeError, ArgumentValueError, ArgumentTypeError

@@ -67,7 +67,7 @@ def record(
     Raises
     ------
     MissingPackageError
-        When viser is not installed: ``pip install "mbt[viz]"``.
+        When viser is not installed: ``pip install "multibodytree[viz]"``.
     NotFinalizedError, ArgumentTypeError, ArgumentValueError, ShapeError
         When an argument cannot be used, or the file not be written.
 

@@ -343,7 +343,7 @@ def view(
     Raises
     ------
     MissingPackageError
-        When viser is not installed: ``pip install "mbt[viz]"``.
+        When viser is not installed: ``pip install "multibodytree[viz]"``.
     NotFinalizedError, ArgumentTypeError, ArgumentValueError, ShapeError, ContextMismatchError
         When an argument cannot be used.
 
