@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbt
-from support.mjcf_texts import COUPLED, KEYS, LIMITS, LOSSY, MODELS, SHAPES
+from support.mjcf_texts import COUPLED, KEYS, LIMITS, LOSSY, MODELS, SEVERAL_CONTROLS, SHAPES
 
 mujoco = pytest.importorskip("mujoco", reason="needs the `oracle` extra")
 from support.mujoco_peer import assert_same_dynamics, compile_text, random_state  # noqa: E402
@@ -123,8 +123,61 @@ def test_forces_of_motors_are_inputs() -> None:
 def test_a_joint_without_a_motor_has_an_armature() -> None:
     tree = mbt.interop.from_mujoco(compile_text(MODELS["armature"]))
     names = [(motor.name, motor.joint.name, motor.effort_limit) for motor in tree.joint_actuators]
-    assert names == [("m", "j", np.inf), ("n", "j", np.inf), ("s_armature", "s", 0.0)]
+    assert names == [("m", "j", np.inf), ("n", "j", np.inf), ("s_armature", "s", np.inf)]
     assert [motor.default_reflected_inertia for motor in tree.joint_actuators] == [0.3, 0.0, 2.0]
+
+
+def test_clipping_leaves_the_torque_on_a_joint_without_a_motor() -> None:
+    """An armature alone makes an actuator that carries it; nobody drives the joint through it."""
+    for name in ("armature", "armatures"):
+        tree = mbt.interop.from_mujoco(compile_text(MODELS[name]))
+        tau = np.linspace(-50.0, 40.0, tree.num_velocities)
+        clipped = np.clip(tau, tree.effort_lower_limits, tree.effort_upper_limits)
+        np.testing.assert_array_equal(clipped, tau)
+
+
+def test_actuators_with_several_controls() -> None:
+    model = compile_text(SEVERAL_CONTROLS)
+    assert (model.nu, model.actuator_ctrlnum.tolist()) == (4, [1, 2, 1])
+    for tree in (mbt.interop.from_mujoco(model), mbt.load_model(SEVERAL_CONTROLS)):
+        # The force of a direct-current motor depends on the velocity: it is no passive force.
+        assert_same_dynamics(tree, model)
+        motors = [(motor.name, motor.joint.name, motor.effort_limit) for motor in tree.joint_actuators]
+        assert motors == [("first", "b", 6.0), ("second", "a", np.inf), ("third", "c", 3.5)]
+        data = mujoco.MjData(model)
+        data.ctrl[:], data.qvel[:] = [0.5, 0.3, 0.2, -0.25], [0.1, 0.2, 0.3]
+        mujoco.mj_forward(model, data)
+        coordinates = mbt.interop.MujocoCoordinates(tree, model)
+        context = tree.create_default_context()
+        context.v = coordinates.v_from_mujoco(data.qpos, data.qvel)
+        context.actuation = coordinates.actuation_from_mujoco(data.actuator_force)
+        np.testing.assert_allclose(tree.actuation_matrix @ context.actuation, data.qfrc_actuator, rtol=1e-14)
+        np.testing.assert_allclose(tree.calc_forward_dynamics(context), data.qacc, rtol=1e-9)
+
+
+def test_several_outputs_of_an_actuator_on_something_else() -> None:
+    """Forces of the motors behind it are not in its place."""
+    ball = '<body><joint name="ball" type="ball"/><geom size=".1"/></body>'
+    text = SEVERAL_CONTROLS.replace("<actuator>", '<actuator><orientation joint="ball" gear="9"/>')
+    model = compile_text(text.replace("<worldbody>", f"<worldbody>{ball}"))
+    assert model.actuator_outnum.tolist() == [3, 1, 1, 1]
+    with pytest.warns(mbt.ModelWarning, match="1 actuator does not act on a hinge or a slide"):
+        tree = mbt.interop.from_mujoco(model)
+    limits = {motor.name: motor.effort_limit for motor in tree.joint_actuators}
+    assert limits == {"first": 6.0, "second": np.inf, "third": 3.5}
+    assert_same_dynamics(tree, model)
+    coordinates = mbt.interop.MujocoCoordinates(tree, model)
+    forces = coordinates.actuation_from_mujoco([9.0, 9.0, 9.0, 1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(forces, [2.0, 10.0, 21.0])
+
+
+@pytest.mark.parametrize("range_of", ["first", "third"])
+def test_a_bad_number_names_its_actuator(range_of: str) -> None:
+    model = compile_text(SEVERAL_CONTROLS)
+    i = {"first": 0, "third": 2}[range_of]
+    model.actuator_ctrlrange[model.actuator_ctrladr[i]] = [-1e200, 1.0]
+    with pytest.raises(mbt.ArgumentValueError, match=f"actuator '{range_of}': ctrlrange is not finite"):
+        mbt.interop.from_mujoco(model)
 
 
 def test_armatures_of_several_degrees_of_freedom() -> None:
@@ -138,7 +191,7 @@ def test_armatures_of_several_degrees_of_freedom() -> None:
         *(f"{joint}_armature_w{axis}" for joint in "jk" for axis in "xyz"),
         *(f"loose_armature_{suffix}" for suffix in ("wx", "wy", "wz", "vx", "vy")),
     ]
-    assert {motor.effort_limit for motor in tree.joint_actuators} == {0.0}
+    assert {motor.effort_limit for motor in tree.joint_actuators} == {np.inf}
     text = mbt.save_model(tree, format="json")
     assert_same_dynamics(mbt.load_model(text), model)
     held = mbt.interop.from_mujoco(model, base="fixed")

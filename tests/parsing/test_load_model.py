@@ -146,6 +146,7 @@ class TestFriction:
 
 def test_gravity():
     assert tree_gravity(mbt.load_model(robot(*TWO_LINKS))) == [[0, 0, -9.81]]
+    assert tree_gravity(mbt.load_model(robot(*TWO_LINKS), gravity="file")) == [[0, 0, -9.81]]
     assert tree_gravity(mbt.load_model(robot(*TWO_LINKS), gravity=[1, 2, 3])) == [[1, 2, 3]]
     assert tree_gravity(mbt.load_model(robot(*TWO_LINKS), gravity=None)) == []
 

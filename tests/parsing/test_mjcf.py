@@ -17,7 +17,6 @@ from support.mujoco_peer import assert_same_dynamics, compile_text  # noqa: E402
 
 pytestmark = pytest.mark.oracle
 
-OTHER_GRAVITY = {"moon", "no_gravity"}
 BODY = f'<body name="a"><joint name="j"/>{LUMP}</body>'
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
@@ -40,7 +39,7 @@ def test_the_encoding_that_a_text_declares(encoding: str) -> None:
     assert mbt.load_model(text.encode(encoding)).bodies[1].name == "Körper"
 
 
-@pytest.mark.parametrize("name", sorted(set(MODELS) - OTHER_GRAVITY))
+@pytest.mark.parametrize("name", sorted(MODELS))
 def test_same_dynamics(name: str, folder: Path) -> None:
     path = folder / "robot.xml"
     path.write_text(MODELS[name])
@@ -50,13 +49,21 @@ def test_same_dynamics(name: str, folder: Path) -> None:
     assert tree.parse_reports[0].file == str(path)
 
 
-@pytest.mark.parametrize(("name", "numbers"), [("moon", "0.1 0 -1.62"), ("no_gravity", "0 0 0")])
-def test_gravity_of_the_file_is_told(name: str, numbers: str) -> None:
-    with pytest.warns(mbt.ModelWarning, match=f"its gravity, {numbers}, is not that of the tree"):
-        mbt.load_model(MODELS[name])
-    assert mbt.load_model(MODELS[name], gravity=None).parse_reports[0].ignored["option@gravity"] == 1
-    tree = mbt.load_model(MODELS[name], gravity=np.array(numbers.split(), dtype=float))
-    assert_same_dynamics(tree, compile_text(MODELS[name]))
+@pytest.mark.parametrize(("name", "numbers"), [("moon", (0.1, 0, -1.62)), ("no_gravity", (0, 0, 0))])
+def test_gravity_of_the_file(name: str, numbers: tuple[float, ...]) -> None:
+    """It counts unless the caller gives one, and in a tree of several models never."""
+    (element,) = mbt.load_model(MODELS[name]).force_elements
+    assert tuple(element.gravity_vector) == numbers
+    (element,) = mbt.load_model(MODELS[name], gravity=[0, 0, -9.81]).force_elements
+    assert tuple(element.gravity_vector) == (0, 0, -9.81)
+    without = mbt.load_model(MODELS[name], gravity=None)
+    assert not [element for element in without.force_elements if hasattr(element, "gravity_vector")]
+    tree = mbt.MultibodyTree()
+    mbt.parsing.add_model(tree, MODELS[name])
+    assert tree.gravity_field is None
+    for report in (without.parse_reports[0], tree.parse_reports[0]):
+        assert report.ignored["option@gravity"] == 1
+        assert report.gravity == numbers
 
 
 def test_names_of_models(folder: Path) -> None:

@@ -269,14 +269,23 @@ class TestModels:
 
 
 class TestGravity:
-    @pytest.mark.parametrize(("gravity", "warns"), [("0 0 -9.8", False), ("0 0 -1.62", True)])
-    def test_of_a_world(self, gravity, warns):
-        text = world(f"<gravity>{gravity}</gravity>", model("m", A))
-        if warns:
-            load_with_warning(text, "gravity of the world, 0 0 -1.62, is not that of the tree")
-            load(text, gravity=[0, 0, -1.62])
-        else:
-            assert "world/gravity" in load(text).parse_reports[0].ignored
+    def test_of_a_world(self):
+        """It counts unless the caller gives one."""
+        text = world("<gravity>0.1 0 -1.62</gravity>", model("m", A))
+        tree = load(text)
+        assert tree.gravity_field.gravity_vector.tolist() == [0.1, 0, -1.62]
+        assert "world/gravity" not in tree.parse_reports[0].ignored
+        tree = load(text, gravity=[0, 0, -9.81])
+        assert tree.gravity_field.gravity_vector.tolist() == [0, 0, -9.81]
+        assert tree.parse_reports[0].ignored["world/gravity"] == 1
+        assert load(text, gravity=None).gravity_field is None
+        tree = mbt.MultibodyTree()
+        mbt.parsing.add_model(tree, text)
+        assert tree.gravity_field is None
+        assert tree.parse_reports[0].gravity == (0.1, 0, -1.62)
+
+    def test_of_a_world_that_says_none(self):
+        assert load(world(model("m", A))).gravity_field.gravity_vector.tolist() == [0, 0, -9.81]
 
     def test_models_that_weigh_nothing(self):
         floats = link("b", "<gravity>false</gravity>")

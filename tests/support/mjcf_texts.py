@@ -4,7 +4,18 @@
 
 from __future__ import annotations
 
-__all__ = ["COUPLED", "EQUALITIES", "KEYS", "LIMITS", "LOSSY", "LUMP", "MODELS", "SHAPES", "TWO_FREE_BODIES"]
+__all__ = [
+    "COUPLED",
+    "EQUALITIES",
+    "KEYS",
+    "LIMITS",
+    "LOSSY",
+    "LUMP",
+    "MODELS",
+    "SEVERAL_CONTROLS",
+    "SHAPES",
+    "TWO_FREE_BODIES",
+]
 
 BALL = '<geom type="sphere" size="0.1" density="800"/>'
 LUMP = '<inertial pos="0.1 0.02 -0.05" mass="1.3" fullinertia="0.02 0.03 0.025 0.001 -0.002 0.003"/>'
@@ -198,6 +209,14 @@ LIMITS = """<mujoco><worldbody><body><joint name="a" range="-90 45"/><joint name
 </worldbody><actuator><motor name="plain" joint="a"/><motor name="control" joint="a" ctrlrange="-2 1" gear="4"/>
 <motor name="force" joint="a" forcerange="-2 1" ctrlrange="-1 1" gear="-4"/><motor name="joint" joint="c" gear="9"/>
 <position name="servo" joint="b" kp="3" forcerange="-7 7" gear="2"/></actuator></mujoco>"""
+
+#: Actuators with several controls stand among others: their forces, gears and limits are not in the same places.
+SEVERAL_CONTROLS = """<mujoco><worldbody><body name="a"><joint name="a" axis="0 1 0" armature="0.1"/><geom size=".1"/>
+<body name="b" pos=".3 0 0"><joint name="b" axis="1 0 0"/><geom size=".1"/><site name="s"/>
+<body name="c" pos=".3 0 0"><joint name="c" axis="0 0 1"/><geom size=".1"/></body></body></body></worldbody><actuator>
+<motor name="first" joint="b" gear="2" ctrlrange="-3 3"/>
+<dcmotor name="second" joint="a" gear="5" input="pos vel" motorconst="0.1" resistance="1"/>
+<motor name="third" joint="c" gear="7" ctrlrange="-0.5 0.25" armature="0.02" damping="0.03"/></actuator></mujoco>"""
 
 COUPLED = """<mujoco><worldbody><body><joint name="a" ref="10"/><joint name="b" ref="-20" axis="1 0 0"/><geom size=".1"/></body>
 </worldbody><equality><joint name="gears" joint1="a" joint2="b" polycoef="0.1 -2 0 0 0"/>

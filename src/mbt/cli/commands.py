@@ -32,7 +32,7 @@ def _add_info(commands: Any) -> None:
 def _run_info(options: argparse.Namespace) -> tuple[str, int]:
     from mbt.cli.info import describe, load
 
-    tree = load(options.file, gravity=None, **reading_options(options))
+    tree = load(options.file, **reading_options(options))
     if options.json:
         from mbt.cli.info_json import describe_as_json
 

@@ -11,6 +11,7 @@ from mbt.cli.drawing import draw_bodies
 from mbt.cli.terminal import clip, line_width, make_table, number, printable
 from mbt.errors import ModelWarning, ParseError
 from mbt.parsing import load_model
+from mbt.parsing.report import USUAL_GRAVITY
 from mbt.parsing.sources import Source
 from mbt.parsing.xml_tree import MAX_BYTES
 from mbt.tree.joints.prismatic import PrismaticJoint
@@ -88,9 +89,18 @@ def _describe_sizes(tree: MultibodyTree, report: ParseReport, show_all: bool) ->
         _count(tree.num_positions, "position"),
         _count(tree.num_velocities, "velocity", "velocities"),
         _count(tree.num_actuators, "actuator"),
+        *_describe_gravity(tree),
     )
     title, counts = f"{report.model_name} · {report.file}", " · ".join(sizes)
     return [clip(line, len(line) if show_all else line_width()) for line in (title, counts)]
+
+
+def _describe_gravity(tree: MultibodyTree) -> list[str]:
+    """Return what to say of gravity, unless it is the usual one."""
+    if tree.gravity_field is None:
+        return ["no gravity"]
+    numbers = tuple(tree.gravity_field.gravity_vector.tolist())
+    return [] if numbers == USUAL_GRAVITY else ["gravity " + " ".join(f"{part:g}" for part in numbers)]
 
 
 def _describe_joints(tree: MultibodyTree, max_rows: int | None) -> list[str]:

@@ -20,12 +20,13 @@ __all__ = ["describe_as_json", "describe_error_as_json"]
 
 def describe_as_json(tree: MultibodyTree) -> str:
     """Return the description of a loaded tree as a JSON object."""
-    report = tree.parse_reports[0]
+    report, field = tree.parse_reports[0], tree.gravity_field
     return _dump(
         {
             "file": report.file,
             "model": report.model_name,
             "mass": sum(body.default_mass for body in tree.bodies),
+            "gravity": None if field is None else field.gravity_vector.tolist(),
             "num_positions": tree.num_positions,
             "num_velocities": tree.num_velocities,
             "bodies": [_body(body) for body in tree.bodies],

@@ -11,7 +11,7 @@ from mbt.interop.arrays import spread
 from mbt.interop.joints import find_joint
 from mbt.math.arrays import FloatArray, as_float_array
 from mbt.parsing.mujoco_actuators import find_motors
-from mbt.parsing.mujoco_names import FREE, ModelNames
+from mbt.parsing.mujoco_names import FREE, ModelNames, first_of_each_actuator
 from mbt.parsing.pose_stacks import calc_rotations
 from mbt.tree.multibody_tree import MultibodyTree
 
@@ -76,7 +76,9 @@ class MujocoCoordinates:
         if type(model).__name__ != "MjModel":
             raise ArgumentTypeError(f"model: expected a mujoco.MjModel, got {type(model).__name__}")
         self._tree = tree
-        self._nq, self._nv, self._nu = model.nq, model.nv, model.nu
+        self._nq, self._nv = model.nq, model.nv
+        # Of force outputs: an actuator may have several, as it may have several controls.
+        self._num_outputs = len(model.actuator_gear)
         self._q_index = np.zeros(model.nq, dtype=np.intp)
         self._v_index = np.zeros(model.nv, dtype=np.intp)
         # Of each angular velocity that turns: where the quaternion is in qpos, and the velocity in qvel.
@@ -104,12 +106,14 @@ class MujocoCoordinates:
                 self._turning.append((q + 3, v + 3))
             elif kind == _BALL:
                 self._turning.append((q, v))
-        # Of each motor of the tree: its place in MuJoCo, its input, and its gear.
+        # Of each motor of the tree: the place of its force in MuJoCo, its input, and its gear.
         self._motors: list[tuple[int, int, float]] = []
+        outputs = first_of_each_actuator(model, "out")
         for i in find_motors(model):
             joint = find_joint(tree, prefix + names.joints[model.actuator_trnid[i, 0]], model_instance)
             motor = tree.get_joint_actuator_by_name(prefix + names.actuators[i], joint.model_instance)
-            self._motors.append((i, motor.input_start, float(model.actuator_gear[i, 0])))
+            output = int(outputs[i])
+            self._motors.append((output, motor.input_start, float(model.actuator_gear[output, 0])))
 
     def q_from_mujoco(self, qpos: npt.ArrayLike) -> FloatArray:
         """Return the positions of the tree, shape (..., num_positions), of `qpos` (..., nq).
@@ -152,12 +156,12 @@ class MujocoCoordinates:
 
         Parameters
         ----------
-        actuator_force : array_like, shape (..., nu)
+        actuator_force : array_like, shape (..., nout)
             Forces of the actuators of MuJoCo, as ``data.actuator_force``; of a motor that is its control. The
             force on a joint is this times the gear. Those of actuators that the tree does not have are left
             out, and inputs that MuJoCo does not have are zero.
         """
-        forces = as_float_array(actuator_force, "actuator_force", (..., self._nu))
+        forces = as_float_array(actuator_force, "actuator_force", (..., self._num_outputs))
         actuation = np.zeros((*forces.shape[:-1], self._tree.num_actuated_dofs))
         for i, start, gear in self._motors:
             actuation[..., start] = gear * forces[..., i]

@@ -265,10 +265,10 @@ class _Reader:
                 actuators[i] = actuators[i]._replace(rotor_inertia=armature)
             elif armature:
                 name = unused(f"{part.name}_armature", taken)
-                actuators.append(ActuatorDescription(name, part.name, 0.0, armature))
+                actuators.append(ActuatorDescription(name, part.name, math.inf, armature))
 
     def _describe_armatures(self, part: Part, taken: set[str]) -> list[ActuatorDescription]:
-        """Return motors that carry the armature of a joint of several degrees of freedom."""
+        """Return actuators that carry the armature of such a joint, and are no motors."""
         inertia: list[float] = self.model.armature[part.v : part.v + 6].tolist()
         is_planar = part.kind == "planar"
         # Translations of Pinocchio are velocities in the child.
@@ -279,7 +279,7 @@ class _Reader:
         if is_planar:
             name = f"{part.name}_armature_wz"
             return (
-                [ActuatorDescription(unused(name, taken), part.name, 0.0, inertia[2], dof=2)]
+                [ActuatorDescription(unused(name, taken), part.name, math.inf, inertia[2], dof=2)]
                 if inertia[2]
                 else []
             )

@@ -10,13 +10,12 @@ import warnings
 from typing import TYPE_CHECKING, Literal
 
 from mbt.errors import ArgumentTypeError, ModelWarning
-from mbt.math.arrays import FloatArray, as_finite_array
 from mbt.parsing.assembly import add_description, check_can_change, check_tree, finish_tree, make_mount
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.formats import read_description
 from mbt.parsing.garbage import collection_paused
 from mbt.parsing.meshes import resolve_mesh
-from mbt.parsing.options import Actuators, Base, ReadOptions
+from mbt.parsing.options import Actuators, Base, ReadOptions, as_gravity
 from mbt.parsing.packages import as_folders
 from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
 from mbt.parsing.sources import Source, read_source
@@ -47,10 +46,6 @@ __all__ = [
     "resolve_mesh",
 ]
 
-# Told from the same numbers of a caller: those replace the gravity of a model that has its own.
-# Made when it runs: without the GIL, equal constants can be one object, and one of a caller's be this.
-_USUAL_GRAVITY = tuple(map(float, (0, 0, -9.81)))
-
 
 def load_model(
     path_or_text_or_bytes: str | os.PathLike[str] | bytes,
@@ -58,7 +53,7 @@ def load_model(
     model_name: str | None = None,
     base: Base = None,
     base_pose: npt.ArrayLike | None = None,
-    gravity: npt.ArrayLike | None = _USUAL_GRAVITY,
+    gravity: npt.ArrayLike | Literal["file"] | None = "file",
     package_paths: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
     actuators: Actuators = "declared",
@@ -75,7 +70,8 @@ def load_model(
     ----------
     path_or_text_or_bytes : str, path or bytes
         Path of a URDF, SDF, MJCF or JSON file, or the text itself: a string that begins with ``<`` or ``{``,
-        or bytes. The content tells the format. MJCF needs the package mujoco: ``pip install "multibodytree[mjcf]"``.
+        or bytes. The content tells the format. MJCF needs the package mujoco:
+        ``pip install "multibodytree[mjcf]"``.
     model_name : str, optional
         Name of the model instance; otherwise the robot's own, or that of the file. A world of several models
         is a model instance that holds them: ``"hall::robot"``.
@@ -86,9 +82,10 @@ def load_model(
     base_pose : array_like, shape (4, 4), optional
         Pose in World at which the roots are welded, and where a floating base is by default; also that of a
         link named ``world``.
-    gravity : array_like, shape (3,), or None, optional
-        Gravity in World [m/s^2], whatever the file says; None adds none. A model in JSON has its own, or
-        none, unless this is given.
+    gravity : array_like, shape (3,), "file" or None, optional
+        Gravity in World [m/s^2]. ``"file"`` is that of the file: of the option of MJCF, of the world of SDF,
+        of a model in JSON, which may have none; and ``(0, 0, -9.81)`` where the file says nothing, as URDF.
+        Numbers replace it, and None adds none.
     package_paths : sequence of paths, optional
         Where to look for a source ``package://name/...``: folders of packages, or folders that contain such
         folders. What ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list comes after them. Meshes are never
@@ -141,29 +138,19 @@ def load_model(
     """
     from mbt.tree.multibody_tree import MultibodyTree
 
-    g_W = None if gravity is None else as_finite_array(gravity, "gravity", (3,))
+    gravity = as_gravity(gravity)
     tree = MultibodyTree()
     folders = tuple(as_folders(package_paths))
-    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders, g_W)
+    options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders, gravity)
     source = read_source(path_or_text_or_bytes, package_paths, "path_or_text_or_bytes")
     with collection_paused():
-        is_usual = gravity is _USUAL_GRAVITY
-        _add_model(
-            tree,
-            source,
-            options,
-            base_pose,
-            None,
-            None,
-            gravity="as written" if is_usual else g_W,
-            user_elements=as_permission(user_elements),
-        )
+        _add_model(tree, source, options, base_pose, None, None, user_elements=as_permission(user_elements))
         if is_json(source.data):
             from mbt.parsing.json_models import finish_json_tree
 
             finish_json_tree(tree, source)
         else:
-            finish_tree(tree, g_W)
+            finish_tree(tree, tree.parse_reports[0].gravity if isinstance(gravity, str) else gravity)
     return tree
 
 
@@ -186,7 +173,7 @@ def add_model(
     """Add a robot to a tree that is not finalized yet. When that fails, the tree is as it was.
 
     The tree gets no gravity: ``tree.add_force_element(mbt.UniformGravityFieldElement())`` adds it, once for
-    all models.
+    all models. That of the file is ``tree.parse_reports[-1].gravity``.
 
     Parameters
     ----------
@@ -243,16 +230,7 @@ def add_model(
     permission = as_permission(user_elements)
     data = read_source(source, package_paths)
     with collection_paused():
-        return _add_model(
-            tree,
-            data,
-            options,
-            base_pose,
-            parent,
-            X_PF,
-            gravity=None,
-            user_elements=permission,
-        )
+        return _add_model(tree, data, options, base_pose, parent, X_PF, user_elements=permission)
 
 
 def _add_model(
@@ -263,10 +241,9 @@ def _add_model(
     parent: object,
     X_PF: object,
     *,
-    gravity: FloatArray | Literal["as written"] | None,
     user_elements: Permission,
 ) -> ModelInstanceIndex:
-    """Add a model. Whether it has gravity of its own concerns formats that can say."""
+    """Add a model, and no gravity but that of a model in JSON."""
     from mbt.tree.multibody_tree import MultibodyTree
 
     if not isinstance(tree, MultibodyTree):
@@ -277,7 +254,7 @@ def _add_model(
         from mbt.parsing.json_models import read_json_model
 
         check_can_change(tree)
-        model = read_json_model(tree, source, options, mount, gravity, user_elements)
+        model = read_json_model(tree, source, options, mount, user_elements)
     else:
         model = read_description(source, options)
         model.set_prefix(options.prefix, of_model=options.model_name is None)

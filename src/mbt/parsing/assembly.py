@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -183,7 +183,7 @@ def add_description(
     return elements.instance
 
 
-def finish_tree(tree: MultibodyTree, g_W: FloatArray | None) -> None:
+def finish_tree(tree: MultibodyTree, g_W: Sequence[float] | FloatArray | None) -> None:
     """Add gravity to a tree of descriptions, but to none that they say is without weight, and finalize it."""
     if g_W is not None:
         weightless = [

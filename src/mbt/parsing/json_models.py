@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from mbt.parsing.report import ParseReport
 from mbt.saving.json_reader import JsonModel, JsonOptions
 
 if TYPE_CHECKING:
-    from mbt.math.arrays import FloatArray
     from mbt.parsing.assembly import Mount
     from mbt.parsing.options import ReadOptions
     from mbt.parsing.sources import Source
@@ -30,7 +29,6 @@ def read_json_model(
     source: Source,
     options: ReadOptions,
     mount: Mount,
-    gravity: FloatArray | Literal["as written"] | None,
     user_elements: Permission,
 ) -> JsonModel:
     """Read a model for a tree, which is not changed yet. It says itself what is free, and has its friction.
@@ -57,7 +55,7 @@ def read_json_model(
             mount.X_FR,
             options.model_name,
             bool(options.strict),
-            gravity,
+            options.gravity,
             user_elements,
             actuate_all=options.actuators == "all",
             prefix=options.prefix,

@@ -16,7 +16,6 @@ from mbt.parsing.mjcf_assets import Assets
 from mbt.parsing.mjcf_files import Files
 from mbt.parsing.mjcf_warnings import warnings_of_mujoco
 from mbt.parsing.mujoco_description import describe_mujoco_model
-from mbt.parsing.mujoco_rest import calc_gravity
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
 from mbt.parsing.sources import Source
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["read_mjcf"]
 
 _OLDEST = 4
-_OF_MUJOCO = (0.0, 0.0, -9.81)
 _LINE = re.compile(r"\bline (\d+)")
 _ELEMENT = re.compile(r"Element (?:name )?'([^']*)'")
 
@@ -68,20 +66,15 @@ def read_mjcf(root: Element, report: ParseReport, options: ReadOptions, source: 
     files.collect(root)
     with warnings_of_mujoco(mujoco, report):
         m, assets = _compile(mujoco, source, files)
-    _compare_gravity(calc_gravity(m), report, options)
     try:
-        return describe_mujoco_model(m, report, options, folder=source.folder, meshes=assets.references(m))
+        model = describe_mujoco_model(
+            m, report, options, folder=source.folder, meshes=assets.references(m)
+        )
     except (ArgumentValueError, SingularityError) as error:
         raise ParseError(str(error), file=report.file) from None
-
-
-def _compare_gravity(gravity: tuple[float, float, float], report: ParseReport, options: ReadOptions) -> None:
-    if options.gravity is None:
-        if gravity != _OF_MUJOCO:
-            report.ignore("option@gravity")
-    elif tuple(options.gravity.tolist()) != gravity:
-        numbers = " ".join(f"{part:g}" for part in gravity)
-        report.warn(f"its gravity, {numbers}, is not that of the tree: pass gravity=")
+    if options.leaves_out(report.gravity):
+        report.ignore("option@gravity")
+    return model
 
 
 def _compile(mujoco: Any, source: Source, files: Files) -> tuple[mujoco.MjModel, Assets]:

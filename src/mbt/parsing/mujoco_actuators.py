@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt.errors import quote
 from mbt.parsing.description import ActuatorDescription, ModelDescription
-from mbt.parsing.mujoco_names import FREE, ModelNames, unused
+from mbt.parsing.mujoco_names import FREE, ModelNames, first_of_each_actuator, unused
 from mbt.parsing.urdf_transmissions import add_missing_actuators
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def add_actuators(m: mujoco.MjModel, names: ModelNames, model: ModelDescription,
     """Add a motor for each actuator on a joint, in their order, then one for each armature without a motor.
 
     The inertia of a rotor is on an actuator, the armature of MuJoCo on a joint: the first motor of a joint
-    carries it. A joint without one gets a motor of its own, whose effort limit is zero; a ball or free joint
-    one for each degree of freedom.
+    carries it. A joint without one gets an actuator that carries it and is no motor, so that it has no effort
+    limit; a ball or free joint one for each degree of freedom.
     """
     motors, limits, rotors = find_motors(m), _find_effort_limits(m), getattr(m, "actuator_armature", None)
-    joints, gears = m.actuator_trnid[:, 0].tolist(), m.actuator_gear[:, 0].tolist()
+    joints, gears = m.actuator_trnid[:, 0].tolist(), _find_gears(m).tolist()
     # Rotors are of newer versions.
     rotors, gears = ([0.0] * m.nu, [1.0] * m.nu) if rotors is None else (rotors.tolist(), gears)
     for i in motors:
@@ -79,13 +79,13 @@ def _add_armatures(m: mujoco.MjModel, names: ModelNames, model: ModelDescription
             model.actuators[i] = motor._replace(rotor_inertia=armature, gear_ratio=1.0)
         else:
             name = unused(f"{joint}_armature", taken)
-            model.actuators.append(ActuatorDescription(name, joint, 0.0, armature))
+            model.actuators.append(ActuatorDescription(name, joint, math.inf, armature))
 
 
 def describe_armatures(
     joint: str, turned: list[float], moved: list[float], taken: set[str], report: ParseReport
 ) -> list[ActuatorDescription]:
-    """Return motors that carry the armature of a joint of several degrees of freedom.
+    """Return actuators that carry the armature of a joint of several degrees of freedom, and are no motors.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def describe_armatures(
         Armature of its angular velocities in the child, and of those of translation that it has, in the
         parent.
     taken : set of str
-        Names of motors, to which those of the new ones are added.
+        Names of actuators, to which those of the new ones are added.
     report : ParseReport
         Where to tell what is left out.
     """
@@ -108,8 +108,8 @@ def describe_armatures(
         turned = [0.0] * len(turned)
     suffixes = ("wx", "wy", "wz", "vx", "vy", "vz")
     return [
-        ActuatorDescription(unused(f"{joint}_armature_{suffixes[i]}", taken), joint, 0.0, armature, dof=i)
-        for i, armature in enumerate([*turned, *moved])
+        ActuatorDescription(unused(f"{joint}_armature_{suffix}", taken), joint, math.inf, armature, dof=i)
+        for i, (suffix, armature) in enumerate(zip(suffixes, [*turned, *moved], strict=False))
         if armature != 0.0
     ]
 
@@ -119,24 +119,31 @@ def _find_effort_limits(m: mujoco.MjModel) -> list[float]:
 
     It is that of the actuator, or of what controls it, times its gear.
     """
-    if not m.nu or not m.njnt:
-        return [math.inf] * m.nu
+    controls = first_of_each_actuator(m, "ctrl")
+    if not len(controls) or not m.njnt:
+        return [math.inf] * len(controls)
 
     def largest(ranges: FloatArray, are_limits: FloatArray) -> FloatArray:
         bounds: FloatArray = np.abs(ranges).max(axis=1)
         return np.where(are_limits, bounds, math.inf)
 
     force = largest(m.actuator_forcerange, m.actuator_forcelimited)
-    gain = m.actuator_gainprm[:, :1]
-    of_control = largest(m.actuator_ctrlrange * gain, m.actuator_ctrllimited.astype(bool) & _are_direct(m))
+    ranges, are_limited = m.actuator_ctrlrange[controls], m.actuator_ctrllimited[controls].astype(bool)
+    of_control = largest(ranges * m.actuator_gainprm[:, :1], are_limited & _are_direct(m))
     force = np.minimum(force, of_control)
     limited = force < math.inf
-    force[limited] *= np.abs(m.actuator_gear[limited, 0])
+    force[limited] *= np.abs(_find_gears(m)[limited])
     of_joints = largest(m.jnt_actfrcrange, m.jnt_actfrclimited)
     limits: list[float] = np.minimum(
         force, of_joints[np.clip(m.actuator_trnid[:, 0], 0, m.njnt - 1)]
     ).tolist()
     return limits
+
+
+def _find_gears(m: mujoco.MjModel) -> FloatArray:
+    """Return the first gear of each actuator, that of a hinge or slide."""
+    gears: FloatArray = m.actuator_gear[first_of_each_actuator(m, "out"), 0]
+    return gears
 
 
 def _are_direct(m: mujoco.MjModel) -> npt.NDArray[np.bool_]:

@@ -26,7 +26,7 @@ from mbt.parsing.description import (
     ModelDescription,
     SpringDescription,
 )
-from mbt.parsing.mujoco_names import FREE, ModelNames, unused
+from mbt.parsing.mujoco_names import FREE, ModelNames, first_of_each_actuator, unused
 from mbt.parsing.mujoco_shapes import Shapes
 from mbt.parsing.pose_stacks import calc_rotations, stack_poses
 
@@ -196,9 +196,11 @@ def _calc_damping(m: mujoco.MjModel) -> FloatArray:
     damping: FloatArray = np.maximum(m.dof_damping, 0.0)
     of_actuators = getattr(m, "actuator_damping", None)  # Of newer versions.
     if of_actuators is not None:
+        outputs = first_of_each_actuator(m, "out")
         for i in np.flatnonzero(of_actuators):
             if m.actuator_trntype[i] <= 1 and m.jnt_type[m.actuator_trnid[i, 0]] >= SLIDE:
-                damping[m.jnt_dofadr[m.actuator_trnid[i, 0]]] += of_actuators[i] * m.actuator_gear[i, 0] ** 2
+                gear = m.actuator_gear[outputs[i], 0]
+                damping[m.jnt_dofadr[m.actuator_trnid[i, 0]]] += of_actuators[i] * gear**2
     return damping
 
 

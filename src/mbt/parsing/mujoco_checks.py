@@ -29,10 +29,13 @@ _OF_BODIES = (
 )
 _OF_JOINTS = ("jnt_pos", "jnt_axis", "jnt_stiffness", "jnt_range", "jnt_actfrcrange")
 _OF_VELOCITIES = ("dof_damping", "dof_armature", "dof_frictionloss")
-_OF_ACTUATORS = ("actuator_gear", "actuator_ctrlrange", "actuator_forcerange", "actuator_gainprm")
+_OF_ACTUATORS = ("actuator_forcerange", "actuator_gainprm")
+_OF_OUTPUTS = ("actuator_gear",)
+_OF_CONTROLS = ("actuator_ctrlrange",)
 _OTHERS = ("qpos0", "qpos_spring", "geom_pos", "geom_quat", "geom_size", "geom_rgba", "mat_rgba")
 _MORE = ("site_pos", "site_quat", "eq_data", "key_qpos", "actuator_armature", "actuator_damping")
-_ALL = (*_OF_BODIES, *_OF_JOINTS, *_OF_VELOCITIES, *_OF_ACTUATORS, *_OTHERS, *_MORE)
+_DRIVES = (*_OF_ACTUATORS, *_OF_OUTPUTS, *_OF_CONTROLS)
+_ALL = (*_OF_BODIES, *_OF_JOINTS, *_OF_VELOCITIES, *_DRIVES, *_OTHERS, *_MORE)
 _NOT_NEGATIVE = (
     "jnt_stiffness",
     "dof_armature",
@@ -97,6 +100,8 @@ def _check_each(m: mujoco.MjModel, names: ModelNames) -> None:
         ("joint", names.joints, _OF_JOINTS),
         ("joint", joints_of_velocities, _OF_VELOCITIES),
         ("actuator", names.actuators, _OF_ACTUATORS),
+        ("actuator", _repeat(names.actuators, getattr(m, "actuator_outnum", None)), _OF_OUTPUTS),
+        ("actuator", _repeat(names.actuators, getattr(m, "actuator_ctrlnum", None)), _OF_CONTROLS),
         ("", [], (*_OTHERS, *_MORE)),
     )
     for kind, known, attributes in owners:
@@ -111,6 +116,11 @@ def _check_each(m: mujoco.MjModel, names: ModelNames) -> None:
                 raise _error(kind, known, attribute, is_bad, f"is not finite, or beyond {_LARGEST:g}")
             if attribute in _NOT_NEGATIVE and values.min() < 0.0:
                 raise _error(kind, known, attribute, values < 0.0, "is negative")
+
+
+def _repeat(names: list[str], counts: npt.NDArray[np.integer] | None) -> list[str]:
+    """Return the actuator of each of its controls or outputs, of which older versions have one."""
+    return names if counts is None else np.repeat(np.array(names, dtype=object), counts).tolist()
 
 
 def _error(

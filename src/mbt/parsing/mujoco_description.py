@@ -14,6 +14,7 @@ from mbt.parsing.mujoco_equalities import add_equalities
 from mbt.parsing.mujoco_names import ModelNames
 from mbt.parsing.mujoco_rest import (
     add_frames,
+    calc_gravity,
     report_losses,
     split_positions,
 )
@@ -63,6 +64,7 @@ def describe_mujoco_model(
     add_frames(m, names, links, model)
     add_actuators(m, names, model, wants_all=options.actuators == "all")
     add_equalities(m, names, links, model)
+    report.gravity = calc_gravity(m)
     report.named_positions = split_positions(m, names)
     report_losses(m, names, model, with_friction=options.joint_friction)
     if report.impossible_inertias:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
     import mujoco
+    import numpy.typing as npt
 
-__all__ = ["ModelNames", "unused"]
+__all__ = ["ModelNames", "first_of_each_actuator", "unused"]
 
 _WITHOUT_NAME = "MuJoCo Model"
 FREE = 0
@@ -69,6 +70,12 @@ class ModelNames:
             if not name:
                 names[i] = unused((others or {}).get(i, f"{kind}_{i}"), taken)
         return names
+
+
+def first_of_each_actuator(m: mujoco.MjModel, what: Literal["ctrl", "out"]) -> npt.NDArray[np.intp]:
+    """Return the index of the first control, or force output, of each actuator: it may have several."""
+    starts = getattr(m, f"actuator_{what}adr", None)  # Of newer versions; in older ones it has one of each.
+    return np.arange(m.nu) if starts is None else starts.astype(np.intp)
 
 
 def unused(name: str, taken: set[str]) -> str:

@@ -9,13 +9,15 @@ from typing import Literal
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
-from mbt.math.arrays import FloatArray
+from mbt.math.arrays import FloatArray, as_finite_array
+from mbt.parsing.report import USUAL_GRAVITY
 from mbt.tree.element import as_name
 
-__all__ = ["Actuators", "Base", "ReadOptions"]
+__all__ = ["Actuators", "Base", "Gravity", "ReadOptions", "as_gravity"]
 
 Base = Literal["fixed", "floating"] | None
 Actuators = Literal["declared", "all"]
+Gravity = FloatArray | Literal["file"] | None
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class ReadOptions:
     actuators: Actuators = "declared"
     prefix: str = ""
     package_folders: tuple[Path, ...] = ()
-    gravity: FloatArray | None = None
+    gravity: Gravity = None
 
     def __post_init__(self) -> None:
         """Check each option."""
@@ -51,6 +53,30 @@ class ReadOptions:
             value = getattr(self, name)
             if not isinstance(value, (bool, np.bool_)):
                 raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")
+
+
+    def leaves_out(self, gravity: tuple[float, float, float]) -> bool:
+        """Return whether a gravity that a description says is not that of the tree, and unusual."""
+        if isinstance(self.gravity, str):
+            return False
+        return gravity != (USUAL_GRAVITY if self.gravity is None else tuple(self.gravity.tolist()))
+
+
+def as_gravity(gravity: object) -> Gravity:
+    """Return the argument `gravity`, checked.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When it is neither three numbers nor ``"file"`` nor None.
+    """
+    if gravity is None:
+        return None
+    if isinstance(gravity, str):
+        if gravity == "file":
+            return "file"
+        raise ArgumentValueError(f"gravity: expected three numbers, 'file' or None, got {quote(gravity)}")
+    return as_finite_array(gravity, "gravity", (3,))
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...], *, may_be_none: bool = False) -> None:

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 from mbt.errors import quote, shorten
 
-__all__ = ["MimicJoint", "ParseReport", "ParseRemark"]
+__all__ = ["USUAL_GRAVITY", "MimicJoint", "ParseReport", "ParseRemark"]
+
+#: Gravity in World [m/s^2] where a description says nothing.
+USUAL_GRAVITY = (0.0, 0.0, -9.81)
 
 _SHOWN = 10
 
@@ -79,6 +82,10 @@ class ParseReport:
     weightless_instances : list of str
         Names of the model instances on which gravity is not to act. `load_model` sees to it; after
         `add_model` they are those to disable in the element of gravity.
+    gravity : tuple of float
+        Gravity in World that the description says [m/s^2]; ``(0, 0, -9.81)`` where it says nothing, and of
+        a model in JSON, which has an element for it. `load_model` gives it to the tree unless its caller
+        says another, `add_model` never does.
     num_links, num_joints, num_actuators : int
         What was added to the tree; links without World, joints without those added for a base.
     """
@@ -91,6 +98,7 @@ class ParseReport:
     impossible_inertias: list[str] = field(default_factory=list)
     named_positions: dict[str, dict[str, float | list[float]]] = field(default_factory=dict)
     weightless_instances: list[str] = field(default_factory=list)
+    gravity: tuple[float, float, float] = USUAL_GRAVITY
     num_links: int = 0
     num_joints: int = 0
     num_actuators: int = 0

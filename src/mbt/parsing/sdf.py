@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
 from mbt.errors import quote
 from mbt.math.poses import IDENTITY
 from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
@@ -29,7 +27,6 @@ from mbt.parsing.xml_tree import Element
 __all__ = ["read_sdf"]
 
 # As far as this gravities are the same [m/s^2]: files round it to 9.8.
-_SAME_GRAVITY = 0.02
 
 
 def read_sdf(root: Element, report: ParseReport, options: ReadOptions, source: Source) -> ModelDescription:
@@ -119,19 +116,16 @@ class _SdfReader:
         else:
             name = self.walker.walk_alone(alone, scope)
         self.model.name = self.report.model_name = self.options.model_name or name or self.source.stem
-        self._compare_gravity(world)
+        self._read_gravity(world)
 
-    def _compare_gravity(self, world: Element) -> None:
+    def _read_gravity(self, world: Element) -> None:
         element = world.take_first("gravity")
         if element is None or not element.text_parts:
             return
         g_W = read_numbers(element, 3)
-        given = self.options.gravity
-        if given is None or np.abs(np.array(g_W) - given).max() <= _SAME_GRAVITY:
+        self.report.gravity = g_W[0], g_W[1], g_W[2]
+        if self.options.leaves_out(self.report.gravity):
             self.report.ignore("world/gravity")
-        else:
-            text = f"the gravity of the world, {element.text}, is not that of the tree: pass gravity="
-            self.report.warn(text, element.line)
 
     def _read_joints(self) -> list[SdfJoint]:
         read = []

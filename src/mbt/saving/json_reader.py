@@ -53,7 +53,7 @@ class JsonOptions:
         Another name of the model instance.
     is_strict : bool
         Refuse what is not known, and what no physical body has.
-    gravity : ndarray, shape (3,), None, or "as written"
+    gravity : ndarray, shape (3,), None, or "file"
         Gravity in place of that of the file; None is none.
     permission : bool or dict
         Which classes of users the file may name.
@@ -67,7 +67,7 @@ class JsonOptions:
     X_FW: FloatArray | None = None
     model_name: str | None = None
     is_strict: bool = False
-    gravity: FloatArray | Literal["as written"] | None = "as written"
+    gravity: FloatArray | Literal["file"] | None = "file"
     permission: Permission = False
     actuate_all: bool = False
     prefix: str = ""
