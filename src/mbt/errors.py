@@ -34,6 +34,9 @@ __all__ = [
     "UnknownNameError",
 ]
 
+# Of characters: longer ones are no paths.
+_LONGEST_PATH = 500
+
 
 class MbtError(Exception):
     """Base class of all errors of mbt."""
@@ -161,7 +164,7 @@ class ParseError(MbtError, ValueError):
 
     def __str__(self) -> str:
         """Return ``file:line: element: message (hint)``."""
-        place = shorten(self.file or "", 200)
+        place = show_path(self.file or "")
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
         text = ": ".join(part for part in (place, self.element, self.message) if part)
@@ -206,6 +209,28 @@ def quote(value: object, limit: int = 60) -> str:
     except Exception:
         # Of someone else's class; or an integer with more digits than Python prints.
         return f"<{type(value).__name__}>"
+
+
+def show_path(path: object) -> str:
+    """Return what messages show of a path: all of it, for its reader needs the folder.
+
+    Examples
+    --------
+    >>> show_path("robots/arm.urdf")
+    'robots/arm.urdf'
+    """
+    return shorten(str(path), _LONGEST_PATH)
+
+
+def quote_path(path: object) -> str:
+    """Return what messages show of a path that a caller or a file has written: all of it, as its `repr`.
+
+    Examples
+    --------
+    >>> quote_path("package://arm/meshes/link.stl")
+    "'package://arm/meshes/link.stl'"
+    """
+    return quote(str(path), _LONGEST_PATH)
 
 
 def describe_shape(shape: Sequence[object]) -> str:

@@ -158,7 +158,7 @@ def test_actuators_with_several_controls() -> None:
 def test_several_outputs_of_an_actuator_on_something_else() -> None:
     """Forces of the motors behind it are not in its place."""
     ball = '<body><joint name="ball" type="ball"/><geom size=".1"/></body>'
-    text = SEVERAL_CONTROLS.replace("<actuator>", '<actuator><orientation joint="ball" gear="9"/>')
+    text = SEVERAL_CONTROLS.replace("<actuator>", '<actuator><orientation joint="ball"/>')
     model = compile_text(text.replace("<worldbody>", f"<worldbody>{ball}"))
     assert model.actuator_outnum.tolist() == [3, 1, 1, 1]
     with pytest.warns(mbt.ModelWarning, match="1 actuator does not act on a hinge or a slide"):

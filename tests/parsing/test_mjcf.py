@@ -109,6 +109,31 @@ def test_includes_in_named_folders(folder: Path) -> None:
     assert mbt.load_model(text, package_paths=[folder.parent / "library"]).num_positions == 1
 
 
+@pytest.mark.parametrize(
+    ("file", "helpful"),
+    [
+        ("../common/arm.xml", "family"),
+        ("../../library/arm.xml", "."),
+        ("{root}/library/arm.xml", "."),
+        ("link.xml", "family"),
+        ("/arm.xml", "/"),
+    ],
+)
+def test_the_hint_names_the_folder_that_allows_it(file: str, helpful: str, folder: Path) -> None:
+    robot = folder / "family" / "robot"
+    robot.mkdir(parents=True)
+    for place in ("library", "family/common"):
+        write_included(folder / place / "arm.xml")
+    (robot / "link.xml").symlink_to(folder / "family" / "common" / "arm.xml")
+    main = write_including(robot, file.format(root=folder))
+    with pytest.raises(mbt.ParseError) as caught:
+        mbt.load_model(main)
+    allowed = str((folder / helpful).resolve())
+    assert caught.value.hint == f"package_paths=[{allowed!r}] allows it"
+    if helpful != "/":
+        assert mbt.load_model(main, package_paths=[allowed]).num_positions == 1
+
+
 @pytest.mark.parametrize("by", ["dots", "absolute", "link"])
 def test_nothing_outside_of_the_folder_is_included(by: str, folder: Path) -> None:
     outside = folder.parent / "secret.xml"
@@ -175,6 +200,50 @@ def test_paths_of_windows(folder: Path) -> None:
     assert_same_dynamics(tree, mujoco.MjModel.from_xml_path(str(path)))
     (shape,) = tree.get_body_by_name("a").visuals
     assert mbt.parsing.resolve_mesh(shape).resolve() == folder / "meshes" / "thing.obj"
+
+
+# Text that is almost XML.
+
+ALMOST_XML = {
+    "'--' stands in a comment: read as one": "{}<!-- a -- b -->",
+    "'&' stands alone: it is read as &amp;": "{}<custom><text name='t' data='a & b'/></custom>",
+    "there is more behind the root element: it is left out": "{}</mujoco>",
+    "&nbsp; is of HTML, not of XML": "{}<custom><text name='t' data='&nbsp;'/></custom>",
+    "a byte is not UTF-8: such bytes are read as Latin-1": "{}<!-- \xe9 -->",
+}
+
+
+@pytest.mark.parametrize("words", ALMOST_XML)
+def test_text_that_is_almost_xml(words: str, folder: Path) -> None:
+    """MuJoCo reads it, but where it is about names."""
+    text = f"<mujoco><worldbody>\n{BODY}</worldbody>{ALMOST_XML[words].format('')}</mujoco>"
+    data = text.encode("latin-1")
+    with pytest.warns(mbt.ModelWarning, match=re.escape(words)):
+        tree = mbt.load_model(data)
+    (folder / "main.xml").write_bytes(data)
+    assert_same_dynamics(tree, mujoco.MjModel.from_xml_path(str(folder / "main.xml")), num_states=1)
+    with pytest.raises(mbt.ParseError, match=re.escape(words.partition(":")[0])):
+        mbt.load_model(data, strict=True)
+
+
+def test_included_text_that_is_almost_xml(folder: Path) -> None:
+    main = write_including(folder, "a & b.xml")
+    write_included(folder / "a & b.xml", "<!-- a -- b --><include file='c & d.xml'/>", "")
+    write_included(folder / "c & d.xml", "", BODY)
+    with pytest.warns(mbt.ModelWarning) as caught:
+        assert mbt.load_model(main).num_positions == 1
+    text = str(caught[0].message)
+    assert f"{folder / 'a & b.xml'}: '--' stands in a comment" in text
+    assert "line 1: '&' stands alone" in text
+    with pytest.raises(mbt.ParseError, match="'&' stands alone"):
+        mbt.load_model(main, strict=True)
+
+
+def test_an_encoding_that_expat_does_not_know() -> None:
+    """MuJoCo is handed the characters, not the bytes."""
+    body = BODY.replace('"a"', '"Körper"')
+    text = f'<?xml version="1.0" encoding="windows-1252"?><mujoco><worldbody>{body}</worldbody></mujoco>'
+    assert mbt.load_model(text.encode("windows-1252")).bodies[1].name == "Körper"
 
 
 # Meshes and textures.
@@ -313,6 +382,100 @@ def test_textures_height_fields_and_skins_are_not_looked_for() -> None:
     assert not tree.world_body.visuals
     (shape,) = tree.get_body_by_name("a").visuals
     assert shape.color == (1, 0, 0, 1)
+
+
+def test_the_mass_of_a_height_field(folder: Path) -> None:
+    """It is that of a box: what its file holds does not matter, and the file is not looked for."""
+    geom = '<geom type="hfield" hfield="hills" pos="0.1 0.2 0.3" euler="10 20 30" density="{}"/>'
+    body = f'<body name="a"><joint name="j" axis="1 2 3"/>{geom}<geom size="0.1" pos="1 0 0"/></body>'
+    for asset in ('file="c.png"', 'nrow="2" ncol="3"', 'nrow="2" ncol="3" elevation="1 5 2 6 3 7"'):
+        for density in (0, 20):
+            asset_and_body = f'<asset><hfield name="hills" size="1 2 3 4" {asset}/></asset><worldbody>{body}'
+            text = f"<mujoco>{asset_and_body.format(density)}</worldbody></mujoco>"
+            tree = mbt.load_model(text)
+            model = compile_text(text.replace('file="c.png"', 'nrow="7" ncol="9"'))
+            assert_same_dynamics(tree, model, num_states=1)
+            assert tree.get_body_by_name("a").default_mass > (100 if density else 1)
+            assert tree.parse_reports[0].ignored["geom/hfield"] == 1
+
+
+@pytest.mark.parametrize("inertial", [LUMP, ""])
+def test_paths_that_are_stripped(inertial: str, folder: Path) -> None:
+    """Of a file the last part counts, in the folder of meshes."""
+    text = meshed(inertial, file="far/away\\thing.obj").replace("<compiler", '<compiler strippath="true"')
+    path = write_meshed(folder, text)
+    tree = mbt.load_model(path)
+    assert_same_dynamics(tree, mujoco.MjModel.from_xml_path(str(path)))
+    (shape,) = tree.get_body_by_name("a").visuals
+    assert mbt.parsing.resolve_mesh(shape) == folder / "meshes" / "thing.obj"
+
+
+FLEX = (
+    '<mujoco><compiler {}/><worldbody><body name="a">'
+    '<flexcomp name="cloth" type="mesh" file="{}" mass="3" radius="0.01"/></body></worldbody></mujoco>'
+)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "file"),
+    [
+        ('meshdir="meshes"', "thing.obj"),
+        ('assetdir="meshes"', "thing.obj"),
+        ("", "meshes/thing.obj"),
+        ('meshdir="meshes"', "../meshes/thing.obj"),
+        ('meshdir="meshes" strippath="true"', "far/away/thing.obj"),
+    ],
+)
+def test_the_mesh_of_a_flexible_body(compiler: str, file: str, folder: Path) -> None:
+    path = write_meshed(folder, FLEX.format(compiler, file))
+    with pytest.warns(mbt.ModelWarning, match=r"flexible bodies \(1\) have no counterpart"):
+        tree = mbt.load_model(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = mujoco.MjSpec.from_file(str(path)).compile()
+    assert tree.num_velocities == model.nv
+    context, data = tree.create_default_context(), mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    M = np.empty((model.nv, model.nv))
+    for i, unit in enumerate(np.eye(model.nv)):
+        mujoco.mj_mulM(model, data, M[i], unit)
+    np.testing.assert_allclose(tree.calc_mass_matrix(context), M, rtol=1e-12, atol=1e-12)
+
+
+def test_meshes_of_flexible_bodies_have_their_own_folders(folder: Path) -> None:
+    """Two files of one name, of which one is that of an included file."""
+    write_meshed(folder, "")
+    (folder / "parts" / "cloth").mkdir(parents=True)
+    (folder / "parts" / "cloth" / "thing.obj").write_text(TETRAHEDRON + "v 2 2 2\nf 2 3 5\n")
+    first, second = (
+        f'<body name="{name}"><flexcomp name="{name}" type="mesh" file="{file}" mass="3"/></body>'
+        for name, file in (("one", "meshes/thing.obj"), ("two", "cloth/thing.obj"))
+    )
+    write_included(folder / "parts" / "cloth.xml", body=second)
+    (folder / "main.xml").write_text(
+        f'<mujoco><include file="parts/cloth.xml"/><worldbody>{first}</worldbody></mujoco>'
+    )
+    with pytest.warns(mbt.ModelWarning):
+        tree = mbt.load_model(folder / "main.xml")
+    assert tree.num_velocities == 3 * (4 + 5)
+
+
+@pytest.mark.parametrize(
+    "mesh",
+    [
+        'file="nowhere.stl"',
+        'vertex="0 0 0 1 0 0 0 1 0 0 0 1"',
+        'vertex="0 0 0 1 0 0 0 1 0 0 0 1" texcoord="0 0 1 0 1 1 0 1"',
+    ],
+)
+def test_a_tactile_sensor_that_names_a_mesh(mesh: str) -> None:
+    body = BODY.replace("</body>", '<geom name="g" size="0.1" mass="0"/></body>')
+    tree = mbt.load_model(
+        f'<mujoco><asset><mesh name="pad" {mesh}/></asset><worldbody>{body}</worldbody>'
+        '<sensor><clock/><tactile name="skin" geom="g" mesh="pad"/></sensor></mujoco>'
+    )
+    assert tree.num_velocities == 1
+    assert tree.parse_reports[0].ignored["sensor"] == 2
 
 
 # What MuJoCo says.

@@ -106,12 +106,13 @@ def test_nothing_leads_out_of_a_package(tmp_path):
         "../secret.stl",
         "meshes/../../secret.stl",
         "meshes/link.stl",
-        "/" + str(tmp_path / "secret.stl"),
+        "/../secret.stl",
     ):
         with pytest.raises(ParseError, match="leads out of the package 'bot_description'"):
             resolve_mesh(mesh(f"package://bot_description/{path}"), [tmp_path])
-    with pytest.raises(ParseError, match="was not found"):
-        resolve_mesh(mesh("package://bot_description/meshes/loop.stl"), [tmp_path])
+    for path in ("meshes/loop.stl", "/" + str(tmp_path / "secret.stl")):
+        with pytest.raises(ParseError, match="was not found"):
+            resolve_mesh(mesh(f"package://bot_description/{path}"), [tmp_path])
     assert resolve_mesh(mesh("package://bot_description/meshes/own.stl"), [tmp_path]) == inside
 
 
@@ -170,3 +171,20 @@ def test_only_meshes_are_resolved():
         resolve_mesh("arm.stl")
     with pytest.raises(ArgumentTypeError, match="package_paths: expected a sequence of folders"):
         resolve_mesh(mesh(), "folder")
+
+
+@pytest.mark.parametrize("address", ["package:///{}", "package://{}", "model:////{}"])
+@pytest.mark.parametrize("slashes", ["/", "//", "///"])
+def test_a_slash_too_many(address, slashes, tmp_path):
+    file = make_package(tmp_path)
+    inside = "/".join(file.parts[-2:])
+    assert resolve_mesh(mesh(address.format(f"bot_description{slashes}{inside}")), [tmp_path]) == file
+
+
+def test_folders_are_shown_whole(tmp_path):
+    """Who reads that a mesh is missing needs to know where it was looked for."""
+    long = "_".join(["a_folder_with_a_long_name"] * 4)
+    address = f"package://{long}/meshes/{long}.stl"
+    with pytest.raises(ParseError) as caught:
+        resolve_mesh(mesh(address), [tmp_path / long])
+    assert f"'{address}' was not found (searched: package_paths: {tmp_path / long};" in str(caught.value)

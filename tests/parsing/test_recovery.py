@@ -53,6 +53,25 @@ def test_comments(comment):
     assert [warning.line for warning in warnings] == [2]
 
 
+@pytest.mark.parametrize(
+    "more", ["</a>", "<a/>", "<b>\n</b>", "<a>", "</b></c>", "<!-- a -- b --></a>", "<c", "<!DOCTYPE a>"]
+)
+@pytest.mark.parametrize("root", ["<a>\n<b x='>'/></a>", "<a\n/>", "<a\n></a>"])
+def test_what_is_behind_the_root_element_is_left_out(root, more):
+    element, warnings = read(f"{root}\n{more}")
+    assert (element.tag, [child.tag for child in element.children]) == ("a", ["b"] if "<b" in root else [])
+    told = [(warning.text, warning.line) for warning in warnings]
+    assert told[-1] == ("there is more behind the root element: it is left out", 3)
+    with pytest.raises(ParseError, match="f\\.xml:3: "):
+        read(f"{root}\n{more}", strict=True)
+
+
+@pytest.mark.parametrize("more", ["text", "text<b/>", "]]>"])
+def test_text_behind_the_root_element_is_refused(more):
+    with pytest.raises(ParseError, match="no well-formed XML"):
+        read(f"<a/>{more}")
+
+
 TEXT = '<a>\n<b x="gelenk_ä"/></a>'
 
 

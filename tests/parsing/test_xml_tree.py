@@ -38,7 +38,7 @@ def test_what_was_not_read_is_known():
         (b"  \n ", None, "the text is empty"),
         (b"<a>\n<b>\n</a>", 3, "mismatched tag"),
         (b"<a>\n<b/>", 2, "no element found"),
-        (b"<a/><b/>", 1, "junk after document element"),
+        (b"<a/>text", 1, "junk after document element"),
         (b'<a x="1" x="2"/>', 1, "duplicate attribute"),
         (b'<a x="&#0;"/>', 1, "invalid character"),
         (b"<a>\n<b c=d/></a>", 2, "invalid token"),

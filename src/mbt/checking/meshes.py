@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbt.errors import ParseError, quote
+from mbt.errors import ParseError, quote, quote_path
 from mbt.parsing.meshes import resolve_mesh
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def check_meshes(
         return
     mesh, body_name = next(iter(missing.items()))
     count = "it is" if len(missing) == 1 else f"it and {len(missing) - 1} more are"
-    message = f"the mesh {quote(mesh)} is not found: {count} not where the file says"
+    message = f"the mesh {quote_path(mesh)} is not found: {count} not where the file says"
     cure = "--package-path FOLDER (package_paths=) says where packages are; dynamics needs no meshes"
     line = subject.line_of("link", body_name)
     subject.report(

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbt.cli.info import load
 from mbt.cli.terminal import clip, line_width, make_bar, make_table, number, write
-from mbt.errors import ArgumentValueError, MissingPackageError, SimulationWarning, quote
+from mbt.errors import ArgumentValueError, MissingPackageError, SimulationWarning, quote, quote_path
 from mbt.motion.simulation import simulate
 from mbt.motion.trajectory_files import as_target
 
@@ -138,7 +138,7 @@ def _save_figure(trajectory: Trajectory, figure: Any, path: str) -> None:
         figure.savefig(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentValueError(f"--plot: {quote(path)} cannot be written: {reason}") from error
+        raise ArgumentValueError(f"--plot: {quote_path(path)} cannot be written: {reason}") from error
 
 
 def _describe(tree: MultibodyTree, trajectory: Trajectory, seconds: float) -> str:

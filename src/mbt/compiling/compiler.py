@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from mbt import _core
-from mbt.errors import CompilerError, quote
+from mbt.errors import CompilerError, quote, quote_path
 
 __all__ = ["REGISTERS", "Library", "build"]
 
@@ -92,13 +92,13 @@ def _cache_folder() -> Path:
         status = folder.stat()
     except OSError as error:
         raise CompilerError(
-            f"cache: cannot make {quote(base)}: {error.strerror}; expected a folder, or cache=False"
+            f"cache: cannot make {quote_path(base)}: {error.strerror}; expected a folder, or cache=False"
         ) from error
     if hasattr(os, "getuid") and (
         status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     ):
         raise CompilerError(
-            f"cache: expected a folder that you own and nobody else may write into, got {quote(base)}: "
+            f"cache: expected a folder that you own and nobody else may write into, got {quote_path(base)}: "
             "what lies there is executed. Set MBT_CACHE_DIR, or use cache=False"
         )
     return folder
@@ -119,7 +119,7 @@ def _compile(command: list[str], source: str, path: Path) -> Path:
             made.replace(path)
     except OSError as error:
         raise CompilerError(
-            f"compiler: {quote(command[0])} cannot run in {quote(str(path.parent))}: {error}"
+            f"compiler: {quote(command[0])} cannot run in {quote_path(path.parent)}: {error}"
         ) from error
     return path
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentValueError, quote
+from mbt.errors import ArgumentValueError, quote_path
 from mbt.motion.events import EventStates
 from mbt.motion.over_time import RESULTS, VECTORS
 from mbt.motion.trajectory import Trajectory
@@ -44,7 +44,7 @@ def as_target(path: object) -> Path:
     """Return the path of a file that can be written, told by its suffix."""
     target = as_path(path)
     if target.suffix not in (".npz", ".csv"):
-        raise ArgumentValueError(f"path: expected a file .npz or .csv, got {quote(str(target))}")
+        raise ArgumentValueError(f"path: expected a file .npz or .csv, got {quote_path(target)}")
     return target
 
 
@@ -58,7 +58,7 @@ def load(path: object) -> Trajectory:
         return _of_arrays(arrays)
     except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or "it is not what save() wrote"
-        raise ArgumentValueError(f"path: {quote(str(source))} cannot be read: {reason}") from error
+        raise ArgumentValueError(f"path: {quote_path(source)} cannot be read: {reason}") from error
 
 
 def _arrays_of(trajectory: Trajectory) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ParseError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ParseError, quote_path
 from mbt.parsing.packages import PACKAGE_SCHEMES, as_folders, find_in_packages
 from mbt.tree.shape import Shape
 
@@ -69,15 +69,15 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
     if not path.is_absolute():
         if shape.folder is None:
             why = "the path is relative, and the shape has no folder: it was not read from a file"
-            raise ParseError(f"{quote(address)} cannot be found: {why}")
+            raise ParseError(f"{quote_path(address)} cannot be found: {why}")
         path = Path(shape.folder, path)
     try:
         if path.is_file():
             return path
     except (OSError, ValueError):  # A name that is too long, or has a zero inside.
         pass
-    where = "" if shape.folder is None else f" (searched: {quote(shape.folder, limit=200)})"
-    raise ParseError(f"{quote(address)} was not found{where}")
+    where = "" if shape.folder is None else f" (searched: {quote_path(shape.folder)})"
+    raise ParseError(f"{quote_path(address)} was not found{where}")
 
 
 def _strip_scheme(address: str) -> str:
@@ -86,11 +86,11 @@ def _strip_scheme(address: str) -> str:
     if scheme is None:
         return address
     if scheme.group(1).lower() != "file":
-        raise ParseError(f"{quote(address)} is an address: nothing is fetched")
+        raise ParseError(f"{quote_path(address)} is an address: nothing is fetched")
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        raise ParseError(f"{quote(address)} is not an address: {error}") from None
+        raise ParseError(f"{quote_path(address)} is not an address: {error}") from None
     if parts.netloc not in ("", "localhost"):
-        raise ParseError(f"{quote(address)} is on another machine: nothing is fetched")
+        raise ParseError(f"{quote_path(address)} is on another machine: nothing is fetched")
     return unquote(parts.path)

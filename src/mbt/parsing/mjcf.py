@@ -59,17 +59,12 @@ def read_mjcf(root: Element, report: ParseReport, options: ReadOptions, source: 
     if int(mujoco.__version__.partition(".")[0]) < _OLDEST:
         version = shorten(mujoco.__version__)
         raise root.error(f"MJCF needs mujoco {_OLDEST} or later, and {version} is installed", hint)
-    if report.warnings:
-        fault = report.warnings[0]
-        raise ParseError(f"{fault.text}: MuJoCo does not read it", file=report.file, line=fault.line)
     files = Files(source, options.package_folders)
     files.collect(root)
     with warnings_of_mujoco(mujoco, report):
         m, assets = _compile(mujoco, source, files)
     try:
-        model = describe_mujoco_model(
-            m, report, options, folder=source.folder, meshes=assets.references(m)
-        )
+        model = describe_mujoco_model(m, report, options, folder=source.folder, meshes=assets.references(m))
     except (ArgumentValueError, SingularityError) as error:
         raise ParseError(str(error), file=report.file) from None
     if options.leaves_out(report.gravity):

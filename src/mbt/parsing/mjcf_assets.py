@@ -24,7 +24,8 @@ class Assets:
     """Meshes, height fields, textures and skins of a specification, which is changed.
 
     Meshes that give a body its inertia stay, and must be there. The others are referenced alone: their
-    geometries are spheres for the compiler. Height fields, textures and skins are taken out.
+    geometries are spheres for the compiler. Height fields are flat: their inertia does not depend on what
+    their files hold. Textures and skins are taken out.
 
     Parameters
     ----------
@@ -44,17 +45,19 @@ class Assets:
     def __init__(self, mujoco: Any, spec: mujoco.MjSpec, files: Files) -> None:
         self._geoms: list[tuple[Any, str]] = []
         self._meshes: dict[str, MeshReference] = {}
-        meshes, fields = list(spec.meshes), list(spec.hfields)
+        meshes = list(spec.meshes)
         if meshes:
-            self._meshes = {mesh.name: _refer_to(mesh, files) for mesh in meshes}
+            strips_paths = bool(spec.strippath)
+            self._meshes = {mesh.name: _refer_to(mesh, files, strips_paths) for mesh in meshes}
+            # What is needed has its whole path from here on.
+            spec.strippath = False
+            _take_out_tactile_sensors(mujoco, spec)
             self._take_out_meshes(mujoco, spec, meshes, files)
-        if fields:
-            for geom in list(spec.geoms):
-                if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
-                    spec.delete(geom)
+        for field in spec.hfields:
+            _flatten(field)
         _take_out_textures(spec)
-        for asset in (*fields, *spec.skins):
-            spec.delete(asset)
+        for skin in list(spec.skins):
+            spec.delete(skin)
 
     def references(self, m: mujoco.MjModel) -> dict[int, MeshReference]:
         """Return what meshes the geometries of the compiled model have, by index."""
@@ -119,10 +122,24 @@ def _take_out_mesh(spec: Any, mesh: Any) -> None:
     mesh.uservert, mesh.userface, mesh.scale = _VERTICES, _FACES, _UNSCALED
 
 
-def _refer_to(mesh: Any, files: Files) -> MeshReference:
+def _take_out_tactile_sensors(mujoco: Any, spec: Any) -> None:
+    """Make those that name a mesh clocks: they count as sensors, and need no mesh."""
+    for sensor in spec.sensors:
+        if sensor.type == mujoco.mjtSensor.mjSENS_TACTILE:
+            sensor.type, sensor.needstage = mujoco.mjtSensor.mjSENS_CLOCK, mujoco.mjtStage.mjSTAGE_POS
+            sensor.objtype = sensor.reftype = mujoco.mjtObj.mjOBJ_UNKNOWN
+            sensor.objname = sensor.refname = ""
+
+
+def _flatten(field: Any) -> None:
+    """Let the compiler open no file of a height field."""
+    field.file, field.nrow, field.ncol, field.userdata = "", 2, 2, [0.0] * 4
+
+
+def _refer_to(mesh: Any, files: Files, strips_paths: bool) -> MeshReference:
     """Return where a mesh is, and what is done to it."""
     written = mesh.file
-    file = files.locate_mesh(mesh.compiler.meshdir, written) if written else mesh.name
+    file = files.locate_mesh(mesh.compiler.meshdir, written, strips_paths) if written else mesh.name
     scale, p, quaternion = mesh.scale, mesh.refpos, mesh.refquat
     if quaternion.tolist() == _NOT_TURNED and not p.any():
         return MeshReference(file, scale.tolist(), IDENTITY)

@@ -6,22 +6,22 @@ import html
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from mbt.errors import ParseError, quote, shorten
-from mbt.parsing.report import ParseRemark
+from mbt.errors import ParseError, quote_path, show_path
 from mbt.parsing.sources import Source, read_source
 from mbt.parsing.xml_declaration import DECLARED_ENCODING
-from mbt.parsing.xml_tree import MAX_BYTES, Document, Element, parse_xml
+from mbt.parsing.xml_tree import MAX_BYTES, Element, parse_xml
 
 __all__ = ["Files"]
 
 _MAX_FILES = 1000
 # Files of these are seen to once MuJoCo has read the text.
 _ASSETS = ("mesh", "texture", "hfield", "skin")
-_FILE = re.compile(r"""(<(include|model|mesh)\s[^<>]*?\bfile\s*=\s*)(["'])([^<]*?)\3""")
+_FILE = re.compile(r"""(<(include|model|mesh|flexcomp)\s[^<>]*?\bfile\s*=\s*)(["'])([^<]*?)\3""")
 # The folder by which a mesh of another file is known again: no path has such a name.
 _MARK = "?{}"
 
@@ -32,6 +32,15 @@ class _Mesh(NamedTuple):
     written: str
     near: Path
     home: Path | None
+
+
+class _Flex(NamedTuple):
+    """A mesh of a flexible body: MuJoCo opens it while it reads the text."""
+
+    name: str
+    element: Element
+    file: str
+    place: _Place
 
 
 class _Place(NamedTuple):
@@ -61,12 +70,15 @@ class Files:
     """
 
     def __init__(self, source: Source, folders: Sequence[Path]) -> None:
-        self.text = _decode(source)
-        self._file = source.file
+        self.text = ""
+        self._source = source
         self.included: dict[str, bytes] = {}
         self._names: dict[Path, str] = {}
         self._taken: set[str] = set()
         self._meshes: dict[str, _Mesh] = {}
+        self._flexes: list[_Flex] = []
+        # What elements <compiler> say of files, by the folder of the model.
+        self._compilers: dict[Path | None, dict[str, str]] = {}
         self._size = len(source.data)
         self._given = ([] if source.folder is None else [Path(source.folder)], folders)
 
@@ -84,9 +96,11 @@ class Files:
         ParseError
             When a file is missing, leads out, or cannot be read; when they are too many or too large.
         """
-        self.text = self._collect(root, self.text, _Place())
+        self.text = self._collect(root, root.document.repaired or _decode(self._source), _Place())
+        for flex in self._flexes:
+            self.included[flex.name] = self._read(flex.element, self._locate_flex(flex)).data
 
-    def locate_mesh(self, folder: str, file: str) -> str:
+    def locate_mesh(self, folder: str, file: str, strips_paths: bool = False) -> str:
         """Return where a mesh is: from the folder of the model, or one that the caller names.
 
         MuJoCo looks for it in the folder of meshes, and then, where an included file names it, beside that.
@@ -97,9 +111,14 @@ class Files:
             The folder of meshes.
         file : str
             The file that MuJoCo read of the mesh.
+        strips_paths : bool
+            Whether the last part of its path alone counts.
         """
         file = _with_slashes(file)
         mesh = self._meshes.get("/".join(file.split("/")[-2:]))
+        if strips_paths:
+            file = _last_part(file)
+            mesh = mesh and mesh._replace(written=_last_part(mesh.written))
         if mesh is None:
             return _with_slashes(os.path.join(folder, file))
         usual = _with_slashes(os.path.join(self._shorten(mesh.home), folder, mesh.written))
@@ -123,7 +142,7 @@ class Files:
         """
 
         def fail(message: str, hint: str) -> ParseError:
-            return ParseError(message, file=self._file, element=element, hint=hint)
+            return ParseError(message, file=self._source.file, element=element, hint=hint)
 
         return self._find(fail, file, _Place())
 
@@ -135,10 +154,16 @@ class Files:
             element = waiting.pop()
             waiting += element.children
             file = element.peek("file")
+            if element.tag == "compiler":
+                self._compilers.setdefault(place.home, {}).update(element.attributes)
             if file is None:
                 continue
             if element.tag in ("include", "model"):
                 names[element.tag, file] = self._include(element, file, place)
+            elif element.tag == "flexcomp":
+                name = self._find_name(_last_part(_with_slashes(file)))
+                self._flexes.append(_Flex(name, element, file, place))
+                names["flexcomp", file] = name
             elif element.tag not in _ASSETS:
                 self._find(element.error, file, place)
             elif element.tag == "mesh" and place.near is not None:
@@ -155,20 +180,30 @@ class Files:
         if path in self._names:
             if is_attached:
                 return self._names[path]
-            raise element.error(f"{quote(file)} is included twice")
-        source = read_source(path)
-        self._size += len(source.data)
-        if len(self._names) >= _MAX_FILES or self._size > MAX_BYTES:
-            raise element.error("it includes more than a description may have")
-        warnings: list[ParseRemark] = []
-        root = parse_xml(source.data, Document(source.file, warnings=warnings), source.encoding)
-        if warnings:
-            raise ParseError(f"{warnings[0].text}: MuJoCo does not read it", file=source.file)
+            raise element.error(f"{quote_path(file)} is included twice")
+        source = self._read(element, path)
+        document = replace(element.document, file=source.file, is_included=True, repaired=None)
+        root = parse_xml(source.data, document, source.encoding)
         name = self._names[path] = self._find_name(file)
         own = _Place(path.parent, path.parent if is_attached else place.home)
-        text = self._collect(root, _decode(source), own)
+        text = self._collect(root, document.repaired or _decode(source), own)
         self.included[name] = text.encode("utf-8")
         return name
+
+    def _locate_flex(self, flex: _Flex) -> Path:
+        """Return where the mesh of a flexible body is: in the folder of meshes."""
+        compiler = self._compilers.get(flex.place.home, {})
+        folder, file = compiler.get("meshdir", compiler.get("assetdir", "")), _with_slashes(flex.file)
+        if compiler.get("strippath") == "true":
+            file = _last_part(file)
+        return self._find(flex.element.error, os.path.join(_with_slashes(folder), file), flex.place)
+
+    def _read(self, element: Element, path: Path) -> Source:
+        source = read_source(path)
+        self._size += len(source.data)
+        if len(self._names) + len(self._flexes) >= _MAX_FILES or self._size > MAX_BYTES:
+            raise element.error("it includes more than a description may have")
+        return source
 
     def _find_name(self, file: str) -> str:
         """Return a name for a file, of which the last part, in any case, is that of no other."""
@@ -185,33 +220,44 @@ class Files:
         first = self._folders[:1] if place.home is None else [place.home]
         near = [] if place.near is None else [place.near]
         folders = list(dict.fromkeys([*first, *near, *self._folders]))
-        path, leads_out = self._search(_with_slashes(file), folders)
+        path, outside = self._search(_with_slashes(file), folders)
         if path is not None:
             return path
+        if outside is not None:
+            hint = f"package_paths=[{_find_common_folder(folders[0], outside)!r}] allows it"
+            raise fail(f"{quote_path(file)} leads out of the folders that are allowed", hint)
+        searched = ", ".join(map(show_path, folders[:5])) or "no folder"
         hint = "name a folder that holds it in package_paths"
-        if leads_out:
-            raise fail(f"{quote(file)} leads out of the folders that are allowed", hint)
-        searched = ", ".join(shorten(str(folder), 200) for folder in folders[:5]) or "no folder"
-        raise fail(f"there is no file {quote(file)} (searched: {searched})", hint)
+        raise fail(f"there is no file {quote_path(file)} (searched: {searched})", hint)
 
-    def _search(self, file: str, folders: Sequence[Path]) -> tuple[Path | None, bool]:
-        """Return where a file is, and whether it was looked for outside of the folders that are allowed."""
-        leads_out = False
+    def _search(self, file: str, folders: Sequence[Path]) -> tuple[Path | None, Path | None]:
+        """Return where a file is, or where it would be outside of the folders that are allowed."""
+        outside = None
         for folder in folders:
             try:
                 path = (folder / file).resolve()
                 if not any(path.is_relative_to(allowed) for allowed in self._folders):
-                    leads_out = True
+                    outside = outside or path
                 elif path.is_file():
-                    return path, False
+                    return path, None
             except (OSError, ValueError, RuntimeError):  # The last of links that form a loop.
                 continue
-        return None, leads_out
+        return None, outside
+
+
+def _find_common_folder(folder: Path, outside: Path) -> str:
+    """Return the folder that holds another folder and a file; that of the file where there is no such one."""
+    common = os.path.commonpath([folder, outside.parent]) if folder.anchor == outside.anchor else ""
+    return str(outside.parent) if common in ("", folder.anchor) else common
 
 
 def _with_slashes(file: str) -> str:
     """Return a path as MuJoCo reads it, also where it was written on Windows."""
     return file.replace("\\", "/")
+
+
+def _last_part(file: str) -> str:
+    return file.rpartition("/")[2]
 
 
 def _rename(text: str, names: dict[tuple[str, str], str]) -> str:

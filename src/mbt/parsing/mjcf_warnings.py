@@ -31,4 +31,4 @@ def warnings_of_mujoco(mujoco: Any, report: ParseReport) -> Iterator[None]:
             mujoco.set_mju_user_warning(before)
             texts.update(dict.fromkeys(str(warning.message) for warning in caught))
     for text in texts:
-        report.warn(f"MuJoCo says: {shorten(text.strip(), 300)}")
+        report.warn(f"MuJoCo says: {shorten('; '.join(text.strip().splitlines()), 300)}")

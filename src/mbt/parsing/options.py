@@ -54,7 +54,6 @@ class ReadOptions:
             if not isinstance(value, (bool, np.bool_)):
                 raise ArgumentTypeError(f"{name}: expected True or False, got {quote(value)}")
 
-
     def leaves_out(self, gravity: tuple[float, float, float]) -> bool:
         """Return whether a gravity that a description says is not that of the tree, and unusual."""
         if isinstance(self.gravity, str):

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mbt.errors import ArgumentTypeError, ParseError, quote, shorten
+from mbt.errors import ArgumentTypeError, ParseError, quote, quote_path, shorten, show_path
 
 __all__ = [
     "PACKAGE_SCHEMES",
@@ -71,11 +71,11 @@ def split_package_address(address: str) -> tuple[str, str]:
         When it names no package.
     """
     scheme, _, rest = address.strip().partition("://")
-    # Some files have a slash too many: package:///name/path.
+    # Some files have a slash too many: package:///name/path, package://name//path.
     name, _, path = rest.lstrip("/").partition("/")
     if f"{scheme}://" not in PACKAGE_SCHEMES or not name or name in (".", "..") or "\\" in name:
-        raise ParseError(f"{quote(address)}: expected package://name/path")
-    return name, path
+        raise ParseError(f"{quote_path(address)}: expected package://name/path")
+    return name, path.lstrip("/")
 
 
 def find_in_packages(address: str, folders: Sequence[Path], near: str | None = None) -> Path:
@@ -97,7 +97,7 @@ def find_in_packages(address: str, folders: Sequence[Path], near: str | None = N
     """
     name, inside = split_package_address(address)
     if not inside:
-        raise ParseError(f"{quote(address)}: expected package://name/path")
+        raise ParseError(f"{quote_path(address)}: expected package://name/path")
     for package in _find_packages(name, folders, near):
         try:
             path = (package / inside).resolve()
@@ -106,10 +106,12 @@ def find_in_packages(address: str, folders: Sequence[Path], near: str | None = N
         except (OSError, ValueError, RuntimeError):  # The last of links that form a loop.
             continue
         if not is_inside:
-            raise ParseError(f"{quote(address)} leads out of the package {quote(name)}", file=str(package))
+            raise ParseError(
+                f"{quote_path(address)} leads out of the package {quote(name)}", file=str(package)
+            )
         if is_file:
             return path
-    raise _not_found(quote(address), folders, near)
+    raise _not_found(quote_path(address), folders, near)
 
 
 def find_package(name: str, folders: Sequence[Path], near: str | None = None) -> Path:
@@ -199,5 +201,5 @@ def _not_found(what: str, folders: Sequence[Path], near: str | None) -> ParseErr
 
 
 def _show(folders: list[Path]) -> str:
-    shown = [shorten(str(folder), 200) for folder in folders[:5]] + ["..."] * (len(folders) > 5)
+    shown = [show_path(folder) for folder in folders[:5]] + ["..."] * (len(folders) > 5)
     return ", ".join(shown) or "none"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from html.entities import name2codepoint
+from xml.parsers import expat
 
 from mbt.errors import ParseError, quote
 from mbt.parsing.xml_declaration import DECLARED_ENCODING, XML_DECLARATION
@@ -72,7 +73,14 @@ def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, l
         if not XML_DECLARATION.fullmatch(declaration.group(1)):
             repairs.note("the XML declaration is malformed", "it is ignored", text, start)
         text = _blank(in_front) + text[declaration.end() :]
-    return _repair_markup(text, repairs), repairs.collect()
+    text = _repair_markup(text, repairs)
+    end = _find_end_of_root(text)
+    behind = text[end:].lstrip()
+    if behind.startswith("<"):
+        place = len(text) - len(behind)
+        repairs.note("there is more behind the root element", "it is left out", text, place)
+        text = text[:end]
+    return text, repairs.collect()
 
 
 class _Repairs:
@@ -159,6 +167,39 @@ def _repair_markup(text: str, repairs: _Repairs) -> str:
             position = end
         opening = _OPENING.search(text, end)
     return "".join([*parts, text[position:]])
+
+
+def _find_end_of_root(text: str) -> int:
+    """Return where the root element ends, where something follows that no XML may have there."""
+    parser = expat.ParserCreate("utf-8")
+    depth, last_tag = 0, -1
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+
+    def end(tag: str) -> None:
+        nonlocal depth, last_tag
+        depth -= 1
+        if depth == 0:
+            last_tag = parser.CurrentByteIndex
+
+    def refuse(*_: object) -> None:
+        raise ValueError
+
+    data = text.encode("utf-8", "replace")
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except ValueError:
+        pass
+    except expat.ExpatError:
+        if last_tag >= 0:
+            # Of an element without an end tag it is the place behind it.
+            closed = data.index(b">", last_tag) + 1 if data.startswith(b"</", last_tag) else last_tag
+            return len(data[:closed].decode("utf-8"))
+    return len(text)
 
 
 def _resolve_reference(text: str, start: int, repairs: _Repairs) -> tuple[int, str | None]:

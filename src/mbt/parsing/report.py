@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mbt.errors import quote, shorten
+from mbt.errors import quote, shorten, show_path
 
 __all__ = ["USUAL_GRAVITY", "MimicJoint", "ParseReport", "ParseRemark"]
 
@@ -116,7 +116,7 @@ class ParseReport:
         shown = [f"  {warning}" for warning in self.warnings[:_SHOWN]]
         if len(self.warnings) > _SHOWN:
             shown.append(f"  and {len(self.warnings) - _SHOWN} more: see tree.parse_reports")
-        file = shorten(self.file, 200)
+        file = show_path(self.file)
         return "\n".join([f"{file}: model {quote(self.model_name)} was loaded with warnings:", *shown])
 
     def _repr_html_(self) -> str:
@@ -132,7 +132,7 @@ class ParseReport:
             f"{_count(self.num_links, 'link')}, {_count(self.num_joints, 'joint')}, "
             f"{_count(self.num_actuators, 'actuator')}"
         )
-        lines = [f"{quote(self.model_name)} from {shorten(self.file, 200)}: {counts}"]
+        lines = [f"{quote(self.model_name)} from {show_path(self.file)}: {counts}"]
         if self.warnings:
             lines.append("Warnings:")
             lines.extend(f"  {warning}" for warning in self.warnings)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mbt.errors import ParseError, quote, shorten
+from mbt.errors import ParseError, quote_path, show_path
 from mbt.parsing.packages import PACKAGE_SCHEMES, list_packages, split_package_address
 from mbt.parsing.report import ParseRemark
 from mbt.parsing.sdf_versions import read_version
@@ -52,7 +52,7 @@ class Includes:
         if self._count > MAX_FILES:
             raise include.error(f"more than {MAX_FILES} files are included")
         if str(path) in files:
-            raise include.error(f"{quote(str(path), limit=200)} includes itself")
+            raise include.error(f"{quote_path(path)} includes itself")
         if len(files) >= MAX_DEPTH:
             raise include.error(f"files are included deeper than {MAX_DEPTH} levels")
         source = read_source(path)
@@ -82,10 +82,10 @@ class Includes:
 
     def criticize_missing(self, include: Element, address: str, source: Source) -> ParseError:
         """Return the error of an include that is not found."""
-        folders = [shorten(str(folder), 200) for folder in [*self._folders[:5], *_list_near(source)]]
+        folders = [show_path(folder) for folder in [*self._folders[:5], *_list_near(source)]]
         searched = ", ".join(folders) or "no folder"
         hint = "name the folder that holds it in package_paths"
-        return include.error(f"{quote(address)} was not found (searched: {searched})", hint)
+        return include.error(f"{quote_path(address)} was not found (searched: {searched})", hint)
 
     def _parse(self, source: Source, is_strict: bool) -> Element:
         document = Document(source.file, is_strict, self._warnings, source.folder, is_included=True)
@@ -102,11 +102,11 @@ class Includes:
         scheme = _SCHEME.match(address)
         if scheme is not None:
             raise include.error(
-                f"{quote(address)}: nothing is read from {scheme.group(1)} addresses",
+                f"{quote_path(address)}: nothing is read from {scheme.group(1)} addresses",
                 "include package://name/path, model://name or a path inside the folder of the file",
             )
         if Path(address).is_absolute():
-            raise include.error(f"{quote(address)} is an absolute path: expected one inside a folder")
+            raise include.error(f"{quote_path(address)} is an absolute path: expected one inside a folder")
         for folder in [*near, *self._folders]:
             yield folder, address
 
@@ -139,6 +139,6 @@ def _confine(path: Path, folder: Path) -> Path:
     """Return a path without links, which must not lead out of a folder."""
     resolved = path.resolve()
     if not resolved.is_relative_to(folder.resolve()):
-        shown = f"{quote(str(path), limit=200)} leads out of {quote(str(folder), limit=200)}"
+        shown = f"{quote_path(path)} leads out of {quote_path(folder)}"
         raise ParseError(shown)
     return resolved

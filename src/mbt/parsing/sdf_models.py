@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mbt.errors import quote
+from mbt.errors import quote, quote_path
 from mbt.parsing.checks import warn_of_missed_elements
 from mbt.parsing.description import WORLD, ModelDescription
 from mbt.parsing.drake_elements import DRAKE_ELEMENTS
@@ -110,7 +110,7 @@ class ModelWalker:
         if root.tag == "robot":
             return self._include_robot(include, root, source, outer, is_alone=is_alone)
         if root.tag != "sdf":
-            raise include.error(f"{quote(address)} is <{root.tag}>: expected <sdf> or <robot>")
+            raise include.error(f"{quote_path(address)} is <{root.tag}>: expected <sdf> or <robot>")
         document = Scope(outer.frame, "", take_version(root), source, files=(*outer.files, str(path)))
         self.documents.append(root)
         model = root.take_first("model")

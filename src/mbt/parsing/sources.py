@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from mbt.errors import ArgumentTypeError, ParseError, quote, shorten
+from mbt.errors import ArgumentTypeError, ParseError, quote, show_path
 from mbt.parsing.packages import PACKAGE_SCHEMES, as_folders, as_path, find_in_packages
 from mbt.parsing.xml_declaration import XML_DECLARATION
 from mbt.parsing.xml_tree import MAX_BYTES
@@ -154,7 +154,7 @@ def _hint_for_missing(path: Path) -> str:
     if path.is_absolute():
         return "text would begin with '<' or '{'"
     try:
-        folder = f"relative to {shorten(str(Path.cwd()), 200)}"
+        folder = f"relative to {show_path(Path.cwd())}"
     except OSError:
         folder = "relative to the working directory, which does not exist"
     return f"the path is {folder}; text would begin with '<' or '{{'"

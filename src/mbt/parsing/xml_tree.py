@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from mbt._core.door.plain_xml import parse_plain_xml
 from mbt._core.door.xml_elements import XmlElement
-from mbt.errors import ParseError, shorten
+from mbt.errors import ParseError, shorten, show_path
 from mbt.parsing.report import ParseRemark
 from mbt.parsing.xml_declaration import DECLARED_ENCODING
 
@@ -65,7 +65,8 @@ class Document:
     """What all elements of a document have in common: what messages call it, and how faults are met.
 
     `folder` is that of the file, or None of what is not a file. Warnings of one that another document
-    includes tell its file. Of one that `is_large` no more is kept in memory than is still to be read.
+    includes tell its file. Of one that `is_large` no more is kept in memory than is still to be read. Of one
+    that expat refuses, `repaired` is the text that was read in its place.
     """
 
     file: str
@@ -74,13 +75,14 @@ class Document:
     folder: str | None = None
     is_included: bool = False
     is_large: bool = False
+    repaired: str | None = None
 
     def repair(self, fault: str, remedy: str, line: int | None, element: str | None = None) -> None:
         """Warn of a fault and of what is made of it; refuse it when strict."""
         if self.is_strict:
             hint = "strict=False goes on with a warning"
             raise ParseError(fault, file=self.file, line=line, element=element, hint=hint)
-        file = f"{shorten(self.file, 200)}: " if self.is_included else ""
+        file = f"{show_path(self.file)}: " if self.is_included else ""
         self.warnings.append(ParseRemark(file + ": ".join(filter(None, (element, fault, remedy))), line))
 
 
@@ -225,6 +227,7 @@ def _parse_repaired(data: bytes, document: Document, encoding: str | None, reaso
         root = _parse(repaired, document, "utf-8")
     except expat.ExpatError as error:
         raise _as_parse_error(error, document.file) from None
+    document.repaired = text
     for fault, remedy, line in repairs:
         document.repair(fault, remedy, line)
     return root
