@@ -139,7 +139,9 @@ def test_clipping_leaves_the_torque_on_a_joint_without_a_motor() -> None:
 def test_actuators_with_several_controls() -> None:
     model = compile_text(SEVERAL_CONTROLS)
     assert (model.nu, model.actuator_ctrlnum.tolist()) == (4, [1, 2, 1])
-    for tree in (mbt.interop.from_mujoco(model), mbt.load_model(SEVERAL_CONTROLS)):
+    for read, source in ((mbt.interop.from_mujoco, model), (mbt.load_model, SEVERAL_CONTROLS)):
+        with pytest.warns(mbt.ModelWarning, match=r"Does not act: 1 servo \(a plain motor here\)"):
+            tree = read(source)
         # The force of a direct-current motor depends on the velocity: it is no passive force.
         assert_same_dynamics(tree, model)
         motors = [(motor.name, motor.joint.name, motor.effort_limit) for motor in tree.joint_actuators]
@@ -161,7 +163,7 @@ def test_several_outputs_of_an_actuator_on_something_else() -> None:
     text = SEVERAL_CONTROLS.replace("<actuator>", '<actuator><orientation joint="ball"/>')
     model = compile_text(text.replace("<worldbody>", f"<worldbody>{ball}"))
     assert model.actuator_outnum.tolist() == [3, 1, 1, 1]
-    with pytest.warns(mbt.ModelWarning, match="1 actuator does not act on a hinge or a slide"):
+    with pytest.warns(mbt.ModelWarning, match="1 actuator is left out, for want of a hinge or a slide"):
         tree = mbt.interop.from_mujoco(model)
     limits = {motor.name: motor.effort_limit for motor in tree.joint_actuators}
     assert limits == {"first": 6.0, "second": np.inf, "third": 3.5}
@@ -209,7 +211,10 @@ def test_an_armature_of_its_own_about_each_axis() -> None:
 
 
 def test_limits() -> None:
-    tree = mbt.interop.from_mujoco(compile_text(LIMITS))
+    with pytest.warns(
+        mbt.ModelWarning, match=r"Does not act: 1 servo \(a plain motor here\), limits of 1 joint"
+    ):
+        tree = mbt.interop.from_mujoco(compile_text(LIMITS))
     joints = {joint.name: joint for joint in tree.joints}
     np.testing.assert_allclose(joints["a"].position_lower_limits, [-np.pi / 2])
     np.testing.assert_allclose(joints["a"].position_upper_limits, [np.pi / 4])
@@ -218,7 +223,7 @@ def test_limits() -> None:
     assert joints["c"].effort_limit == 5.0
     limits = {motor.name: motor.effort_limit for motor in tree.joint_actuators}
     assert limits == {"plain": np.inf, "control": 8.0, "force": 4.0, "joint": 5.0, "servo": 14.0}
-    assert tree.parse_reports[0].ignored == {"actuator/control law (its motor is kept)": 1}
+    assert tree.parse_reports[0].inactive == {"servos": 1, "limits": 1}
 
 
 def test_linear_equalities_of_joints_are_couplers() -> None:
@@ -262,7 +267,8 @@ def test_keyframes_are_named_positions() -> None:
 
 
 def test_shapes_and_frames() -> None:
-    tree = mbt.interop.from_mujoco(compile_text(SHAPES))
+    with pytest.warns(mbt.ModelWarning, match=r"contacts of 4 shapes \(the floor 'ground' among them\)"):
+        tree = mbt.interop.from_mujoco(compile_text(SHAPES))
     assert [shape.kind for shape in tree.world_body.collisions] == ["plane"]
     body = tree.get_body_by_name("a")
     assert [shape.name for shape in body.visuals] == ["box", "cover", "mesh"]

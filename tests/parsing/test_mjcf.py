@@ -378,7 +378,8 @@ ASSETS = f"""<mujoco><asset><texture name="t" type="2d" file="a.png"/><texture t
 
 
 def test_textures_height_fields_and_skins_are_not_looked_for() -> None:
-    tree = mbt.load_model(ASSETS)
+    with pytest.warns(mbt.ModelWarning, match=r"contacts of 2 shapes \(the floor among them\)"):
+        tree = mbt.load_model(ASSETS)
     assert not tree.world_body.visuals
     (shape,) = tree.get_body_by_name("a").visuals
     assert shape.color == (1, 0, 0, 1)

@@ -163,7 +163,7 @@ LOSSY = {
             '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
             '<actuator><motor name="m" tendon="t"/></actuator>',
         ),
-        "tendons (1) have no counterpart",
+        "Does not act: 1 actuator on no hinge or slide, 1 tendon",
     ),
     "motor on a tendon": (
         _model(
@@ -171,7 +171,7 @@ LOSSY = {
             '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
             '<actuator><motor name="m" tendon="t"/></actuator>',
         ),
-        "1 actuator does not act on a hinge or a slide, and are left out: 'm'",
+        "1 actuator is left out, for want of a hinge or a slide: 'm'",
     ),
     "equality of one joint": (
         _model(

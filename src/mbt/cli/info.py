@@ -188,9 +188,11 @@ def _describe_massless(tree: MultibodyTree, max_rows: int | None) -> list[str]:
 
 
 def _describe_report(report: ParseReport, show_all: bool) -> list[str]:
-    if not (report.warnings or report.ignored):
+    if not (report.warnings or report.ignored or report.inactive):
         return textwrap.wrap("Nothing in the file was ignored or changed.", line_width())
-    lines = []
+    is_told = any(warning.about == "inactive" for warning in report.warnings)
+    lines = [] if is_told else textwrap.wrap(printable(report.summarize_inactive()), line_width())
+    lines += [""] if lines and (report.warnings or report.ignored) else []
     if report.warnings:
         lines.append("Warnings")
         for warning in report.warnings:

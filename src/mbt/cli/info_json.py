@@ -35,6 +35,7 @@ def describe_as_json(tree: MultibodyTree) -> str:
             "constraints": [_constraint(constraint) for constraint in tree.constraints],
             "massless_branches": [str(branch) for branch in tree.finalize_report.massless_branches],
             "warnings": [{"text": remark.text, "line": remark.line} for remark in report.warnings],
+            "inactive": dict(sorted(report.inactive.items())),
             "ignored": dict(sorted(report.ignored.items())),
         }
     )

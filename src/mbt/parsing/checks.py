@@ -7,6 +7,7 @@ import math
 from mbt._core.door.compiled_model import join_numbers
 from mbt.errors import quote
 from mbt.parsing.description import WORLD, ModelDescription
+from mbt.parsing.inactive import count_inactive
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseRemark, ParseReport
 from mbt.parsing.structure import find_massless_joints
@@ -57,8 +58,9 @@ def warn_of_missed_elements(robot: Element) -> None:
 
 
 def count_elements(model: ModelDescription) -> None:
-    """Tell the report what is added to the tree."""
+    """Tell the report what is added to the tree, and what of it does not act."""
     report = model.report
+    count_inactive(model)
     report.num_links, report.num_joints = len(model.links), len(model.joints)
     report.num_actuators = len(model.actuators)
 

@@ -24,6 +24,7 @@ __all__ = ["add_actuators", "describe_armatures", "find_motors"]
 _SLIDE = 2
 _JOINT_IN_PARENT = 1
 _FIXED, _NO_BIAS, _NO_DYNAMICS = 0, 0, 0
+_NO_ACTUATION = 1 << 11
 _SHOWN = 5
 
 
@@ -156,13 +157,13 @@ def _are_direct(m: mujoco.MjModel) -> npt.NDArray[np.bool_]:
 def _report_what_is_missing(
     m: mujoco.MjModel, names: ModelNames, motors: list[int], model: ModelDescription
 ) -> None:
-    are_direct = _are_direct(m)
-    for i in motors:
-        if not are_direct[i]:
-            model.report.ignore("actuator/control law (its motor is kept)")
+    if m.opt.disableflags & _NO_ACTUATION:
+        return
+    model.report.leave_inactive("servos", int(np.count_nonzero(~_are_direct(m)[motors])))
     others = sorted(set(range(len(names.actuators))) - set(motors))
+    model.report.leave_inactive("actuators", len(others))
     if others:
         shown = ", ".join(quote(names.actuators[i], limit=30) for i in others[:_SHOWN])
         shown += " ..." if len(others) > _SHOWN else ""
-        are = "1 actuator does" if len(others) == 1 else f"{len(others)} actuators do"
-        model.report.warn(f"{are} not act on a hinge or a slide, and are left out: {shown}")
+        are = "1 actuator is" if len(others) == 1 else f"{len(others)} actuators are"
+        model.report.warn(f"{are} left out, for want of a hinge or a slide: {shown}")

@@ -27,6 +27,7 @@ _NO_EQUALITY = 1 << 1
 _CONNECT, _WELD, _JOINT = 0, 1, 2
 _OTHERS = {3: "tendon", 4: "flex", 5: "flexvert", 6: "flexstrain", 7: "distance"}
 _SITE = 6
+_HOLDS_NOTHING = "holds two bodies that do not move on each other"
 
 
 def add_equalities(m: mujoco.MjModel, names: ModelNames, links: list[str], model: ModelDescription) -> None:
@@ -54,6 +55,8 @@ def add_equalities(m: mujoco.MjModel, names: ModelNames, links: list[str], model
         if fault is not None:
             what = f"equality {quote(name)}" if name else f"equality {i}"
             model.report.warn(f"{what} {fault}: it is left out")
+            if fault != _HOLDS_NOTHING:
+                model.report.leave_inactive("equalities")
 
 
 class _Equalities:
@@ -103,7 +106,7 @@ class _Equalities:
         is_of_sites = int(m.eq_objtype[i]) == _SITE
         bodies = m.site_bodyid[ids].tolist() if is_of_sites else ids
         if m.body_weldid[bodies[0]] == m.body_weldid[bodies[1]]:
-            return "holds two bodies that do not move on each other"
+            return _HOLDS_NOTHING
         shape = "weld" if kind == _WELD and data[10] != 0.0 else "ball"
         name = unused(name, self._taken)
         A, B = self._find_sites(ids) if is_of_sites else self._make_frames(name, kind, bodies, data)

@@ -10,18 +10,23 @@ from mbt.errors import quote
 from mbt.parsing.description import FrameDescription, ModelDescription
 from mbt.parsing.mujoco_names import FREE, ModelNames
 from mbt.parsing.pose_stacks import stack_poses
+from mbt.parsing.report import ParseReport
 
 if TYPE_CHECKING:
     import mujoco
+    import numpy.typing as npt
 
 __all__ = ["add_frames", "calc_gravity", "report_losses", "split_positions"]
 
-_NO_FRICTION, _NO_GRAVITY = 1 << 2, 1 << 7
+_NO_CONSTRAINT, _NO_FRICTION, _NO_LIMITS, _NO_CONTACTS = 1 << 0, 1 << 2, 1 << 3, 1 << 4
+_NO_GRAVITY = 1 << 7
+# A plane and a height field.
+_FLOORS = (0, 1)
+_MAKE_IT_FALL = {"servos", "actuators", "tendons", "equalities"}
 _SIZES = {FREE: 7, 1: 4}
 
 # What changes the motion: where any number is not zero, with what is said of it.
 _FORCES = {
-    "ntendon": "tendons",
     "nflex": "flexible bodies",
     "nplugin": "plugins",
     "jnt_stiffnesspoly": "springs whose stiffness is not constant: the constant part is kept",
@@ -95,8 +100,7 @@ def report_losses(
     driven = np.unique(m.dof_jntid[m.dof_damping < 0.0]).tolist()
     if driven:
         report.warn(f"damping is negative, and left out: {_list([names.joints[i] for i in driven])}")
-    if np.any(m.dof_frictionloss) and not m.opt.disableflags & _NO_FRICTION and not with_friction:
-        report.ignored["joint@frictionloss"] = int(np.count_nonzero(m.dof_frictionloss))
+    _count_inactive(m, names, report, with_friction=with_friction)
     for path, count in (("mocap", m.nmocap), ("contact/exclude", m.nexclude), ("contact/pair", m.npair)):
         if count:
             report.ignored[path] = count
@@ -106,6 +110,43 @@ def report_losses(
     for path, count in (("sensor", m.nsensor), ("skin", m.nskin)):
         if count:
             report.ignored[path] = count
+
+
+def _count_inactive(
+    m: mujoco.MjModel, names: ModelNames, report: ParseReport, *, with_friction: bool
+) -> None:
+    """Count what MuJoCo would move or hold bodies with; what makes the model fall is a warning."""
+    disabled = m.opt.disableflags
+    report.leave_inactive("tendons", m.ntendon)
+    if np.any(m.dof_frictionloss) and not disabled & (_NO_FRICTION | _NO_CONSTRAINT) and not with_friction:
+        report.ignored["joint@frictionloss"] = int(np.count_nonzero(m.dof_frictionloss))
+        report.leave_inactive("frictions", len(np.unique(m.dof_jntid[m.dof_frictionloss != 0.0])))
+    if not disabled & (_NO_LIMITS | _NO_CONSTRAINT):
+        report.leave_inactive("limits", int(np.count_nonzero(m.jnt_limited)))
+    if not disabled & (_NO_CONTACTS | _NO_CONSTRAINT):
+        _count_contacts(m, names, report)
+    if report.floors or report.inactive.keys() & _MAKE_IT_FALL:
+        report.warn_of_inactive()
+
+
+def _count_contacts(m: mujoco.MjModel, names: ModelNames, report: ParseReport) -> None:
+    """Count geometries that may touch some on other bodies, and among them those on which a model stands."""
+    touched_by, touches = m.geom_contype, m.geom_conaffinity
+    bodies = m.body_weldid[m.geom_bodyid]
+    is_moving = bodies != 0
+
+    def may_touch(others: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        kinds, affinities = (np.bitwise_or.reduce(bits[others], initial=0) for bits in (touched_by, touches))
+        found: npt.NDArray[np.bool_] = (touched_by & affinities | touches & kinds) != 0
+        return found
+
+    is_fixed = ~is_moving & may_touch(is_moving)
+    is_counted = is_fixed | is_moving & may_touch(is_moving | is_fixed)
+    if len(np.unique(bodies[is_counted])) < 2:
+        return
+    report.leave_inactive("contacts", int(np.count_nonzero(is_counted)))
+    are_floors = is_fixed & np.isin(m.geom_type, _FLOORS)
+    report.floors += names.of(m.name_geomadr[are_floors])
 
 
 def _list(names: list[str]) -> str:

@@ -13,6 +13,17 @@ USUAL_GRAVITY = (0.0, 0.0, -9.81)
 
 _SHOWN = 10
 
+# What is said of each kind of thing that does not act: of one, and of several. What matters most comes first.
+_INACTIVE = {
+    "servos": ("1 servo (a plain motor here)", "{} servos (plain motors here)"),
+    "actuators": ("1 actuator on no hinge or slide", "{} actuators on no hinge or slide"),
+    "tendons": ("1 tendon", "{} tendons"),
+    "equalities": ("1 equality", "{} equalities"),
+    "contacts": ("contacts of 1 shape", "contacts of {} shapes"),
+    "limits": ("limits of 1 joint", "limits of {} joints"),
+    "frictions": ("friction of 1 joint", "friction of {} joints"),
+}
+
 
 @dataclass(frozen=True)
 class ParseRemark:
@@ -26,7 +37,7 @@ class ParseRemark:
         Line number, counted from 1.
     about : str
         ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves nothing with mass,
-        ``"mimic"`` of a joint that follows another one.
+        ``"mimic"`` of a joint that follows another one, ``"inactive"`` of what does not act.
     """
 
     text: str
@@ -73,6 +84,13 @@ class ParseReport:
         Where the model is not what its description says, or can hardly be what its author wanted.
     ignored : dict of str to int
         What has no effect, as ``link/visual`` or ``joint/axis@rpy``, with the number of times it occurs.
+    inactive : dict of str to int
+        What the description has to move or hold its bodies, and what does not act by itself in a tree, with
+        the number of times it occurs: ``"servos"``, other ``"actuators"``, ``"tendons"``, ``"equalities"``,
+        ``"contacts"`` (of shapes), ``"limits"`` and ``"frictions"`` (of joints).
+    floors : list of str
+        Names of the shapes among those that do not touch on which the model would stand: planes and height
+        fields that are fixed to World.
     mimic_joints : list of MimicJoint
         Joints that the description couples to others.
     impossible_inertias : list of str
@@ -94,6 +112,8 @@ class ParseReport:
     model_name: str = ""
     warnings: list[ParseRemark] = field(default_factory=list)
     ignored: dict[str, int] = field(default_factory=dict)
+    inactive: dict[str, int] = field(default_factory=dict)
+    floors: list[str] = field(default_factory=list)
     mimic_joints: list[MimicJoint] = field(default_factory=list)
     impossible_inertias: list[str] = field(default_factory=list)
     named_positions: dict[str, dict[str, float | list[float]]] = field(default_factory=dict)
@@ -107,13 +127,53 @@ class ParseReport:
         """Add a warning."""
         self.warnings.append(ParseRemark(text, line, about))
 
+    def leave_inactive(self, kind: str, count: int = 1) -> None:
+        """Count something that moves or holds bodies, but does not act."""
+        if count:
+            self.inactive[kind] = self.inactive.get(kind, 0) + count
+
     def ignore(self, path: str) -> None:
         """Count something that has no effect."""
         self.ignored[path] = self.ignored.get(path, 0) + 1
 
+    def summarize_inactive(self) -> str:
+        """Return in one line what does not act, or nothing.
+
+        Examples
+        --------
+        >>> import mbt
+        >>> mbt.load_model(mbt.models.model_path("mbt_arm")).parse_reports[0].summarize_inactive()
+        'Does not act: limits of 5 joints'
+        """
+        parts = []
+        for kind, (one, several) in _INACTIVE.items():
+            count = self.inactive.get(kind, 0)
+            if count:
+                part = one if count == 1 else several.format(count)
+                parts.append(f"{part}{self._describe_floors()}" if kind == "contacts" else part)
+        return f"Does not act: {', '.join(parts)}" if parts else ""
+
+    def warn_of_inactive(self) -> None:
+        """Let what does not act be the first of the warnings."""
+        self.warnings.insert(0, ParseRemark(self.summarize_inactive(), about="inactive"))
+
+    def _describe_floors(self) -> str:
+        if not self.floors:
+            return ""
+        if len(self.floors) > 1:
+            return f" ({len(self.floors)} floors among them)"
+        name = f" {quote(self.floors[0], limit=30)}" if self.floors[0] else ""
+        return f" (the floor{name} among them)"
+
+    def _list_inactive(self) -> list[str]:
+        """Return what does not act as lines: one, unless a warning has it."""
+        is_told = any(warning.about == "inactive" for warning in self.warnings)
+        return [self.summarize_inactive()] if self.inactive and not is_told else []
+
     def summarize_warnings(self) -> str:
         """Return all warnings as one text of a few lines."""
-        shown = [f"  {warning}" for warning in self.warnings[:_SHOWN]]
+        shown = [f"  {line}" for line in self._list_inactive()]
+        shown += [f"  {warning}" for warning in self.warnings[:_SHOWN]]
         if len(self.warnings) > _SHOWN:
             shown.append(f"  and {len(self.warnings) - _SHOWN} more: see tree.parse_reports")
         file = show_path(self.file)
@@ -132,7 +192,7 @@ class ParseReport:
             f"{_count(self.num_links, 'link')}, {_count(self.num_joints, 'joint')}, "
             f"{_count(self.num_actuators, 'actuator')}"
         )
-        lines = [f"{quote(self.model_name)} from {show_path(self.file)}: {counts}"]
+        lines = [f"{quote(self.model_name)} from {show_path(self.file)}: {counts}", *self._list_inactive()]
         if self.warnings:
             lines.append("Warnings:")
             lines.extend(f"  {warning}" for warning in self.warnings)
@@ -141,7 +201,7 @@ class ParseReport:
             lines.extend(
                 f"  {shorten(path, 100)} ({count} x)" for path, count in sorted(self.ignored.items())
             )
-        if not (self.warnings or self.ignored):
+        if not (self.warnings or self.ignored or self.inactive):
             lines.append("Nothing was ignored or changed.")
         return "\n".join(lines)
 

@@ -140,4 +140,5 @@ def _read_friction(joint: Element, dynamics: Element, report: ParseReport, with_
         return _take_positive(joint, dynamics, "friction")
     if take_number(dynamics, "friction", 0.0) != 0.0:
         report.ignore("joint/axis/dynamics/friction without joint_friction=True")
+        report.leave_inactive("frictions")
     return 0.0

@@ -210,6 +210,7 @@ def _read_friction(
         return 0.0
     if not with_friction:
         model.report.ignore("joint/dynamics@friction without joint_friction=True")
+        model.report.leave_inactive("frictions")
         return 0.0
     if friction < 0.0:
         raise joint.error(f"friction = {friction:g}: expected a number >= 0")
