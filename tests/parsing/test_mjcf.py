@@ -73,6 +73,92 @@ def test_names_of_models(folder: Path) -> None:
         assert mbt.load_model(path, **arguments).model_instances[2].name == name
 
 
+# What does not act.
+
+BALL_ON_A_PLANE = """<mujoco>{}<worldbody><geom name="ground" type="plane" size="1 1 1"/>
+<body name="ball" pos="0 0 0.5"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+
+
+def test_a_floor_is_named() -> None:
+    """The ball falls, where MuJoCo holds it."""
+    with pytest.warns(mbt.ModelWarning, match=r"contacts of 2 shapes \(the floor 'ground' among them\)"):
+        tree = mbt.load_model(BALL_ON_A_PLANE.format(""))
+    report = tree.parse_reports[0]
+    assert (report.inactive, report.floors) == ({"contacts": 2}, ["ground"])
+    assert "Nothing was ignored" not in str(report)
+    assert str(report).count("Does not act") == 1
+    context = tree.create_default_context()
+    assert mbt.simulate(tree, context, 1.0).q[-1, 6] < -3.0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("<geom size", '<geom contype="0" conaffinity="0" size'),
+        ("<geom size", '<geom contype="2" conaffinity="4" size'),
+        ("<freejoint/>", ""),
+        ("<worldbody>", '<option><flag contact="disable"/></option><worldbody>'),
+        ("<worldbody>", '<option><flag constraint="disable"/></option><worldbody>'),
+    ],
+)
+def test_a_floor_that_touches_nothing_in_mujoco_either(change: tuple[str, str]) -> None:
+    text = BALL_ON_A_PLANE.format("").replace(*change)
+    report = mbt.load_model(text).parse_reports[0]
+    assert (report.inactive, report.floors) == ({}, [])
+    model = compile_text(text)
+    data = mujoco.MjData(model)
+    if model.nq:
+        data.qpos[2] = 0.05
+    mujoco.mj_forward(model, data)
+    assert data.ncon == 0 or not data.nefc
+
+
+ACTING = f"""<mujoco><worldbody><body name="a"><joint name="j" range="-10 10" frictionloss="1"/>
+<joint name="k" axis="1 0 0"/>{LUMP}<body><joint name="l" type="ball" range="0 20"/>{LUMP}</body></body>
+</worldbody>
+<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>
+<equality><tendon tendon1="t"/><joint joint1="j" polycoef="0.5 0 0 0 0"/></equality>
+<actuator><position joint="j"/><velocity joint="k"/><motor joint="k"/><motor tendon="t"/></actuator>
+</mujoco>"""
+
+
+def test_what_does_not_act_is_the_first_warning() -> None:
+    with pytest.warns(mbt.ModelWarning) as caught:
+        tree = mbt.load_model(ACTING)
+    expected = {"servos": 2, "actuators": 1, "tendons": 1, "equalities": 2, "limits": 2, "frictions": 1}
+    report = tree.parse_reports[0]
+    assert report.inactive == expected
+    line = (
+        "Does not act: 2 servos (plain motors here), 1 actuator on no hinge or slide, 1 tendon, "
+        "2 equalities, limits of 2 joints, friction of 1 joint"
+    )
+    assert str(caught[0].message).splitlines()[1] == f"  {line}"
+    assert (report.warnings[0].text, report.warnings[0].about) == (line, "inactive")
+    assert report.summarize_inactive() == line
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ('limit="disable"', {"frictions": 1}),
+        ('frictionloss="disable"', {"limits": 1}),
+        ('constraint="disable"', {}),
+    ],
+)
+def test_what_is_disabled_does_not_act_in_mujoco_either(flags: str, expected: dict[str, int]) -> None:
+    text = f"""<mujoco><option><flag actuation="disable" {flags}/></option><worldbody><body name="a">
+    <joint name="j" range="-10 10" frictionloss="1"/>{LUMP}</body></worldbody>
+    <actuator><position joint="j"/></actuator></mujoco>"""
+    assert mbt.load_model(text).parse_reports[0].inactive == expected
+
+
+def test_limits_and_friction_alone_are_no_warning() -> None:
+    text = MODELS["radians"].replace('name="j"', 'name="j" frictionloss="2"')
+    report = mbt.load_model(text).parse_reports[0]
+    assert report.summarize_inactive() == "Does not act: limits of 1 joint, friction of 1 joint"
+    assert not report.warnings
+
+
 # Files that a model includes.
 
 

@@ -135,8 +135,8 @@ def _report_parse_error(error: ParseError, subject: Subject) -> None:
 def _report_remarks(tree: MultibodyTree, subject: Subject) -> None:
     for report in tree.parse_reports:
         for remark in report.warnings:
-            if remark.about == "mimic":  # As its author wants it: a constraint sees to it.
-                subject.report("note", "mimic", "", remark.text, line=remark.line)
+            if remark.about in ("mimic", "inactive"):  # Nothing is wrong with the file.
+                subject.report("note", remark.about, "", remark.text, line=remark.line)
             elif remark.about not in _SAID_BETTER:
                 subject.report("warning", "repaired", "", remark.text, line=remark.line)
 

@@ -89,8 +89,8 @@ class ParseReport:
         the number of times it occurs: ``"servos"``, other ``"actuators"``, ``"tendons"``, ``"equalities"``,
         ``"contacts"`` (of shapes), ``"limits"`` and ``"frictions"`` (of joints).
     floors : list of str
-        Names of the shapes among those that do not touch on which the model would stand: planes and height
-        fields that are fixed to World.
+        Names of the shapes among those that do not touch on which the model would stand, planes and height
+        fields; empty of one without a name.
     mimic_joints : list of MimicJoint
         Joints that the description couples to others.
     impossible_inertias : list of str
