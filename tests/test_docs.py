@@ -83,7 +83,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["identification.md"]) == 3
     assert len(PAGES["autodiff.md"]) == 5
     assert len(PAGES["motion.md"]) == 6
-    assert len(PAGES["reading.md"]) == 1
+    assert len(PAGES["reading.md"]) == 2
     assert len(PAGES["plots.md"]) == 4
     assert len(PAGES["rotations.md"]) == 4
     assert len(PAGES["symbols.md"]) == 4

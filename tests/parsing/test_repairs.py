@@ -163,6 +163,12 @@ CASES = [
         1,
         "encoding 'utf-16' is not that of this text",
     ),
+    (
+        "elements, or end tags, behind the root",
+        robot(BASE) + "\n</robot>",
+        4,
+        "there is more behind the root element",
+    ),
 ]
 
 
@@ -193,7 +199,7 @@ def test_a_repair(row, text, line, message):
 
 def test_the_page_lists_what_is_tested():
     rows = rows_of_page()
-    assert len(rows) == 26
+    assert len(rows) == 27
     for row in rows:
         assert any(row.startswith(case[0]) for case in CASES), row
     for case in CASES:
