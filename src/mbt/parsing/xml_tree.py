@@ -387,6 +387,8 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
 
 def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
     problem = expat.ErrorString(error.code) or "unknown problem"
+    if problem == expat.errors.XML_ERROR_NO_MEMORY:
+        raise MemoryError("no memory is left to read XML") from None
     hint = {
         "no element found": "the text ends early, or is no XML",
         "not well-formed (invalid token)": "look for a stray '<' or '&', or a missing quote",
