@@ -54,7 +54,19 @@ def test_comments(comment):
 
 
 @pytest.mark.parametrize(
-    "more", ["</a>", "<a/>", "<b>\n</b>", "<a>", "</b></c>", "<!-- a -- b --></a>", "<c", "<!DOCTYPE a>"]
+    "more",
+    [
+        "</a>",
+        "<a/>",
+        "<//",
+        "</a",
+        "<b>\n</b>",
+        "<a>",
+        "</b></c>",
+        "<!-- a -- b --></a>",
+        "<c",
+        "<!DOCTYPE a>",
+    ],
 )
 @pytest.mark.parametrize("root", ["<a>\n<b x='>'/></a>", "<a\n/>", "<a\n></a>"])
 def test_what_is_behind_the_root_element_is_left_out(root, more):

@@ -172,17 +172,22 @@ def _repair_markup(text: str, repairs: _Repairs) -> str:
 def _find_end_of_root(text: str) -> int:
     """Return where the root element ends, where something follows that no XML may have there."""
     parser = expat.ParserCreate("utf-8")
-    depth, last_tag = 0, -1
+    depth = count = 0
+    closed = -1
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
+        nonlocal depth, count
         depth += 1
+        count += 1
 
     def end(tag: str) -> None:
-        nonlocal depth, last_tag
+        nonlocal depth, closed
         depth -= 1
         if depth == 0:
-            last_tag = parser.CurrentByteIndex
+            closed = parser.CurrentByteIndex
+            # It is behind a tag that ends itself, and in front of an end tag.
+            if count > 1 or data[closed - 2 : closed] != b"/>":
+                closed = data.find(b">", closed) + 1
 
     def refuse(*_: object) -> None:
         raise ValueError
@@ -195,9 +200,7 @@ def _find_end_of_root(text: str) -> int:
     except ValueError:
         pass
     except expat.ExpatError:
-        if last_tag >= 0:
-            # Of an element without an end tag it is the place behind it.
-            closed = data.index(b">", last_tag) + 1 if data.startswith(b"</", last_tag) else last_tag
+        if closed > 0:
             return len(data[:closed].decode("utf-8"))
     return len(text)
 
