@@ -119,6 +119,14 @@ def test_info_on_a_floating_base(info):
     assert "Nothing in the file was ignored or changed." in out
 
 
+def test_info_tells_what_is_unusual(info):
+    part = sdf_texts.model("m", sdf_texts.link("base"))
+    assert "gravity" not in info(sdf_texts.world("<gravity>0 0 -9.81</gravity>", part))
+    text = sdf_texts.world("<gravity>0.1 0 -1.62</gravity>", part)
+    assert " · 0 actuators · gravity 0.1 0 -1.62" in info(text)
+    assert json.loads(info(text, "--json"))["gravity"] == [0.1, 0, -1.62]
+
+
 def test_info_on_sdf(info):
     """The content tells the format."""
     parts = sdf_texts.link("base"), sdf_texts.link("arm"), sdf_texts.joint("hinge", "base", "arm")

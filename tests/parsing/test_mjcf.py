@@ -91,6 +91,25 @@ def test_a_floor_is_named() -> None:
     assert mbt.simulate(tree, context, 1.0).q[-1, 6] < -3.0
 
 
+def test_a_floor_of_listed_pairs() -> None:
+    """They touch, whatever bits of contact their geometries have."""
+    text = BALL_ON_A_PLANE.format("").replace(" size", ' contype="0" conaffinity="0" size')
+    text = text.replace("<geom contype", '<geom name="skin" contype')
+    text = text.replace("</worldbody>", '</worldbody><contact><pair geom1="skin" geom2="ground"/></contact>')
+    with pytest.warns(mbt.ModelWarning, match="the floor 'ground' among them"):
+        report = mbt.load_model(text).parse_reports[0]
+    assert report.inactive == {"contacts": 2}
+
+
+def test_check_notes_what_does_not_act() -> None:
+    """Nothing is wrong with the file."""
+    findings = mbt.check_model(BALL_ON_A_PLANE.format("").replace("<freejoint/>", "<joint/>")).findings
+    assert [(found.rule, found.severity) for found in findings if found.rule == "inactive"] == [
+        ("inactive", "note")
+    ]
+    assert not [found for found in findings if found.rule == "repaired"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

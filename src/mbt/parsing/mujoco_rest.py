@@ -140,8 +140,11 @@ def _count_contacts(m: mujoco.MjModel, names: ModelNames, report: ParseReport) -
         found: npt.NDArray[np.bool_] = (touched_by & affinities | touches & kinds) != 0
         return found
 
-    is_fixed = ~is_moving & may_touch(is_moving)
-    is_counted = is_fixed | is_moving & may_touch(is_moving | is_fixed)
+    # Pairs that are listed touch whatever their bits say.
+    is_listed = np.zeros(m.ngeom, dtype=np.bool_)
+    is_listed[m.pair_geom1] = is_listed[m.pair_geom2] = True
+    is_fixed = ~is_moving & (may_touch(is_moving) | is_listed)
+    is_counted = is_fixed | is_moving & (may_touch(is_moving | is_fixed) | is_listed)
     if len(np.unique(bodies[is_counted])) < 2:
         return
     report.leave_inactive("contacts", int(np.count_nonzero(is_counted)))
