@@ -97,3 +97,13 @@ def test_it_is_in_front_of_warnings() -> None:
     assert len(lines) > 2
     assert lines[1] == "  Does not act: limits of 2 joints"
     assert [line for line in lines if "Does not act" in line] == [lines[1]]
+
+
+def test_json() -> None:
+    """A saved model says the same of limits and shapes; its friction acts."""
+    tree = mbt.load_model(urdf(collisions=(1, 2), limits=2, frictions=3), joint_friction=True)
+    report = mbt.load_model(mbt.save_model(tree, format="json")).parse_reports[0]
+    assert report.inactive == {"contacts": 3, "limits": 2}
+    hall = mbt.load_model(sdf())
+    report = mbt.load_model(mbt.save_model(hall, format="json")).parse_reports[0]
+    assert report.floors == ["grass"]

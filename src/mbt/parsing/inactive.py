@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from mbt.parsing.description import JointLimits, ModelDescription
+from mbt.parsing.report import ParseReport
+from mbt.tree.body import RigidBody
+from mbt.tree.element import MultibodyElement
+from mbt.tree.joint import Joint
+from mbt.tree.shape import Shape
 
-__all__ = ["count_inactive"]
+__all__ = ["count_inactive", "count_inactive_elements"]
 
 
 def count_inactive(model: ModelDescription) -> None:
-    """Count joints with limits of their positions, and shapes that would touch those of other links.
-
-    A plane is a floor: it has no end, so that nothing but World carries it.
-    """
+    """Count joints with limits of their positions, and shapes that would touch those of other links."""
     limited = sum(_is_limited(joint.limits) or _is_limited(joint.second_limits) for joint in model.joints)
-    touching = [link.collisions for link in model.links if link.collisions]
-    if model.world_collisions:
-        touching.append(model.world_collisions)
     model.report.leave_inactive("limits", limited)
-    if len(touching) > 1:
-        shapes = [shape for collisions in touching for shape in collisions]
-        model.report.leave_inactive("contacts", len(shapes))
-        model.report.floors += [shape.name or "" for shape in shapes if shape.kind == "plane"]
+    _count_contacts(model.report, [model.world_collisions, *(link.collisions for link in model.links)])
+
+
+def count_inactive_elements(
+    report: ParseReport, elements: Iterable[MultibodyElement], of_world: Sequence[Shape]
+) -> None:
+    """Count the same of elements of a tree; some shapes are on World."""
+    touching = [of_world]
+    limited = 0
+    for element in elements:
+        if isinstance(element, RigidBody):
+            touching.append(element.collisions)
+        elif isinstance(element, Joint):
+            limits = (element.position_lower_limits, element.position_upper_limits)
+            limited += bool(np.isfinite(limits).any())
+    report.leave_inactive("limits", limited)
+    _count_contacts(report, touching)
+
+
+def _count_contacts(report: ParseReport, of_bodies: Sequence[Sequence[Shape]]) -> None:
+    """Count shapes where several bodies have any. A plane is a floor: nothing but World carries it."""
+    if sum(map(bool, of_bodies)) > 1:
+        shapes = [shape for collisions in of_bodies for shape in collisions]
+        report.leave_inactive("contacts", len(shapes))
+        report.floors += [shape.name or "" for shape in shapes if shape.kind == "plane"]
 
 
 def _is_limited(limits: JointLimits) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbt.errors import ArgumentValueError, MbtError, ParseError
+from mbt.parsing.inactive import count_inactive_elements
 from mbt.parsing.report import ParseReport
 from mbt.saving.json_reader import JsonModel, JsonOptions
 
@@ -61,6 +62,7 @@ def read_json_model(
             prefix=options.prefix,
         ),
     )
+    count_inactive_elements(report, model.elements, model.shapes.get("collisions", ()))
     # A text in UTF-16 has zeros between its digits.
     if _HUGE.search(source.data.replace(b"\0", b"")):
         _check_magnitudes(model)
