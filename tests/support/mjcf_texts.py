@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "BODY",
     "COUPLED",
     "EQUALITIES",
     "KEYS",
@@ -19,6 +20,7 @@ __all__ = [
 
 BALL = '<geom type="sphere" size="0.1" density="800"/>'
 LUMP = '<inertial pos="0.1 0.02 -0.05" mass="1.3" fullinertia="0.02 0.03 0.025 0.001 -0.002 0.003"/>'
+BODY = f'<body name="a"><joint name="j"/>{LUMP}</body>'
 
 
 def _model(bodies: str, more: str = "", head: str = "") -> str:

@@ -14,14 +14,16 @@ from typing import NamedTuple
 from mbt.errors import ParseError, quote_path, show_path
 from mbt.parsing.sources import Source, read_source
 from mbt.parsing.xml_declaration import DECLARED_ENCODING
-from mbt.parsing.xml_tree import MAX_BYTES, Element, parse_xml
+from mbt.parsing.xml_tree import MAX_BYTES, Document, Element, parse_xml
 
 __all__ = ["Files"]
 
 _MAX_FILES = 1000
 # Files of these are seen to once MuJoCo has read the text.
 _ASSETS = ("mesh", "texture", "hfield", "skin")
-_FILE = re.compile(r"""(<(include|model|mesh|flexcomp)\s[^<>]*?\bfile\s*=\s*)(["'])([^<]*?)\3""")
+_FILE = re.compile(
+    r"""(<(include|model|mesh|flexcomp)\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*?\bfile\s*=\s*)(["'])([^<]*?)\3"""
+)
 # The folder by which a mesh of another file is known again: no path has such a name.
 _MARK = "?{}"
 
@@ -149,6 +151,7 @@ class Files:
     def _collect(self, root: Element, text: str, place: _Place) -> str:
         """Return the text of a document with the names that MuJoCo has for what it includes."""
         names = {}
+        flexes: list[Element] = []
         waiting = [root]
         while waiting:
             element = waiting.pop()
@@ -163,6 +166,7 @@ class Files:
             elif element.tag == "flexcomp":
                 name = self._find_name(_last_part(_with_slashes(file)))
                 self._flexes.append(_Flex(name, element, file, place))
+                flexes.append(element)
                 names["flexcomp", file] = name
             elif element.tag not in _ASSETS:
                 self._find(element.error, file, place)
@@ -171,7 +175,20 @@ class Files:
                 name = f"{_MARK.format(len(self._meshes))}/{Path(written).name}"
                 self._meshes[name] = _Mesh(written, place.near, place.home)
                 names["mesh", file] = name
-        return _rename(text, names)
+        text = _rename(text, names)
+        if flexes:
+            self._check_flexes(text, flexes)
+        return text
+
+    def _check_flexes(self, text: str, flexes: Sequence[Element]) -> None:
+        """Check that MuJoCo opens none of the files itself: each has a name of what it is handed."""
+        known = {flex.name for flex in self._flexes}
+        waiting = [parse_xml(text.encode("utf-8"), Document("<text>"), "utf-8")]
+        while waiting:
+            element = waiting.pop()
+            waiting += element.children
+            if element.tag == "flexcomp" and element.peek("file") not in {None, *known}:
+                raise flexes[0].error("its file is written in a way that is not understood")
 
     def _include(self, element: Element, file: str, place: _Place) -> str:
         """Read a file that an element includes or attaches, and return its name."""
