@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -115,8 +116,16 @@ class Trajectory:
     _known: dict[str, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for array in (self.time, self.q, self.v, self.tau, self.num_limited, *self._known.values()):
+        arrays = (self.time, self.q, self.v, self.tau, self.num_limited, *self._known.values())
+        for array in itertools.chain(arrays, *self.events):
             array.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what was pickled or copied, as read-only as it was."""
+        self.__dict__.update(state)
+        for name in _DERIVED & state.keys():  # They are made again.
+            del self.__dict__[name]
+        self.__post_init__()
 
     @classmethod
     def _of_recording(cls, task: Task, recording: Recording, events: tuple[EventStates, ...]) -> Trajectory:
@@ -438,7 +447,7 @@ class Trajectory:
         context: Any = self._context
         return replace(
             self, q=self.q[i], v=self.v[i], tau=self.tau[i], num_limited=self.num_limited[i],
-            _context=None if context is None else context._sample(i),
+            _context=context._sample(i) if i and context is not None else context,
             _actuation=None if self._actuation is None else self._actuation[i],
             _known={name: array[i] for name, array in self._known.items()},
         )  # fmt: skip
@@ -467,6 +476,10 @@ class Trajectory:
         span = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else ""
         samples = f"{len(self)} samples{span}"
         return f"<Trajectory of {samples}, {self.method}, {self.status}{batch}>"
+
+
+#: What is computed of the arrays when it is first asked for.
+_DERIVED = frozenset(name for name, own in vars(Trajectory).items() if isinstance(own, cached_property))
 
 
 def _frozen(array: FloatArray) -> FloatArray:
