@@ -141,3 +141,14 @@ def test_what_is_not_what_it_should_be_is_refused(name: str, spoil: Any, saved: 
     np.savez(path, **{**arrays, name: spoil(arrays[name])})
     with pytest.raises(mbt.ArgumentValueError, match=NOT_SAVED):
         mbt.Trajectory.load(path)
+
+
+def test_damaged_pickles_are_refused(swing: mbt.Trajectory) -> None:
+    state = {**vars(swing)}
+    for name, value in {"q": swing.q[:-1], "v": None, "method": 3, "events": 3, "position_names": ["q"]}.items():
+        broken = copy.copy(swing)
+        with pytest.raises(mbt.ArgumentValueError, match="unpickling a Trajectory: it is damaged"):
+            broken.__setstate__({**state, name: value})
+    del state["tau"]
+    with pytest.raises(mbt.ArgumentValueError, match="unpickling a Trajectory: it is truncated: no 'tau'"):
+        broken.__setstate__(state)

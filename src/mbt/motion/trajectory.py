@@ -15,6 +15,7 @@ from mbt.motion.names import contact_names, equation_names
 from mbt.motion.operands import METHODS
 from mbt.motion.over_time import RESULTS, VECTORS, calc_over_time, integrals_over_steps
 from mbt.motion.units import position_units, velocity_units
+from mbt.tree.pickle_checks import reporting_damage
 
 if TYPE_CHECKING:
     import os
@@ -121,7 +122,17 @@ class Trajectory:
             array.flags.writeable = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what was pickled or copied, as read-only as it was."""
+        """Take what was pickled or copied, as read-only as it was.
+
+        Raises
+        ------
+        ArgumentValueError
+            When it is damaged.
+        """
+        from mbt.motion.trajectory_files import check_fields
+
+        with reporting_damage("Trajectory"):
+            check_fields(state)
         self.__dict__.update(state)
         for name in _DERIVED & state.keys():  # They are made again.
             del self.__dict__[name]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mbt.math.arrays import FloatArray
 
-__all__ = ["as_target", "columns_of", "load", "save"]
+__all__ = ["as_target", "check_fields", "columns_of", "load", "save"]
 
 _FORMAT = "mbt trajectory 1"
 _STATES = ("time", "q", "v", "tau", "num_limited")
@@ -84,13 +84,27 @@ def _of_arrays(arrays: dict[str, Any]) -> Trajectory:
     fields: dict[str, Any] = {name: arrays[name] for name in _STATES}
     fields |= {name: _names(arrays[name]) for name in _NAMES}
     fields |= {name: _word(arrays[name]) for name in _WORDS}
-    if fields["status"] not in _STATUSES:
+    fields["num_steps"] = _of_kind(arrays["num_steps"], "iu", ()).item()
+    fields |= {"events": tuple(events), "_known": {name: arrays[name] for name in RESULTS}}
+    check_fields(fields)
+    return Trajectory(**fields)
+
+
+def check_fields(fields: dict[str, Any]) -> None:
+    """Check what a trajectory is made of, wherever that comes from.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError, AttributeError
+        When it is anything else.
+    """
+    words = [fields[name] for name in _WORDS] + [word for name in _NAMES for word in fields[name]]
+    if not all(type(word) is str for word in words) or type(fields["num_steps"]) is not int:
         raise ValueError
-    _check_shapes(fields, events)
-    known = {name: arrays[name] for name in RESULTS}
-    _check_results(fields, known)
-    num_steps = _of_kind(arrays["num_steps"], "iu", ()).item()
-    return Trajectory(**fields, num_steps=num_steps, events=tuple(events), _known=known)
+    if fields["status"] not in _STATUSES or not all(type(fields[name]) is tuple for name in _NAMES):
+        raise ValueError
+    _check_shapes(fields)
+    _check_results(fields, fields["_known"])
 
 
 def _of_kind(array: Any, kinds: str, shape: tuple[int, ...]) -> Any:
@@ -115,7 +129,7 @@ def _names(array: Any) -> tuple[str, ...]:
     return tuple(_of_kind(array, "U" if array.size else "fU", (array.size,)).tolist())
 
 
-def _check_shapes(fields: dict[str, Any], events: list[EventStates]) -> None:
+def _check_shapes(fields: dict[str, Any]) -> None:
     batch, n = fields["q"].shape[:-2], fields["time"].size
     nq, nv = len(fields["position_names"]), len(fields["velocity_names"])
     if (len(fields["position_units"]), len(fields["velocity_units"])) != (nq, nv):
@@ -124,7 +138,7 @@ def _check_shapes(fields: dict[str, Any], events: list[EventStates]) -> None:
     for name, size in {"q": nq, "v": nv, "tau": nv}.items():
         _floats(fields[name], (*batch, n, size))
     _of_kind(fields["num_limited"], "iu", (*batch, nv))
-    for event in events:
+    for event in fields["events"]:
         k = event.time.size
         for array, shape in zip(event, ((k,), (k, nq), (k, nv)), strict=True):
             _floats(array, shape)
