@@ -52,9 +52,9 @@ def test_every_copy_is_read_only_and_the_same(swing: mbt.Trajectory, saved: byte
 
 
 def test_damaged_files_are_refused(saved: bytes, tmp_path: Path) -> None:
-    """Cut anywhere; one byte or several of others; the readers of archives and arrays raise what they like."""
+    """Cut anywhere, or some bytes changed: readers of archives and arrays raise what they like."""
     rng = np.random.default_rng(0)
-    path = tmp_path / "damaged.npz"
+    path, num_refused = tmp_path / "damaged.npz", 0
     for i in range(200):
         damaged = bytearray(saved)
         if i % 4 == 0:
@@ -67,11 +67,12 @@ def test_damaged_files_are_refused(saved: bytes, tmp_path: Path) -> None:
         path.write_bytes(damaged)
         try:
             loaded = mbt.Trajectory.load(path)
-        except mbt.ArgumentValueError as error:
-            assert NOT_SAVED in str(error) or "memory" in str(error)
+        except mbt.ArgumentValueError:
+            num_refused += 1
         else:  # What nobody reads was hit, as the time of a member.
             assert loaded.q.dtype == np.float64
             assert len(loaded) == len(loaded.q)
+    assert num_refused > 150
 
 
 def with_header(members: dict[str, bytes], name: str, header: str) -> dict[str, bytes]:
@@ -132,7 +133,9 @@ SPOILED: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "spoil"), SPOILED)
-def test_what_is_not_what_it_should_be_is_refused(name: str, spoil: Any, saved: bytes, tmp_path: Path) -> None:
+def test_what_is_not_what_it_should_be_is_refused(
+    name: str, spoil: Any, saved: bytes, tmp_path: Path
+) -> None:
     with np.load(io.BytesIO(saved)) as file:
         arrays = dict(file)
     path = tmp_path / "spoiled.npz"
@@ -145,7 +148,13 @@ def test_what_is_not_what_it_should_be_is_refused(name: str, spoil: Any, saved: 
 
 def test_damaged_pickles_are_refused(swing: mbt.Trajectory) -> None:
     state = {**vars(swing)}
-    for name, value in {"q": swing.q[:-1], "v": None, "method": 3, "events": 3, "position_names": ["q"]}.items():
+    for name, value in {
+        "q": swing.q[:-1],
+        "v": None,
+        "method": 3,
+        "events": 3,
+        "position_names": ["q"],
+    }.items():
         broken = copy.copy(swing)
         with pytest.raises(mbt.ArgumentValueError, match="unpickling a Trajectory: it is damaged"):
             broken.__setstate__({**state, name: value})

@@ -47,19 +47,18 @@ def write_file(path: Path, content: str | bytes) -> None:
         raise ArgumentValueError(f"path: {str(path)!r} cannot be written: {reason}") from error
 
 
-def replace_file(target: Path, data: bytes) -> None:
+def replace_file(target: Path, data: bytes, new_mode: int = 0o666) -> None:
     """Write a file beside its place, with the permissions that it has there, and put it there when it is whole.
 
-    Whatever ends this early, Ctrl-C too, leaves nothing behind.
+    A new one has `new_mode`, less the umask. Whatever ends this early, Ctrl-C too, leaves nothing behind.
     """
     # A short name of its own: with more to it, that of the target could be too long.
     draft = target.with_name(f".{uuid.uuid4().hex}")
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     try:
         # Never readable to more than the target is.
-        with open(
-            os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode), "wb"
-        ) as stream:
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, new_mode if mode is None else mode)
+        with open(file, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
