@@ -7,7 +7,7 @@ from mbt.errors import ParseError, quote
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.numbers import make_shared_pose, take_number, take_numbers, take_pose
 from mbt.parsing.xml_tree import Element
-from mbt.tree.shape import Shape
+from mbt.tree.shape import Claim, Shape
 
 __all__ = ["Color", "Colors", "read_colors", "read_shapes"]
 
@@ -86,7 +86,13 @@ def _read_shape(
         kind, size, placement, mesh = plain
         folder = None if mesh is None else element.document.folder
         return Shape._of_checked(
-            kind, size, make_shared_pose(placement), element.peek("name") or "", color, mesh, folder
+            kind,
+            size,
+            make_shared_pose(placement),
+            element.peek("name") or "",
+            color,
+            None if mesh is None else Claim(mesh),
+            folder,
         )
     parts = element.take_parts(_PARTS)
     found = _find_geometry(element, parts.get("geometry"))
@@ -144,7 +150,7 @@ def _read_mesh(shape: Element) -> tuple[tuple[float, ...], str, str | None]:
         if x == 0.0 or y == 0.0 or z == 0.0:
             raise shape.error("its scale is zero: nothing would be left")
         scale = x, y, z
-    return scale, mesh, shape.document.folder
+    return scale, Claim(mesh), shape.document.folder
 
 
 def _read_color(material: Element, colors: Colors) -> Color | None:

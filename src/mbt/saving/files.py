@@ -48,7 +48,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 
 def replace_file(target: Path, data: bytes, new_mode: int = 0o666) -> None:
-    """Write a file beside its place, with the permissions that it has there, and put it there when it is whole.
+    """Write a file beside its place, with the permissions that it has there, and put it there when whole.
 
     A new one has `new_mode`, less the umask. Whatever ends this early, Ctrl-C too, leaves nothing behind.
     """
