@@ -175,7 +175,10 @@ def test_only_meshes_are_resolved():
 
 # What a description names stays where it belongs ------------------------------------------------------------
 
-URDF = '<robot name="r"><link name="a"><visual><geometry><mesh filename="{}"/></geometry></visual></link></robot>'
+URDF = (
+    '<robot name="r"><link name="a"><visual><geometry><mesh filename="{}"/></geometry></visual>'
+    "</link></robot>"
+)
 SDF = (
     '<sdf version="1.9"><model name="r"><link name="a"><visual name="v"><geometry><mesh><uri>{}</uri></mesh>'
     "</geometry></visual></link></model></sdf>"
