@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -503,16 +505,108 @@ def test_a_folder_that_others_write_is_refused(
 
 
 def test_a_damaged_library_is_made_again(tmp_path: Path, monkeypatch: Any) -> None:
+    """One that is cut ends the process that loads it, and one with a flipped bit computes something else."""
     program = (
         "import mbt; from mbt.models import model_path; "
-        "print(mbt.compile(mbt.load_model(model_path('mbt_arm')), 'mass_matrix').mass_matrix([0.0]*6).shape)"
+        "f = mbt.compile(mbt.load_model(model_path('mbt_arm')), 'mass_matrix'); "
+        "print(f.mass_matrix([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]).tobytes().hex())"
     )
-    monkeypatch.setenv("MBT_CACHE_DIR", str(tmp_path / "own"))
-    for _ in range(2):
+    folder = tmp_path / "own"
+    monkeypatch.setenv("MBT_CACHE_DIR", str(folder))
+    wanted = None
+    for damage in (lambda x: x[: len(x) // 2], flip_bit, lambda x: b"", lambda x: b"no library", None):
         done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-        assert done.stdout == "(6, 6)\n"
-        [path] = (tmp_path / "own").iterdir()
-        path.write_bytes(b"no library")
+        wanted = wanted or done.stdout
+        assert done.stdout == wanted
+        [path] = folder.iterdir()
+        if damage is not None:
+            path.write_bytes(damage(path.read_bytes()))
+
+
+def flip_bit(library: bytes) -> bytes:
+    """Return a library with one bit changed in its middle."""
+    place = len(library) // 2
+    return library[:place] + bytes([library[place] ^ 1]) + library[place + 1 :]
+
+
+def test_what_is_kept_is_on_the_disk_before_it_is_found(
+    arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: Any
+) -> None:
+    folder = tmp_path / "own"
+    monkeypatch.setenv("MBT_CACHE_DIR", str(folder))
+    fsync, synced = os.fsync, []
+
+    def spy(file: int) -> None:
+        fsync(file)
+        synced.append((os.fstat(file).st_size, [path.suffix for path in folder.iterdir()]))
+
+    monkeypatch.setattr(os, "fsync", spy)
+    mbt.compile(arm, "center_of_mass")
+    [path] = folder.iterdir()
+    [(size, there)] = synced
+    assert size == path.stat().st_size
+    assert ".so" not in there
+
+
+def test_every_folder_that_is_made_is_private(
+    arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: Any
+) -> None:
+    folder = tmp_path / "home" / "cache" / "mbt"
+    monkeypatch.setenv("MBT_CACHE_DIR", str(folder))
+    before = os.umask(0)
+    try:
+        mbt.compile(arm, "center_of_mass")
+    finally:
+        os.umask(before)
+    [library] = folder.iterdir()
+    modes = {
+        path: path.stat().st_mode & 0o777 for path in (library, folder, folder.parent, folder.parent.parent)
+    }
+    assert all(mode & 0o077 == 0 for mode in modes.values()), modes
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there, and not one that only nobody has asked for its exit status."""
+    status = Path(f"/proc/{process}/stat")
+    try:
+        os.kill(process, 0)
+        return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_a_compiler_that_hangs_is_ended(arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: Any) -> None:
+    """With all that it has started."""
+    compiler, child = tmp_path / "slow-cc", tmp_path / "child"
+    compiler.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! > {child}\nwait\n")
+    compiler.chmod(0o755)
+    with pytest.raises(
+        mbt.CompilerError, match=r"slow-cc' did not end within 0\.5 s: allow more with .*timeout="
+    ):
+        mbt.compile(arm, "center_of_mass", compiler=str(compiler), cache=False, timeout=0.5)
+    end = time.monotonic() + 60.0
+    while is_running(int(child.read_text())):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    monkeypatch.setenv("MBT_COMPILER_TIMEOUT", "0.2")
+    with pytest.raises(mbt.CompilerError, match=r"did not end within 0\.2 s"):
+        mbt.compile(arm, "center_of_mass", compiler=str(compiler), cache=False)
+    mbt.compile(arm, "center_of_mass", cache=False, timeout=math.inf)
+    for text in ("soon", "0", "nan", "-1"):
+        monkeypatch.setenv("MBT_COMPILER_TIMEOUT", text)
+        with pytest.raises(
+            mbt.CompilerError, match=f"MBT_COMPILER_TIMEOUT: expected a number > 0 .*'{text}'"
+        ):
+            mbt.compile(arm, "center_of_mass", cache=False)
+
+
+@pytest.mark.parametrize("command", ["gcc '-O2", 'cc "', "cc \\"])
+def test_a_command_that_no_shell_would_read(arm: mbt.MultibodyTree, monkeypatch: Any, command: str) -> None:
+    with pytest.raises(mbt.CompilerError, match="compiler: expected a command as a shell reads it"):
+        mbt.compile(arm, "mass_matrix", compiler=command, cache=False)
+    monkeypatch.setenv("CC", command)
+    with pytest.raises(mbt.CompilerError, match="compiler: expected a command as a shell reads it"):
+        mbt.compile(arm, "mass_matrix", cache=False)
 
 
 def test_no_compiler(arm: mbt.MultibodyTree, monkeypatch: Any) -> None:
@@ -539,6 +633,11 @@ def test_bad_arguments(arm: mbt.MultibodyTree) -> None:
         mbt.compile(arm, "mass_matrix", frame=last_frame(arm))
     with pytest.raises(mbt.ArgumentTypeError, match="compiler: expected a command"):
         mbt.compile(arm, "mass_matrix", compiler=3)  # type: ignore[arg-type]
+    for timeout in (0.0, -1.0, np.nan):
+        with pytest.raises(mbt.ArgumentValueError, match="timeout: expected a number > 0"):
+            mbt.compile(arm, "mass_matrix", timeout=timeout)
+    with pytest.raises(mbt.ArgumentTypeError, match="timeout"):
+        mbt.compile(arm, "mass_matrix", timeout="soon")  # type: ignore[arg-type]
     with pytest.raises(mbt.NotFinalizedError):
         mbt.compile(mbt.MultibodyTree(), "mass_matrix")
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import gc
+import pickle
+import subprocess
+import sys
 from functools import partial
 from typing import Any
 
@@ -21,6 +25,7 @@ jax = pytest.importorskip("jax", reason="needs the extra `jax`: pip install '.[j
 jnp: Any = pytest.importorskip("jax.numpy")
 jax.config.update("jax_enable_x64", True)
 mjax: Any = pytest.importorskip("mbt.interop.jax")
+serialize_executable: Any = pytest.importorskip("jax.experimental.serialize_executable")
 # Of a program that fails: when its results are made, or when they are waited for.
 ERRORS_OF_JAX = (jax.errors.JaxRuntimeError, ValueError)
 
@@ -244,6 +249,47 @@ def test_a_program_whose_tree_is_gone_says_so() -> None:
     gc.collect()
     with pytest.raises(ERRORS_OF_JAX, match="the tree of this function is gone"):
         program(q).block_until_ready()
+
+
+ELSEWHERE = """
+import pickle, sys, numpy as np, jax, mbt, mbt.interop.jax as mjax
+from jax.experimental.serialize_executable import deserialize_and_load
+from mbt.models import model_path
+jax.config.update("jax_enable_x64", True)
+
+def run():
+    try:
+        return np.asarray(program(q)).tolist()
+    except Exception as error:
+        return str(error)
+
+data, q = pickle.load(sys.stdin.buffer)
+program = deserialize_and_load(*data)
+moon = mbt.load_model(model_path("mbt_arm"), gravity=[0, 0, -1.62])
+results = [run()]
+jax.eval_shape(lambda q: mjax.gravity_generalized_forces(moon, q), q)
+results.append(run())
+tree = mbt.load_model(model_path("mbt_arm"))
+jax.eval_shape(lambda q: mjax.gravity_generalized_forces(tree, q), q)
+results.append(run())
+sys.stdout.write(repr(results))
+"""
+
+
+def test_a_program_in_another_process_computes_with_an_equal_tree_or_not_at_all(
+    arm: mbt.MultibodyTree,
+) -> None:
+    """Not with another one, which happened to be there: results were wrong, and nobody was told."""
+    q = random_state(arm)[0]
+    program = jax.jit(lambda q: mjax.gravity_generalized_forces(arm, q)).lower(q).compile()
+    data = pickle.dumps((serialize_executable.serialize(program), q))
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ELSEWHERE], input=data, capture_output=True, check=True
+    )
+    without, with_another, with_an_equal = ast.literal_eval(done.stdout.decode())
+    assert "the tree of this function is gone, or was never here" in without
+    assert "the tree of this function is gone, or was never here" in with_another
+    assert with_an_equal == functional.gravity_generalized_forces(arm, q).tolist()
 
 
 def test_every_function_has_a_signature_and_a_text() -> None:

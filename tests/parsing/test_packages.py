@@ -1,6 +1,7 @@
 """Packages and meshes are found where users keep them, and never outside of what they name."""
 
 import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,130 @@ def test_folders_are_shown_whole(tmp_path):
     with pytest.raises(ParseError) as caught:
         resolve_mesh(mesh(address), [tmp_path / long])
     assert f"'{address}' was not found (searched: package_paths: {tmp_path / long};" in str(caught.value)
+
+
+# What a description names stays where it belongs ------------------------------------------------------------
+
+URDF = (
+    '<robot name="r"><link name="a"><visual><geometry><mesh filename="{}"/></geometry></visual>'
+    "</link></robot>"
+)
+SDF = (
+    '<sdf version="1.9"><model name="r"><link name="a"><visual name="v"><geometry><mesh><uri>{}</uri></mesh>'
+    "</geometry></visual></link></model></sdf>"
+)
+
+
+def mesh_of(source):
+    return next(body for body in mbt.load_model(source).bodies if body.visuals).visuals[0]
+
+
+@pytest.fixture
+def places(tmp_path):
+    """A description in ``robot/urdf``, and a mesh that somebody keeps for himself."""
+    folder = tmp_path / "robot" / "urdf"
+    folder.mkdir(parents=True)
+    secret = tmp_path / "private" / "secret.stl"
+    secret.parent.mkdir()
+    secret.write_text("")
+    (folder / "link.stl").symlink_to(secret)
+    (folder / "away").symlink_to(secret.parent)
+    (folder / "here.stl").write_text("")
+    (folder / "again.stl").symlink_to(folder / "here.stl")
+    return folder, secret
+
+
+@pytest.mark.parametrize("text", [URDF, SDF])
+@pytest.mark.parametrize("is_file", [True, False])
+def test_no_description_leads_to_meshes_elsewhere(places, text, is_file):
+    folder, secret = places
+    addresses = [str(secret), f"file://{secret}", f"file:{secret}"]
+    if is_file:
+        addresses += ["link.stl", "away/secret.stl", "../../private/secret.stl", "package://away/secret.stl"]
+    for address in addresses:
+        source = text.format(address)
+        if is_file:
+            (folder / "robot.xml").write_text(source)
+            source = folder / "robot.xml"
+        shape = mesh_of(source)
+        with pytest.raises(ParseError, match=r"leads out of|was not found") as caught:
+            resolve_mesh(shape)
+        assert caught.value.hint
+        if not address.startswith(("package", "..", "link", "away")):
+            # Until the caller says so.
+            assert resolve_mesh(shape, [secret.parent]) == secret
+        with pytest.raises(ParseError, match=r"leads out of|was not found"):
+            resolve_mesh(shape, [folder])
+
+
+def test_what_is_within_is_found(places, monkeypatch):
+    folder, secret = places
+    own = folder / "here.stl"
+    assert resolve_mesh(mesh("here.stl", folder)) == own
+    assert resolve_mesh(mesh("again.stl", folder)) == own
+    assert resolve_mesh(mesh(f"file://{own}", folder)) == own
+    assert resolve_mesh(mesh("../urdf/here.stl", folder)) == own
+    # What a program names itself, it may.
+    assert resolve_mesh(mesh(str(secret))) == secret
+    other = folder.parent / "parts" / "arm.stl"
+    other.parent.mkdir()
+    other.write_text("")
+    with pytest.raises(
+        ParseError, match=r"'\.\./parts/arm\.stl' leads out of .*urdf', and of every package"
+    ) as caught:
+        resolve_mesh(mesh("../parts/arm.stl", folder))
+    assert str(other.parent) in caught.value.hint
+    assert "package_paths" in caught.value.hint
+    assert resolve_mesh(mesh("../parts/arm.stl", folder), [folder.parent]) == other
+    # A package is a folder that says so, or that the environment lists.
+    (folder.parent / "package.xml").write_text("")
+    assert resolve_mesh(mesh("../parts/arm.stl", folder)) == other
+    (folder.parent / "package.xml").unlink()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder.parent))
+    assert resolve_mesh(mesh(f"file://{other}", folder)) == other
+
+
+def test_a_folder_of_meshes_that_is_a_link_is_none(places):
+    folder, secret = places
+    (folder.parent / "meshes").symlink_to(secret.parent)
+    with pytest.raises(ParseError, match="leads out of"):
+        resolve_mesh(mesh("../meshes/secret.stl", folder))
+
+
+@pytest.mark.parametrize("scheme", ["package", "model"])
+def test_a_package_that_is_a_link_out_of_its_folder_is_none(places, scheme):
+    folder, secret = places
+    shape = mesh(f"{scheme}://away/secret.stl")
+    with pytest.raises(
+        ParseError, match=r"the package 'away' in .*urdf' is a link that leads out of it"
+    ) as caught:
+        resolve_mesh(shape, [folder])
+    assert str(folder / "away") in caught.value.hint
+    assert resolve_mesh(mesh(f"{scheme}://private/secret.stl"), [secret.parent]) == secret
+    (folder / "inside").symlink_to(folder.parent / "urdf")
+    assert resolve_mesh(mesh(f"{scheme}://inside/here.stl"), [folder]) == folder / "here.stl"
+
+
+def test_the_folder_that_a_text_of_json_names_is_not_believed(places):
+    """Unless it is that of the file."""
+    folder, secret = places
+    (folder / "robot.urdf").write_text(URDF.format("here.stl"))
+    tree = mbt.load_model(folder / "robot.urdf")
+    text = mbt.save_model(tree, folder / "robot.json")
+    assert resolve_mesh(mesh_of(folder / "robot.json")) == folder / "here.stl"
+    shape = mesh_of(text)
+    assert shape == tree.bodies[1].visuals[0]
+    with pytest.raises(ParseError, match="which only the description says"):
+        resolve_mesh(shape)
+    stolen = text.replace(str(folder), str(secret.parent)).replace("here.stl", "secret.stl")
+    (folder / "robot.json").write_text(stolen)
+    for source in (stolen, folder / "robot.json"):
+        with pytest.raises(ParseError, match="which only the description says"):
+            resolve_mesh(mesh_of(source))
+        copy = pickle.loads(pickle.dumps(mesh_of(source)))
+        with pytest.raises(ParseError, match="which only the description says"):
+            resolve_mesh(copy)
+    near = stolen.replace("secret.stl", "package://private/secret.stl")
+    with pytest.raises(ParseError, match="was not found"):
+        resolve_mesh(mesh_of(near))
+    assert mbt.save_model(mbt.load_model(stolen), format="json") == stolen

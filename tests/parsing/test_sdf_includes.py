@@ -110,6 +110,14 @@ def test_nothing_outside_is_read(folder, tmp_path):
         path.write_text(robot(link("arm"), include(address)))
         with pytest.raises(ParseError, match=r"robot.sdf:4: <include>: .* leads out of"):
             load(path, folder)
+    # A folder that is a link itself.
+    (folder / "away").symlink_to(tmp_path)
+    for address in ("away/secret.sdf", "model://away/secret.sdf", "package://away/secret.sdf"):
+        path.write_text(robot(link("arm"), include(address)))
+        with pytest.raises(ParseError, match=r"robot.sdf:4: <include>: .* leads out of"):
+            load(path, folder)
+        with pytest.raises(ParseError, match=r"robot.sdf:4: <include>: .* leads out of"):
+            mbt.load_model(path)
     (folder / "hand" / "model.config").write_text('<model><sdf version="1.9">../../secret.sdf</sdf></model>')
     with pytest.raises(ParseError, match="leads out of"):
         load(robot(link("arm"), include("model://hand")), folder)

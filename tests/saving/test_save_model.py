@@ -108,3 +108,46 @@ def test_permissions_and_links_stay(arm: mbt.MultibodyTree, tmp_path: Path) -> N
     assert link.is_symlink()
     assert path.read_text(encoding="utf-8").startswith("{")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_file_may_have_the_longest_name(arm: mbt.MultibodyTree, tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 250 + ".json")
+    text = mbt.save_model(arm, path)
+    assert path.read_text(encoding="utf-8") == text == mbt.save_model(arm, path)
+    with pytest.raises(mbt.ArgumentValueError, match="cannot be written: File name too long"):
+        mbt.save_model(arm, tmp_path / ("a" * 251 + ".json"))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("function", ["fsync", "chmod", "replace"])
+def test_an_interrupt_leaves_nothing_behind(
+    arm: mbt.MultibodyTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    path = tmp_path / "arm.json"
+    path.write_text("old", encoding="utf-8")
+    path.chmod(0o600)
+    modes = []
+
+    def interrupt(*arguments: object) -> None:
+        modes.extend(stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, function, interrupt)
+    before = os.umask(0)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            mbt.save_model(arm, path)
+    finally:
+        os.umask(before)
+    assert modes == [0o600, 0o600], "a draft is readable to nobody who may not read the file"
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text(encoding="utf-8") == "old"
+
+
+def test_a_new_file_has_the_permissions_of_the_process(arm: mbt.MultibodyTree, tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        mbt.save_model(arm, tmp_path / "arm.json")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "arm.json").stat().st_mode) == 0o640

@@ -57,6 +57,45 @@ def test_the_address_is_on_this_machine_alone() -> None:
         socket.create_connection(("127.0.0.1", parts.port or 0), timeout=10.0)
 
 
+def ask(url: str, *headers: str, is_socket: bool = True) -> str:
+    """Return the first line of what a server answers a browser that opens a WebSocket, or a page."""
+    parts = urlsplit(url)
+    lines = ["GET / HTTP/1.1", *headers]
+    if is_socket:
+        lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+        lines += ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10.0) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        return connection.recv(4096).decode(errors="replace").splitlines()[0]
+
+
+def test_pages_of_others_cannot_read_the_scene() -> None:
+    """By their Origin, nor by a name of theirs that leads to this machine."""
+    with mbt.view(pendulum(), open_browser=False, allowed_hosts=["hub.example.org"]) as viewer:
+        own = viewer.url.removeprefix("http://")
+        port = own.partition(":")[2]
+        for headers in (
+            [f"Host: {own}"],
+            [f"Host: {own}", f"Origin: {viewer.url}"],
+            [f"Host: localhost:{port}", f"Origin: http://localhost:{port}"],
+            ["Host: localhost:9000", "Origin: http://localhost:9000"],
+            ["Host: hub.example.org", "Origin: https://hub.example.org"],
+        ):
+            assert ask(viewer.url, *headers) == "HTTP/1.1 101 Switching Protocols"
+            assert ask(viewer.url, *headers, is_socket=False) == "HTTP/1.1 200 OK"
+        for headers in (
+            [f"Host: {own}", "Origin: https://evil.example"],
+            [f"Host: {own}", "Origin: http://localhost:3000"],
+            [f"Host: {own}", "Origin: null"],
+            [f"Host: evil.example:{port}"],
+            [f"Host: evil.example:{port}", f"Origin: http://evil.example:{port}"],
+        ):
+            for is_socket in (True, False):
+                assert ask(viewer.url, *headers, is_socket=is_socket) == "HTTP/1.1 403 Forbidden"
+    with pytest.raises(mbt.ArgumentTypeError, match="allowed_hosts"):
+        mbt.view(pendulum(), open_browser=False, allowed_hosts="hub.example.org")
+
+
 def test_show_waits_for_nobody_and_the_latest_is_drawn() -> None:
     with mbt.view(pendulum(), open_browser=False) as viewer:
         model = viewer.models[0]
@@ -96,6 +135,133 @@ def test_an_element_that_fails_is_told_and_ends_nothing(monkeypatch: pytest.Monk
         monkeypatch.setattr(model, "_draw", draw)
         viewer.show([0.3])
         wait_until(lambda: abs(drawn_q(viewer) - 0.3) < 1e-6)
+
+
+def test_numbers_without_measure_end_nothing() -> None:
+    with mbt.view(pendulum(), open_browser=False) as viewer:
+        slider = viewer._panels[0]._sliders[0]
+        for q in (1e308, -1e308, 1e20):
+            viewer.show([q])
+            wait_until(lambda: not viewer.models[0]._wanted)
+            wait_until(lambda: slider.value in (slider.min, slider.max))
+            viewer.show([0.3])
+            wait_until(lambda: abs(drawn_q(viewer) - 0.3) < 1e-6)
+
+
+def test_the_thread_goes_on_whatever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    with mbt.view(pendulum(), open_browser=False) as viewer:
+        failed = threading.Event()
+
+        def fail() -> None:
+            failed.set()
+            raise MemoryError
+
+        monkeypatch.setattr(viewer._panels[0], "follow", fail)
+        viewer.show([0.2])
+        assert failed.wait(60.0)
+        monkeypatch.undo()
+        viewer.show([0.3])
+        wait_until(lambda: abs(drawn_q(viewer) - 0.3) < 1e-6)
+        wait_until(lambda: viewer._panels[0]._sliders[0].value == 0.3)
+
+
+LIMITS = [(-1e308, 1e308), (1e308, 1.7e308), (-1e308, 0.0), (0.0, 5e-324), (1e17, 1.0000000000000002e17)]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_limits_without_measure(limits: tuple[float, float]) -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    tree.add_joint(mbt.PrismaticJoint("slide", tree.world_frame, body.body_frame, [0, 0, 1], *limits))
+    tree.finalize()
+    with mbt.view(tree, open_browser=False) as viewer:
+        slider = viewer._panels[0]._sliders[0]
+        assert slider.min < slider.max
+        viewer.show([min(max(0.1, limits[0]), limits[1])])
+        viewer.show([0.0])
+        wait_until(lambda: slider.value == min(max(0.0, slider.min), slider.max))
+
+
+# Nothing empty in silence.
+
+
+def chain_without(mass: bool, mesh: str | None) -> mbt.MultibodyTree:
+    """Two links on a hinge and a slide, without mass, or with a mesh each that is nowhere."""
+    tree = mbt.MultibodyTree()
+    parent: mbt.RigidBody = tree.world_body
+    inertia = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1) if mass else mbt.SpatialInertia.zero()
+    for i, (kind, axis) in enumerate([(mbt.RevoluteJoint, [0, 1, 0]), (mbt.PrismaticJoint, [1, 0, 0])]):
+        body = tree.add_body(mbt.RigidBody(f"link{i}", inertia))
+        frame = tree.add_frame(mbt.FixedOffsetFrame(parent.body_frame, mbt.math.make_pose([0, 0, 0.5])))
+        tree.add_joint(kind(f"joint{i}", frame, body.body_frame, axis))
+        if mesh is not None:
+            body.add_visual(mbt.Shape("mesh", mesh=f"package://robot/{mesh}{i}.stl"))
+        parent = body
+    tree.finalize()
+    return tree
+
+
+def test_a_model_without_mass_is_drawn() -> None:
+    tree = chain_without(mass=False, mesh=None)
+    with mbt.view(tree, [0.3, 0.1], open_browser=False) as viewer:
+        drawing = viewer.models[0]._drawing
+        assert len(drawing._handles["skeleton"]) == 3
+        np.testing.assert_allclose(drawing._bodies[1].wxyz, [np.cos(0.15), 0, np.sin(0.15), 0], atol=1e-12)
+        # It has no centre of mass.
+        viewer.models[0]._show_layer("centre of mass", True)
+        assert not drawing._handles["centre of mass"][0].visible
+        viewer.show([0.5, 0.0])
+        wait_until(lambda: abs(drawing._bodies[1].wxyz[2] - np.sin(0.25)) < 1e-9)
+
+
+def test_of_a_robot_without_its_meshes_the_skeleton_is_drawn(tmp_path: Path) -> None:
+    tree = chain_without(mass=True, mesh="link")
+    words = (
+        r"2 of 2 shapes cannot be drawn, and the skeleton is drawn: 'package://robot/link0\.stl' was not "
+        r"found .*, and 1 more\. To see them, name the folder 'robot', or the one that holds it, in package_paths"
+    )
+    with pytest.warns(mbt.ModelWarning, match=words) as told:
+        viewer = mbt.view(tree, open_browser=False)
+    assert len(told) == 1
+    with viewer:
+        drawing = viewer.models[0]._drawing
+        assert drawing.shown["skeleton"]
+        assert drawing.shown["inertia"]
+        assert len(drawing._handles["skeleton"]) == 3
+    page = tmp_path / "still.html"
+    with pytest.warns(mbt.ModelWarning, match=words):
+        mbt.record(tree, np.zeros((2, 2)), page, dt=0.1)
+    text = page.read_text(encoding="utf-8")
+    assert "name the folder &#x27;robot&#x27;, or the one that holds it, in package_paths" in text
+
+
+def test_what_a_file_says_is_text_in_the_page(tmp_path: Path) -> None:
+    """Neither HTML nor a program, in the line about what is missing."""
+    tree = chain_without(mass=True, mesh="<img src=x onerror=alert(1)>{alert(1)}")
+    page = tmp_path / "still.html"
+    with pytest.warns(mbt.ModelWarning, match="cannot be drawn"):
+        mbt.record(tree, np.zeros((2, 2)), page, dt=0.1)
+    text = page.read_text(encoding="utf-8")
+    assert "&lt;img src=x" in text
+    assert "<img src=x" not in text
+
+
+def test_of_a_model_of_nothing_frames_are_drawn() -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.zero()))
+    tree.add_joint(mbt.WeldJoint("weld", tree.world_frame, body.body_frame))
+    tree.finalize()
+    with mbt.view(tree, open_browser=False) as viewer:
+        assert viewer.models[0]._drawing.shown["frames"]
+        assert viewer.models[0]._drawing._handles["frames"]
+
+
+def test_positions_that_are_nowhere_are_told(tmp_path: Path) -> None:
+    with pytest.warns(mbt.ModelWarning, match="model: nothing is drawn: its positions are not finite"):
+        viewer = mbt.view(pendulum(), [np.nan], open_browser=False)
+    viewer.close()
+    with pytest.warns(mbt.ModelWarning, match="nothing is drawn"):
+        mbt.record(pendulum(), [[np.nan], [np.nan]], tmp_path / "nothing.html", dt=0.1)
 
 
 def test_arguments() -> None:

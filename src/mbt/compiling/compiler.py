@@ -7,19 +7,26 @@ import hashlib
 import os
 import shlex
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from mbt import _core
-from mbt.errors import CompilerError, quote, quote_path
+from mbt.errors import ArgumentValueError, CompilerError, quote, quote_path
+from mbt.math.arrays import as_float
+from mbt.saving.files import replace_file
 
-__all__ = ["REGISTERS", "Library", "build"]
+__all__ = ["REGISTERS", "Library", "as_timeout", "build"]
 
 #: Bytes of a register, by instruction set.
 REGISTERS = {"v4": 64, "v3": 32, "v2": 16, "base": 16}
+
+#: How long the compiler may take [s]: derivatives of a large tree take it minutes.
+_TIMEOUT = 1800.0
 
 _FLAGS = {
     "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
@@ -50,20 +57,72 @@ class Library:
         self.many = _address(self.handle.mbt_many)
 
 
-def build(source: str, compiler: str | None, cache: bool) -> Library:
+def build(source: str, compiler: str | None, cache: bool, timeout: float | None = None) -> Library:
     """Return the library of a source, compiled now or before."""
     command = [*_find_compiler(compiler), *_COMMON, *_FLAGS.get(_core.isa, [])]
-    if not cache:
-        with tempfile.TemporaryDirectory(prefix="mbt-") as folder:
-            return Library(_compile(command, source, Path(folder) / "model.so"))
-    state = hashlib.sha256("\0".join([*command, sys.platform, source]).encode())
-    path = _cache_folder() / f"{state.hexdigest()[:32]}.so"
-    if path.is_file():
+    limit = as_timeout(timeout)
+    # Where a library is kept; the compiler works in a folder of its own.
+    kept = _cache_folder() if cache else None
+    key = hashlib.sha256("\0".join([*command, sys.platform, source]).encode()).hexdigest()[:32]
+    library = None if kept is None else _find(kept, key)
+    if library is not None:
+        return library
+    try:
+        with tempfile.TemporaryDirectory(prefix="mbt-", dir=kept) as folder:
+            made = _compile(command, source, Path(folder), limit)
+            return Library(made if kept is None else _keep(kept, key, made.read_bytes()))
+    except OSError as error:
+        where = tempfile.gettempdir() if kept is None else str(kept)
+        raise CompilerError(
+            f"compiler: {quote(command[0])} cannot run in {quote_path(where)}: {error}"
+        ) from error
+
+
+def as_timeout(timeout: float | None) -> float:
+    """Return how long the compiler may take [s]: as given, as the environment says, or half an hour.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        When it is not a number > 0; infinity is one.
+    CompilerError
+        When the environment variable is none.
+    """
+    if timeout is not None:
+        limit = as_float(timeout, "timeout")
+        if not limit > 0.0:
+            raise ArgumentValueError(f"timeout: expected a number > 0 [s], got {limit:g}")
+        return limit
+    given = os.environ.get("MBT_COMPILER_TIMEOUT")
+    if not given:
+        return _TIMEOUT
+    with suppress(ValueError):
+        if float(given) > 0.0:
+            return float(given)
+    raise CompilerError(f"MBT_COMPILER_TIMEOUT: expected a number > 0 [s], got {quote(given)}")
+
+
+def _find(folder: Path, key: str) -> Library | None:
+    """Return what was compiled before, if it is what was written then: a damaged library ends the process."""
+    for path in folder.glob(f"{key}-*.so"):
         try:
-            return Library(path)
-        except CompilerError:
-            pass  # damaged: made again
-    return Library(_compile(command, source, path))
+            if path.name == _name_of(key, path.read_bytes()):
+                return Library(path)
+            path.unlink()
+        except (OSError, CompilerError):
+            pass  # Another process has removed it, or another machine has made it: it is made again.
+    return None
+
+
+def _keep(folder: Path, key: str, library: bytes) -> Path:
+    """Write a library to where it is found again: whole, on the disk, and named by what is in it."""
+    path = folder / _name_of(key, library)
+    replace_file(path, library, 0o600)
+    return path
+
+
+def _name_of(key: str, library: bytes) -> str:
+    return f"{key}-{hashlib.sha256(library).hexdigest()[:32]}.so"
 
 
 def _find_compiler(compiler: str | None) -> list[str]:
@@ -71,7 +130,12 @@ def _find_compiler(compiler: str | None) -> list[str]:
     given = compiler or os.environ.get("CC")
     candidates = [given] if given else ["cc", "gcc", "clang"]
     for candidate in candidates:
-        words = shlex.split(candidate)
+        try:
+            words = shlex.split(candidate)
+        except ValueError as error:
+            raise CompilerError(
+                f"compiler: expected a command as a shell reads it, got {quote(candidate)}: {error}"
+            ) from None
         if words and shutil.which(words[0]):
             return words
     wanted = f"{quote(given)}, which is not found" if given else "there is none of cc, gcc and clang"
@@ -88,7 +152,9 @@ def _cache_folder() -> Path:
     )
     folder = Path(base)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Those above it too, which mkdir(parents=True) leaves to the umask.
+        for missing in [*reversed(folder.parents), folder]:
+            missing.mkdir(mode=0o700, exist_ok=True)
         status = folder.stat()
     except OSError as error:
         raise CompilerError(
@@ -104,24 +170,44 @@ def _cache_folder() -> Path:
     return folder
 
 
-def _compile(command: list[str], source: str, path: Path) -> Path:
-    """Compile to a place of its own, then rename: another process never sees half a file."""
+def _compile(command: list[str], source: str, folder: Path, timeout: float) -> Path:
+    """Return the path of the library that the compiler makes in a folder."""
+    text, made, output = (folder / name for name in ("model.c", "model.so", "output"))
+    text.write_text(source, encoding="ascii")
+    words = [*command, "-shared", "-fPIC", "-o", str(made), str(text), "-lm"]
+    # Into a file: a pipe would be open for as long as any process that the compiler started.
+    with open(output, "wb") as stream:
+        status = _run(words, stream, timeout)
+    if status:
+        said = output.read_text(encoding="utf-8", errors="replace")
+        raise CompilerError(f"compiler: {quote(command[0])} failed: {_last_lines(said)}")
+    return made
+
+
+def _run(words: list[str], output: object, timeout: float) -> int:
+    """Run a command, and return its exit status. All that it started ends with it, or with this function."""
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=output,  # type: ignore[arg-type]
+        start_new_session=True,
+    )
     try:
-        with tempfile.TemporaryDirectory(prefix="mbt-", dir=path.parent) as folder:
-            text, made = Path(folder) / "model.c", Path(folder) / "model.so"
-            text.write_text(source, encoding="ascii")
-            words = [*command, "-shared", "-fPIC", "-o", str(made), str(text), "-lm"]
-            done = subprocess.run(
-                words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
-            )
-            if done.returncode:
-                raise CompilerError(f"compiler: {quote(command[0])} failed: {_last_lines(done.stderr)}")
-            made.replace(path)
-    except OSError as error:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
         raise CompilerError(
-            f"compiler: {quote(command[0])} cannot run in {quote_path(path.parent)}: {error}"
-        ) from error
-    return path
+            f"compiler: {quote(words[0])} did not end within {timeout:g} s: allow more with "
+            "mbt.compile(..., timeout=...), or the environment variable MBT_COMPILER_TIMEOUT"
+        ) from None
+    finally:  # Ctrl-C too.
+        if process.poll() is None:
+            with suppress(OSError):
+                if hasattr(os, "killpg"):
+                    os.killpg(process.pid, signal.SIGKILL)
+                else:
+                    process.kill()
+            process.wait()
 
 
 def _last_lines(text: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbt import _core
 from mbt.compiling.calls import bind
-from mbt.compiling.compiler import REGISTERS, build
+from mbt.compiling.compiler import REGISTERS, as_timeout, build
 from mbt.compiling.source import write_source
 from mbt.compiling.tracing import Number, Trace
 from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
@@ -29,6 +29,7 @@ def compile(
     dtype: Any = np.float64,
     compiler: str | None = None,
     cache: bool = True,
+    timeout: float | None = None,
 ) -> CompiledFunctions:
     """Return functions of a tree in native code that was made for it alone.
 
@@ -50,6 +51,9 @@ def compile(
         A command that compiles C: GCC or Clang. The environment variable CC, or ``cc``, unless given.
     cache : bool, optional
         Whether what was compiled is kept, in MBT_CACHE_DIR or ``~/.cache/mbt``, for the next time.
+    timeout : float, optional
+        How long the compiler may take for one function [s], ``math.inf`` for ever. The environment variable
+        MBT_COMPILER_TIMEOUT, or half an hour, unless given.
 
     Returns
     -------
@@ -60,9 +64,11 @@ def compile(
     Raises
     ------
     CompilerError
-        When there is no compiler, or it fails, or the folder is not fit to keep what is executed.
+        When there is no compiler, it fails or takes too long, or the folder of the cache is not fit to keep
+        what is executed.
     UnknownNameError, ArgumentTypeError, ArgumentValueError
-        When there is no such function or dtype, `tree` is none, or `frame` is missing or out of place.
+        When there is no such function or dtype, `tree` is none, `frame` is missing or out of place, or
+        `timeout` is not greater than zero.
     NotFinalizedError
         Before ``finalize()``.
 
@@ -84,7 +90,9 @@ def compile(
         raise ArgumentTypeError(f"compiler: expected a command, got {type(compiler).__name__}")
     if frame is not None and not any(name in OF_A_FRAME for name in names):
         raise ArgumentValueError(f"frame: only {' and '.join(map(quote, OF_A_FRAME))} are of a frame")
-    return CompiledFunctions(tree, tuple(names), frame, compiler, as_bool(cache, "cache"), _as_dtype(dtype))
+    is_kept, kind = as_bool(cache, "cache"), _as_dtype(dtype)
+    limit = None if timeout is None else as_timeout(timeout)
+    return CompiledFunctions(tree, tuple(names), frame, compiler, is_kept, kind, limit)
 
 
 class CompiledFunctions:
@@ -110,16 +118,17 @@ class CompiledFunctions:
         compiler: str | None,
         cache: bool,
         dtype: Any = _DOUBLE,
+        timeout: float | None = None,
     ) -> None:
         self.tree = tree
         self.names = tuple(dict.fromkeys(names))
         self.sources: dict[str, str] = {}
         self.dtype = dtype
-        self._options = (frame, compiler, cache, dtype)
+        self._options = (frame, compiler, cache, dtype, timeout)
         for name in self.names:
             source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None, dtype)
             self.sources[name] = source
-            setattr(self, name, bind(build(source, compiler, cache), inputs, shapes, dtype.type))
+            setattr(self, name, bind(build(source, compiler, cache, timeout), inputs, shapes, dtype.type))
 
     # Functions are attributes that a type checker does not see.
     def __getattr__(self, name: str) -> Callable[..., Any]:

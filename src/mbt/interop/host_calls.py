@@ -3,16 +3,21 @@
 Such a library traces a program once, and later calls what it met there by a number, on memory of its own. It
 asks for derivatives as one more function: the linearization, whose results are those of the function and its
 Jacobians with respect to each operand, of coordinates, not of tangents.
+
+Programs are written into files and caches, numbers and all, and read by other processes. So the number is a
+hash of the function, its options and the content of the tree: elsewhere it is that of an equal call, or of none.
+Of equal trees in one process each has its own: the hash is followed by an ordinal.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
-import itertools
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -22,6 +27,7 @@ from mbt.errors import ArgumentTypeError, ContextMismatchError, MbtError, ShapeE
 from mbt.interop.linearizations import LINEARIZATIONS, linearize_each
 from mbt.interop.parameters import check_parametric, evaluate_with_parameters, get_parameter, parameter_shape
 from mbt.math.arrays import FloatArray
+from mbt.saving.json_writer import hash_content
 from mbt.tree import MultibodyElement, MultibodyTree
 
 __all__ = ["FUNCTIONS", "HostCall", "check_shapes", "find_call", "get_call", "make_functions", "run_call"]
@@ -91,7 +97,12 @@ def _make_function(name: str, library: str, compute: Compute) -> Callable[..., A
 
 
 _calls: WeakValueDictionary[int, HostCall] = WeakValueDictionary()
-_numbers = itertools.count()
+# A number is an int64 that is not negative.
+_HASH_BITS, _ORDINAL_BITS = 51, 12
+#: The highest ordinal that was given to a call here, where several were equal, by the hash.
+_last_ordinals: dict[int, int] = {}
+#: Hashes of trees, which do not change any more.
+_contents: WeakKeyDictionary[MultibodyTree, str | None] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -164,9 +175,8 @@ class HostCall:
         self.result_shapes: list[Shape] = [result.shape[1:] for result in self.evaluate(*self._example())]
         #: What a library makes of this call, by the name of the library.
         self.made: dict[str, Any] = {}
-        self.number = next(_numbers)
+        self.number = _register(self, _hash_of(tree, function, order))
         self._has_out = order == 0 and function.has_out
-        _calls[self.number] = self
 
     def __repr__(self) -> str:
         return f"<{self._function.name} of {self._tree!r}>"
@@ -241,6 +251,41 @@ def _take(tree: MultibodyTree, function: _Function, order: int) -> HostCall:
     return call if call is not None else calls.setdefault(key, HostCall(tree, function, order))
 
 
+def _hash_of(tree: MultibodyTree, function: _Function, order: int) -> int:
+    """Return what equal calls have in common in each process, with room for an ordinal."""
+    if tree not in _contents:
+        _contents[tree] = hash_content(tree)
+    content = _contents[tree]
+    if content is None:
+        return secrets.randbits(_HASH_BITS) << _ORDINAL_BITS
+    options = [(key, _describe(x)) for key, x in function.options]
+    what = (content, function.name, order, options, [_describe(x) for x in function.owners])
+    digest = hashlib.sha256(repr(what).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - _HASH_BITS) << _ORDINAL_BITS
+
+
+def _register(call: HostCall, first: int) -> int:
+    """Return the number under which a call is found from now on: the first one that no equal call has."""
+    for ordinal in range(1 << _ORDINAL_BITS):
+        number = first + ordinal
+        if _calls.setdefault(number, call) is call:
+            if ordinal:
+                _last_ordinals[first] = max(ordinal, _last_ordinals.get(first, 0))
+            return number
+    return _register(call, secrets.randbits(_HASH_BITS) << _ORDINAL_BITS)
+
+
+def _describe(value: Any) -> object:
+    """Return what an option or an owner is, as text, numbers and bytes that are the same in each process."""
+    if isinstance(value, MultibodyTree):
+        return "tree"
+    if isinstance(value, MultibodyElement):
+        return type(value).__name__, int(value.index)
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    return float(value).hex() if isinstance(value, float) else value
+
+
 def find_call(
     tree: MultibodyTree, name: str, options: Mapping[str, Any], owners: Iterable[Any] = ()
 ) -> HostCall:
@@ -299,14 +344,26 @@ def get_call(number: int) -> HostCall:
     Raises
     ------
     ContextMismatchError
-        When its tree is gone.
+        When its tree is gone, or the number comes from another process, and no equal tree is there.
     """
-    call = _calls.get(number)
+    call = _calls.get(number) or _find_equal(number)
     if call is None:
         raise ContextMismatchError(
-            "the tree of this function is gone: keep it for as long as compiled programs call it"
+            "the tree of this function is gone, or was never here: keep it for as long as compiled programs "
+            "call it; a program from another process needs the same model, and the same function of it called "
+            "or traced here once, as by jax.eval_shape"
         )
     return call
+
+
+def _find_equal(number: int) -> HostCall | None:
+    """Return a call that is equal to one of another process, and not to one of this process that is gone."""
+    ordinal = number & ((1 << _ORDINAL_BITS) - 1)
+    first = number - ordinal
+    last = _last_ordinals.get(first, 0)
+    if 0 < ordinal <= last:
+        return None
+    return next(filter(None, map(_calls.get, range(first, first + last + 1))), None)
 
 
 def run_call(number: int, operands: Sequence[FloatArray], results: Sequence[FloatArray]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +15,7 @@ from mbt.motion.names import contact_names, equation_names
 from mbt.motion.operands import METHODS
 from mbt.motion.over_time import RESULTS, VECTORS, calc_over_time, integrals_over_steps
 from mbt.motion.units import position_units, velocity_units
+from mbt.tree.pickle_checks import reporting_damage
 
 if TYPE_CHECKING:
     import os
@@ -115,8 +117,26 @@ class Trajectory:
     _known: dict[str, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for array in (self.time, self.q, self.v, self.tau, self.num_limited, *self._known.values()):
+        arrays = (self.time, self.q, self.v, self.tau, self.num_limited, *self._known.values())
+        for array in itertools.chain(arrays, *self.events):
             array.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what was pickled or copied, as read-only as it was.
+
+        Raises
+        ------
+        ArgumentValueError
+            When it is damaged.
+        """
+        from mbt.motion.trajectory_files import check_fields
+
+        with reporting_damage("Trajectory"):
+            check_fields(state)
+        self.__dict__.update(state)
+        for name in _DERIVED & state.keys():  # They are made again.
+            del self.__dict__[name]
+        self.__post_init__()
 
     @classmethod
     def _of_recording(cls, task: Task, recording: Recording, events: tuple[EventStates, ...]) -> Trajectory:
@@ -438,7 +458,7 @@ class Trajectory:
         context: Any = self._context
         return replace(
             self, q=self.q[i], v=self.v[i], tau=self.tau[i], num_limited=self.num_limited[i],
-            _context=None if context is None else context._sample(i),
+            _context=context._sample(i) if i and context is not None else context,
             _actuation=None if self._actuation is None else self._actuation[i],
             _known={name: array[i] for name, array in self._known.items()},
         )  # fmt: skip
@@ -467,6 +487,10 @@ class Trajectory:
         span = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else ""
         samples = f"{len(self)} samples{span}"
         return f"<Trajectory of {samples}, {self.method}, {self.status}{batch}>"
+
+
+#: What is computed of the arrays when it is first asked for.
+_DERIVED = frozenset(name for name, own in vars(Trajectory).items() if isinstance(own, cached_property))
 
 
 def _frozen(array: FloatArray) -> FloatArray:

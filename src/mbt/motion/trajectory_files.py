@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from mbt.math.arrays import FloatArray
 
-__all__ = ["as_target", "columns_of", "load", "save"]
+__all__ = ["as_target", "check_fields", "columns_of", "load", "save"]
 
 _FORMAT = "mbt trajectory 1"
 _STATES = ("time", "q", "v", "tau", "num_limited")
@@ -27,6 +26,7 @@ _NAMES = (
     "position_names", "velocity_names", "position_units", "velocity_units", "equation_names", "contact_names",
 )  # fmt: skip
 _WORDS = ("method", "status", "message")
+_STATUSES = ("completed", "event", "failed")
 
 
 def save(trajectory: Trajectory, path: object) -> None:
@@ -56,8 +56,12 @@ def load(path: object) -> Trajectory:
         with open(source, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         return _of_arrays(arrays)
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or "it is not what save() wrote"
+    except Exception as error:  # Whatever a file can do to the readers of its archive and its arrays.
+        reason = "it is not what save() wrote"
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        elif isinstance(error, MemoryError):
+            reason = "it says that it holds more than there is memory"
         raise ArgumentValueError(f"path: {quote_path(source)} cannot be read: {reason}") from error
 
 
@@ -72,26 +76,72 @@ def _arrays_of(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _of_arrays(arrays: dict[str, Any]) -> Trajectory:
-    if arrays["format"] != _FORMAT:
+    if _word(arrays["format"]) != _FORMAT:
         raise ValueError
     events: list[EventStates] = []
     while f"event_{len(events)}_time" in arrays:
         events.append(EventStates(*(arrays[f"event_{len(events)}_{name}"] for name in EventStates._fields)))
     fields: dict[str, Any] = {name: arrays[name] for name in _STATES}
-    fields |= {name: tuple(arrays[name].tolist()) for name in _NAMES}
-    fields |= {name: str(arrays[name]) for name in _WORDS}
+    fields |= {name: _names(arrays[name]) for name in _NAMES}
+    fields |= {name: _word(arrays[name]) for name in _WORDS}
+    fields["num_steps"] = _of_kind(arrays["num_steps"], "iu", ()).item()
+    fields |= {"events": tuple(events), "_known": {name: arrays[name] for name in RESULTS}}
+    check_fields(fields)
+    return Trajectory(**fields)
+
+
+def check_fields(fields: dict[str, Any]) -> None:
+    """Check what a trajectory is made of, wherever that comes from.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError, AttributeError
+        When it is anything else.
+    """
+    words = [fields[name] for name in _WORDS] + [word for name in _NAMES for word in fields[name]]
+    if not all(type(word) is str for word in words) or type(fields["num_steps"]) is not int:
+        raise ValueError
+    if fields["status"] not in _STATUSES or not all(type(fields[name]) is tuple for name in _NAMES):
+        raise ValueError
     _check_shapes(fields)
-    known = {name: arrays[name] for name in RESULTS}
-    _check_results(fields, known)
-    return Trajectory(**fields, num_steps=int(arrays["num_steps"]), events=tuple(events), _known=known)
+    _check_results(fields, fields["_known"])
+
+
+def _of_kind(array: Any, kinds: str, shape: tuple[int, ...]) -> Any:
+    """Return an array of one of some kinds of numbers or text, of a shape."""
+    if array.dtype.kind not in kinds or array.shape != shape or not array.dtype.isnative:
+        raise ValueError
+    return array
+
+
+def _floats(array: Any, shape: tuple[int, ...]) -> None:
+    if _of_kind(array, "f", shape).dtype != np.float64:
+        raise ValueError
+
+
+def _word(array: Any) -> str:
+    word: str = _of_kind(array, "U", ()).item()
+    return word
+
+
+def _names(array: Any) -> tuple[str, ...]:
+    # An array of no names is one of floats.
+    return tuple(_of_kind(array, "U" if array.size else "fU", (array.size,)).tolist())
 
 
 def _check_shapes(fields: dict[str, Any]) -> None:
-    batch = fields["q"].shape[:-2]
-    sizes = {"q": "position_names", "v": "velocity_names", "tau": "velocity_names"}
-    for name, names in sizes.items():
-        if fields[name].shape != (*batch, fields["time"].size, len(fields[names])):
-            raise ValueError
+    batch, n = fields["q"].shape[:-2], fields["time"].size
+    nq, nv = len(fields["position_names"]), len(fields["velocity_names"])
+    if (len(fields["position_units"]), len(fields["velocity_units"])) != (nq, nv):
+        raise ValueError
+    _floats(fields["time"], (n,))
+    for name, size in {"q": nq, "v": nv, "tau": nv}.items():
+        _floats(fields[name], (*batch, n, size))
+    _of_kind(fields["num_limited"], "iu", (*batch, nv))
+    for event in fields["events"]:
+        k = event.time.size
+        for array, shape in zip(event, ((k,), (k, nq), (k, nv)), strict=True):
+            _floats(array, shape)
 
 
 def _check_results(fields: dict[str, Any], known: dict[str, Any]) -> None:
@@ -103,8 +153,7 @@ def _check_results(fields: dict[str, Any], known: dict[str, Any]) -> None:
         "contact_forces": 3 * len(fields["contact_names"]),
     }
     for name, array in known.items():
-        if array.shape != ((*samples, sizes[name]) if name in VECTORS else samples):
-            raise ValueError
+        _floats(array, (*samples, sizes[name]) if name in VECTORS else samples)
 
 
 def columns_of(trajectory: Trajectory) -> dict[tuple[str, str], FloatArray]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ParseError, quote_path
-from mbt.parsing.packages import PACKAGE_SCHEMES, as_folders, find_in_packages
-from mbt.tree.shape import Shape
+from mbt.parsing.packages import PACKAGE_SCHEMES, as_folders, find_in_packages, list_roots
+from mbt.tree.shape import Claim, Shape
 
 __all__ = ["resolve_mesh"]
 
 # Two letters at least: one alone is a drive.
+_HINT = "name the folder that holds it in package_paths, and write package://name/path"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
@@ -24,6 +25,10 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
     ``package://name/path`` and ``model://name/path`` are looked for inside a package of this name: in
     `package_paths`, in what the environment variables ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list,
     and in the folders above ``shape.folder``. Other paths count from ``shape.folder``.
+
+    What a description names must be inside that folder, its package (a folder above it with a ``package.xml``
+    or ``model.config``), a folder ``meshes`` beside it, `package_paths`, or what the environment lists: neither
+    ``..``, a link, an absolute path nor ``file://`` leads elsewhere.
 
     Parameters
     ----------
@@ -42,7 +47,8 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
     ArgumentTypeError, ArgumentValueError
         When the shape is not a mesh.
     ParseError
-        When there is no such file, or the path leads out of its package; the error tells what was searched.
+        When there is no such file, or the path leads out of these folders, or out of its package; the error
+        tells what was searched.
 
     Examples
     --------
@@ -64,20 +70,42 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
     folders = as_folders(package_paths)
     address = shape.mesh.strip()
     if address.startswith(PACKAGE_SCHEMES):
-        return find_in_packages(address, folders, shape.folder)
+        return find_in_packages(address, folders, _folder_of(shape))
     path = Path(_strip_scheme(address))
+    folder = _folder_of(shape)
     if not path.is_absolute():
-        if shape.folder is None:
+        if folder is None:
             why = "the path is relative, and the shape has no folder: it was not read from a file"
-            raise ParseError(f"{quote_path(address)} cannot be found: {why}")
-        path = Path(shape.folder, path)
+            if shape.folder is not None:
+                said = quote_path(shape.folder)
+                why = f"the path counts from {said}, which only the description says"
+            raise ParseError(f"{quote_path(address)} cannot be found: {why}", hint=_HINT)
+        path = Path(folder, path)
     try:
-        if path.is_file():
-            return path
-    except (OSError, ValueError):  # A name that is too long, or has a zero inside.
-        pass
-    where = "" if shape.folder is None else f" (searched: {quote_path(shape.folder)})"
-    raise ParseError(f"{quote_path(address)} was not found{where}")
+        found = path.resolve() if path.is_file() else None
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ):  # A name that is too long, or has a zero inside; a loop of links.
+        found = None
+    if found is None:
+        where = "" if folder is None else f" (searched: {quote_path(folder)})"
+        raise ParseError(
+            f"{quote_path(address)} was not found{where}", hint=f"expected it at {quote_path(path)}"
+        )
+    # A program names what it likes; what a description names must be where it belongs.
+    is_own = shape.folder is None and not isinstance(shape.mesh, Claim)
+    if not is_own and not any(map(found.is_relative_to, list_roots(folders, folder))):
+        place = "a text" if folder is None else quote_path(folder)
+        hint = f"name a folder that holds it in package_paths, as {quote_path(found.parent)}"
+        raise ParseError(f"{quote_path(address)} leads out of {place}, and of every package", hint=hint)
+    return found
+
+
+def _folder_of(shape: Shape) -> str | None:
+    """Return the folder of the file that a shape comes from, unless that is only what a text says."""
+    return None if isinstance(shape.folder, Claim) else shape.folder
 
 
 def _strip_scheme(address: str) -> str:

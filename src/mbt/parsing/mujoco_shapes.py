@@ -9,7 +9,7 @@ from mbt.math.arrays import FloatArray
 from mbt.math.poses import inverse_pose, make_pose
 from mbt.parsing.pose_stacks import stack_poses
 from mbt.parsing.report import ParseReport
-from mbt.tree.shape import Shape
+from mbt.tree.shape import Claim, Shape
 
 if TYPE_CHECKING:
     import mujoco
@@ -79,7 +79,8 @@ class Shapes:
                 mesh = _find_mesh(m, names, int(m.geom_dataid[i]))
             if mesh is not None:
                 pose = pose @ mesh.X_MF
-                shape = Shape("mesh", mesh.scale, pose, name=name, color=color, mesh=mesh.file, folder=folder)
+                file = Claim(mesh.file)
+                shape = Shape("mesh", mesh.scale, pose, name=name, color=color, mesh=file, folder=folder)
             elif kind in _OTHERS:
                 report.ignore(f"geom/{_OTHERS[kind]}")
                 continue

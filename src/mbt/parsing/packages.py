@@ -5,8 +5,10 @@ Folders are looked at, and files only as to whether they are there.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from mbt.errors import ArgumentTypeError, ParseError, quote, quote_path, shorten, show_path
@@ -18,6 +20,7 @@ __all__ = [
     "find_in_packages",
     "find_package",
     "list_packages",
+    "list_roots",
     "split_package_address",
 ]
 
@@ -111,7 +114,7 @@ def find_in_packages(address: str, folders: Sequence[Path], near: str | None = N
             )
         if is_file:
             return path
-    raise _not_found(quote_path(address), folders, near)
+    raise _not_found(quote_path(address), name, folders, near)
 
 
 def find_package(name: str, folders: Sequence[Path], near: str | None = None) -> Path:
@@ -132,13 +135,57 @@ def find_package(name: str, folders: Sequence[Path], near: str | None = None) ->
     if name and name not in (".", "..") and not any(c in name for c in "/\\\0"):
         for package in _find_packages(name, folders, near):
             return package
-    raise _not_found(f"the package {quote(name)}", folders, near)
+    raise _not_found(f"the package {quote(name)}", name, folders, near)
 
 
 def list_packages(name: str, folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the folders of packages of a name that are among some folders, or in one of them."""
+    """Yield the folders of packages of a name that are among some folders, or in one of them.
+
+    Raises
+    ------
+    ParseError
+        When one is a link that leads out of the folder it is in.
+    """
     for folder in folders:
-        yield from _find_at(folder, name)
+        for package in _find_at(folder, name):
+            if not _leads_to_inside(package, folder):
+                shown = quote_path(folder)
+                raise ParseError(
+                    f"the package {quote(name)} in {shown} is a link that leads out of it",
+                    hint=f"name the folder that it leads to in package_paths: {shorten(str(package), 200)}",
+                )
+            yield package
+
+
+def list_roots(folders: Sequence[Path], near: str | None) -> list[Path]:
+    """Return the folders, with no links on them, in which the meshes of a description in `near` may be.
+
+    Those that the caller names, those of packages that the environment lists; the folder of the description,
+    its package, and a folder ``meshes`` beside it.
+    """
+    roots = [*folders, *_read_environment("ROS_PACKAGE_PATH"), *_read_environment("AMENT_PREFIX_PATH")]
+    if near is not None:
+        own = Path(near)
+        roots.append(own)
+        packages = (
+            a for a in (own, *own.parents) if any(map(_is_file, (a / "package.xml", a / "model.config")))
+        )
+        roots += itertools.islice(packages, 1)
+        meshes = own.parent / "meshes"
+        if _leads_to_inside(meshes, own.parent):
+            roots.append(meshes)
+    found = []
+    for root in roots:
+        with suppress(OSError, ValueError, RuntimeError):  # The last of links that form a loop.
+            found.append(root.resolve())
+    return found
+
+
+def _leads_to_inside(path: Path, folder: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _find_packages(name: str, folders: Sequence[Path], near: str | None) -> Iterator[Path]:
@@ -184,6 +231,13 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _list_folder(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
@@ -191,13 +245,14 @@ def _list_folder(folder: Path) -> list[Path]:
         return []
 
 
-def _not_found(what: str, folders: Sequence[Path], near: str | None) -> ParseError:
+def _not_found(what: str, name: str, folders: Sequence[Path], near: str | None) -> ParseError:
     searched = [("package_paths", list(folders))]
     searched += [(name, _read_environment(name)) for name in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")]
     if near is not None:
         searched.append(("the folders above", [Path(near)]))
     shown = "; ".join(f"{where}: {_show(paths)}" for where, paths in searched)
-    return ParseError(f"{what} was not found (searched: {shown})")
+    hint = f"name the folder {quote(name)}, or the one that holds it, in package_paths"
+    return ParseError(f"{what} was not found (searched: {shown})", hint=hint)
 
 
 def _show(folders: list[Path]) -> str:

@@ -95,9 +95,11 @@ class Includes:
         """Yield folders that must not be left, with a path inside that the address may mean."""
         folders = [*self._folders, *near]
         if address.startswith(PACKAGE_SCHEMES):
-            name, inside = split_package_address(address)
-            for package in list_packages(name, folders):
-                yield package, inside
+            try:
+                name, inside = split_package_address(address)
+                yield from ((package, inside) for package in list_packages(name, folders))
+            except ParseError as error:
+                raise include.error(error.message, error.hint) from None
             return
         scheme = _SCHEME.match(address)
         if scheme is not None:

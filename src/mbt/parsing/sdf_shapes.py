@@ -13,7 +13,7 @@ from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
 from mbt.parsing.sdf_values import take_number, take_pose, take_text, take_vector
 from mbt.parsing.xml_tree import Element
-from mbt.tree.shape import Shape
+from mbt.tree.shape import Claim, Shape
 
 __all__ = ["calc_pose_on_link", "read_shapes"]
 
@@ -116,7 +116,7 @@ def _read_mesh(
         raise kind.error("it has no <uri>")
     scale = take_vector(kind, "scale", [1.0, 1.0, 1.0])
     folder = kind.document.folder
-    return Shape("mesh", scale, X_BG, name=name, color=color, mesh=address, folder=folder)
+    return Shape("mesh", scale, X_BG, name=name, color=color, mesh=Claim(address), folder=folder)
 
 
 def _read_color(element: Element) -> tuple[float, ...] | None:

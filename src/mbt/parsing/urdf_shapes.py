@@ -6,7 +6,7 @@ from mbt.errors import ParseError, quote
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.numbers import take_number, take_numbers, take_pose
 from mbt.parsing.xml_tree import Element
-from mbt.tree.shape import Shape
+from mbt.tree.shape import Claim, Shape
 
 __all__ = ["Color", "Colors", "read_colors", "read_shapes"]
 
@@ -136,7 +136,7 @@ def _read_mesh(shape: Element) -> tuple[tuple[float, ...], str, str | None]:
         if x == 0.0 or y == 0.0 or z == 0.0:
             raise shape.error("its scale is zero: nothing would be left")
         scale = x, y, z
-    return scale, mesh, shape.document.folder
+    return scale, Claim(mesh), shape.document.folder
 
 
 def _read_color(material: Element, colors: Colors) -> Color | None:

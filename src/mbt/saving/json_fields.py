@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mbt.errors import MbtError, ParseError, quote
@@ -32,6 +33,14 @@ class Document:
     def __init__(self, report: ParseReport, is_strict: bool) -> None:
         self.report = report
         self.is_strict = is_strict
+
+    def has_inside(self, folder: str) -> bool:
+        """Return whether a folder is that of the file, or inside of it; a text has none."""
+        try:
+            file = Path(self.report.file).resolve()
+            return file.is_file() and Path(folder).resolve().is_relative_to(file.parent)
+        except (OSError, ValueError, RuntimeError):  # The last of links that form a loop.
+            return False
 
     def error(self, message: str, place: str = "", hint: str | None = None) -> ParseError:
         """Return an error with its place in the file, as ``joints[3].axis``."""

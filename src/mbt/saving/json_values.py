@@ -18,7 +18,7 @@ from mbt.math.spatial_inertia import SpatialInertia
 from mbt.saving.json_fields import Fields
 from mbt.saving.json_text import write_number
 from mbt.tree.indices import default_model_instance
-from mbt.tree.shape import Shape
+from mbt.tree.shape import Claim, Shape
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
@@ -282,6 +282,10 @@ class _Shapes:
         values: dict[str, Any] = {
             key: fields.take_text(key) for key in ("name", "mesh", "folder") if fields.has(key)
         }
+        for key in values.keys() & {"mesh", "folder"}:
+            values[key] = Claim(values[key])
+        if "folder" in values and fields.document.has_inside(values["folder"]):
+            values["folder"] = str(values["folder"])
         if fields.has("color"):
             values["color"] = fields.take_numbers("color", 4)
         fields.finish()

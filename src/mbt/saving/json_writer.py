@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
-from mbt.errors import ArgumentTypeError
+from mbt.errors import ArgumentTypeError, MbtError
 from mbt.saving.json_elements import kind_of, write_element
 from mbt.saving.json_header import HEADER
 from mbt.saving.json_instances import write_instances
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from mbt.tree.element import MultibodyElement
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["write_json"]
+__all__ = ["hash_content", "write_json"]
 
 
 def write_json(tree: MultibodyTree, *, user_elements: bool) -> str:
@@ -31,6 +32,28 @@ def write_json(tree: MultibodyTree, *, user_elements: bool) -> str:
     ArgumentTypeError
         When an element is of a class of a user, and that was not asked for or cannot be.
     """
+    return dump_model(_describe(tree, user_elements=user_elements))
+
+
+def hash_content(tree: MultibodyTree) -> str | None:
+    """Return a hash of all that a finalized tree computes from: equal for trees that compute the same bits.
+
+    Shapes are left out. None where a class of a user has to do with it: nobody knows what that computes from.
+    """
+    if type(tree).__module__.partition(".")[0] != "mbt":
+        return None
+    try:
+        model = _describe(tree, user_elements=False)
+    except MbtError:
+        return None
+    for body in (model.pop("world", {}), *model["bodies"]):
+        for shapes in ("visuals", "collisions"):
+            body.pop(shapes, None)
+    return hashlib.sha256(dump_model(model).encode()).hexdigest()
+
+
+def _describe(tree: MultibodyTree, *, user_elements: bool) -> dict[str, Any]:
+    """Return what JSON holds of a tree."""
     names = NamesOfTree(tree)
     elements = tree._elements
     # Frames with bodies, and mobilizers with joints: as they were added, which gives each its index again.
@@ -52,7 +75,7 @@ def write_json(tree: MultibodyTree, *, user_elements: bool) -> str:
         model["world"] = {key: value for key, value in shapes.items() if value is not None}
     for section, members in sections.items():
         model[section] = [_write_element(element, section, names, user_elements) for element in members]
-    return dump_model(model)
+    return model
 
 
 def _write_element(

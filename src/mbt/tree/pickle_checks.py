@@ -61,7 +61,9 @@ def reporting_damage(what: str) -> Iterator[None]:
     except (MbtError, MemoryError):
         raise
     except KeyError as error:
-        raise ArgumentValueError(f"unpickling a {what}: it is truncated: no {quote(error.args)}") from error
+        raise ArgumentValueError(
+            f"unpickling a {what}: it is truncated: no {quote(*error.args[:1] or ('key',))}"
+        ) from error
     except Exception as error:
         message = shorten(f"{type(error).__name__}: {error}", 200)
         raise ArgumentValueError(f"unpickling a {what}: it is damaged: {message}") from error

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-__all__ = ["Shape"]
+__all__ = ["Claim", "Shape"]
 
 #: What the numbers of each kind mean.
 _SIZES = {
@@ -25,6 +25,12 @@ _SIZES = {
     "plane": (),
     "mesh": ("scale along x", "scale along y", "scale along z"),
 }
+
+
+class Claim(str):
+    """What a description says of where a mesh is, as text: it may come from anybody."""
+
+    __slots__ = ()
 
 
 class Shape:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Control", "make_controls"]
 
+# Limits beyond are none [rad, m], and a joint between limits that are closer may not move.
+_FARTHEST, _CLOSEST = 1e9, 1e-9
+
 _QUATERNION = ("qw", "qx", "qy", "qz")
 
 
@@ -59,7 +62,8 @@ class Control:
         """Return a value that the slider can have, between the limits."""
         step = 10.0**-self.digits
         low, high = math.ceil(self.lower / step - 1e-6), math.floor(self.upper / step + 1e-6)
-        return round(min(max(round(value / step), low), high) * step, max(self.digits, 0))
+        near = min(max(value, self.lower), self.upper)
+        return round(min(max(round(near / step), low), high) * step, max(self.digits, 0))
 
 
 def make_controls(tree: MultibodyTree, reach: float) -> tuple[Control, ...]:
@@ -97,14 +101,16 @@ def _controls_of(joint: Joint, units: tuple[str, ...], reach: float) -> Iterator
 
 def _finite_limits(lower: float, upper: float, reach: float) -> tuple[float, float]:
     """Return limits that a slider can have."""
-    if not math.isfinite(lower) and not math.isfinite(upper):
+    has_lower, has_upper = abs(lower) <= _FARTHEST, abs(upper) <= _FARTHEST
+    if not has_lower and not has_upper:
         return -reach, reach
-    if not math.isfinite(lower):
+    if not has_lower:
         lower = upper - 2 * reach
-    elif not math.isfinite(upper):
+    elif not has_upper:
         upper = lower + 2 * reach
     # A joint that may not move can be moved all the same, to see it.
-    return (lower, upper) if lower < upper else (lower - reach, lower + reach)
+    has_room = upper - lower > _CLOSEST * max(abs(lower), abs(upper), 1.0)
+    return (lower, upper) if has_room else (lower - reach, lower + reach)
 
 
 def _entry(i: int) -> tuple[Callable[[FloatArray], float], Callable[[FloatArray, float], None]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbt.math.poses import matrix_to_quaternion
 from mbt.viewer.scene import LAYERS
+from mbt.viewer.snapshots import FARTHEST
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
@@ -72,6 +73,8 @@ class Drawing:
         self._sent = np.full((len(bodies), 7), np.nan)
         weight = _STANDARD_GRAVITY * sum(max(body.default_mass, 0.0) for body in bodies[1:])
         self._length_of_newton = _WEIGHT * scene.extent / (weight or 1.0)
+        self._num_left_out: dict[str, int] = {}
+        self._stand_in()
 
     @property
     def shown(self) -> dict[str, bool]:
@@ -95,7 +98,10 @@ class Drawing:
             self._bodies[i].wxyz, self._bodies[i].position = poses[i, :4], poses[i, 4:]
         self._sent = poses
         if self._shown["centre of mass"]:
-            self._handles["centre of mass"][0].position = snapshot.com
+            [ball] = self._handles["centre of mass"]
+            ball.visible = bool(np.isfinite(snapshot.com).all())
+            if ball.visible:
+                ball.position = snapshot.com
         if self._shown["contacts"] and self._scene.contacts:
             self._draw_contacts(snapshot)
         self._draw_ghosts(snapshot)
@@ -111,9 +117,34 @@ class Drawing:
             for X_WB in snapshot.X_WB
         ]
         cloud = np.concatenate([*clouds, snapshot.X_WB[:, 1:, :3, 3].reshape(-1, 3)])
-        return cloud @ self._X_WR[:3, :3].T + self._X_WR[:3, 3]
+        cloud = cloud @ self._X_WR[:3, :3].T + self._X_WR[:3, 3]
+        cloud = cloud[(abs(cloud) < FARTHEST).all(axis=1)]
+        return cloud if len(cloud) else np.zeros((1, 3))
+
+    def describe_missing(self) -> str:
+        """Return a line that says what is not drawn, why, and what to do; empty where all is drawn."""
+        num_left_out = sum(self._num_left_out.values())
+        if not num_left_out:
+            return ""
+        items = [item for item in self._scene.items if item.layer in self._num_left_out]
+        stand_in = ", and the skeleton is drawn" if self._shown["skeleton"] else ""
+        return f"{num_left_out} of {len(items)} shapes cannot be drawn{stand_in}: {self._mesher.summarize()}"
 
     # Layers.
+
+    def _stand_in(self) -> None:
+        """Show a skeleton for what cannot be drawn, or frames where there is none: a page is never empty."""
+        for layer in LAYERS:
+            self._make_layer(layer)
+        if self._num_left_out:
+            self._shown["skeleton"] = True
+            is_empty = not any(self._pieces.values())
+            self._shown["inertia"] = self._shown["inertia"] or is_empty
+            self._make_layer("skeleton")
+            self._make_layer("inertia")
+        if not any(self._pieces.values()):
+            self._shown["frames"] = True
+            self._make_layer("frames")
 
     def _make_layer(self, layer: str) -> None:
         """Make the nodes of a layer that is shown for the first time."""
@@ -151,7 +182,10 @@ class Drawing:
     def _cut(self, layer: str) -> Iterator[_Piece]:
         for item in self._scene.items:
             if item.layer == layer:
-                for part in self._mesher.parts_of(item):
+                parts = self._mesher.parts_of(item)
+                if not parts:
+                    self._num_left_out[layer] = self._num_left_out.get(layer, 0) + 1
+                for part in parts:
                     ends = np.stack([part.vertices.min(axis=0), part.vertices.max(axis=0)]).astype(float)
                     corners = np.array(list(itertools.product(*ends.T)))
                     X_BG = item.shape.X_BG

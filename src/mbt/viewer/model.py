@@ -6,13 +6,12 @@ import math
 import warnings
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from mbt.context.context import Context
-from mbt.errors import ArgumentValueError, AssemblyError, ModelWarning, SingularityError
+from mbt.errors import ArgumentValueError, AssemblyError, ModelWarning
 from mbt.math.arrays import as_float_array
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.viewer.snapshots import MOST_STATES, Snapshot, take_snapshot
@@ -155,15 +154,20 @@ class ViewedModel:
             self._q = wanted[0]
         else:
             return False
-        with suppress(SingularityError):
-            if isinstance(wanted, Context):
-                self._context = wanted
-            else:
-                self._put(*wanted)
-            self._snapshot = take_snapshot(self._scene, self._context) or self._snapshot
+        if isinstance(wanted, Context):
+            self._context = wanted
+        else:
+            self._put(*wanted)
+        self._snapshot = take_snapshot(self._scene, self._context) or self._snapshot
         if self._snapshot is not None:
             self._drawing.draw(self._snapshot)
         return True
+
+    def _tell_of_nothing(self) -> None:
+        """Warn when nothing could be drawn yet."""
+        if self._snapshot is None:
+            why = "its positions are not finite, too large, or a quaternion of zeros"
+            warnings.warn(f"{self.name}: nothing is drawn: {why}", ModelWarning, stacklevel=4)
 
     def _put(self, q: FloatArray, v: FloatArray | None) -> None:
         """Take positions into a Context of as many states."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ class ModelPanel:
         Of each layer whether it is shown.
     show_layer : callable
         ``show_layer(layer, is_shown)``.
+    missing : str
+        What to say of what is not drawn; empty where all is.
     """
 
     def __init__(
@@ -42,10 +45,14 @@ class ModelPanel:
         scene: ModelScene,
         shown: dict[str, bool],
         show_layer: Callable[[str, bool], None],
+        missing: str = "",
     ) -> None:
         self._model = model
         self._controls = make_controls(model.tree, scene.extent)
         with gui.add_folder(model.name):
+            if missing:
+                # Not as Markdown, which viser takes for a program: names of files may come from anybody.
+                gui.add_html(f'<div style="padding: 0 0.8em; font-size: 0.85em">{html.escape(missing)}</div>')
             with gui.add_folder("Show", expand_by_default=False):
                 for layer, is_shown in shown.items():
                     if layer != "contacts" or scene.contacts:

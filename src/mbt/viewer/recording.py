@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import os
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbt.context.checks import compile_copy
+from mbt.errors import ModelWarning
 from mbt.math.arrays import as_positive
 from mbt.math.poses import IDENTITY
 from mbt.saving.files import as_path, write_file
@@ -29,6 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["record"]
 
+# Above the picture, of what is not in it.
+_LINE = (
+    '<div style="position: fixed; left: 1em; right: 1em; bottom: 1em; z-index: 1000; pointer-events: none; '
+    'font: 0.85em sans-serif; color: #555">{}</div>'
+)
 # The camera sees all of so many moments.
 _MOMENTS_IN_VIEW = 25
 
@@ -62,7 +70,12 @@ def record(
     fps : float, optional
         Pictures per second.
     package_paths : sequence of paths, optional
-        Where packages of meshes are looked for; see `view`.
+        Where packages of meshes are looked for; see `view`. A line in the page says which meshes are missing.
+
+    Warns
+    -----
+    ModelWarning
+        When a mesh is missing, or nothing can be drawn.
 
     Raises
     ------
@@ -81,6 +94,7 @@ def record(
     period = as_positive(speed, "speed") / as_positive(fps, "fps")
     scene = ModelScene(tree)
     mesher = Mesher(package_paths, scene.extent)
+    mesher.is_quiet = True  # One line tells of all.
     server = start_server(0, "record", "mbt")
     try:
         drawing = Drawing(server.scene, "/model", scene, mesher, IDENTITY)
@@ -88,6 +102,10 @@ def record(
         page = _record(server, model, film, period, 1.0 / fps)
     finally:
         stop_server(server)
+    missing = drawing.describe_missing()
+    if missing:
+        warnings.warn(missing, ModelWarning, stacklevel=2)
+        page = page.replace("<body>", f"<body>{_LINE.format(html.escape(missing))}", 1)
     write_file(target, page)
 
 
@@ -98,6 +116,7 @@ def _record(server: Any, model: ViewedModel, film: Film, period: float, sleep: f
     for elapsed in np.linspace(0.0, film.duration, _MOMENTS_IN_VIEW)[::-1]:  # The first one comes last.
         model._draw(float(elapsed))
         seen.append(model._corners())
+    model._tell_of_nothing()
     Stage(server).fit([(model._scene, np.concatenate(seen[::-1]))])
     serializer = server.get_scene_serializer()
     for i in range(1, int(film.duration / period * (1 + 1e-12)) + 1):

@@ -36,6 +36,7 @@ _COLORS = {
 _DARKER = 0.72
 
 _RADIUS_OF_BONES = 0.012  # of the extent
+_SMALLEST, _LARGEST = 1e-9, 1e9  # extents that are drawn [m]
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,9 @@ class ModelScene:
             if ellipsoid is not None:
                 points.append((X_WB[body.node_index] @ ellipsoid.X_BG)[:3, 3])
                 sizes.append(2.0 * max(ellipsoid.size))
+        points = [p for p in points if (abs(p) < _LARGEST).all()]
         diagonal = float(np.linalg.norm(np.ptp(points, axis=0))) if points else 0.0
-        return diagonal or max(sizes) or 1.0
+        return min(max(diagonal or max(sizes) or 1.0, _SMALLEST), _LARGEST)
 
     @cached_property
     def items(self) -> tuple[Item, ...]:

@@ -1,33 +1,49 @@
-"""Servers of viser on this machine alone, quiet ones."""
+"""Servers of viser on this machine alone, quiet ones, which answer to their own pages only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from mbt.errors import ArgumentValueError
 from mbt.viewer.packages import require
+from mbt.viewer.visitors import Visitors
 
 __all__ = ["address_of", "start_server", "stop_server"]
 
 _HOST = "127.0.0.1"
 
+_starting = threading.Lock()
 
-def start_server(port: int, what: str, title: str) -> Any:
+
+def start_server(port: int, what: str, title: str, allowed_hosts: Sequence[str] = ()) -> Any:
     """Return a server at a port that nobody but this machine reaches; at 0 the system chooses one.
+
+    Parameters
+    ----------
+    port : int
+        The port.
+    what : str
+        What the server is for.
+    title : str
+        Of its page.
+    allowed_hosts : sequence of str
+        Names under which a browser may ask for it, besides those of this machine.
 
     Raises
     ------
     MissingPackageError
-        When viser is not installed; `what` is what it is for.
-    ArgumentValueError
-        When there is no such port.
+        When viser is not installed.
+    ArgumentTypeError, ArgumentValueError
+        When there is no such port, or one of the names is none.
     """
     if not 0 <= port <= 65535:
         raise ArgumentValueError(f"port: expected 0 to 65535, got {port}")
+    visitors = Visitors(allowed_hosts)
     viser = require("viser", what)
-    with _quiet():
+    with _quiet(), _guarded(visitors):
         server = viser.ViserServer(host=_HOST, port=port, label=title, verbose=False)
     # The button would let anyone in, through a machine of others.
     server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
@@ -45,6 +61,32 @@ def stop_server(server: Any) -> None:
     """Close a server and the connections to it."""
     with _quiet():
         server.stop()
+
+
+@contextmanager
+def _guarded(visitors: Visitors) -> Iterator[None]:
+    """Let the server of viser that starts meanwhile ask who comes: by itself it answers to anybody."""
+    module = require("websockets.asyncio.server", "viser")
+    with _starting:
+        serve = module.serve
+
+        def serve_visitors(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
+            if not handler.__module__.startswith("viser."):  # Somebody else starts a server just now.
+                return serve(handler, *arguments, process_request=process_request, **options)
+
+            def answer(connection: Any, request: Any) -> Any:
+                reason = visitors.refuse(request.headers, connection.local_address[1])
+                if reason is not None:
+                    return connection.respond(403, reason)
+                return None if process_request is None else process_request(connection, request)
+
+            return serve(handler, *arguments, process_request=answer, **options)
+
+        module.serve = serve_visitors
+        try:
+            yield
+        finally:
+            module.serve = serve
 
 
 @contextmanager

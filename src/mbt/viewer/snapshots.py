@@ -6,21 +6,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mbt.errors import SingularityError
 from mbt.math.poses import matrix_to_quaternion
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
+    from mbt.tree.multibody_tree import MultibodyTree
     from mbt.viewer.scene import ModelScene
 
-__all__ = ["MOST_STATES", "Snapshot", "take_snapshot"]
+__all__ = ["FARTHEST", "MOST_STATES", "Snapshot", "take_snapshot"]
 
 #: Of a batch as many are drawn: more are a cloud, which takes the browser its time.
 MOST_STATES = 200
+#: What is farther away is nowhere [m]: browsers draw in single precision.
+FARTHEST = 1e12
 
 
 class Snapshot(NamedTuple):
-    """Where bodies are, a row for each of n states; centre of mass, and contacts of the first one."""
+    """Where bodies are, a row for each of n states; centre of mass, and contacts of the first one.
+
+    The centre of mass of a model without mass is NaN.
+    """
 
     X_WB: FloatArray  # (n, num_bodies, 4, 4)
     quaternions: FloatArray  # (n, num_bodies, 4), of the rotations
@@ -30,14 +37,17 @@ class Snapshot(NamedTuple):
 
 
 def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
-    """Return where everything is, or None where that is nowhere: positions that are not finite, or singular.
+    """Return where everything is, or None where that is nowhere: not finite, singular, or too far away.
 
     States of a batch that are nowhere are left out; of more than `MOST_STATES` those at even
     distances are taken.
     """
     tree = scene.tree
-    X_WB = np.asarray(tree.eval_position_kinematics(context).X_WB).reshape(-1, tree.num_bodies, 4, 4)
-    is_somewhere = np.asarray(np.isfinite(X_WB).all(axis=(1, 2, 3)))
+    try:
+        X_WB = np.asarray(tree.eval_position_kinematics(context).X_WB).reshape(-1, tree.num_bodies, 4, 4)
+    except SingularityError:
+        return None
+    is_somewhere = np.asarray((abs(X_WB) < FARTHEST).all(axis=(1, 2, 3)))
     if not is_somewhere[0]:
         return None
     points, forces = [np.empty((0, 3))], [np.empty((0, 3))]
@@ -51,10 +61,17 @@ def take_snapshot(scene: ModelScene, context: Context) -> Snapshot | None:
     return Snapshot(
         X_WB,
         matrix_to_quaternion(X_WB[..., :3, :3]),
-        _first(tree.calc_center_of_mass_position_in_world(context), 1),
+        _find_center_of_mass(tree, context),
         np.concatenate(points),
         np.concatenate(forces),
     )
+
+
+def _find_center_of_mass(tree: MultibodyTree, context: Context) -> FloatArray:
+    try:
+        return _first(tree.calc_center_of_mass_position_in_world(context), 1)
+    except SingularityError:
+        return np.full(3, np.nan)
 
 
 def _first(array: object, ndim: int) -> FloatArray:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["bones_of", "ellipsoid_of"]
 
 _RADIUS_OF_JOINTS = 1.8  # of that of bones
+_LONGEST = 1e12  # rod that is drawn [m]
 
 
 def bones_of(tree: MultibodyTree, context: Context, radius: float) -> list[list[Shape]]:
@@ -38,7 +39,7 @@ def bones_of(tree: MultibodyTree, context: Context, radius: float) -> list[list[
         if own is not None and own.num_velocities:
             of_body.append(Shape("sphere", [_RADIUS_OF_JOINTS * radius], make_pose(start)))
         for end in ends[body.node_index] or [np.asarray(body.default_com)]:
-            if np.linalg.norm(end - start) > 1e-3 * radius:
+            if 1e-3 * radius < max(abs(end - start)) < _LONGEST:
                 of_body.append(rod_between(start, end, radius))
     return bones
 
@@ -66,10 +67,14 @@ def ellipsoid_of(body: RigidBody) -> Shape | None:
     I_BBcm = np.asarray(body.default_spatial_inertia.calc_central_inertia())
     if not np.isfinite(I_BBcm).all() or not np.isfinite(mass):
         return None
-    moments, axes = np.linalg.eigh(I_BBcm)
-    squares = 2.5 * (moments.sum() - 2.0 * moments) / mass
-    sizes = np.sqrt(np.maximum(squares, 0.0))
-    if not sizes.any():
+    with np.errstate(all="ignore"):
+        try:
+            moments, axes = np.linalg.eigh(I_BBcm)
+        except np.linalg.LinAlgError:
+            return None
+        squares = 2.5 * (moments.sum() - 2.0 * moments) / mass
+        sizes = np.sqrt(np.maximum(squares, 0.0))
+    if not sizes.any() or not max(sizes) < _LONGEST or not max(abs(com)) < _LONGEST:
         return None
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]

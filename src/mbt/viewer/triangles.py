@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbt.errors import ModelWarning, ParseError, shorten
+from mbt.errors import ModelWarning, ParseError, quote, shorten
 from mbt.parsing.meshes import resolve_mesh
 from mbt.viewer.packages import require
+from mbt.viewer.snapshots import FARTHEST
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -53,21 +54,39 @@ class Mesher:
         self._side_of_planes = 4.0 * extent
         self._trimesh = require("trimesh", "drawing shapes")
         self._files: dict[Path, list[Part]] = {}
-        self._complaints: set[str] = set()
+        self._complaints: dict[str, ParseError] = {}
+        #: Whether somebody else tells of what cannot be drawn, all at once: see `summarize`.
+        self.is_quiet = False
 
     def parts_of(self, item: Item) -> list[Part]:
         """Return the triangles of an item: none of a mesh that cannot be read, with a `ModelWarning`."""
+        try:
+            return self._make_parts(item)
+        except ParseError as error:
+            self._complain(error)
+            return []
+
+    def summarize(self) -> str:
+        """Return in one line what cannot be drawn, why, and what to do."""
+        errors = list(self._complaints.values())
+        hints = list(dict.fromkeys(error.hint for error in errors if error.hint))
+        place = shorten(errors[0].file, 200) if errors[0].file else ""
+        first = f"{place}: {errors[0].message}" if place else errors[0].message
+        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+        cure = f". To see them, {'; or '.join(hints[:3])}" if hints else ""
+        return f"{first}{more}{cure}"
+
+    def _make_parts(self, item: Item) -> list[Part]:
         shape = item.shape
+        if not max(map(abs, shape.size), default=0.0) < FARTHEST:
+            raise ParseError(f"a {shape.kind} is too large to be drawn: its size is {shape.size}")
         if shape.kind != "mesh":
             return [self._split(self._make(shape), item.color)]
-        try:
-            parts = self._read(shape)
-        except ParseError as error:
-            self._complain(str(error))
-            return []
         scale = np.array(shape.size, dtype=np.float32)
         scaled = []
-        for part in parts:
+        for part in self._read(shape):
+            if not (abs(part.vertices.astype(float)) * np.abs(shape.size) < FARTHEST).all():
+                raise ParseError(f"the mesh is too large to be drawn: {quote(shape.mesh)}")
             # A mirror turns triangles inside out.
             faces = part.faces if np.prod(scale) > 0 else part.faces[:, ::-1]
             color = item.color if item.has_color or part.color is _PLAIN else part.color
@@ -110,8 +129,8 @@ class Mesher:
         if not meshes:
             raise ParseError("the mesh has no triangles", file=str(path))
         for mesh in meshes:
-            if not np.isfinite(mesh.vertices).all():
-                raise ParseError("the mesh has vertices that are not finite", file=str(path))
+            if not (abs(mesh.vertices) < FARTHEST).all():
+                raise ParseError("the mesh has vertices that are not finite, or too far away", file=str(path))
             yield self._split(mesh, _color_of(mesh))._replace(glb=_with_texture(mesh))
 
     def _split(self, mesh: Any, color: tuple[float, float, float, float]) -> Part:
@@ -130,10 +149,12 @@ class Mesher:
             color,
         )
 
-    def _complain(self, message: str) -> None:
+    def _complain(self, error: ParseError) -> None:
+        message = str(error)
         if message not in self._complaints:
-            self._complaints.add(message)
-            warnings.warn(f"not drawn: {message}", ModelWarning, stacklevel=2)
+            self._complaints[message] = error
+            if not self.is_quiet:
+                warnings.warn(f"not drawn: {message}", ModelWarning, stacklevel=2)
 
 
 #: The colour of a mesh that has none.

@@ -51,8 +51,8 @@ class Viewer:
         Its address, which only this machine reaches.
     """
 
-    def __init__(self, port: int = 0, title: str = "mbt") -> None:
-        self._server = start_server(port, "view", title)
+    def __init__(self, port: int = 0, title: str = "mbt", allowed_hosts: Sequence[str] = ()) -> None:
+        self._server = start_server(port, "view", title, allowed_hosts)
         self.url: str = address_of(self._server)
         self._stage = Stage(self._server)
         self._models: list[ViewedModel] = []
@@ -112,6 +112,7 @@ class Viewer:
             state = tree.default_positions if q_or_trajectory is None else q_or_trajectory
         scene = ModelScene(tree)
         mesher = Mesher(package_paths, scene.extent)
+        mesher.is_quiet = True  # One line tells of all.
         with self._drawing, self._server.atomic():
             path = f"/models/{len(self._models)} {label.replace('/', '|')}"
             drawing = Drawing(self._server.scene, path, scene, mesher, pose)
@@ -121,14 +122,22 @@ class Viewer:
             elif state is not None:
                 model.show(state)
             model._draw(0.0)
+            missing = drawing.describe_missing()
+            model._tell_of_nothing()
             self._models.append(model)
             self._stage.fit([(m._scene, m._corners()) for m in self._models])
 
             def show_layer(layer: str, is_shown: bool) -> None:
                 with self._drawing:
                     model._show_layer(layer, is_shown)
+                told = drawing.describe_missing()
+                if is_shown and told:
+                    _tell(f"{label}: {told}")
 
-            self._panels.append(ModelPanel(self._server.gui, model, scene, drawing.shown, show_layer))
+            panel = ModelPanel(self._server.gui, model, scene, drawing.shown, show_layer, missing)
+            self._panels.append(panel)
+        if missing:
+            warnings.warn(f"{label}: {missing}", ModelWarning, stacklevel=2)
         if film is not None:
             self._start(model, film, speed=1.0, loop=True)
         return model
@@ -252,14 +261,17 @@ class Viewer:
                 return
             self._changed.clear()
             start = time.perf_counter()
-            with self._drawing:
-                elapsed = self._clock.advance()
-                with self._server.atomic():
-                    for model in self._models:
-                        is_behind |= self._try_to_draw(model, elapsed)
-                if is_behind and start - followed > _PERIOD_OF_PANELS:
-                    self._follow()
-                    followed, is_behind = start, False
+            try:
+                with self._drawing:
+                    elapsed = self._clock.advance()
+                    with self._server.atomic():
+                        for model in self._models:
+                            is_behind |= self._try_to_draw(model, elapsed)
+                    if is_behind and start - followed > _PERIOD_OF_PANELS:
+                        followed, is_behind = start, False
+                        self._follow()
+            except Exception as error:  # What is shown next is drawn all the same.
+                _tell(f"the viewer could not draw: {type(error).__name__}: {error}")
             # Half of the time is left to other threads, which have the interpreter only when this one rests.
             taken = time.perf_counter() - start
             self._closed.wait(max(_PERIOD - taken, taken))
@@ -270,9 +282,7 @@ class Viewer:
         try:
             return model._draw(elapsed)
         except Exception as error:
-            told = f"{model.name}: not drawn: {type(error).__name__}: {error}"
-            with suppress(Warning):  # Where warnings are errors, nobody could catch it here.
-                warnings.warn(told, ModelWarning, stacklevel=2)
+            _tell(f"{model.name}: not drawn: {type(error).__name__}: {error}")
             return False
 
     def _follow(self) -> None:
@@ -310,13 +320,14 @@ def view(
     package_paths: Sequence[str | os.PathLike[str]] = (),
     port: int = 0,
     open_browser: bool | None = None,
+    allowed_hosts: Sequence[str] = (),
 ) -> Viewer:
     """Show a model in the browser, with sliders for its joints.
 
-    Shapes and meshes of the description are drawn; of a model without any, a skeleton and the ellipsoids
-    that turn as its bodies do. Frames, names, the centre of mass, collision shapes are one click away, and
-    points in contact with their forces are drawn as they are. The page is on this machine alone, and open
-    until the viewer is closed or Python ends.
+    Shapes and meshes of the description are drawn; of a model without any, or whose meshes are not found, a
+    skeleton and the ellipsoids that turn as its bodies do. Frames, names, the centre of mass, collision shapes
+    are one click away, and points in contact with their forces are drawn as they are. The page is on this
+    machine alone, and open until the viewer is closed or Python ends.
 
     Parameters
     ----------
@@ -328,12 +339,17 @@ def view(
     name : str, optional
         What the model is called in the page; as in its description unless given.
     package_paths : sequence of paths, optional
-        Where the packages of meshes are looked for; see ``mbt.parsing.resolve_mesh``. A mesh that cannot be
-        read is not drawn, and a `ModelWarning` says which, and why.
+        Where the packages of meshes are looked for; see ``mbt.parsing.resolve_mesh``. For a mesh that cannot
+        be read the skeleton is drawn, and a `ModelWarning` and a line in the page say which is missing, and
+        what to do.
     port : int, optional
         Of the address; 0, unless given, lets the system choose a free one. One in use gives way to the next.
     open_browser : bool, optional
         Whether to open the page; unless given, outside of notebooks, which show it themselves.
+    allowed_hosts : sequence of str, optional
+        Names of hosts, as ``"hub.example.org"``, under which a browser reaches the page through a proxy. Other
+        hosts, and pages of other servers on this machine, are refused, or any page in the browser could read
+        the scene. The environment variable ``MBT_VIEWER_HOSTS`` has more, with commas between.
 
     Returns
     -------
@@ -352,7 +368,7 @@ def view(
     record : A file that plays by itself.
     """
     opens = not _is_notebook() if open_browser is None else as_bool(open_browser, "open_browser")
-    viewer = Viewer(port, "mbt")
+    viewer = Viewer(port, "mbt", allowed_hosts)
     try:
         viewer.add(tree, q_or_trajectory, name=name, package_paths=package_paths)
     except BaseException:
@@ -361,6 +377,12 @@ def view(
     if opens:
         webbrowser.open(viewer.url)
     return viewer
+
+
+def _tell(message: str) -> None:
+    """Warn in a thread: where warnings are errors, nobody could catch one there."""
+    with suppress(Warning):
+        warnings.warn(message, ModelWarning, stacklevel=3)
 
 
 def _is_notebook() -> bool:
