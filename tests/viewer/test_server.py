@@ -218,7 +218,8 @@ def test_of_a_robot_without_its_meshes_the_skeleton_is_drawn(tmp_path: Path) -> 
     tree = chain_without(mass=True, mesh="link")
     words = (
         r"2 of 2 shapes cannot be drawn, and the skeleton is drawn\. To see them, name the folder 'robot', "
-        r"or the one that holds it, in package_paths: 'package://robot/link0\.stl' was not found .*, and 1 more"
+        r"or the one that holds it, in package_paths: 'package://robot/link0\.stl' was not found "
+        r".*, and 1 more"
     )
     with pytest.warns(mbt.ModelWarning, match=words) as told:
         viewer = mbt.view(tree, open_browser=False)
