@@ -5,7 +5,10 @@ import pytest
 
 from mbt.errors import ParseError
 from mbt.math import make_pose
+from mbt.parsing.description import ModelDescription
+from mbt.parsing.inertias import make_spatial_inertia
 from mbt.parsing.numbers import take_number, take_numbers, take_pose
+from mbt.parsing.report import ParseReport
 from mbt.parsing.xml_tree import Document, Element
 
 
@@ -92,6 +95,35 @@ def test_poses():
     np.testing.assert_array_equal(pose, make_pose([1, 2, 3], rpy=[0.1, 0.2, 0.3]))
     quaternion = take_pose(element(quat_xyzw="0 0 1 1"))
     np.testing.assert_allclose(quaternion[:3, :3] @ [1, 0, 0], [0, 1, 0], atol=1e-15)
+
+
+def test_the_same_numbers_are_the_same_read_only_pose():
+    X = take_pose(element(xyz="1 -2 3.5", rpy="0.1 -0.2 0.3"))
+    assert take_pose(element(xyz="1.0 -2 3.5", rpy=".1 -.2 .3")) is X
+    assert not X.flags.writeable
+    assert take_pose(element()) is take_pose(None)
+    # A zero keeps its sign.
+    assert np.signbit(take_pose(element(xyz="0 0 -0"))[2, 3])
+
+
+def test_what_is_taken_is_gone():
+    origin = element(xyz="1 2 3", rpy="0 0 0", other="x")
+    take_pose(origin)
+    assert origin.attributes == {"other": "x"}
+
+
+def test_inertias_are_moved_to_the_body():
+    X_BI = make_pose([1, 2, 3], rpy=[0.5, -0.3, 2.0])
+    link = Element("link", {"name": "l"}, 1, Document("f.urdf"))
+    moments = (1.0, 2.0, 2.5, 0.1, -0.2, 0.3)
+    model = ModelDescription("m", ParseReport("m"))
+    M_BBo_B, moment = make_spatial_inertia(link, 1, model, 2.0, X_BI, moments)
+    R = X_BI[:3, :3]
+    I_SScm_B = R @ [[1, 0.1, -0.2], [0.1, 2, 0.3], [-0.2, 0.3, 2.5]] @ R.T
+    I_SBo_B = I_SScm_B + 2.0 * (14.0 * np.eye(3) - np.outer([1, 2, 3], [1, 2, 3]))
+    np.testing.assert_array_equal(M_BBo_B.com, [1, 2, 3])
+    np.testing.assert_allclose(M_BBo_B.calc_rotational_inertia(), I_SBo_B, rtol=1e-14)
+    assert moment >= abs(I_SBo_B).max()
 
 
 def test_poses_have_one_rotation():

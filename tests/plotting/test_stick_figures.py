@@ -260,5 +260,7 @@ def test_arguments(arm):
 def test_without_matplotlib(arm, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for use in (mbt.plot, mbt.plotting.plot_topology, mbt.plotting.plot_mass_matrix):
-        with pytest.raises(mbt.MissingPackageError, match=r"needs matplotlib: pip install 'multibodytree\[plot\]'"):
+        with pytest.raises(
+            mbt.MissingPackageError, match=r"needs matplotlib: pip install 'multibodytree\[plot\]'"
+        ):
             use(arm)

@@ -174,7 +174,9 @@ def test_missing_packages_are_named(package: str, monkeypatch: pytest.MonkeyPatc
     from mbt.viewer.packages import require
 
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(mbt.MissingPackageError, match=rf"view needs {package}: pip install 'multibodytree\[viz\]'"):
+    with pytest.raises(
+        mbt.MissingPackageError, match=rf"view needs {package}: pip install 'multibodytree\[viz\]'"
+    ):
         require(package, "view")
 
 

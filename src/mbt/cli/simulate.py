@@ -126,7 +126,9 @@ def _make_figure() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingPackageError(f"--plot needs matplotlib: pip install 'multibodytree[plot]' ({error})") from error
+        raise MissingPackageError(
+            f"--plot needs matplotlib: pip install 'multibodytree[plot]' ({error})"
+        ) from error
     return Figure()
 
 

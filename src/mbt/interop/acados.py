@@ -16,7 +16,8 @@ try:
     import casadi
 except ImportError as error:
     raise MissingPackageError(
-        "mbt.interop.acados needs casadi 3.6 or newer, which is not installed: pip install 'multibodytree[casadi]'"
+        "mbt.interop.acados needs casadi 3.6 or newer, which is not installed: "
+        "pip install 'multibodytree[casadi]'"
     ) from error
 
 __all__ = ["make_model"]

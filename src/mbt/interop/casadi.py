@@ -30,7 +30,8 @@ try:
     import casadi
 except ImportError as error:
     raise MissingPackageError(
-        "mbt.interop.casadi needs casadi 3.6 or newer, which is not installed: pip install 'multibodytree[casadi]'"
+        "mbt.interop.casadi needs casadi 3.6 or newer, which is not installed: "
+        "pip install 'multibodytree[casadi]'"
     ) from error
 
 __all__ = [*FUNCTIONS, "make_callback"]

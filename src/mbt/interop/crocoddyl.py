@@ -37,7 +37,8 @@ try:
     import crocoddyl
 except ImportError as error:
     raise MissingPackageError(
-        "mbt.interop.crocoddyl needs crocoddyl 3.2 or newer, which is not there: pip install 'multibodytree[crocoddyl]'"
+        "mbt.interop.crocoddyl needs crocoddyl 3.2 or newer, which is not there: "
+        "pip install 'multibodytree[crocoddyl]'"
     ) from error
 
 __all__ = [

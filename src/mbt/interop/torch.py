@@ -20,7 +20,8 @@ try:
     from torch import Tensor
 except ImportError as error:
     raise MissingPackageError(
-        "mbt.interop.torch needs PyTorch 2.4 or newer, which is not installed: pip install 'multibodytree[torch]'"
+        "mbt.interop.torch needs PyTorch 2.4 or newer, which is not installed: "
+        "pip install 'multibodytree[torch]'"
     ) from error
 
 __all__ = [*FUNCTIONS, "rollout"]

@@ -17,7 +17,8 @@ try:
     import xarray
 except ImportError as error:
     raise MissingPackageError(
-        f"mbt.interop.xarray needs xarray, which is not installed: pip install 'multibodytree[tables]' ({error})"
+        "mbt.interop.xarray needs xarray, which is not installed: "
+        f"pip install 'multibodytree[tables]' ({error})"
     ) from error
 
 if TYPE_CHECKING:

@@ -75,7 +75,8 @@ def load_model(
     ----------
     path_or_text_or_bytes : str, path or bytes
         Path of a URDF, SDF, MJCF or JSON file, or the text itself: a string that begins with ``<`` or ``{``,
-        or bytes. The content tells the format. MJCF needs the package mujoco: ``pip install "multibodytree[mjcf]"``.
+        or bytes. The content tells the format. MJCF needs the package mujoco:
+        ``pip install "multibodytree[mjcf]"``.
     model_name : str, optional
         Name of the model instance; otherwise the robot's own, or that of the file. A world of several models
         is a model instance that holds them: ``"hall::robot"``.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
-from mbt._core.door.body_numbers import move_inertia_to_body, move_plain_inertia_to_body
+import numpy as np
+
 from mbt.math.arrays import FloatArray
 from mbt.math.spatial_inertia import SpatialInertia
+from mbt.math.unit_inertia import matrix_of_components, matrix_of_particle
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["Moments", "make_plain_spatial_inertia", "make_spatial_inertia"]
+__all__ = ["Moments", "make_spatial_inertia"]
 
 # Ixx, Iyy, Izz, Ixy, Ixz, Iyz
 Moments = tuple[float, float, float, float, float, float]
@@ -44,48 +47,46 @@ def make_spatial_inertia(
     ParseError
         When the numbers are too large; when strict, if no physical body has them.
     """
-    moved = move_inertia_to_body(mass, X_BI, I_SScm_I)
-    return _judge(link, line, model, _JudgedInertia(mass, *moved))
+    moved = _move_to_body(mass, X_BI.tobytes(), I_SScm_I)
+    if not moved.is_finite:
+        raise link.error("the numbers of its inertia go beyond what a float can hold")
+    if moved.reason is not None:
+        if link.document.is_strict:
+            raise link.error(moved.reason, "strict=False loads it as written, with a warning")
+        model.report.impossible_inertias.append(link.require_name())
+        model.report.warn(f"{link}: {moved.reason[:1].lower()}{moved.reason[1:]}", line, "inertia")
+    return moved.M_BBo_B, moved.moment
 
 
-def make_plain_spatial_inertia(
-    link: Element, line: int, model: ModelDescription, numbers: bytes
-) -> tuple[float, SpatialInertia, float]:
-    """Return the mass, and what `make_spatial_inertia` does, of the numbers of a plain text."""
-    judged = _make_judged_inertia(numbers)
-    return judged.mass, *_judge(link, line, model, judged)
+class _MovedInertia(NamedTuple):
+    """Mass properties about the origin of a body."""
 
-
-class _JudgedInertia:
-    """Mass properties of a body, and what is wrong with them, if anything."""
-
-    def __init__(
-        self, mass: float, p_BoBcm_B: FloatArray, G_BBo_B: FloatArray, moment: float, is_possible: bool
-    ) -> None:
-        self.mass = mass
-        self.moment = moment
-        # Divided by a small mass the inertia may become too large.
-        self.is_finite = math.isfinite(moment) and (mass == 0.0 or math.isfinite(moment / mass))
-        self.M_BBo_B = SpatialInertia._of_arrays(mass, p_BoBcm_B, G_BBo_B)
-        is_judged = is_possible or not self.is_finite
-        self.reason = None if is_judged else self.M_BBo_B.criticize_not_physically_valid()
+    M_BBo_B: SpatialInertia
+    # No entry of the rotational inertia exceeds it.
+    moment: float
+    is_finite: bool
+    # Why no body has them, if none has.
+    reason: str | None
 
 
 # Wheels and fingers are alike, and the same robot is read more than once.
 @lru_cache(maxsize=1024)
-def _make_judged_inertia(numbers: bytes) -> _JudgedInertia:
-    return _JudgedInertia(*move_plain_inertia_to_body(numbers))
+def _move_to_body(mass: float, X_BI: bytes, I_SScm_I: Moments) -> _MovedInertia:
+    """Return the mass properties of a body of an inertia about its mass centre, in a frame at X_BI."""
+    X = np.frombuffer(X_BI).reshape(4, 4)
+    R_BI, p_BoBcm_B = X[:3, :3], X[:3, 3]
+    # What goes beyond a float is found below.
+    with np.errstate(over="ignore", invalid="ignore"):
+        # I_SBo = R I_SScm R^T + m (|p|^2 1 - p p^T)
+        I_SScm_B = R_BI @ matrix_of_components(np.array(I_SScm_I)) @ R_BI.T
+        I_SBo_B = (I_SScm_B + mass * matrix_of_particle(p_BoBcm_B))[_COMPONENTS].tolist()
+        M_BBo_B = SpatialInertia._of_rotational_inertia(mass, p_BoBcm_B.tolist(), I_SBo_B)
+    moment = sum(map(abs, I_SBo_B))
+    # Divided by a small mass the inertia may become too large.
+    is_finite = math.isfinite(moment) and (mass == 0.0 or math.isfinite(moment / mass))
+    reason = M_BBo_B.criticize_not_physically_valid() if is_finite else None
+    return _MovedInertia(M_BBo_B, moment, is_finite, reason)
 
 
-def _judge(
-    link: Element, line: int, model: ModelDescription, judged: _JudgedInertia
-) -> tuple[SpatialInertia, float]:
-    if not judged.is_finite:
-        raise link.error("the numbers of its inertia go beyond what a float can hold")
-    reason = judged.reason
-    if reason is not None:
-        if link.document.is_strict:
-            raise link.error(reason, "strict=False loads it as written, with a warning")
-        model.report.impossible_inertias.append(link.require_name())
-        model.report.warn(f"{link}: {reason[:1].lower()}{reason[1:]}", line, "inertia")
-    return judged.M_BBo_B, judged.moment
+# xx, yy, zz, xy, xz, yz
+_COMPONENTS = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]

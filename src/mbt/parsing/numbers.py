@@ -11,14 +11,14 @@ from math import isfinite
 from struct import Struct
 from typing import overload
 
-from mbt._core.door.body_numbers import make_pose_of_placement, take_plain_placement
+import numpy as np
+
 from mbt.errors import ParseError, quote
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import IDENTITY, make_pose
+from mbt.math.poses import IDENTITY, calc_rows_of_rpy, make_pose
 from mbt.parsing.xml_tree import XACRO_HINT, Element
 
 __all__ = [
-    "make_shared_pose",
     "read_numbers",
     "take_each_number",
     "take_number",
@@ -48,9 +48,6 @@ def take_number(element: Element, attribute: str, default: object = ...) -> obje
     ParseError
         When it is missing, or anything but one finite number.
     """
-    plain = element.take_plain_number(attribute)
-    if plain is not None:
-        return plain
     text = element.take(attribute)
     if text is None:
         if default is ...:
@@ -70,9 +67,6 @@ def take_numbers(
     element: Element, attribute: str, count: int, default: list[float] | None = None
 ) -> list[float]:
     """Return the `count` numbers that an attribute holds, separated by blanks."""
-    plain = element.take_plain_numbers(attribute, count)
-    if plain is not None:
-        return plain
     text = element.take(attribute)
     if text is None:
         if default is None:
@@ -86,9 +80,6 @@ def take_each_number(element: Element, attributes: tuple[str, ...]) -> list[floa
 
     That is quicker than to take them one by one, which then says what is wrong.
     """
-    plain = element.take_each_plain_number(attributes)
-    if plain is not None:
-        return plain
     texts = element.attributes
     try:
         written = [texts[name] for name in attributes]
@@ -146,24 +137,30 @@ def take_pose(element: Element | None) -> FloatArray:
     """
     if element is None:
         return IDENTITY
-    placement = take_plain_placement(element)
-    if placement is not None:
-        return make_shared_pose(placement)
     p = take_numbers(element, "xyz", 3, _ZEROS)
     if "quat_xyzw" in element.attributes:
         return _take_pose_with_quaternion(element, p)
-    return make_shared_pose(_pack_six(*p, *take_numbers(element, "rpy", 3, _ZEROS)))
+    return _make_shared_pose(_pack_six(*p, *take_numbers(element, "rpy", 3, _ZEROS)))
 
 
 _ZEROS = [0.0, 0.0, 0.0]
-_pack_six = Struct("6d").pack
+_six = Struct("6d")
+_pack_six = _six.pack
 _NOWHERE = _pack_six(*_ZEROS, *_ZEROS)
 
 
+# By the bits: zeros of either sign are equal as numbers.
 @lru_cache(maxsize=1024)
-def make_shared_pose(placement: bytes) -> FloatArray:
+def _make_shared_pose(placement: bytes) -> FloatArray:
     """Return the pose, shape (4, 4), read-only, of six doubles: position, then roll, pitch and yaw."""
-    return IDENTITY if placement == _NOWHERE else make_pose_of_placement(placement)
+    if placement == _NOWHERE:
+        return IDENTITY
+    x, y, z, roll, pitch, yaw = _six.unpack(placement)
+    X = np.eye(4)
+    X[:3, :3] = calc_rows_of_rpy(roll, pitch, yaw)
+    X[:3, 3] = x, y, z
+    X.setflags(write=False)
+    return X
 
 
 def _take_pose_with_quaternion(element: Element, p: list[float]) -> FloatArray:

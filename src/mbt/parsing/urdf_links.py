@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from mbt._core.door.body_numbers import take_plain_inertia
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.description import WORLD, LinkDescription, ModelDescription
-from mbt.parsing.inertias import Moments, make_plain_spatial_inertia, make_spatial_inertia
+from mbt.parsing.inertias import Moments, make_spatial_inertia
 from mbt.parsing.numbers import take_each_number, take_number, take_pose
 from mbt.parsing.urdf_shapes import Colors, read_shapes
 from mbt.parsing.xml_tree import Element
@@ -50,10 +49,6 @@ def _read_inertial(
     """Return the mass, the mass properties and a moment as `LinkDescription` has them."""
     parts = inertial.take_parts(_INERTIAL_PARTS)
     written, inertia = parts.get("mass"), parts.get("inertia")
-    if written is not None and inertia is not None:
-        plain = take_plain_inertia(written, inertia, parts.get("origin"))
-        if plain is not None:
-            return make_plain_spatial_inertia(link, inertial.line, model, plain)
     if written is None:
         if inertia is None or any(_read_moments(inertia)):
             raise inertial.error(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from mbt._core.door.body_numbers import take_plain_shape
 from mbt.errors import ParseError, quote
 from mbt.parsing.description import ModelDescription
-from mbt.parsing.numbers import make_shared_pose, take_number, take_numbers, take_pose
+from mbt.parsing.numbers import take_number, take_numbers, take_pose
 from mbt.parsing.xml_tree import Element
 from mbt.tree.shape import Claim, Shape
 
@@ -81,19 +80,6 @@ def _read_shape(
     link: Element, element: Element, color: Color | None, model: ModelDescription
 ) -> Shape | None:
     """Return the shape of a visual or collision; None where it has none that can be read."""
-    plain = take_plain_shape(element, _KINDS, _ATTRIBUTES)
-    if plain is not None:
-        kind, size, placement, mesh = plain
-        folder = None if mesh is None else element.document.folder
-        return Shape._of_checked(
-            kind,
-            size,
-            make_shared_pose(placement),
-            element.peek("name") or "",
-            color,
-            None if mesh is None else Claim(mesh),
-            folder,
-        )
     parts = element.take_parts(_PARTS)
     found = _find_geometry(element, parts.get("geometry"))
     if isinstance(found, str):

@@ -27,7 +27,8 @@ def expand_xacro(
     """Return the robot description that a file of xacro expands to: a text for `load_model`.
 
     **Only for files that you trust**: to expand them executes expressions of Python, and reads other files
-    and environment variables that they name. It needs the package ``xacro``: ``pip install "multibodytree[xacro]"``.
+    and environment variables that they name. It needs the package ``xacro``:
+    ``pip install "multibodytree[xacro]"``.
 
     Parameters
     ----------

@@ -2,19 +2,15 @@
 
 The standard library's expat does the parsing, within bounds: no document type, so no entities; limited
 nesting, size and number of elements. Nothing is fetched and no other file is opened. What expat refuses is
-repaired where that can be done, and parsed again. URDF of elements, attributes and comments in ASCII, as most
-is, takes a shorter way with the same result: ``_core/door/plain_xml.pyx``.
+repaired where that can be done, and parsed again.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from mbt._core.door.plain_xml import parse_plain_xml
-from mbt._core.door.xml_elements import XmlElement
 from mbt.errors import ParseError, shorten
 from mbt.parsing.report import ParseRemark
 from mbt.parsing.xml_declaration import DECLARED_ENCODING
@@ -42,11 +38,6 @@ XACRO_HINT = "the file holds macros: expand it with xacro first, as mbt.parsing.
 
 # Those that expat knows; what it makes of the names that Python has for codecs is not to be relied on.
 _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
-
-# Of what is left of a declaration, anything else says an encoding that may be another one.
-_PLAIN_DECLARATION = re.compile(
-    rb"""<\?xml\s+version=(["'])1\.0\1(?:\s+encoding=(["'])(?i:utf-8|us-ascii|iso-8859-1)\2)?\s*\?>"""
-)
 
 # By the root of the document: elements whose text matters, and elements in which nothing does. Of other
 # documents everything is kept.
@@ -84,22 +75,36 @@ class Document:
         self.warnings.append(ParseRemark(file + ": ".join(filter(None, (element, fault, remedy))), line))
 
 
-class Element(XmlElement):
+class Element:
     """One element of an XML document.
 
     To take an attribute removes it, to take a child marks it: what remains is what the reader ignored.
     """
 
-    __slots__ = ()
+    __slots__ = ("attributes", "children", "document", "is_read", "line", "tag", "text_parts")
 
-    document: Document
-    # Most elements have none.
-    children: list[Element] | tuple[()]
+    def __init__(self, tag: str, attributes: dict[str, str], line: int, document: Document) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.line = line
+        self.document = document
+        # Most elements have none.
+        self.children: list[Element] | tuple[()] = ()
+        self.text_parts: list[str] | None = None
+        self.is_read = False
 
     @property
     def text(self) -> str:
         """The character data directly inside, without blanks around it."""
         return "".join(self.text_parts or ()).strip()
+
+    def peek(self, name: str) -> str | None:
+        """Return an attribute, or None, and let it stand."""
+        return self.attributes.get(name)
+
+    def take(self, name: str) -> str | None:
+        """Remove an attribute and return it, or None."""
+        return self.attributes.pop(name, None)
 
     def require(self, name: str, hint: str | None = None) -> str:
         """Remove and return an attribute that must be there."""
@@ -107,6 +112,46 @@ class Element(XmlElement):
         if value is None:
             raise self.missing(name, hint)
         return value
+
+    def require_name(self, attribute: str = "name") -> str:
+        """Return a name that must be there and not be empty. It stays where it is: messages show it."""
+        name = self.peek(attribute)
+        if name is None:
+            raise self.missing(attribute)
+        if not name or name.isspace():
+            raise self.error(f"the attribute {attribute!r} is empty: a name is expected")
+        if attribute != "name":
+            self.take(attribute)
+        return name
+
+    def take_children(self, *tags: str) -> list[Element]:
+        """Return the children with one of these tags, in document order."""
+        found = [child for child in self.children if child.tag in tags]
+        for child in found:
+            child.is_read = True
+        return found
+
+    def take_parts(self, tags: frozenset[str]) -> dict[str, Element]:
+        """Return the children with these tags, by tag. Of several with one tag the first counts."""
+        parts: dict[str, Element] = {}
+        for child in self.children:
+            if child.tag in tags:
+                child.is_read = True
+                if parts.setdefault(child.tag, child) is not child:
+                    self.dismiss_second(child)
+        return parts
+
+    def take_first(self, tag: str) -> Element | None:
+        """Return the child with this tag, or None. Of several the first counts."""
+        first = None
+        for child in self.children:
+            if child.tag == tag:
+                child.is_read = True
+                if first is None:
+                    first = child
+                else:
+                    self.dismiss_second(child)
+        return first
 
     def dismiss_second(self, child: Element) -> None:
         """Warn of a child of which there is one already."""
@@ -126,6 +171,31 @@ class Element(XmlElement):
         self.children = ()
         name = self.peek("name")
         self.attributes = {} if name is None else {"name": name}
+
+    def has_unread(self) -> bool:
+        """Return whether anything below this element was not taken, names aside."""
+        return any(
+            not child.is_read or child.attributes.keys() - {"name"} or (child.children and child.has_unread())
+            for child in self.children
+        )
+
+    def unread(self) -> list[tuple[str, Element]]:
+        """Return what nobody took below this element, in order.
+
+        Each is a path, as ``link/visual`` or ``joint/axis@rpy``, with the element concerned.
+        """
+        found: list[tuple[str, Element]] = []
+        # Nesting is bounded, so this may call itself.
+        for child in self.children:
+            if not child.is_read:
+                found.append((child.tag, child))
+                continue
+            for name in child.attributes:
+                if name != "name" and not name.startswith("xmlns"):
+                    found.append((f"{child.tag}@{name}", child))
+            if child.children:
+                found += [(f"{child.tag}/{path}", element) for path, element in child.unread()]
+        return found
 
     def forget_read(self) -> None:
         """Let go of all inside, once nothing of it is left to read or to tell of: large files take much."""
@@ -187,30 +257,11 @@ def parse_xml(data: bytes, document: Document, encoding: str | None = None) -> E
     if declared is not None and declared.group(1).lower() not in _OF_EXPAT:
         reason = ParseError("no well-formed XML: unknown encoding", file=document.file)
     else:
-        # Whatever is ASCII is UTF-8, too.
-        root = _parse_plain(data, document) if encoding in (None, "utf-8") else None
-        if root is not None:
-            return root
         try:
             return _parse(data, document, encoding)
         except expat.ExpatError as error:
             reason = _as_parse_error(error, document.file)
     return _parse_repaired(data, document, encoding, reason)
-
-
-def _parse_plain(data: bytes, document: Document) -> Element | None:
-    """Return the root of a text that is as simple as most, in a fifth of the time; None of any other."""
-    declaration = _PLAIN_DECLARATION.match(data)
-    start = 0 if declaration is None else declaration.end()
-    # Of other documents all text is kept.
-    for tag, text_tags in _TEXT_TAGS.items():
-        opaque_tags, nesting = _OPAQUE_TAGS.get(tag, _NOTHING), _NESTING.get(tag, MAX_NESTING)
-        root = parse_plain_xml(
-            data, start, Element, document, tag, text_tags, opaque_tags, nesting, MAX_ELEMENTS
-        )
-        if root is not None:
-            return root
-    return None
 
 
 def _parse_repaired(data: bytes, document: Document, encoding: str | None, reason: ParseError) -> Element:
@@ -336,6 +387,8 @@ def _parse(data: bytes, document: Document, encoding: str | None) -> Element:
 
 def _as_parse_error(error: expat.ExpatError, file: str) -> ParseError:
     problem = expat.ErrorString(error.code) or "unknown problem"
+    if problem == expat.errors.XML_ERROR_NO_MEMORY:
+        raise MemoryError("no memory is left to read XML") from None
     hint = {
         "no element found": "the text ends early, or is no XML",
         "not well-formed (invalid token)": "look for a stray '<' or '&', or a missing quote",

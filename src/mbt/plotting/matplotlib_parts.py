@@ -24,7 +24,9 @@ def import_matplotlib(method: str) -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise MissingPackageError(f"{method} needs matplotlib: pip install 'multibodytree[plot]' ({error})") from error
+        raise MissingPackageError(
+            f"{method} needs matplotlib: pip install 'multibodytree[plot]' ({error})"
+        ) from error
     return matplotlib
 
 

@@ -22,4 +22,6 @@ def require(name: str, what: str) -> Any:
         return import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise MissingPackageError(f"{what} needs {package}: pip install 'multibodytree[viz]' ({error})") from error
+        raise MissingPackageError(
+            f"{what} needs {package}: pip install 'multibodytree[viz]' ({error})"
+        ) from error
