@@ -14,6 +14,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from mbt import _core
 from mbt.errors import ArgumentValueError, CompilerError, quote, quote_path
@@ -184,13 +185,13 @@ def _compile(command: list[str], source: str, folder: Path, timeout: float) -> P
     return made
 
 
-def _run(words: list[str], output: object, timeout: float) -> int:
+def _run(words: list[str], output: IO[bytes], timeout: float) -> int:
     """Run a command, and return its exit status. All that it started ends with it, or with this function."""
     process = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=output,  # type: ignore[arg-type]
+        stderr=output,
         start_new_session=True,
     )
     try:

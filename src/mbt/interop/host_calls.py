@@ -5,8 +5,8 @@ asks for derivatives as one more function: the linearization, whose results are 
 Jacobians with respect to each operand, of coordinates, not of tangents.
 
 Programs are written into files and caches, numbers and all, and read by other processes. So the number is a
-hash of the function, its options and the content of the tree: elsewhere it is that of an equal call, or of none.
-Of equal trees in one process each has its own: the hash is followed by an ordinal.
+hash of the function, its options and the content of the tree: elsewhere it is that of an equal call, or of
+none. Of equal trees in one process each has its own: the hash is followed by an ordinal.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ def _describe(value: Any) -> object:
     if isinstance(value, MultibodyTree):
         return "tree"
     if isinstance(value, MultibodyElement):
-        return type(value).__name__, int(value.index)
+        return type(value).__name__, value._checked_index()
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     return float(value).hex() if isinstance(value, float) else value
@@ -349,9 +349,9 @@ def get_call(number: int) -> HostCall:
     call = _calls.get(number) or _find_equal(number)
     if call is None:
         raise ContextMismatchError(
-            "the tree of this function is gone, or was never here: keep it for as long as compiled programs "
-            "call it; a program from another process needs the same model, and the same function of it called "
-            "or traced here once, as by jax.eval_shape"
+            "the tree of this function is gone, or was never here: keep it for as long as compiled "
+            "programs call it; a program from another process needs the same model, and the same function "
+            "of it called or traced here once, as by jax.eval_shape"
         )
     return call
 

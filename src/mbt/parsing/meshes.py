@@ -26,9 +26,9 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
     `package_paths`, in what the environment variables ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list,
     and in the folders above ``shape.folder``. Other paths count from ``shape.folder``.
 
-    What a description names must be inside that folder, its package (a folder above it with a ``package.xml``
-    or ``model.config``), a folder ``meshes`` beside it, `package_paths`, or what the environment lists: neither
-    ``..``, a link, an absolute path nor ``file://`` leads elsewhere.
+    What a description names must be inside that folder, its package (a folder above it with a
+    ``package.xml`` or ``model.config``), a folder ``meshes`` beside it, `package_paths`, or what the
+    environment lists: neither ``..``, a link, an absolute path nor ``file://`` leads elsewhere.
 
     Parameters
     ----------

@@ -121,14 +121,17 @@ class Drawing:
         cloud = cloud[(abs(cloud) < FARTHEST).all(axis=1)]
         return cloud if len(cloud) else np.zeros((1, 3))
 
-    def describe_missing(self) -> str:
-        """Return a line that says what is not drawn, why, and what to do; empty where all is drawn."""
+    def describe_missing(self, *, with_details: bool = True) -> str:
+        """Return a line that says what is not drawn, what to do, and why; empty where all is drawn."""
         num_left_out = sum(self._num_left_out.values())
         if not num_left_out:
             return ""
         items = [item for item in self._scene.items if item.layer in self._num_left_out]
         stand_in = ", and the skeleton is drawn" if self._shown["skeleton"] else ""
-        return f"{num_left_out} of {len(items)} shapes cannot be drawn{stand_in}: {self._mesher.summarize()}"
+        cure, why = self._mesher.summarize()
+        line = f"{num_left_out} of {len(items)} shapes cannot be drawn{stand_in}"
+        line += f". To see them, {cure}" if cure else ""
+        return f"{line}: {why}" if with_details or not cure else f"{line}."
 
     # Layers.
 

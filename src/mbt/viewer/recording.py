@@ -34,7 +34,7 @@ __all__ = ["record"]
 
 # Above the picture, of what is not in it.
 _LINE = (
-    '<div style="position: fixed; left: 1em; right: 1em; bottom: 1em; z-index: 1000; pointer-events: none; '
+    '<div style="position: fixed; left: 1em; right: 1em; bottom: 4em; z-index: 1000; pointer-events: none; '
     'font: 0.85em sans-serif; color: #555">{}</div>'
 )
 # The camera sees all of so many moments.
@@ -105,7 +105,9 @@ def record(
     missing = drawing.describe_missing()
     if missing:
         warnings.warn(missing, ModelWarning, stacklevel=2)
-        page = page.replace("<body>", f"<body>{_LINE.format(html.escape(missing))}", 1)
+        # Others will see the page: it does not say what was searched here.
+        line = html.escape(drawing.describe_missing(with_details=False))
+        page = page.replace("<body>", f"<body>{_LINE.format(line)}", 1)
     write_file(target, page)
 
 

@@ -66,15 +66,14 @@ class Mesher:
             self._complain(error)
             return []
 
-    def summarize(self) -> str:
-        """Return in one line what cannot be drawn, why, and what to do."""
+    def summarize(self) -> tuple[str, str]:
+        """Return in a line each what to do about what cannot be drawn, and what that is, and why."""
         errors = list(self._complaints.values())
-        hints = list(dict.fromkeys(error.hint for error in errors if error.hint))
-        place = shorten(errors[0].file, 200) if errors[0].file else ""
-        first = f"{place}: {errors[0].message}" if place else errors[0].message
+        cures = list(dict.fromkeys(error.hint for error in errors if error.hint))
+        first = errors[0]
+        place = f"{shorten(first.file, 200)}: " if first.file else ""
         more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-        cure = f". To see them, {'; or '.join(hints[:3])}" if hints else ""
-        return f"{first}{more}{cure}"
+        return "; or ".join(cures[:3]), f"{place}{first.message}{more}"
 
     def _make_parts(self, item: Item) -> list[Part]:
         shape = item.shape

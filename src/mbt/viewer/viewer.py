@@ -325,9 +325,9 @@ def view(
     """Show a model in the browser, with sliders for its joints.
 
     Shapes and meshes of the description are drawn; of a model without any, or whose meshes are not found, a
-    skeleton and the ellipsoids that turn as its bodies do. Frames, names, the centre of mass, collision shapes
-    are one click away, and points in contact with their forces are drawn as they are. The page is on this
-    machine alone, and open until the viewer is closed or Python ends.
+    skeleton and the ellipsoids that turn as its bodies do. Frames, names, the centre of mass, collision
+    shapes are one click away, and points in contact with their forces are drawn as they are. The page is on
+    this machine alone, and open until the viewer is closed or Python ends.
 
     Parameters
     ----------
@@ -347,9 +347,9 @@ def view(
     open_browser : bool, optional
         Whether to open the page; unless given, outside of notebooks, which show it themselves.
     allowed_hosts : sequence of str, optional
-        Names of hosts, as ``"hub.example.org"``, under which a browser reaches the page through a proxy. Other
-        hosts, and pages of other servers on this machine, are refused, or any page in the browser could read
-        the scene. The environment variable ``MBT_VIEWER_HOSTS`` has more, with commas between.
+        Names of hosts, as ``"hub.example.org"``, under which a browser reaches the page through a proxy.
+        Other hosts, and pages of other servers on this machine, are refused, or any page in the browser could
+        read the scene. The environment variable ``MBT_VIEWER_HOSTS`` has more, with commas between.
 
     Returns
     -------
