@@ -51,7 +51,7 @@ def slider_crank(mass: float, rpy: list[float]) -> tuple[mbt.MultibodyTree, Any]
 
 
 def acceleration_by_hand(tree: mbt.MultibodyTree, context: Any, rpy: list[float]) -> float:
-    """Return that of the crank when the coupler has no mass: one coordinate, one moment of inertia that varies."""
+    """Return that of the crank when the coupler has no mass: one coordinate, a moment of inertia that varies."""
     drive = tree.get_joint_by_name("drive")
     angle, rate = drive.get_angle(context), drive.get_angular_rate(context)
     down = make_pose([0, 0, 0], rpy=rpy)[:3, :3].T @ [0.0, 0.0, -9.81]
@@ -84,9 +84,7 @@ def test_light_couplers(mass: float, rpy: list[float]) -> None:
     for tau in ([0.0, 0.0, 0.0], [0.1, 0.1, 0.1]):
         vdot, multipliers = tree.calc_constrained_forward_dynamics(context, tau)
         assert remainder_of(tree, context, vdot) < 1e-12
-        back = tree.calc_inverse_dynamics(
-            context, vdot, include_force_elements=True, multipliers=multipliers
-        )
+        back = tree.calc_inverse_dynamics(context, vdot, include_force_elements=True, multipliers=multipliers)
         np.testing.assert_allclose(back, tau, atol=1e-12)
     if mass == 1e-9:
         vdot = tree.calc_forward_dynamics(context)
@@ -130,9 +128,7 @@ def rope(num_links: int, payload: float, light: float = 1.0, is_reversed: bool =
         inboard = (
             tree.world_body
             if i == 0
-            else tree.add_frame(
-                mbt.FixedOffsetFrame(f"end{i}", bodies[i - 1], make_pose([length / 2, 0, 0]))
-            )
+            else tree.add_frame(mbt.FixedOffsetFrame(f"end{i}", bodies[i - 1], make_pose([length / 2, 0, 0])))
         )
         start = tree.add_frame(mbt.FixedOffsetFrame(f"start{i}", body, make_pose([-length / 2, 0, 0])))
         ends.append((f"pin{i}", inboard, start))
@@ -183,9 +179,7 @@ def four_bar_with(angle: float, rpy: list[float] | None = None) -> tuple[mbt.Mul
         tree.add_joint(mbt.RevoluteJoint, f"pin{i}", inboard, X, body, None, axis)
         inboard, X = body, make_pose([length, 0, 0])
     tip = tree.add_frame(mbt.FixedOffsetFrame("tip", inboard, X))
-    post = tree.add_frame(
-        mbt.FixedOffsetFrame("post", tree.world_body, base @ make_pose([0.7, 0, 0]))
-    )
+    post = tree.add_frame(mbt.FixedOffsetFrame("post", tree.world_body, base @ make_pose([0.7, 0, 0])))
     tree.add_constraint(mbt.BallConstraint("closure", post, tip))
     tree.finalize()
     context = tree.create_default_context()
@@ -214,9 +208,7 @@ def test_multipliers_of_what_cannot_move_are_zero() -> None:
         tree = loaded()
         body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_cube_with_mass(1.0, 0.1)))
         joint = tree.add_joint(mbt.PrismaticJoint, "rail", tree.world_body, None, body, None, [0, 0, 1])
-        there = tree.add_frame(
-            mbt.FixedOffsetFrame("there", tree.world_body, make_pose([distance, 0, 0]))
-        )
+        there = tree.add_frame(mbt.FixedOffsetFrame("there", tree.world_body, make_pose([distance, 0, 0])))
         tree.add_constraint(mbt.BallConstraint("apart", there, body))
         on_world = [
             tree.add_frame(mbt.FixedOffsetFrame(f"w{i}", tree.world_body, make_pose([i * distance, 0, 0])))
@@ -258,7 +250,9 @@ def test_redundant_multipliers_are_the_least_ones() -> None:
     # All rows have one unit here, and so have both constraints.
     np.testing.assert_allclose(multipliers, np.linalg.pinv(J.T, rcond=1e-10) @ forces, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(multipliers[:3], multipliers[3:], rtol=1e-11, atol=1e-11)
-    many = functional.constrained_forward_dynamics(tree, context.q, context.v * np.ones((9, 1)), [0.3, -0.2, 0.1])
+    many = functional.constrained_forward_dynamics(
+        tree, context.q, context.v * np.ones((9, 1)), [0.3, -0.2, 0.1]
+    )
     for part, own in zip(many, (vdot, multipliers), strict=True):
         np.testing.assert_allclose(part, np.broadcast_to(own, part.shape), rtol=1e-11, atol=1e-11)
 

@@ -153,7 +153,9 @@ def test_two_balls_collide() -> None:
     tree.add_constraint(mbt.DistanceConstraint("contact", balls[0], [0, 0, 0], balls[1], [0, 0, 0], 0.2))
     tree.finalize()
     v1, impulses = functional.impulse_dynamics(tree, [0.0, 0.2], [2.0, -1.0], 0.5)
-    np.testing.assert_allclose(v1, [(2.0 - 3.0 - 3 * 0.5 * 3.0) / 4, (2.0 - 3.0 + 1 * 0.5 * 3.0) / 4], rtol=1e-14)
+    np.testing.assert_allclose(
+        v1, [(2.0 - 3.0 - 3 * 0.5 * 3.0) / 4, (2.0 - 3.0 + 1 * 0.5 * 3.0) / 4], rtol=1e-14
+    )
     np.testing.assert_allclose(impulses, [0.75 * 1.5 * 3.0], rtol=1e-14)
 
 

@@ -16,8 +16,8 @@ from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
     ACCELERATION_KINEMATICS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, CORIOLIS_MATRIX, ELEMENT_FORCES,
-    FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
-    MOTION_FORCES, REACTION_FORCES, no_integers,
+    FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX,
+    MASS_MATRIX_BY_INVERSE_DYNAMICS, MOTION_FORCES, REACTION_FORCES, no_integers,
 )
 
 from mbt._core.above import above
@@ -321,8 +321,8 @@ cdef class TreeDynamics(TreeKinematics):
         """Return the generalized accelerations, by articulated bodies in O(n).
 
         Solves ``M vdot + C v = tau`` where tau holds gravity, the other force elements, joint damping,
-        ``context.actuation``, ``context.applied_forces`` and the arguments. Constraints that are enabled are obeyed: their
-        forces are those of `calc_constrained_forward_dynamics`. Accelerations of dofs that are locked are zero.
+        ``context.actuation``, ``context.applied_forces`` and the arguments. Constraints that are enabled are obeyed:
+        their forces are those of `calc_constrained_forward_dynamics`. Accelerations of dofs that are locked are zero.
 
         Parameters
         ----------
@@ -390,7 +390,8 @@ cdef class TreeDynamics(TreeKinematics):
             Generalized accelerations [rad/s^2, m/s^2].
         multipliers : ndarray, shape (num_constraint_equations,)
             Forces and torques of the constraints [N, N m]; zero of those that are disabled. See each type for what
-            they act on. Where constraints say the same twice, one set of many that give these accelerations.
+            they act on. Where constraints say the same twice, the least of many sets that give these accelerations;
+            zero where nothing can move.
 
         Raises
         ------

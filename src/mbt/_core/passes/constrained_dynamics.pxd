@@ -51,7 +51,7 @@ cdef extern from *:
     static constexpr double kRoundingOfRow = 1e-13;
     static constexpr double kSquaredAngle = 1e-9;
     // Rounding of the accelerations that J vdot + Jdot v is a difference of, squared.
-    static constexpr double kSquaredRounding = 1e-26;
+    static constexpr double kSquaredRounding = 1e-25;
     // More than all that rows leave.
     static constexpr double kMuch = 1e300;
     """
@@ -104,6 +104,7 @@ cdef inline void calc_constrained_accelerations(
     cdef T* step = wanted + m
     cdef T* rest = step + m
     cdef T* size = rest + m
+    cdef FrameMotion[T]* ends = <FrameMotion[T]*>(size + m)
     cdef T excess
     cdef int times
     cdef Py_ssize_t e
@@ -112,7 +113,7 @@ cdef inline void calc_constrained_accelerations(
     if jump != NULL:
         set_rates(model, jump, H_N, work)
         moving = jump
-    start_constraints(model, switches, p, q, v, moving, work, placed, H_N, dofs, Z, scale, right, wanted, D)
+    start_constraints(model, switches, p, q, v, moving, work, placed, H_N, dofs, Z, scale, right, wanted, D, ends)
     calc_Lambda(model, dofs, Z, scale, Lambda)
     factor_semidefinite(m, Lambda, D)
     set_zero(multipliers, m)
@@ -130,7 +131,7 @@ cdef inline void calc_constrained_accelerations(
             calc_accelerations_in_parents(model, H_N, dofs, work, vdot)
         else:
             calc_accelerations(model, H_N, dofs, work, vdot)
-        calc_remainders(model, switches, p, vdot, work, placed, wanted, right, size)
+        calc_remainders(model, switches, p, vdot, work, placed, wanted, ends, right, size)
         for e in range(m):
             right[e] = right[e]*scale[e]
             rest[e] = right[e]
@@ -164,6 +165,7 @@ cdef inline void start_constraints(
     T* right,                      # (num_equations,) [rad/s^2, m/s^2]  what is missing of `wanted`
     T* wanted,                     # (num_equations,) [rad/s^2, m/s^2]  of J vdot + Jdot v
     T* least,                      # (num_equations,) [1]  what is left of a row, in units of `scale`, that counts
+    FrameMotion[T]* ends,          # (num_constraints, 2)
 ) noexcept nogil:
     """Every constraint alone."""
     cdef const Constraint* x
@@ -183,7 +185,7 @@ cdef inline void start_constraints(
         else:
             start_constraint(
                 model, x, switches.stabilized, p, q, v, vdot, work, placed, H_N, dofs, Z + x.row, scale + x.row,
-                right + x.row, wanted + x.row, compliance
+                right + x.row, wanted + x.row, compliance, ends + 2*i
             )
             for e in range(1 + n//6):
                 heaviest[unit_of(x, 3*e)] = select_lt(
@@ -218,13 +220,14 @@ cdef inline void calc_remainders(
     const Placed[T]* placed,       # (num_mobods,)
     const T* wanted,               # (num_equations,) [rad/s^2, m/s^2]
     # Out:
+    FrameMotion[T]* ends,          # (num_constraints, 2)  accelerations; in: poses and velocities
     T* right,                      # (num_equations,) [rad/s^2, m/s^2]  wanted - (J vdot + Jdot v)
     T* size,                       # (num_equations,) [rad/s^2, m/s^2]  squared, of what it is a difference of
 ) noexcept nogil:
     cdef const Constraint* x
     cdef const T* c
-    cdef FrameMotion[T] A
-    cdef FrameMotion[T] B
+    cdef const FrameMotion[T]* A
+    cdef const FrameMotion[T]* B
     cdef T y[MAX_EQUATIONS]
     cdef T squares[2]
     cdef int i, e, n
@@ -236,11 +239,12 @@ cdef inline void calc_remainders(
             set_zero(size + x.row, n)
             continue
         c = p.constraints + x.start
+        A = &ends[2*i]
+        B = &ends[2*i + 1]
+        calc_frame_accelerations(model, x, work, placed, ends + 2*i)
         if x.type == COUPLER:
             squares[0] = vdot[x.dof_a]*vdot[x.dof_a] + (c[2]*c[2])*(vdot[x.dof_b]*vdot[x.dof_b])
         else:
-            calc_frame_motion(model, x.a, p, work, placed, &A)
-            calc_frame_motion(model, x.b, p, work, placed, &B)
             squares[0] = dot3(A.alpha, A.alpha) + dot3(B.alpha, B.alpha)
             squares[1] = dot3(A.a, A.a) + dot3(B.a, B.a)
             if x.type == DISTANCE:
@@ -250,7 +254,7 @@ cdef inline void calc_remainders(
                 )
             elif x.type != WELD:
                 squares[0] = squares[1]
-        calc_constraint_accelerations(x, c, vdot, &A, &B, y)
+        calc_constraint_accelerations(x, c, vdot, A, B, y)
         for e in range(n):
             right[x.row + e] = wanted[x.row + e] - y[e]
             size[x.row + e] = squares[e//3] + wanted[x.row + e]*wanted[x.row + e]
@@ -265,7 +269,7 @@ cdef inline void set_rates(
     # Out:
     Articulated[T]* work,          # (num_mobods,)  accelerations; in: poses, and no motion
 ) noexcept nogil:
-    """Base to tip, velocities in the place of accelerations: those of points at rest are linear in vdot as they in v."""
+    """Base to tip, velocities in the place of accelerations: of points at rest these depend on vdot as those on v."""
     cdef int i, k
     cdef const MobodJoint* joint
     for i in range(1, model.num_mobods):
@@ -357,30 +361,65 @@ cdef inline void calc_frame_motion(
     # Out:
     FrameMotion[T]* F,
 ) noexcept nogil:
-    """Of a frame in World; its acceleration less gravity."""
+    """Of a frame in World, but for its acceleration."""
     cdef int i = model.mobod[model.frame_node[frame]]
     cdef const T* R_WN = &placed[i].X_WN.R[0]
     cdef T R_NF[9]
     cdef T p_NF[3]
     cdef T y[3]
-    cdef T z[3]
     cdef int j
     calc_frame_in_mobod(model, frame, p, R_NF, p_NF)
     multiply_rotations(R_WN, R_NF, F.R)
     rotate(R_WN, p_NF, F.p)
     for j in range(3):
         F.p[j] = F.p[j] + placed[i].X_WN.p[j]
-    # v + w × p, a + alpha × p + w × (w × p)
+    # v + w × p
     cross(work[i].w, p_NF, y)
-    copy(work[i].acc + 3, 3, z)
-    add_cross(work[i].w, y, z)
-    add_cross(work[i].acc, p_NF, z)
-    rotate(R_WN, z, F.a)
     for j in range(3):
         y[j] = y[j] + placed[i].v[j]
     rotate(R_WN, y, F.v)
     rotate(R_WN, work[i].w, F.w)
-    rotate(R_WN, work[i].acc, F.alpha)
+
+
+cdef inline void calc_frame_acceleration(
+    # Topology:
+    const Model* model,
+    int frame,
+    # In:
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    # Out:
+    FrameMotion[T]* F,
+) noexcept nogil:
+    """And that, less gravity."""
+    cdef int i = model.mobod[model.frame_node[frame]]
+    cdef T r[3]
+    cdef T wr[3]
+    cdef int j
+    for j in range(3):
+        r[j] = F.p[j] - placed[i].X_WN.p[j]
+    rotate(placed[i].X_WN.R, work[i].acc, F.alpha)
+    rotate(placed[i].X_WN.R, work[i].acc + 3, F.a)
+    # a + alpha × r + w × (w × r)
+    cross(F.w, r, wr)
+    add_cross(F.alpha, r, F.a)
+    add_cross(F.w, wr, F.a)
+
+
+cdef inline void calc_frame_accelerations(
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    # In:
+    const Articulated[T]* work,    # (num_mobods,)
+    const Placed[T]* placed,       # (num_mobods,)
+    # Out:
+    FrameMotion[T]* ends,          # (2,)
+) noexcept nogil:
+    """Of both frames of a constraint that has some."""
+    if x.type != COUPLER:
+        calc_frame_acceleration(model, x.a, work, placed, &ends[0])
+        calc_frame_acceleration(model, x.b, work, placed, &ends[1])
 
 
 cdef inline void start_constraint(
@@ -404,12 +443,13 @@ cdef inline void start_constraint(
     T* right,                      # (n,)           [rad/s^2, m/s^2]  wanted - (J vdot + Jdot v)
     T* wanted,                     # (n,)           [rad/s^2, m/s^2]
     T* compliance,                 # (2,)           [1/(kg m^2), 1/kg]  of all dofs between the ends as one
+    FrameMotion[T]* ends,          # (2,)
 ) noexcept nogil:
     """What the equations of one constraint need of vdot, and their columns of Z."""
     cdef const T* c = p.constraints + x.start
     cdef int n = num_equations_of(x.type)
-    cdef FrameMotion[T] A
-    cdef FrameMotion[T] B
+    cdef FrameMotion[T]* A = &ends[0]
+    cdef FrameMotion[T]* B = &ends[1]
     cdef T y[MAX_EQUATIONS]
     cdef T size[2]
     cdef T between[3]
@@ -420,17 +460,18 @@ cdef inline void start_constraint(
     cdef int e
     cdef int meet = common_mobod(model, x.mobod_a, x.mobod_b)
     if x.type != COUPLER:
-        calc_frame_motion(model, x.a, p, work, placed, &A)
-        calc_frame_motion(model, x.b, p, work, placed, &B)
+        calc_frame_motion(model, x.a, p, work, placed, A)
+        calc_frame_motion(model, x.b, p, work, placed, B)
+        calc_frame_accelerations(model, x, work, placed, ends)
     set_zero(wanted, n)
     if stabilized:
-        calc_constraint_rates(x, c, v, &A, &B, y)
+        calc_constraint_rates(x, c, v, A, B, y)
         for e in range(n):
             wanted[e] = -(c[1]*c[0]*2.0*y[e])
-        calc_constraint_errors(x, c, q, &A, &B, y)
+        calc_constraint_errors(x, c, q, A, B, y)
         for e in range(n):
             wanted[e] = wanted[e] - c[0]*c[0]*y[e]
-    calc_constraint_accelerations(x, c, vdot, &A, &B, y)
+    calc_constraint_accelerations(x, c, vdot, A, B, y)
     for e in range(n):
         right[e] = wanted[e] - y[e]
     set_zero(size, 2)
@@ -444,7 +485,7 @@ cdef inline void start_constraint(
         sweep(model, x, x.mobod_a, x.dof_a, <T>1.0, axes, u, p_A, work, placed, H_N, dofs, meet, size, between, Z)
         sweep(model, x, x.mobod_b, x.dof_b, -c[2], axes, u, p_B, work, placed, H_N, dofs, meet, size, between, Z)
     else:
-        calc_axes_and_points(x, c, &A, &B, axes, u, p_A, p_B)
+        calc_axes_and_points(x, c, A, B, axes, u, p_A, p_B)
         sweep(model, x, x.mobod_a, -1, <T>(-1.0), axes, u, p_A, work, placed, H_N, dofs, meet, size, between, Z)
         sweep(model, x, x.mobod_b, -1, <T>1.0, axes, u, p_B, work, placed, H_N, dofs, meet, size, between, Z)
     for e in range(2):
@@ -487,7 +528,7 @@ cdef inline void sweep(
     int meet,                      # the mobod that carries both ends
     # Out:
     T* size,                       # (2,)           [1/kg]  of the diagonal of Lambda, rotational rows of six first
-    T* between,                    # (3,)           of dofs outboard of `meet` squares of y, as in size; sum of D
+    T* between,                    # (3,)           [SI]  of dofs outboard of `meet` squares of y, as in size; sum of D
     T* Z,                          # (nv, num_equations) [N m, N]  from the column of the first equation on
 ) noexcept nogil:
     """Add what unit multipliers at one end of a constraint leave at the dofs inboard of it."""
@@ -540,7 +581,7 @@ cdef inline void add_row(
     const ArticulatedDof[T]* dof,
     # Out:
     T* size,                       # (2,)           [1/kg]  of the diagonal of Lambda
-    T* between,                    # (3,)           or NULL
+    T* between,                    # (3,)           [SI]  or NULL
     T* Z,                          # (num_equations,) [N m, N]  from the column of the first equation on
 ) noexcept nogil:
     """Of one dof."""
