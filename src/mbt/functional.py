@@ -13,6 +13,7 @@ from mbt._core.api.stateless import (
     constrained_forward_dynamics,
     forward_dynamics,
     gravity_generalized_forces,
+    impulse_dynamics,
     inverse_dynamics,
     mass_matrix,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "frame_jacobian_rate",
     "frame_pose",
     "gravity_generalized_forces",
+    "impulse_dynamics",
     "integrate_positions",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",

@@ -158,6 +158,56 @@ def test_a_forked_child_has_a_free_context(size: int) -> None:
     subprocess.run(command, check=True, timeout=60)
 
 
+FORK_WITHIN = """
+import os, sys, threading
+import mbt
+
+class Forking(mbt.ForceElement):
+    def do_calc_and_add_force_contribution(self, context, pc, vc, forces):
+        if not done:
+            done.append(os.fork())
+            if done[0] == 0 and sys.argv[1] == "within":
+                thread = threading.Thread(target=tree.calc_mass_matrix, args=[context])
+                thread.start()
+                thread.join()
+
+done = []
+tree = mbt.MultibodyTree()
+tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+tree.add_force_element(Forking())
+tree.finalize()
+context = tree.create_default_context()
+tree.calc_forward_dynamics(context)
+errors = []
+
+def use():
+    try:
+        for _ in range(2):
+            with context._exclusive():
+                tree.calc_forward_dynamics(context)
+    except Exception as error:
+        errors.append(error)
+
+for _ in range(2):
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+use()
+if done[0] == 0:
+    os._exit(7 if not errors else 1)
+assert not errors, errors
+assert os.waitstatus_to_exitcode(os.waitpid(done[0], 0)[1]) == 7
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
+@pytest.mark.parametrize("when", ["within", "behind"])
+def test_a_child_forked_within_a_computation_has_a_free_context(when: str) -> None:
+    """Whichever thread of the child comes next, and during what is left of that computation."""
+    command = [sys.executable, "-W", "ignore", "-c", FORK_WITHIN, when]
+    subprocess.run(command, check=True, timeout=60)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_energies_and_cache_entries_keep_others_out(shape: tuple[int, ...]) -> None:
     tree, element = make_tree()

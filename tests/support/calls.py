@@ -296,6 +296,7 @@ CONSTRAINT_FUNCTIONS: dict[str, Call] = {
     "constrained_forward_dynamics": _function(
         functional.constrained_forward_dynamics, False, q=("nq",), v=("nv",), tau=("nv",)
     ),
+    "impulse_dynamics": _function(functional.impulse_dynamics, False, q=("nq",), v=("nv",)),
     "constrained_forward_dynamics_derivatives": _function(
         functional.constrained_forward_dynamics_derivatives, False, q=("nq",), v=("nv",), tau=("nv",)
     ),
@@ -307,6 +308,7 @@ CONSTRAINT_METHODS: dict[str, Call] = {
     "calc_constrained_forward_dynamics": _method(
         "calc_constrained_forward_dynamics", False, tau_applied=("nv",)
     ),
+    "calc_impulse_dynamics": _method("calc_impulse_dynamics", False),
     "calc_constrained_forward_dynamics_derivatives": _method(
         "calc_constrained_forward_dynamics_derivatives", False, tau_applied=("nv",)
     ),

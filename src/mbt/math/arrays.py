@@ -576,3 +576,12 @@ def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
     if min(array.ravel().tolist(), default=0.0) < 0.0:
         raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array, array < 0.0)}")
     return array
+
+
+def as_share_array(value: object, name: str) -> FloatArray:
+    """Convert one number or many, and refuse what is not from 0 to 1."""
+    array = as_finite_array(value, name, (...,))
+    is_bad = (array < 0.0) | (array > 1.0)
+    if is_bad.any():
+        raise ArgumentValueError(f"{name}: expected 0 to 1, got {_describe_values(array, is_bad)}")
+    return array

@@ -127,6 +127,8 @@ def _core_of(tree: ScalarTree, name: str) -> tuple[int, ...]:
         return (3,)
     if name == "multipliers":
         return (tree.num_constraint_equations,)
+    if name == "restitution":
+        return (1,)
     return (tree.num_positions if name.startswith("q") else tree.num_velocities,)
 
 

@@ -66,9 +66,12 @@ cdef extern from "algebra/dense_rows.hpp" namespace "MBT_NS" nogil:
     void mirror_upper[S](int n, Py_ssize_t stride, S* A)
 
 
-cdef extern from "algebra/proximal_rows.hpp" namespace "MBT_NS" nogil:
-    void factor_proximal[S](Py_ssize_t m, S* A, S* D)
-    void solve_proximal[S](Py_ssize_t m, const S* L, const S* D, S* y, S* x)
+cdef extern from "algebra/semidefinite_rows.hpp" namespace "MBT_NS" nogil:
+    void factor_semidefinite[S](Py_ssize_t m, S* A, S* D)
+    void solve_semidefinite[S](Py_ssize_t m, const S* L, const S* D, S* y, S* x)
+    void keep_independent[S](Py_ssize_t m, const S* L, S* y, S* t)
+    bint leaves_much[S](const S* excess, int times)
+    void keep_much[S](Py_ssize_t m, const S* excess, S* y)
     # Rows of `stride`, a multiple of MBT_W where S is double.
     void multiply_rows[S](Py_ssize_t m, int n, Py_ssize_t stride, const S* A, const S* X, S* y)
     void solve_columns[S](

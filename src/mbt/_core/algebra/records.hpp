@@ -133,7 +133,7 @@ struct RelativeMotion {
 template <class T>
 struct ConstraintRates {
   T* multipliers;  // (m,)     [N m, N]
-  T* L;            // (m, m)   [1]  Lambda + mu 1 = L D L', in units of `scale`: see constrained_dynamics.pxd
+  T* L;            // (m, m)   [1]  Lambda factored, in units of `scale`: see semidefinite_rows.hpp
   T* D;            // (m,)     [1]  1 / D
   T* scale;        // (m,)     [1]
   T* tau;          // (nv,)    [N m, N]  generalized forces that are applied

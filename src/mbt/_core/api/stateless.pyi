@@ -69,7 +69,8 @@ def forward_dynamics(
 ) -> FloatArray:
     """Return the generalized accelerations that `tau` gives: the exact inverse of `inverse_dynamics`.
 
-    Gravity, the other force elements and joint damping act; actuation does not.
+    Gravity, the other force elements and joint damping act; actuation does not. Constraints are obeyed, with the forces
+    of `constrained_forward_dynamics`.
 
     Parameters
     ----------
@@ -136,6 +137,49 @@ def constrained_forward_dynamics(
     ------
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
+    SingularityError
+        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+    """
+
+def impulse_dynamics(
+    tree: MultibodyTree,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike,
+    restitution: npt.ArrayLike = 0.0,
+    *,
+    out: tuple[FloatArray | None, FloatArray | None] | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the velocities after an impact, and the impulses of the constraints.
+
+    Solves ``M (v1 - v) = J' impulses`` and ``J v1 = -restitution J v``; kinetic energy never grows.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities before the impact. Leading axes broadcast.
+    restitution : array_like, shape (...), optional
+        Coefficient of restitution, 0 to 1 [1]. Its axes broadcast too.
+    out : tuple of two (ndarray or None), optional
+        Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
+        place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    v1 : ndarray, shape (..., num_velocities)
+        Generalized velocities behind the impact [rad/s, m/s].
+    impulses : ndarray, shape (..., num_constraint_equations)
+        Impulses of the constraints [N s, N m s]: see `MultibodyTree.calc_impulse_dynamics`.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    ArgumentValueError
+        When `restitution` is not from 0 to 1.
     SingularityError
         When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
     """

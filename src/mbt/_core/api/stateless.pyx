@@ -18,8 +18,8 @@ from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_el
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
-    MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
+    CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, IMPULSE_DYNAMICS,
+    INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
 )
 
 import numpy as np
@@ -180,7 +180,8 @@ cdef Batch batch_with_forces(tree, CompiledModel compiled, q, v, str name, x, ex
 def forward_dynamics(tree, q, v, tau, *, external_forces=None, out=None):
     """Return the generalized accelerations that `tau` gives: the exact inverse of `inverse_dynamics`.
 
-    Gravity, the other force elements and joint damping act; actuation does not.
+    Gravity, the other force elements and joint damping act; actuation does not. Constraints are obeyed, with the forces
+    of `constrained_forward_dynamics`.
 
     Parameters
     ----------
@@ -398,6 +399,68 @@ cdef tuple constrained_forward_dynamics_batch(
     cdef int[<int>MAX_INTEGERS] integers = [len(batch.arrays) == 5, stabilized, 0, 0, 0]
     both = batch.output(None, (nv + compiled.model.num_equations,))
     run_batch(batch, compiled, CONSTRAINED_FORWARD_DYNAMICS, integers, (both,))
+    if out is None:
+        return both[..., :nv], both[..., nv:]
+    out[0][...], out[1][...] = both[..., :nv], both[..., nv:]
+    return out
+
+
+def impulse_dynamics(tree, q, v, restitution=0.0, *, out=None):
+    """Return the velocities after an impact, and the impulses of the constraints.
+
+    Solves ``M (v1 - v) = J' impulses`` and ``J v1 = -restitution J v``; kinetic energy never grows.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A finalized tree.
+    q : array_like, shape (..., num_positions)
+        Generalized positions.
+    v : array_like, shape (..., num_velocities)
+        Generalized velocities before the impact. Leading axes broadcast.
+    restitution : array_like, shape (...), optional
+        Coefficient of restitution, 0 to 1 [1]. Its axes broadcast too.
+    out : tuple of two (ndarray or None), optional
+        Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
+        place and returned. Left untouched when an argument is rejected.
+
+    Returns
+    -------
+    v1 : ndarray, shape (..., num_velocities)
+        Generalized velocities behind the impact [rad/s, m/s].
+    impulses : ndarray, shape (..., num_constraint_equations)
+        Impulses of the constraints [N s, N m s]: see `MultibodyTree.calc_impulse_dynamics`.
+
+    Raises
+    ------
+    ShapeError, ArgumentTypeError
+        When an array is not of the right shape or type.
+    ArgumentValueError
+        When `restitution` is not from 0 to 1.
+    SingularityError
+        When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
+    """
+    from mbt.math.arrays import as_share_array
+    cdef CompiledModel compiled = compiled_of(tree)
+    cdef Py_ssize_t nv = tree.num_velocities
+    cdef Py_ssize_t num_equations = tree.num_constraint_equations
+    cdef Batch batch
+    share = as_share_array(restitution, "restitution")[..., None]
+    if compiled is None:
+        into_v1, into_impulses = above.check_tuple(out, 2)
+        both = above.of_each_state(tree, IMPULSE_DYNAMICS, {"q": q, "v": v, "restitution": share}, None)
+        return tree._numbers.write_all(
+            (into_v1, both[..., :nv], "out[0]"), (into_impulses, both[..., nv:], "out[1]")
+        )
+    batch = Batch(["q", "v", "restitution"], [q, v, share], [(tree.num_positions,), (nv,), (1,)])
+    if not batch.shape:
+        context = above.Context(tree)
+        context.q, context.v = batch.arrays[:2]
+        return tree.calc_impulse_dynamics(context, restitution, out=out)
+    if out is not None:
+        out = above.check_outputs(out, (batch.shape + (nv,), batch.shape + (num_equations,)))
+    both = batch.output(None, (nv + num_equations,))
+    run_batch(batch, compiled, IMPULSE_DYNAMICS, no_integers, (both,))
     if out is None:
         return both[..., :nv], both[..., nv:]
     out[0][...], out[1][...] = both[..., :nv], both[..., nv:]

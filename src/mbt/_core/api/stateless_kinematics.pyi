@@ -184,6 +184,8 @@ def operational_space_inertia(
 ) -> FloatArray:
     """Return ``(J M^-1 J')^-1`` of a frame, with J of `frame_jacobian` (Khatib 1987).
 
+    M is the mass matrix of the tree alone: constraints do not count.
+
     Parameters
     ----------
     tree : MultibodyTree

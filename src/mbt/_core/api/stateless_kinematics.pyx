@@ -325,6 +325,8 @@ def frame_jacobian_rate(tree, q, v, frame, *, expressed_in=None, out=None):
 def operational_space_inertia(tree, q, frame, *, expressed_in=None, out=None):
     """Return ``(J M^-1 J')^-1`` of a frame, with J of `frame_jacobian` (Khatib 1987).
 
+    M is the mass matrix of the tree alone: constraints do not count.
+
     Parameters
     ----------
     tree : MultibodyTree

@@ -165,7 +165,8 @@ cdef class TreeAccelerations(TreeJacobians):
 
         It is the total force, with its components along the joint's axes: what damping, actuation, and springs on the
         joint do passes through it. All force elements, ``context.actuation`` and ``context.applied_forces`` act; see
-        `eval_acceleration_kinematics`.
+        `eval_acceleration_kinematics`. So do the forces of constraints that are enabled, and joints that are locked
+        transmit what holds them.
 
         Parameters
         ----------

@@ -232,7 +232,8 @@ class TreeDynamics(TreeKinematics):
         """Return the generalized accelerations, by articulated bodies in O(n).
 
         Solves ``M vdot + C v = tau`` where tau holds gravity, the other force elements, joint damping,
-        ``context.actuation``, ``context.applied_forces`` and the arguments.
+        ``context.actuation``, ``context.applied_forces`` and the arguments. Constraints that are enabled are obeyed: their
+        forces are those of `calc_constrained_forward_dynamics`. Accelerations of dofs that are locked are zero.
 
         Parameters
         ----------
@@ -348,6 +349,78 @@ class TreeDynamics(TreeKinematics):
         external_forces: MultibodyForces | None = None,
         *,
         stabilize: bool = False,
+        out: tuple[FloatArray | None, FloatArray | None] | None = None,
+    ) -> tuple[FloatArray, FloatArray]: ...
+    @overload
+    def calc_impulse_dynamics(
+        self,
+        context: BatchContext,
+        restitution: npt.ArrayLike = 0.0,
+        *,
+        out: tuple[FloatArray | None, FloatArray | None] | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the velocities after an impact, and the impulses of the constraints that are enabled.
+
+        Solves ``M (v1 - v) = J' impulses`` and ``J v1 = -restitution J v``, where v are the velocities of the Context:
+        those with which a constraint closes, or a linkage is struck. Kinetic energy never grows. Velocities of dofs
+        that are locked stay what they are. The Context is left as it is.
+
+        Parameters
+        ----------
+        context : Context
+            Of this tree.
+        restitution : array_like, optional
+            Coefficient of restitution, 0 to 1 [1]: one number, or one for each sample of a batch. With 0 the
+            constraints hold afterwards, with 1 no kinetic energy is lost.
+        out : tuple of two (ndarray or None), optional
+            Arrays of shapes (num_velocities,) and (num_constraint_equations,), float64, C-contiguous, written in place
+            and returned. Left untouched when an argument is rejected.
+
+        Returns
+        -------
+        v1 : ndarray, shape (num_velocities,)
+            Generalized velocities behind the impact [rad/s, m/s].
+        impulses : ndarray, shape (num_constraint_equations,)
+            Impulses of the constraints [N s, N m s], in the order and with the signs of multipliers. Where constraints
+            say the same twice, the least of many.
+
+        Raises
+        ------
+        ArgumentValueError
+            When `restitution` is not from 0 to 1.
+        SingularityError
+            When no mass resists a degree of freedom.
+
+        Examples
+        --------
+        A ball at 3 m/s is caught by a hook:
+
+        >>> import mbt
+        >>> tree = mbt.MultibodyTree()
+        >>> ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+        >>> hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
+        >>> tree.finalize()
+        >>> context = tree.create_default_context()
+        >>> context.v = [0.0, 0.0, 0.0, 0.0, 0.0, -3.0]
+        >>> v1, impulses = tree.calc_impulse_dynamics(context)
+        >>> v1.round(9) + 0.0, impulses.round(9) + 0.0
+        (array([0., 0., 0., 0., 0., 0.]), array([0., 0., 6.]))
+        """
+
+    @overload
+    def calc_impulse_dynamics(
+        self,
+        context: ScalarContext,
+        restitution: npt.ArrayLike = 0.0,
+        *,
+        out: tuple[Any | None, Any | None] | None = None,
+    ) -> Any: ...
+    @overload
+    def calc_impulse_dynamics(
+        self,
+        context: ContextCore,
+        restitution: npt.ArrayLike = 0.0,
+        *,
         out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]: ...
     def _calc_inverse_dynamics_with(

@@ -359,7 +359,8 @@ cdef class TreeMass(TreeAccelerations):
     def calc_operational_space_inertia(self, context, frame_F, *, expressed_in=None, out=None):
         """Return ``(J M^-1 J')^-1`` of a frame: the force on it that gives it an acceleration, the tree being at rest.
 
-        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987).
+        The inverse of `calc_operational_space_inverse_inertia` (Khatib 1987). M is the mass matrix of the tree alone:
+        neither constraints nor locks count, which `calc_forward_dynamics` obeys.
 
         Parameters
         ----------

@@ -36,6 +36,7 @@ cdef class ContextCore:
     cdef unsigned long user
     cdef long process                        # of that thread
     cdef int num_uses
+    cdef int num_forks                       # that ended all uses
     cdef PositionKinematicsCache _pc
     cdef VelocityKinematicsCache _vc
     cdef object _frame_body_poses            # a FrameBodyPoseCache, or None
@@ -63,6 +64,7 @@ cdef class ContextCore:
 cdef class Exclusive:
     """A context manager: one thread uses a Context."""
     cdef ContextCore context
+    cdef int num_forks
 
 
 cdef check_positions(tree, CompiledModel compiled, const double* q)

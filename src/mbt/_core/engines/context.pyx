@@ -58,10 +58,14 @@ cdef class Exclusive:
         self.context.user = PyThread_get_thread_ident()
         self.context.process = process_id()
         self.context.num_uses += 1
+        self.num_forks = self.context.num_forks
 
     def __exit__(self, *error):
         cdef Section alone
         alone.enter(self.context)
+        if self.num_forks != self.context.num_forks:
+            # It began before a fork that has ended all uses.
+            return
         self.context.num_uses -= 1
         if self.context.num_uses == 0:
             self.context.user = 0
@@ -121,6 +125,7 @@ cdef class ContextCore:
         if self.process != process_id():
             # A child after `fork`: the thread is not here.
             self.user = self.num_uses = 0
+            self.num_forks += 1
         else:
             above.raise_concurrent_use()
         return 0

@@ -8,7 +8,7 @@ from mbt._core.quantities.dispatch cimport calc_with_kinematics, count_work_of
 from mbt._core.quantities.table cimport (
     BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES,
     FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES,
-    INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
+    IMPULSE_DYNAMICS, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
     MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA, POSES,
     POSITIONS, ROLLOUT, VELOCITIES, describe, sizes_of,
 )
@@ -92,6 +92,7 @@ cdef bint divides_by_pivots(int quantity) noexcept nogil:
         quantity == FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS or quantity == MASS_MATRIX_INVERSE
         or quantity == FORWARD_DYNAMICS_DERIVATIVES or quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES
         or quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA
+        or quantity == IMPULSE_DYNAMICS
     )
 
 
@@ -128,6 +129,8 @@ cdef int calc_dynamics(
         singular = kernels.forward_dynamics_with_elements(model, p, &own, q, v, more + 2*nv, memory, out)
         if quantity == CONSTRAINED_FORWARD_DYNAMICS:
             memcpy(out + nv, kernels.multipliers_in(model, memory), model.num_equations*sizeof(double))
+    elif quantity == IMPULSE_DYNAMICS:
+        singular = kernels.impulse_dynamics(model, p, switches, q, v, x, memory, out)
     elif quantity == MASS_MATRIX:
         kernels.mass_matrix(model, p, q, memory, out)
     elif quantity == MASS_MATRIX_INVERSE:

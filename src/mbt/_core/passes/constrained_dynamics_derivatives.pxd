@@ -5,8 +5,8 @@ With f = M vdot + C v - tau - J' lambda and g = J vdot + Jdot v, both zero, and 
     M dvdot - J' dlambda = -df,   J dvdot = -dg,   Lambda dlambda = -(dg - J M^-1 df)
 
 in which M^-1 df is what unconstrained dynamics gives where J' lambda is among the forces. What lets errors die away
-is part of g. Where Lambda is singular, dlambda is one of many, as lambda is, and dvdot is unique: the same few proximal
-steps find it, with the factor that forward dynamics leaves.
+is part of g. Where Lambda is singular, dlambda is the least of many, as lambda is, and dvdot is unique: found with
+the factor that forward dynamics leaves.
 
 What a constraint changes by along one dof is in constraint_variations.
 

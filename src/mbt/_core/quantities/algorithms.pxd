@@ -16,16 +16,16 @@ from mbt._core.passes cimport element_forces
 from mbt._core.passes.body_forces cimport calc_generalized_forces
 from mbt._core.passes.body_poses cimport calc_body_poses
 from mbt._core.passes.center_of_mass cimport calc_center_of_mass
-from mbt._core.passes.constrained_dynamics cimport calc_constraint_forces
+from mbt._core.passes.constrained_dynamics cimport calc_constrained_accelerations
 from mbt._core.passes.coriolis cimport calc_coriolis_matrix
 from mbt._core.passes.element_forces cimport (
     acts_on_bodies, add_forces_between, add_forces_on_ends, add_gravity_forces, calc_damping_power,
     calc_element_conservative_power, calc_element_non_conservative_power, calc_element_potential_energy,
     calc_gravity_potential_energy, calc_gravity_power, calc_joint_force, set_ends,
 )
-from mbt._core.passes.forward_dynamics cimport calc_accelerations, calc_forward_dynamics
+from mbt._core.passes.forward_dynamics cimport calc_forward_dynamics
 from mbt._core.passes.forward_dynamics_in_parents cimport (
-    calc_accelerations_in_parents, calc_forward_dynamics_in_parents, carry_first_dofs_to_parents,
+    calc_forward_dynamics_in_parents, carry_first_dofs_to_parents,
 )
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
@@ -149,13 +149,38 @@ cdef inline ArticulatedDof[T]* run_constrained_dynamics(
     cdef T* H_N = <T*>(work + model.num_mobods)
     cdef T* multipliers = multipliers_in(model, memory)
     if model.num_constraints:
-        calc_constraint_forces(
-            model, switches, p, q, v, vdot, work, H_N, dofs, multipliers + model.num_equations, multipliers
+        calc_constrained_accelerations(
+            model, switches, p, q, v, <const T*>NULL, H_N, work, dofs, multipliers + model.num_equations, vdot,
+            multipliers
         )
-        if T is double:
-            calc_accelerations_in_parents(model, H_N, dofs, work, vdot)
-        else:
-            calc_accelerations(model, H_N, dofs, work, vdot)
+    return dofs
+
+
+cdef inline ArticulatedDof[T]* run_impulse_dynamics(
+    const Model* model, const Parameters[T]* p, const Switches* switches, const T* q, const T* v, const T* restitution,
+    T* memory, T* v1, T* impulses
+) noexcept nogil:
+    """M (v1 - v) = J' impulses, J v1 = -restitution J v. Needs nv more scalars of memory. Returns the pivots."""
+    cdef T* zeros = memory + count_work(model)
+    cdef T* multipliers = multipliers_in(model, memory)
+    cdef T no_gravity[3]
+    cdef T factor = restitution[0] + <T>1.0
+    cdef Switches at_rest = switches[0]
+    cdef ArticulatedDof[T]* dofs
+    cdef int k
+    at_rest.stabilized = 0
+    set_zero(no_gravity, 3)
+    set_zero(zeros, model.num_velocities)
+    dofs = run_forward_dynamics(model, p, no_gravity, switches.locked, q, zeros, zeros, memory, v1)
+    if model.num_constraints:
+        calc_constrained_accelerations(
+            model, &at_rest, p, q, zeros, v, <T*>(<Articulated[T]*>memory + model.num_mobods), <Articulated[T]*>memory,
+            dofs, multipliers + model.num_equations, v1, multipliers
+        )
+    for k in range(model.num_velocities):
+        v1[k] = v[k] + factor*v1[k]
+    for k in range(model.num_equations):
+        impulses[k] = factor*multipliers[k]
     return dofs
 
 

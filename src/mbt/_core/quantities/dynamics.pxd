@@ -9,7 +9,7 @@ from mbt._core.quantities cimport algorithms, derivative_algorithms
 from mbt._core.quantities.table cimport (
     BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES,
     FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES,
-    INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
+    IMPULSE_DYNAMICS, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
     MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA,
 )
 from mbt._core.scalars cimport T
@@ -177,6 +177,13 @@ cdef inline Pivots[T] calc_cold_quantity(
         pivots = calc_operational_space(quantity, integers, model, p, q, memory, base, out)
     elif quantity == CENTER_OF_MASS:
         algorithms.run_center_of_mass(model, p, q, memory, &total_mass, out)
+    elif quantity == IMPULSE_DYNAMICS:
+        pivots = pivots_of(
+            algorithms.run_impulse_dynamics(
+                model, p, switches, q, v, x, memory, out, out + model.num_velocities
+            ),
+            switches.locked,
+        )
     elif quantity == CONSTRAINED_FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
         pivots = calc_constrained_forward_dynamics(quantity, integers, model, switches, p, q, v, <T*>x, memory, out)
     else:

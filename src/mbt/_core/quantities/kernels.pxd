@@ -43,6 +43,9 @@ cdef int forward_dynamics(
 cdef int forward_dynamics_with_elements(
     const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
+cdef int impulse_dynamics(
+    const Model* model, const Parameters[double]* p, const Switches* switches,
+    const double* q, const double* v, const double* restitution, double* memory, double* out) noexcept nogil
 cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil
 cdef void rollout(
     const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,

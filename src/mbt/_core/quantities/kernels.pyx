@@ -123,6 +123,16 @@ cdef int forward_dynamics_with_elements(
     ))
 
 
+cdef int impulse_dynamics(
+    const Model* model, const Parameters[double]* p, const Switches* switches,
+    const double* q, const double* v, const double* restitution, double* memory, double* out
+) noexcept nogil:
+    """Velocities and impulses, (nv + m,). Needs nv more doubles of memory. The same is returned."""
+    return find_massless_dof(model, switches.locked, algorithms.run_impulse_dynamics[double](
+        model, p, switches, q, v, restitution, memory, out, out + model.num_velocities
+    ))
+
+
 cdef int find_massless_dof(const Model* model, const int* locked, const ArticulatedDof[double]* dofs) noexcept nogil:
     cdef int k
     # The farthest from World first: what a pivot of zero leaves inboard means nothing.

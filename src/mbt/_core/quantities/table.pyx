@@ -109,6 +109,8 @@ cdef void describe_quantities() noexcept:
         vector(row(CONSTRAINED_FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV + NE),
         GIVEN, STABILIZED
     )
+    # restitution -> v1, impulses.
+    vector(row(IMPULSE_DYNAMICS, ONE, FROM_Q_AND_V, AT_ELEMENTS), NV + NE)
 
     of(
         block(

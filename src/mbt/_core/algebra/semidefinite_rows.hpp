@@ -1,0 +1,188 @@
+// A x = y for symmetric A that may be singular: x = A+ y, the least x among those with the least |A x - y|.
+// Of one right side, or of many that are columns of rows as in dense_rows.hpp.
+//
+// Rows that follow from rows before them, i = sum of C_ij j, are left out of A = L D L'. The rest is solved, and what N
+// spans, with rows [-C 1], is taken out of y before and of x behind: by 1 - N' (N N')^-1 N, where N N' = 1 + C C' is as
+// well conditioned as can be.
+//
+// Which rows they are may differ from lane to lane, so all of it is computed with zeros where it does not apply:
+// D_i = 0 of a row that follows, and so are the columns i of L and of C. Below the diagonal of a row is L, or C. Above
+// the diagonal is U, on it E, of N N' = U' E^-1 U; E_i = 0 of other rows, and the row i of U.
+#pragma once
+
+#include <cstddef>
+
+#include "algebra/derivative_columns.hpp"
+
+namespace MBT_NS {
+
+// Whether a number is zero, in all lanes.
+static MBT_INLINE bool is_zero(double a) { return a == 0.0; }
+static MBT_INLINE bool is_zero(const Lanes& a) { return !any_not_within(abs_(a).r, 0.0); }
+static MBT_INLINE bool is_zero(const Dual& a) { return a.x == 0.0; }
+template <class T>
+static MBT_INLINE bool is_zero(const T&) {  // who knows
+  return false;
+}
+
+// Of A (m, m) the lower triangle is read; above are zeros. D (m,) is 1 / D or 0, and before the pivots that a row must
+// have more than not to follow from others.
+template <class T>
+static MBT_INLINE void factor_semidefinite(std::ptrdiff_t m, T* A, T* D) {
+  const T zero(0.0), one(1.0);
+  for (std::ptrdiff_t i = 0; i < m; ++i) {
+    T* row = A + m * i;
+    for (std::ptrdiff_t j = 0; j < i; ++j) {
+      T s = row[j];
+      for (std::ptrdiff_t k = 0; k < j; ++k) s = s - row[k] * A[m * j + k];
+      row[j] = s;  // of L D until the row is done
+    }
+    T s = row[i];
+    for (std::ptrdiff_t k = 0; k < i; ++k) {
+      s = s - row[k] * row[k] * D[k];
+      row[k] = row[k] * D[k];
+    }
+    const T follows = select_lt(s, D[i], one, zero);
+    D[i] = (one - follows) / select_lt(s, D[i], one, s);
+    row[i] = follows;
+    if (is_zero(follows)) continue;
+    // L' C = row of L, from behind.
+    for (std::ptrdiff_t k = i - 2; k >= 0; --k) {
+      T c = row[k];
+      for (std::ptrdiff_t j = k + 1; j < i; ++j) c = c - A[m * j + k] * row[j];
+      row[k] = select_lt(zero, follows, c, row[k]);
+    }
+    T pivot = one;
+    for (std::ptrdiff_t j = 0; j < i; ++j) pivot = pivot + row[j] * row[j];
+    for (std::ptrdiff_t k = 0; k < i; ++k) {
+      T g = zero;
+      for (std::ptrdiff_t j = 0; j < k; ++j) g = g + row[j] * A[m * k + j];
+      for (std::ptrdiff_t l = 0; l < k; ++l) g = g - A[m * l + i] * A[m * l + k];
+      A[m * k + i] = g;  // of E^-1 U until the column is done
+    }
+    for (std::ptrdiff_t k = 0; k < i; ++k) {
+      const T g = A[m * k + i];
+      A[m * k + i] = g * A[m * k + k];
+      pivot = pivot - g * A[m * k + i];
+    }
+    row[i] = follows / pivot;
+  }
+}
+
+// y -= N' (N N')^-1 N y, of one register of columns, W being One<T> or Wide<T>; work t, (m, stride) as y.
+template <template <class> class W, class T>
+static MBT_INLINE void take_out_dependent(std::ptrdiff_t m, std::ptrdiff_t stride, const T* A, T* y, T* t) {
+  typedef typename W<T>::type X;
+  for (std::ptrdiff_t i = 0; i < m; ++i) {
+    if (is_zero(A[m * i + i])) continue;
+    X s = W<T>::take(y + stride * i);
+    for (std::ptrdiff_t j = 0; j < i; ++j) s = s - W<T>::spread(A[m * i + j]) * W<T>::take(y + stride * j);
+    for (std::ptrdiff_t k = 0; k < i; ++k)
+      if (!is_zero(A[m * k + k])) s = s - W<T>::spread(A[m * k + i]) * W<T>::take(t + stride * k);
+    W<T>::put(t + stride * i, s);
+  }
+  for (std::ptrdiff_t i = m - 1; i >= 0; --i) {
+    if (is_zero(A[m * i + i])) continue;
+    X s = W<T>::take(t + stride * i) * W<T>::spread(A[m * i + i]);
+    for (std::ptrdiff_t k = i + 1; k < m; ++k)
+      if (!is_zero(A[m * k + k])) s = s - W<T>::spread(A[m * i + k]) * W<T>::take(t + stride * k);
+    W<T>::put(t + stride * i, s);
+    W<T>::put(y + stride * i, W<T>::take(y + stride * i) - s);
+    for (std::ptrdiff_t j = 0; j < i; ++j)
+      W<T>::put(y + stride * j, W<T>::take(y + stride * j) + W<T>::spread(A[m * i + j]) * s);
+  }
+}
+
+// y (m, stride) is destroyed, x (m, stride) the result.
+template <template <class> class W, class T>
+static MBT_INLINE void solve_semidefinite_columns(
+    std::ptrdiff_t m, std::ptrdiff_t stride, const T* L, const T* D, T* y, T* x) {
+  typedef typename W<T>::type X;
+  take_out_dependent<W>(m, stride, L, y, x);
+  for (std::ptrdiff_t i = 0; i < m; ++i) {
+    X s = W<T>::take(y + stride * i);
+    for (std::ptrdiff_t k = 0; k < i; ++k) s = s - W<T>::spread(L[m * i + k]) * W<T>::take(x + stride * k);
+    W<T>::put(x + stride * i, s);
+  }
+  for (std::ptrdiff_t i = m - 1; i >= 0; --i) {
+    X s = W<T>::take(x + stride * i) * W<T>::spread(D[i]);
+    for (std::ptrdiff_t k = i + 1; k < m; ++k) s = s - W<T>::spread(L[m * k + i]) * W<T>::take(x + stride * k);
+    W<T>::put(x + stride * i, s);
+  }
+  take_out_dependent<W>(m, stride, L, x, y);
+}
+
+template <class T>
+static MBT_INLINE void solve_semidefinite(std::ptrdiff_t m, const T* L, const T* D, T* y, T* x) {
+  solve_semidefinite_columns<One>(m, 1, L, D, y, x);
+}
+
+// What is left of y once N is taken out; work t (m,).
+template <class T>
+static MBT_INLINE void keep_independent(std::ptrdiff_t m, const T* L, T* y, T* t) {
+  take_out_dependent<One>(m, 1, L, y, t);
+}
+
+// Whether a solution is to be improved, in any lane, where `excess` is positive of what it leaves. Derivatives and
+// symbols are improved once, whatever the numbers.
+static MBT_INLINE bool leaves_much(const double* excess, int) { return *excess > 0.0; }
+static MBT_INLINE bool leaves_much(const Lanes* excess, int) {
+  return !is_zero(select_lt(Lanes(0.0), *excess, Lanes(1.0), Lanes(0.0)));
+}
+static MBT_INLINE bool leaves_much(const Dual* excess, int times) { return times == 0 || excess->x > 0.0; }
+template <class T>
+static MBT_INLINE bool leaves_much(const T*, int times) {
+  return times == 0;
+}
+
+// What it leaves, y (m,), becomes zero in the other lanes.
+template <class T>
+static MBT_INLINE void keep_much(std::ptrdiff_t, const T*, T*) {}
+static MBT_INLINE void keep_much(std::ptrdiff_t m, const Lanes* excess, Lanes* y) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(Lanes(0.0), *excess, y[e], Lanes(0.0));
+}
+
+// y = A X, with rows of `stride`, n columns of A (m, n) and of X (n, n).
+template <class T>
+static MBT_INLINE void multiply_rows(
+    std::ptrdiff_t m, int n, std::ptrdiff_t stride, const T* A, const T* X, T* y) {
+  typedef typename Wide<T>::type R;
+  for (int j = 0; j < n; j += Wide<T>::width) {
+    for (std::ptrdiff_t e = 0; e < m; ++e) {
+      R s = Wide<T>::spread(T(0.0));
+      for (int k = 0; k < n; ++k) s = s + Wide<T>::spread(A[stride * e + k]) * Wide<T>::take(X + stride * k + j);
+      Wide<T>::put(y + stride * e + j, s);
+    }
+  }
+}
+
+// What columns of forces dF (n, n) are, once they do what is wanted of them: x from Lambda x = A dF - g, then dF -= J' x.
+// Lambda is factored in units of `scale` (m,); A, g, J, x and the work y are (m, n), all with rows of `stride`. Without
+// A, of unit forces in place of -dF and their accelerations `dF`: x from Lambda x = -g, then dF += J' x.
+template <class T>
+static MBT_INLINE void solve_columns(
+    std::ptrdiff_t m, int n, std::ptrdiff_t stride, const T* L, const T* D, const T* scale, const T* A, const T* g,
+    const T* J, T* y, T* x, T* dF) {
+  typedef typename Wide<T>::type R;
+  for (int j = 0; j < n; j += Wide<T>::width) {
+    for (std::ptrdiff_t e = 0; e < m; ++e) {
+      R s = -Wide<T>::take(g + stride * e + j);
+      if (A)
+        for (int k = 0; k < n; ++k)
+          s = s + Wide<T>::spread(A[stride * e + k]) * Wide<T>::take(dF + stride * k + j);
+      Wide<T>::put(y + stride * e + j, s * Wide<T>::spread(scale[e]));
+    }
+    solve_semidefinite_columns<Wide>(m, stride, L, D, y + j, x + j);
+    for (std::ptrdiff_t e = 0; e < m; ++e)
+      Wide<T>::put(x + stride * e + j, Wide<T>::take(x + stride * e + j) * Wide<T>::spread(scale[e]));
+    for (int k = 0; k < n; ++k) {
+      R s = Wide<T>::spread(T(0.0));
+      for (std::ptrdiff_t e = 0; e < m; ++e)
+        s = s + Wide<T>::spread(J[stride * e + k]) * Wide<T>::take(x + stride * e + j);
+      const R f = Wide<T>::take(dF + stride * k + j);
+      Wide<T>::put(dF + stride * k + j, A ? f - s : f + s);
+    }
+  }
+}
+
+}  // namespace MBT_NS
