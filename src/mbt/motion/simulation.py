@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mbt.errors import ArgumentValueError, SimulationWarning, quote
@@ -10,6 +11,7 @@ from mbt.motion.fixed_steps import simulate_fixed_steps
 from mbt.motion.operands import METHODS
 from mbt.motion.progress import Progress
 from mbt.motion.solvers import SOLVERS, simulate_with_solver
+from mbt.motion.symptoms import find_cause, find_symptoms
 from mbt.motion.task import make_task
 from mbt.motion.trajectory import Trajectory
 
@@ -149,6 +151,16 @@ def simulate(
         )
         run: Any = simulate_fixed_steps if method in METHODS else simulate_with_solver
         recording, passages = run(task)
-    if recording.status == "failed":
-        warnings.warn(f"simulate: {recording.message}", SimulationWarning, stacklevel=2)
-    return Trajectory._of_recording(task, recording, passages)
+    trajectory = Trajectory._of_recording(task, recording, passages)
+    if trajectory.status == "failed":
+        cause = find_cause(task, trajectory)
+        if cause:
+            trajectory = replace(trajectory, message=f"{trajectory.message}: {cause}")
+        symptoms = [trajectory.message]
+    else:
+        symptoms = find_symptoms(task, trajectory)
+    for i, time in sorted(recording.undefined_events.items()):
+        symptoms.append(f"events[{i}] was NaN, at {time:.6g} s for the first time, and cannot pass there")
+    for symptom in symptoms:
+        warnings.warn(f"simulate: {symptom}", SimulationWarning, stacklevel=2)
+    return trajectory
