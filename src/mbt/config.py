@@ -90,7 +90,7 @@ def show_config() -> None:
     import platform
     from importlib import metadata
 
-    print(f"mbt             {metadata.version('mbt')}")
+    print(f"mbt             {metadata.version('multibodytree')}")
     print(f"python          {platform.python_version()}, {platform.system()} {platform.machine()}")
     print(f"numpy           {np.__version__}")
     print(

@@ -87,7 +87,7 @@ def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mbt", description="Rigid multibody kinematics and dynamics.", allow_abbrev=False
     )
-    parser.add_argument("--version", action="version", version=f"mbt {metadata.version('mbt')}")
+    parser.add_argument("--version", action="version", version=f"mbt {metadata.version('multibodytree')}")
     commands = parser.add_subparsers(dest="command", title="commands")
     for add_command in COMMANDS:
         add_command(commands)
