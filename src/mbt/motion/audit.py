@@ -167,7 +167,9 @@ def audit(trajectory: Trajectory, tolerance: float) -> AuditReport:
     with np.errstate(all="ignore"):
         powers, potentials, kinetic = _calc_powers(part, context)
         # Energies of what diverges overflow before its states do. A square more is computed from them.
-        is_known = np.all([np.abs(x) < _MOST for x in (kinetic, *powers.values(), *potentials.values())], axis=0)
+        is_known = np.all(
+            [np.abs(x) < _MOST for x in (kinetic, *powers.values(), *potentials.values())], axis=0
+        )
     if not is_known.all():
         count = int(np.argmin(is_known))
         if count < 2:

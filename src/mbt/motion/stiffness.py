@@ -169,8 +169,8 @@ def _works_of_elements(context: Context, dq: Any, dv: Any) -> list[tuple[str, co
         forces = ends._new_forces()
         element.calc_and_add_force_contribution(ends, forces=forces)
         of_bodies, of_dofs = forces.body_forces, forces.generalized_forces
-        F, tau = (
-            (x[0] - x[1] + 1j * (x[2] - x[3])) / (2.0 * step) for x in (of_bodies, of_dofs)
+        F, tau = ((x[0] - x[1] + 1j * (x[2] - x[3])) / (2.0 * step) for x in (of_bodies, of_dofs))
+        found.append(
+            (f"{element._label} ({type(element).__name__})", complex((F * V).sum() + tau @ dv.conj()))
         )
-        found.append((f"{element._label} ({type(element).__name__})", complex((F * V).sum() + tau @ dv.conj())))
     return found

@@ -171,6 +171,6 @@ def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) ->
 
 
 def _rounded_down(step: float) -> float:
-    """Return a step of one digit that is shorter."""
-    unit = 10.0 ** np.floor(np.log10(0.9 * step))
-    return float(np.floor(0.9 * step / unit) * unit)
+    """Return half of a step or less, in one digit: what is barely stable rings."""
+    unit = 10.0 ** np.floor(np.log10(0.5 * step))
+    return float(np.floor(0.5 * step / unit) * unit)

@@ -41,7 +41,9 @@ def as_xarray(trajectory: Trajectory) -> Any:
     try:
         import xarray as xr
     except ImportError as error:
-        raise MissingPackageError(f"to_xarray needs xarray: pip install 'multibodytree[tables]' ({error})") from error
+        raise MissingPackageError(
+            f"to_xarray needs xarray: pip install 'multibodytree[tables]' ({error})"
+        ) from error
     batch = sample_dims(len(trajectory.batch_shape))
     over_time = [*batch, "time"]
     efforts = [effort_unit(unit) for unit in trajectory.velocity_units]
