@@ -176,7 +176,7 @@ class ModelWarning(UserWarning):
 
 
 class SimulationWarning(UserWarning):
-    """A simulation that could not go on to its end."""
+    """A simulation that could not go on to its end, or whose result cannot be trusted."""
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -99,9 +99,9 @@ def test_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_a_simulation_that_cannot_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--duration=3", "--dt=0.3", "--torque=waist=1e12")
     out, err = run(capsys, *arguments, code=2)
-    assert "(rk4): behind " in out
-    assert err.startswith("mbt: behind ")
-    assert err.endswith(" s: the state is not finite\n")
+    assert "(rk4): after " in out
+    assert err.startswith("mbt: after ")
+    assert " s: the state is not finite: steps of 0.3 s are too long for body '" in err
     out, _ = run(capsys, *arguments, "--json", code=2)
     assert json.loads(out)["status"] == "failed"
 

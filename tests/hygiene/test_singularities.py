@@ -128,3 +128,20 @@ def test_small_but_honest() -> None:
     M = functional.mass_matrix(tree, np.zeros(2))
     vdot = functional.forward_dynamics(tree, np.zeros(2), np.zeros(2), np.array([1.0, 1e-9]))
     np.testing.assert_allclose(M @ vdot, [1.0, 1e-9], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [mbt.QuaternionBallJoint, mbt.BallRpyJoint])
+def test_a_point_mass_on_a_ball_joint_is_singular_in_all_attitudes(kind: type[mbt.Joint]) -> None:
+    # Nearly along an axis, what is left of the inertia about the others is rounding, divided by next to nothing.
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        p = rng.normal(size=3) * [1.0, 10.0 ** -(i % 7), 10.0 ** -(i % 5)]
+        tree = mbt.MultibodyTree()
+        bob = tree.add_body(mbt.RigidBody("bob", mbt.SpatialInertia.point_mass(1.0, np.roll(p, i % 3))))
+        tree.add_joint(kind, "pivot", tree.world_body, None, bob, mbt.math.make_pose([0, 0, 0], rpy=p))
+        tree.finalize()
+        context = tree.create_default_context()
+        with pytest.raises(mbt.SingularityError, match="pivot"):
+            tree.calc_forward_dynamics(context)
+        batch = tree.calc_forward_dynamics(tree.create_default_context(9))
+        assert np.isnan(batch).any(axis=-1).all()

@@ -368,7 +368,7 @@ def test_what_is_not_finite_any_more_ends_the_simulation() -> None:
         assert np.isfinite(q).all()
         return np.array([np.inf if time > 0.0295 else 0.0])
 
-    with pytest.warns(mbt.SimulationWarning, match=r"simulate: behind 0.03 s: the state is not finite"):
+    with pytest.warns(mbt.SimulationWarning, match=r"simulate: after 0.03 s: the state is not finite"):
         trajectory = mbt.simulate(tree, context, 1.0, control=control)
     assert trajectory.status == "failed"
     np.testing.assert_allclose(trajectory.time, np.arange(31) * 1e-3, atol=1e-15)
@@ -417,7 +417,7 @@ def test_what_becomes_singular_ends_the_simulation(method: str) -> None:
     tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     tree.add_force_element(Snap())
     tree.finalize()
-    with pytest.warns(mbt.SimulationWarning, match=r"behind 0[.\d]* s: it snapped"):
+    with pytest.warns(mbt.SimulationWarning, match=r"after 0[.\d]* s: it snapped"):
         trajectory = mbt.simulate(tree, tree.create_default_context(), 1.0, 0.01, method=method)
     assert trajectory.status == "failed"
     assert 0.0 <= trajectory.time[-1] <= 0.065

@@ -125,3 +125,29 @@ def test_errors_of_a_control_tell_where_they_are(method: str, control: Any) -> N
     with pytest.raises((TypeError, KeyError)) as caught:
         mbt.simulate(tree, tree.create_default_context(), 0.01, method=method, control=control)
     assert caught.value.__notes__ == ["in control(time, q, v) at 0 s"]
+
+
+def test_a_time_that_does_not_move() -> None:
+    tree = pendulum()
+    context = tree.create_default_context()
+    for time in (1e300, -1e14, 1e13):
+        context.time = time
+        with pytest.raises(
+            mbt.ArgumentValueError, match=r"context\.time: expected a time at which steps of dt"
+        ):
+            mbt.simulate(tree, context, 0.01)
+    context.time = 1.7e9  # A clock of today.
+    trajectory = mbt.simulate(tree, context, 0.01)
+    assert (np.diff(trajectory.time) > 0.0).all()
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0)])
+@pytest.mark.parametrize("control", [None, lambda t, q, v: 0.0 * v], ids=["none", "function"])
+def test_an_empty_batch(shape: tuple[int, ...], control: Any) -> None:
+    for tree in (pendulum(), tumbling_bodies(user_written=True)):
+        batch = tree.create_default_context(shape)
+        trajectory = mbt.simulate(tree, batch, 0.01, control=control)
+        assert trajectory.q.shape == (*shape, 11, tree.num_positions)
+        assert trajectory.vdot.shape == trajectory.v.shape
+        assert trajectory.energy.total.shape == trajectory.work.shape == (*shape, 11)
+        assert trajectory.final_context.v.shape == (*shape, tree.num_velocities)

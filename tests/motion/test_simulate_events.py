@@ -126,3 +126,16 @@ def test_events_find_nothing(swing: Any) -> None:
     trajectory = mbt.simulate(tree, context, 0.1, events=event(lambda t, q, v: 1.0, terminal=True))
     [found] = trajectory.events
     assert (found.time.shape, found.q.shape, found.v.shape) == ((0,), (0, 1), (0, 1))
+
+
+@pytest.mark.parametrize("method", ["rk4", "RK45"])
+@pytest.mark.parametrize("scale", [1e-170, -1e-300, 1e170])
+def test_small_and_large_functions_are_located_as_well(method: str, scale: float) -> None:
+    tree = pendulum()
+    context = tree.create_default_context()
+    context.q = [0.5]
+    events = [lambda t, q, v: q[0], lambda t, q, v: scale * q[0]]
+    trajectory = mbt.simulate(tree, context, 2.0, 0.05, method=method, events=events)
+    one, other = trajectory.events
+    assert one.time.size > 1
+    np.testing.assert_array_equal(one.time, other.time)

@@ -177,3 +177,43 @@ def test_no_such_degree_of_freedom(dof: Any, error: type[Exception], message: st
     with pytest.raises(error, match=message):
         tree.add_joint_actuator("motor", ball, dof=dof)
     assert not tree.joint_actuators
+
+
+def test_a_reflected_inertia_that_overflows_is_refused() -> None:
+    def make(**keywords: float) -> tuple[mbt.MultibodyTree, mbt.JointActuator]:
+        tree = mbt.MultibodyTree()
+        link = tree.add_body(mbt.RigidBody("link", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+        hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, link, None, axis=[0, 0, 1])
+        return tree, tree.add_joint_actuator("motor", hinge, **keywords)
+
+    message = (
+        r"joint actuator 'motor': expected rotor_inertia \* gear_ratio\*\*2 to be finite, but it overflows"
+    )
+    # Without a rotor the square alone is infinite, and times zero NaN.
+    for ratio, inertia in ((1e160, 0.0), (1e160, 1e-9), (-1e10, 1e300)):
+        with pytest.raises(mbt.ArgumentValueError, match=message):
+            make(gear_ratio=ratio, rotor_inertia=inertia)
+    tree, motor = make(gear_ratio=1e150, rotor_inertia=1e-290)
+    for change in (
+        lambda: motor.set_default_gear_ratio(1e160),
+        lambda: motor.set_default_rotor_inertia(1e100),
+    ):
+        with pytest.raises(mbt.ArgumentValueError, match=message):
+            change()
+    assert motor.default_reflected_inertia == pytest.approx(1e10)
+    tree.finalize()
+    context, batch = tree.create_default_context(), tree.create_default_context(3)
+    for refused in (
+        lambda: motor.set_gear_ratio(context, 1e160),
+        lambda: motor.set_gear_ratio(batch, [1.0, 1e200, 2.0]),
+        lambda: motor.set_rotor_inertia(batch, [1.0, 2.0, 1e10]),
+    ):
+        with pytest.raises(mbt.ArgumentValueError, match=message):
+            refused()
+    assert motor.calc_reflected_inertia(context) == pytest.approx(1e10)
+    motor.set_gear_ratio(batch, [1.0, 2.0, 3.0])
+    for scalar in ("autodiff", "casadi"):
+        if scalar == "casadi":
+            pytest.importorskip("casadi", reason="needs the extra `casadi`: pip install '.[casadi]'")
+        twin = tree.clone_to_scalar(scalar)
+        twin.get_joint_actuator_by_name("motor").set_gear_ratio(twin.create_default_context(), 2.0)

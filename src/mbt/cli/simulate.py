@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import textwrap
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -58,8 +59,8 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
     tree = load(options.file, **reading)
     context, tau = _prepare(tree, options)
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SimulationWarning)  # The status tells.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SimulationWarning)  # For the report.
         trajectory = simulate(
             tree,
             context,
@@ -75,8 +76,10 @@ def run_simulation(options: Namespace, **reading: Any) -> tuple[str, str | None]
         trajectory.save(options.save)
     if figure is not None:
         _save_figure(trajectory, figure, options.plot)
+    # Of a failure the status tells.
+    warned = [str(x.message).removeprefix("simulate: ") for x in caught if trajectory.status != "failed"]
     describe: Callable[..., str] = _describe_as_json if options.json else _describe
-    text = describe(tree, trajectory, seconds)
+    text = describe(tree, trajectory, seconds, warned)
     return text, trajectory.message if trajectory.status == "failed" else None
 
 
@@ -141,7 +144,7 @@ def _save_figure(trajectory: Trajectory, figure: Any, path: str) -> None:
         raise ArgumentValueError(f"--plot: {quote_path(path)} cannot be written: {reason}") from error
 
 
-def _describe(tree: MultibodyTree, trajectory: Trajectory, seconds: float) -> str:
+def _describe(tree: MultibodyTree, trajectory: Trajectory, seconds: float, warned: list[str]) -> str:
     """Return the report for a terminal."""
     report, duration = tree.parse_reports[0], _duration_of(trajectory)
     total, work = trajectory.energy.total, trajectory.work
@@ -158,6 +161,8 @@ def _describe(tree: MultibodyTree, trajectory: Trajectory, seconds: float) -> st
         lines.append(f"largest error of a constraint {number(error, 2)} (m or rad)")
     lines += [f"effort of {name} clipped in {n} steps" for name, n in _limited(trajectory).items()]
     lines = [clip(line, line_width()) for line in lines]
+    for text in warned:
+        lines += textwrap.wrap(f"warning: {text}", line_width(), subsequent_indent="  ")
     return "\n".join([*lines, "", *_describe_motion(trajectory)]) + "\n"
 
 
@@ -173,7 +178,7 @@ def _describe_motion(trajectory: Trajectory) -> list[str]:
     return [*lines, f"  … {more} more positions (--json has them all)"] if more > 0 else lines
 
 
-def _describe_as_json(tree: MultibodyTree, trajectory: Trajectory, seconds: float) -> str:
+def _describe_as_json(tree: MultibodyTree, trajectory: Trajectory, seconds: float, warned: list[str]) -> str:
     """Return the report for programs. The keys are documented in ``docs/command_line.md``."""
     report, duration, energy = tree.parse_reports[0], _duration_of(trajectory), trajectory.energy
     value = {
@@ -182,6 +187,7 @@ def _describe_as_json(tree: MultibodyTree, trajectory: Trajectory, seconds: floa
         "method": trajectory.method,
         "status": trajectory.status,
         "message": trajectory.message,
+        "warnings": warned,
         "duration": duration,
         "num_steps": trajectory.num_steps,
         "wall_time": seconds,

@@ -29,6 +29,8 @@ APPLIED = "applied forces"
 # So many states are computed at once.
 _STATES_A_CALL = 1 << 12
 _MOST_ROWS = 12
+# Larger powers and energies [W, J] count as infinite: sums of them overflow.
+_MOST = 1e290
 # How far a state moves for a difference [rad, m].
 _PART_OF_RADIAN = 1e-3
 
@@ -87,7 +89,9 @@ class AuditReport:
     tolerance : float
         What part of that counts as nothing.
     num_samples : int
-        Number of samples that were looked at: up to the first that is not finite.
+        Number of samples that were looked at: up to the first whose state or energy is not finite.
+    message : str
+        Why the simulation failed: with the element and the cure, where they are known. Empty if it did not.
     """
 
     entries: tuple[AuditEntry, ...]
@@ -96,6 +100,7 @@ class AuditReport:
     scale: float
     tolerance: float
     num_samples: int
+    message: str = ""
 
     @property
     def is_clean(self) -> bool:
@@ -144,6 +149,8 @@ class AuditReport:
             numbers = f"{entry.given:.4g}", f"{entry.largest:.2g}", str(entry.step), f"{entry.time:.6g}"
             table.add(entry.element, *numbers, "SUSPECT" if entry in self.suspects else "")
         notes = [f"kinetic and potential energy gained {self.change:.4g} J over {self.num_samples} samples"]
+        if self.message:
+            notes.append(f"the simulation failed {self.message}")
         return Section(f"energy audit: {self._verdict()}", notes, table, is_open=True)
 
 
@@ -159,6 +166,18 @@ def audit(trajectory: Trajectory, tolerance: float) -> AuditReport:
     part = trajectory[:count]
     with np.errstate(all="ignore"):
         powers, potentials, kinetic = _calc_powers(part, context)
+        # Energies of what diverges overflow before its states do. A square more is computed from them.
+        is_known = np.all(
+            [np.abs(x) < _MOST for x in (kinetic, *powers.values(), *potentials.values())], axis=0
+        )
+    if not is_known.all():
+        count = int(np.argmin(is_known))
+        if count < 2:
+            raise ArgumentValueError(f"audit: expected two or more samples of finite energy, got {count}")
+        part, kinetic = trajectory[:count], kinetic[:count]
+        powers, potentials = (
+            {name: array[:count] for name, array in x.items()} for x in (powers, potentials)
+        )
     steps = {name: _steps(part, name, power) for name, power in powers.items()}
     change = np.diff(sum(potentials.values(), kinetic))
     explained = sum((given for given, _ in steps.values()), np.zeros(count - 1))
@@ -171,7 +190,8 @@ def audit(trajectory: Trajectory, tolerance: float) -> AuditReport:
     limit = tolerance * (scale or 1.0)
     suspects = [entry for entry in entries if _is_suspect(entry, limit)]
     suspects.sort(key=lambda entry: -max(abs(entry.given), abs(entry.peak)))
-    return AuditReport(tuple(entries), tuple(suspects), float(change.sum()), scale, tolerance, count)
+    message = trajectory.message if trajectory.status == "failed" else ""
+    return AuditReport(tuple(entries), tuple(suspects), float(change.sum()), scale, tolerance, count, message)
 
 
 def _is_suspect(entry: AuditEntry, limit: float) -> bool:

@@ -96,14 +96,20 @@ class EventMonitor:
         What to watch.
     time, q, v
         The state at the beginning. A function that is zero there does not pass there.
+
+    Attributes
+    ----------
+    undefined : dict of int to float
+        When an event was NaN for the first time [s], by its number.
     """
 
     def __init__(self, events: Sequence[Event], time: float, q: FloatArray, v: FloatArray) -> None:
         self.events = events
         self.found: list[list[Passage]] = [[] for _ in events]
+        self.undefined: dict[int, float] = {}
         self._sizes = q.size, v.size
         self._time = time
-        self._values = self._evaluate(time, q, v)
+        self._values = [self._value_at(i, time, q, v) for i in range(len(events))]
 
     def advance(self, time: float, q: FloatArray, v: FloatArray, state_at: StateAt) -> Passage | None:
         """Go to the next state; return the passage that ends the simulation, if one does.
@@ -115,7 +121,10 @@ class EventMonitor:
         state_at : callable
             The state at a time between this one and the next.
         """
-        before, values = self._values, self._evaluate(time, q, v)
+        before = self._values
+        values = [self._value_at(i, time, q, v) for i in range(len(self.events))]
+        # What is NaN has passed nothing yet: the sign that it had last counts.
+        values = [last if math.isnan(value) else value for value, last in zip(values, before, strict=True)]
         passages = [
             self._locate(i, before[i], time, (q, v), state_at)
             for i, event in enumerate(self.events)
@@ -133,20 +142,22 @@ class EventMonitor:
         """Return all passages, of each event."""
         return tuple(_stack(passages, *self._sizes) for passages in self.found)
 
-    def _evaluate(self, time: float, q: FloatArray, v: FloatArray) -> list[float]:
-        return [
-            as_float(event.function(time, q, v), f"the result of events[{i}]")
-            for i, event in enumerate(self.events)
-        ]
+    def _value_at(self, i: int, time: float, q: FloatArray, v: FloatArray) -> float:
+        value = as_float(self.events[i].function(time, q, v), f"the result of events[{i}]")
+        if math.isnan(value):
+            self.undefined[i] = min(time, self.undefined.get(i, math.inf))
+        return value
 
     def _locate(
         self, i: int, before: float, end: float, at_end: tuple[FloatArray, FloatArray], state_at: StateAt
     ) -> Passage:
-        function, begin, state = self.events[i].function, self._time, at_end
+        begin, state = self._time, at_end
         while abs(end - begin) > 4.0 * math.ulp(max(abs(end), abs(begin))):
             middle = begin + 0.5 * (end - begin)
             q, v = state_at(middle)
-            if before * as_float(function(middle, q, v), f"the result of events[{i}]") > 0.0:
+            value = self._value_at(i, middle, q, v)
+            # Signs, not a product, which underflows. NaN is not yet behind the passage.
+            if math.isnan(value) or (value > 0.0 if before > 0.0 else value < 0.0):
                 begin = middle
             else:
                 end, state = middle, (q, v)

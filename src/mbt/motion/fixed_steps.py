@@ -45,6 +45,7 @@ class _Run:
         self.stepper = stepper = make_stepper(task.context, task.method)
         self.recording = Recording(task.start, stepper.state)
         self.monitor = EventMonitor(task.events, task.start, task.context.q, task.context.v)
+        self.recording.undefined_events = self.monitor.undefined
         self.is_single = not task.context.batch_shape
 
     def take(self, first: int, count: int) -> None:

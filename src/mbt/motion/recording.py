@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
     from mbt.motion.events import Passage
 
-__all__ = ["Recording"]
+__all__ = ["NOT_FINITE", "Recording"]
+
+#: Why most simulations fail.
+NOT_FINITE = "the state is not finite"
 
 
 class Recording:
@@ -31,6 +34,8 @@ class Recording:
         "completed", "event" or "failed".
     message : str
         Why it ended.
+    undefined_events : dict of int to float
+        When an event function returned NaN for the first time [s], by its number.
     """
 
     def __init__(self, time: float, state: FloatArray) -> None:
@@ -38,6 +43,7 @@ class Recording:
         self._states = [state[..., np.newaxis, :]]
         self._taus: list[FloatArray] = []
         self.num_steps = 0
+        self.undefined_events: dict[int, float] = {}
         self.status = "completed"
         self.message = "the duration is over"
 
@@ -59,7 +65,7 @@ class Recording:
 
     def fail(self, time: float, reason: str) -> None:
         """End before the time is over."""
-        self.status, self.message = "failed", f"behind {time:.9g} s: {reason}"
+        self.status, self.message = "failed", f"after {time:.9g} s: {reason}"
 
     def assemble(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return times (n,), states (..., n, nq + nv) and forces (..., n, nv)."""

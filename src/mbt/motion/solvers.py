@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from mbt.errors import ArgumentValueError, MissingPackageError, SingularityError
 from mbt.motion.accelerations import calc_vdot
 from mbt.motion.charts import Chart
 from mbt.motion.events import EventMonitor
-from mbt.motion.recording import Recording
+from mbt.motion.recording import NOT_FINITE, Recording
 
 if TYPE_CHECKING:
     from mbt.math.arrays import FloatArray
@@ -21,6 +23,18 @@ __all__ = ["SOLVERS", "simulate_with_solver"]
 
 #: Solvers of `scipy.integrate`.
 SOLVERS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+
+# Steps so many in a row must get so far, as a part of the duration: otherwise a simulation would never end.
+_STEPS_IN_A_ROW = 1000
+_LEAST_ADVANCE = 1e-5
+# After a derivative that is not finite, the solver begins again with this part of the step.
+_SHORTER = 0.1
+# Of the duration: a step shorter than this leads nowhere.
+_LEAST_STEP = 1e-13
+
+
+class _NotFiniteError(Exception):
+    """A derivative that is not finite, which no solver can handle."""
 
 
 def simulate_with_solver(task: Task) -> tuple[Recording, tuple[EventStates, ...]]:
@@ -58,12 +72,19 @@ class _Run:
         self.nv = task.tree.num_velocities
         self.recording = Recording(task.start, np.concatenate([context.q, context.v]))
         self.monitor = EventMonitor(task.events, task.start, context.q, context.v)
+        self.recording.undefined_events = self.monitor.undefined
         # Where states are wanted.
         steps = np.arange(0, task.num_steps, task.every)
         self.samples = np.append(task.start + task.dt * steps, task.start + task.duration)
         self.num_sampled = 1
         self.reached = task.start
         self.step_size: float | None = None
+        # What a control function or an element in Python raised, which is not an error of the solver; and how
+        # NumPy treats arithmetic errors there.
+        self.own_error: Exception | None = None
+        self.error_state: Any = np.geterr()
+        # Where the last thousand steps began.
+        self.milestone, self.steps_since = task.start, 0
         # Forces that are known, of each time between samples, and those that act now.
         self.rows = None if task.inputs.is_function else task.inputs.rows(0, task.num_steps)
         self.tau = np.zeros(self.nv)
@@ -93,44 +114,88 @@ class _Run:
         return list(zip(ends.tolist(), self.rows[np.append(0, changes)], strict=True))
 
     def _integrate(self, time: float, q: FloatArray, v: FloatArray, end: float) -> tuple[Any, ...]:
-        """Go to `end`, or until the chart or the simulation ends."""
+        """Go to `end`, or until the chart or the simulation ends, or shorter steps are needed."""
         task, nv = self.task, self.nv
         chart = Chart(task.tree, q)
         first_step = None if self.step_size is None else min(self.step_size, end - time)
-        solver = self.solver_type(
-            lambda t, y: self._rate(chart, t, y),
-            time, np.concatenate([np.zeros(nv), v]), end, first_step=first_step, **task.tolerances,
-        )  # fmt: skip
-        while True:
-            message = solver.step()
-            if solver.status == "failed":
-                self.recording.fail(solver.t, message)
-                return solver.t, q, v
-            self.step_size, self.reached = solver.step_size, solver.t
-            self.recording.num_steps += 1
-            q, v = chart.q(solver.y[:nv]), solver.y[nv:]
-            self._record(chart, solver)
-            task.progress.report((solver.t - task.start) / task.duration)
-            has_ended = solver.status == "finished" or self.recording.status != "completed"
-            if has_ended or chart.is_far(solver.y[:nv]):
-                return solver.t, q, v
+        try:
+            solver = self._call(
+                lambda: self.solver_type(
+                    lambda t, y: self._rate(chart, t, y),
+                    time, np.concatenate([np.zeros(nv), v]), end, first_step=first_step, **task.tolerances,
+                )
+            )  # fmt: skip
+            while True:
+                self._call(solver.step)
+                if solver.status == "failed":
+                    self.recording.fail(solver.t, "the step size became too small")
+                    break
+                if not np.isfinite(solver.y).all():
+                    raise _NotFiniteError
+                dense = self._call(solver.dense_output)
+                self.step_size, self.reached = solver.step_size, solver.t
+                self.recording.num_steps += 1
+                q, v = chart.q(solver.y[:nv]), solver.y[nv:]
+                self._record(chart, solver, dense)
+                self._check_advance()
+                task.progress.report((solver.t - task.start) / task.duration)
+                has_ended = solver.status == "finished" or self.recording.status != "completed"
+                if has_ended or chart.is_far(solver.y[:nv]):
+                    break
+        except _NotFiniteError:
+            self._shorten_step(end)
+        return self.reached, q, v
+
+    def _call(self, function: Callable[[], Any]) -> Any:
+        """Let a solver work; what numbers that are not finite make it raise is a `_NotFiniteError`."""
+        try:
+            with np.errstate(all="ignore"):
+                return function()
+        except (ValueError, ArithmeticError) as error:
+            if error is self.own_error:
+                raise
+            raise _NotFiniteError from error
+
+    def _shorten_step(self, end: float) -> None:
+        """Begin again where the solver was with a shorter step, or fail where that is as good as none."""
+        self.step_size = _SHORTER * min(self.step_size or np.inf, end - self.reached)
+        if self.step_size < max(_LEAST_STEP * self.task.duration, 10.0 * math.ulp(self.reached)):
+            self.recording.fail(self.reached, NOT_FINITE)
+
+    def _check_advance(self) -> None:
+        """Fail where steps have become so short that the end would never come."""
+        self.steps_since += 1
+        if self.steps_since == _STEPS_IN_A_ROW and self.recording.status == "completed":
+            if self.reached - self.milestone < _LEAST_ADVANCE * self.task.duration:
+                self.recording.fail(self.reached, "the step size became too small")
+            self.milestone, self.steps_since = self.reached, 0
 
     def _rate(self, chart: Chart, time: float, y: FloatArray) -> FloatArray:
         task, nv = self.task, self.nv
         u, v = y[:nv], y[nv:]
-        q = chart.q(u)
-        tau = task.inputs.calc(time, q, v) if self.rows is None else self.tau
-        context = task.context
-        context.time, context.q, context.v = time, q, v
-        return np.concatenate([chart.rate(u, v), calc_vdot(context, tau)])
+        if not np.isfinite(y).all():
+            raise _NotFiniteError
+        try:
+            q = chart.q(u)
+            with np.errstate(**self.error_state):
+                tau = task.inputs.calc(time, q, v) if self.rows is None else self.tau
+            context = task.context
+            context.time, context.q, context.v = time, q, v
+            rate = np.concatenate([chart.rate(u, v), calc_vdot(context, tau)])
+        except Exception as error:
+            self.own_error = error
+            raise
+        if not np.isfinite(rate).all():
+            raise _NotFiniteError
+        return rate
 
-    def _record(self, chart: Chart, solver: Any) -> None:
+    def _record(self, chart: Chart, solver: Any, dense: Callable[[float], FloatArray]) -> None:
         """Keep the samples inside of a step, up to an event that ends the simulation."""
         nv = self.nv
-        dense = solver.dense_output()
 
         def state_at(time: float) -> tuple[FloatArray, FloatArray]:
-            y = dense(time)
+            with np.errstate(all="ignore"):
+                y = dense(time)
             return chart.q(y[:nv]), y[nv:]
 
         end, passage = solver.t, None
@@ -140,6 +205,9 @@ class _Run:
         count = int(np.searchsorted(self.samples, end, side="left" if passage else "right"))
         for time in self.samples[self.num_sampled : count].tolist():
             q, v = state_at(time)
+            if not (np.isfinite(q).all() and np.isfinite(v).all()):
+                self.recording.fail(time, NOT_FINITE)
+                return
             self.recording.add(np.array([time]), np.concatenate([q, v])[np.newaxis])
             self._keep_forces(time, q, v)
         self.num_sampled = max(count, self.num_sampled)

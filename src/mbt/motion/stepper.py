@@ -11,6 +11,7 @@ from mbt._core.quantities.names import Quantity
 from mbt.errors import SingularityError
 from mbt.motion.accelerations import rest_where_locked
 from mbt.motion.operands import METHODS, check_method
+from mbt.motion.recording import NOT_FINITE
 from mbt.motion.stages import take_step
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Stepper(ABC):
         self._method = check_method(method)
         self._has_locks = bool(context._locked_dofs().any())
         # Why a state is not finite.
-        self.reason = "the state is not finite"
+        self.reason = NOT_FINITE
 
     @property
     def state(self) -> FloatArray:
@@ -71,7 +72,7 @@ class _CompiledStepper(Stepper):
         forces = context.applied_forces
         batch = context.batch_shape
         self._held = forces.generalized_forces.copy()
-        body_forces = forces.body_forces.reshape(*batch, -1)
+        body_forces = forces.body_forces.reshape(*batch, 6 * context.tree.num_bodies)
         self._with_forces = int(body_forces.any())
         # What a call takes: dt, forces on bodies where there are any, forces along velocities.
         self._front = body_forces if self._with_forces else np.empty((*batch, 0))

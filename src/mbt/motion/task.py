@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -115,12 +116,14 @@ def make_task(tree: MultibodyTree, context: Context, duration: float, dt: float,
         _count_steps(duration, dt),
         limit_efforts=as_bool(options["limit_efforts"], "limit_efforts"),
     )
+    start = _common_time(context)
+    _check_clock(start, duration, dt)
     own.actuation = np.zeros_like(own.actuation)
     return Task(
         tree=tree,
         context=own,
         actuation=context.actuation,
-        start=_common_time(context),
+        start=start,
         duration=duration,
         dt=dt,
         method=options["method"],
@@ -152,6 +155,16 @@ def _check_context(tree: MultibodyTree, context: Context) -> None:
                 )
         # Where no mass resists a degree of freedom, this is an error with its name.
         tree.calc_forward_dynamics(context)
+
+
+def _check_clock(start: float, duration: float, dt: float) -> None:
+    """Refuse times that rounding keeps from moving: ``start + dt == start``."""
+    spacing = math.ulp(max(abs(start), abs(start + duration)))
+    if dt < 4.0 * spacing:
+        raise ArgumentValueError(
+            f"context.time: expected a time at which steps of dt = {dt:g} s can be told apart, got {start:g}, "
+            f"where floating-point numbers are {spacing:.2g} s apart; begin at 0"
+        )
 
 
 def _common_time(context: Context) -> float:

@@ -84,4 +84,4 @@ def repeat_context(context: Context, count: int) -> BatchContext:
 def _repeat_parameters(parameters: SampleParameters, shape: tuple[int, ...]) -> SampleParameters:
     rows = np.repeat(parameters.rows, shape[-1], axis=0)
     everywhere = SampleParameters.all_equal(parameters.common.copy(), shape)
-    return everywhere.replaced(parameters.columns, rows.reshape(*shape, -1))
+    return everywhere.replaced(parameters.columns, rows.reshape(*shape, rows.shape[-1]))

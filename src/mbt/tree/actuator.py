@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from mbt.errors import ArgumentValueError, quote, shape_error
 from mbt.math.arrays import FloatArray, as_index
@@ -84,6 +86,7 @@ class JointActuator(MultibodyElement):
         self._effort_limit = as_effort_limit(effort_limit, self)
         self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
         self._gear_ratio = self._checked_gear_ratio(gear_ratio)
+        self._check_reflected_inertia(self._rotor_inertia, self._gear_ratio)
 
     @property
     def index(self) -> JointActuatorIndex:
@@ -146,13 +149,17 @@ class JointActuator(MultibodyElement):
         self._check_not_finalized(
             "the default rotor inertia", "Set that of a Context with set_rotor_inertia()."
         )
-        self._rotor_inertia = self._checked_rotor_inertia(rotor_inertia)
+        inertia = self._checked_rotor_inertia(rotor_inertia)
+        self._check_reflected_inertia(inertia, self._gear_ratio)
+        self._rotor_inertia = inertia
         return self
 
     def set_default_gear_ratio(self, gear_ratio: float) -> Self:
         """Set the default gear ratio, before ``finalize()``."""
         self._check_not_finalized("the default gear ratio", "Set that of a Context with set_gear_ratio().")
-        self._gear_ratio = self._checked_gear_ratio(gear_ratio)
+        ratio = self._checked_gear_ratio(gear_ratio)
+        self._check_reflected_inertia(self._rotor_inertia, ratio)
+        self._gear_ratio = ratio
         return self
 
     def get_actuation_vector(self, u: object) -> FloatArray:
@@ -200,18 +207,15 @@ class JointActuator(MultibodyElement):
     def set_rotor_inertia(self, context: ContextCore, rotor_inertia: object) -> Self:
         """Set the inertia of the rotor in `context` [kg m^2, kg], not negative."""
         value = self._checked_rotor_inertia(rotor_inertia, numbers_of(self, context))
+        self._check_reflected_inertia(value, self.gear_ratio(context))
         set_parameter(self, context, "rotor_inertia", self._checked_index(), value)
         return self
 
     def set_gear_ratio(self, context: ContextCore, gear_ratio: object) -> Self:
         """Set the gear ratio in `context`."""
-        set_parameter(
-            self,
-            context,
-            "gear_ratio",
-            self._checked_index(),
-            self._checked_gear_ratio(gear_ratio, numbers_of(self, context)),
-        )
+        value = self._checked_gear_ratio(gear_ratio, numbers_of(self, context))
+        self._check_reflected_inertia(self.rotor_inertia(context), value)
+        set_parameter(self, context, "gear_ratio", self._checked_index(), value)
         return self
 
     def _checked_dof(self, joint: Joint, dof: object) -> int:
@@ -237,6 +241,21 @@ class JointActuator(MultibodyElement):
             return value
         ratio: float = numbers.as_finite(value, f"{self._label}: gear_ratio")
         return ratio
+
+    def _check_reflected_inertia(self, rotor_inertia: Any, gear_ratio: Any) -> None:
+        """Refuse numbers whose ``rotor_inertia * gear_ratio**2`` overflows: it adds to the mass matrix."""
+        if type(rotor_inertia) is float and type(gear_ratio) is float:
+            is_finite = math.isfinite(rotor_inertia * (gear_ratio * gear_ratio))
+        elif isinstance(rotor_inertia, np.ndarray) or isinstance(gear_ratio, np.ndarray):  # Of each sample.
+            with np.errstate(over="ignore", invalid="ignore"):
+                is_finite = bool(np.isfinite(rotor_inertia * (gear_ratio * gear_ratio)).all())
+        else:  # Of another scalar type: an expression has no value yet.
+            is_finite = True
+        if not is_finite:
+            raise ArgumentValueError(
+                f"{self._label}: expected rotor_inertia * gear_ratio**2 to be finite, but it overflows with "
+                f"rotor_inertia {rotor_inertia} and gear_ratio {gear_ratio}"
+            )
 
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         return ((self._joint, "joint"),)

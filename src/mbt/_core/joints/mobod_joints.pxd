@@ -204,6 +204,15 @@ cdef inline void set_size(const MobodJoint* joint, Articulated[T]* x) noexcept n
         x.size[1] = x.C[0] + x.C[5] + x.C[10]
 
 
+cdef inline void widen_size(const MobodJoint* joint, const ArticulatedDof[T]* dof, Articulated[T]* x) noexcept nogil:
+    """Add what rounding of I_A, as large as the size along the dof, does to I_A - U U' / D when D is small."""
+    cdef T error
+    if joint.kind == GENERAL:
+        error = dof.scale*dof.D_inverse*dof.D_inverse
+        x.size[0] = x.size[0] + error*dot3(dof.U, dof.U)
+        x.size[1] = x.size[1] + error*dot3(dof.U + 3, dof.U + 3)
+
+
 cdef inline int leaves_nothing_about_axis(const MobodJoint* joint, const int* locked) noexcept nogil:
     """Is I_A - U U' / D without any inertia about the axis? That of a free hinge is, which no rotor turns with."""
     return joint.kind == REVOLUTE_Z and not joint.driven and (locked == NULL or not locked[joint.v_start])

@@ -10,6 +10,7 @@ from mbt._core.algebra.spatial cimport (
 )
 from mbt._core.joints.mobod_joints cimport (
     add_dof_acceleration, add_joint_angular_velocity, add_velocity_bias, calc_articulated_dof, calc_X_PN, set_size,
+    widen_size,
 )
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport T, set_articulation_rows, sincos_of_angles
@@ -154,6 +155,7 @@ cdef inline void eliminate_further_dofs(
     for k in range(joint.v_start + joint.nv - 1, joint.v_start, -1):
         calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])
         lock_dof(locked, k, &dofs[k])
+        widen_size(joint, &dofs[k], x)
         eliminate_dof(&dofs[k], x)
     k = joint.v_start
     calc_articulated_dof(joint, k, H_N, x, tau[k], reflected_inertia[k], &dofs[k])

@@ -1,0 +1,176 @@
+"""What is too fast for the steps of a method: rates of the motion at a state, and which element has them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt._core.api.configuration import integrate_positions
+from mbt.errors import MbtError
+from mbt.scalars.repeated_context import repeat_context
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
+
+__all__ = ["TooFast", "find_fastest_body", "find_too_fast"]
+
+# How far a state moves along a mode for a difference: velocities [rad/s, m/s].
+_REACH = 1e-5
+# Of rk4: no decaying mode is unstable where the rate times the step is below this.
+_REACH_OF_RK4 = 2.5
+
+
+@dataclass(frozen=True)
+class TooFast:
+    """An element that a method of fixed steps cannot follow.
+
+    Attributes
+    ----------
+    element : str or None
+        What it is called; None where it is the velocity-dependent (Coriolis and gyroscopic) forces.
+    rate : float
+        Magnitude of the eigenvalue of the linearized motion that it dominates [1/s].
+    longest_step : float
+        The longest step with which that mode is stable [s].
+    """
+
+    element: str | None
+    rate: float
+    longest_step: float
+
+
+def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> TooFast | None:
+    """Return what makes steps of a method unstable at a state, or None.
+
+    The motion near a state is ``d/dt [dq; dv] = [0 1; dvdot/dq dvdot/dv] [dq; dv]``. A mode of it that decays
+    or oscillates, and grows under the method, is caused by the step; of the fastest one, the element whose
+    forces do most of the work along the mode is returned.
+
+    Parameters
+    ----------
+    context : Context
+        One state.
+    tau : ndarray, shape (num_velocities,)
+        Generalized forces of control and actuators there.
+    dt : float
+        Length of the steps [s].
+    method : str
+        ``"semi_implicit_euler"`` or ``"rk4"``.
+    """
+    by_q, by_v = _linearize(context, tau)
+    if not (np.isfinite(by_q).all() and np.isfinite(by_v).all()) or _are_slow(context, by_q, by_v, dt):
+        return None
+    nv = by_v.shape[-1]
+    jacobian = np.block([[np.zeros((nv, nv)), np.eye(nv)], [by_q, by_v]])
+    values, modes = np.linalg.eig(jacobian)
+    longest = np.array([_longest_step(complex(value), method) for value in values])
+    worst = int(np.argmin(longest))
+    if not longest[worst] < dt:
+        return None
+    element = _find_element(context, complex(values[worst]), modes[:nv, worst], modes[nv:, worst])
+    return TooFast(element, abs(values[worst]), float(longest[worst]))
+
+
+def find_fastest_body(context: Context) -> tuple[str, float]:
+    """Return the body that turns fastest, and how fast [rad/s]."""
+    tree = context.tree
+    speeds = np.linalg.norm(tree.eval_velocity_kinematics(context).V_WB[:, :3], axis=-1)
+    fastest = int(np.argmax(speeds))
+    return tree.bodies[fastest]._label, float(speeds[fastest])
+
+
+def _linearize(context: Context, tau: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the derivatives of vdot with respect to q and v, (nv, nv) each, without locked dofs."""
+    tree = context.tree
+    try:
+        if tree.num_constraint_equations:
+            by_q, by_v, *_ = tree.calc_constrained_forward_dynamics_derivatives(context, tau)
+        else:
+            by_q, by_v, _ = tree.calc_forward_dynamics_derivatives(context, tau)
+    except MbtError:  # Elements in Python may have no derivatives. Joint damping always has.
+        M = tree.calc_mass_matrix(context)
+        by_v = -np.linalg.solve(M, np.diag(_damping(context)))
+        by_q = np.zeros_like(by_v)
+    return by_q, by_v
+
+
+def _are_slow(context: Context, by_q: FloatArray, by_v: FloatArray, dt: float) -> bool:
+    """Whether a bound of the eigenvalues shows that all are slow, without computing them."""
+    try:
+        L = np.linalg.cholesky(context.tree.calc_mass_matrix(context))
+    except np.linalg.LinAlgError:
+        return False
+    # In velocities of unit kinetic energy matrices of damping and stiffness are symmetric: the bound is close.
+    inverse = np.linalg.inv(L.T)
+    of_q, of_v = (float(np.linalg.norm(L.T @ part @ inverse)) for part in (by_q, by_v))
+    return bool(0.5 * dt * (of_v + math.sqrt(of_v * of_v + 4.0 * of_q)) < 1.0)
+
+
+def _longest_step(value: complex, method: str) -> float:
+    """Return the longest stable step for an eigenvalue of the motion, infinite for what grows by itself."""
+    rate = abs(value)
+    if rate == 0.0 or value.real > 1e-9 * rate:
+        return math.inf
+    if method == "rk4":
+        return _REACH_OF_RK4 / rate
+    if abs(value.imag) <= 1e-9 * rate:
+        return 2.0 / rate
+    # z^2 - (2 - h d - h^2 k) z + 1 - h d is stable where 2 h d + h^2 k < 4, with d = 2 damping rate, k = rate^2.
+    damping = -value.real / rate
+    return 2.0 * (math.hypot(1.0, damping) - damping) / rate
+
+
+def _damping(context: Context) -> FloatArray:
+    damping = np.zeros(context.tree.num_velocities)
+    for joint in context.tree.joints:
+        start = joint.velocity_start
+        damping[start : start + joint.num_velocities] = joint.get_damping_vector(context)
+    return damping
+
+
+def _find_element(context: Context, value: complex, dq: Any, dv: Any) -> str | None:
+    """Return the element whose forces do most of the work along a mode."""
+    tree = context.tree
+    works: dict[str | None, float] = {}
+    rest = value * (dv.conj() @ tree.calc_mass_matrix(context) @ dv)
+    powers = _damping(context) * np.abs(dv) ** 2
+    for joint in tree.joints:
+        start = joint.velocity_start
+        work = powers[start : start + joint.num_velocities].sum()
+        rest += work
+        works[f"the damping of {joint._label}"] = float(work)
+    for element, work in _works_of_elements(context, dq, dv):
+        rest -= work
+        works[element] = abs(work)
+    works[None] = abs(rest)
+    return max(works, key=lambda name: works[name])
+
+
+def _works_of_elements(context: Context, dq: Any, dv: Any) -> list[tuple[str, complex]]:
+    """Return the work of the changes of each element's forces along a mode, by central differences."""
+    tree = context.tree
+    step = _REACH / np.abs(dv).max()
+    ends = repeat_context(context, 4)
+    # The real part and the imaginary one, in both directions.
+    shifts = step * np.array([dv.real, -dv.real, dv.imag, -dv.imag])
+    u = step * np.array([dq.real, -dq.real, dq.imag, -dq.imag])
+    ends.q = integrate_positions(tree, np.tile(context.q, (4, 1)), u, 1.0)
+    ends.v = context.v + shifts
+    along = repeat_context(context, 2)
+    along.v = np.array([dv.real, dv.imag])
+    V_real, V_imag = tree.eval_velocity_kinematics(along).V_WB
+    V = V_real - 1j * V_imag
+    found = []
+    for element in tree.force_elements:
+        forces = ends._new_forces()
+        element.calc_and_add_force_contribution(ends, forces=forces)
+        of_bodies, of_dofs = forces.body_forces, forces.generalized_forces
+        F, tau = ((x[0] - x[1] + 1j * (x[2] - x[3])) / (2.0 * step) for x in (of_bodies, of_dofs))
+        found.append(
+            (f"{element._label} ({type(element).__name__})", complex((F * V).sum() + tau @ dv.conj()))
+        )
+    return found

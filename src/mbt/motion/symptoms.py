@@ -1,0 +1,176 @@
+"""What a trajectory shows of a simulation that cannot be trusted: causes and cures, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbt.motion.operands import METHODS
+from mbt.motion.stiffness import TooFast, find_fastest_body, find_too_fast
+from mbt.scalars.repeated_context import repeat_context
+from mbt.tree.force_elements import UniformGravityFieldElement
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.motion.task import Task
+    from mbt.motion.trajectory import Trajectory
+
+__all__ = ["find_cause", "find_symptoms"]
+
+# One state is looked at for so many steps, and no more than so many in all.
+_STEPS_A_PROBE = 200
+_MOST_PROBES = 8
+# Of a failure, which happens within few steps.
+_PROBES_OF_FAILURE = 24
+# Shorter simulations of steps that stay finite are not looked at.
+_FEWEST_STEPS = 100
+_ENERGY_SAMPLES = 32
+# What part of the energy of a motion may come from nowhere: the method is of order one.
+_MOST_GAIN = 0.2
+# What part of its range a joint may be behind a limit.
+_PART_OF_RANGE = 1e-3
+# Turn of a body in a step that is too long [rad].
+_LARGE_TURN = 0.3
+# Forces of a control that has run away [N m, N].
+_RUNAWAY = 1e30
+
+
+def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
+    """Return what to warn of, of a simulation that came to its end.
+
+    Of methods of fixed steps: elements that are too fast for the steps, and energy from nowhere. Of all
+    methods: joints that passed their limits, events that were NaN.
+    """
+    found = [_describe_limits(trajectory)]
+    is_looked_at = task.method in METHODS and task.num_steps >= _FEWEST_STEPS
+    if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
+        with np.errstate(all="ignore"):
+            stiffness = _describe_stiffness(task, trajectory)
+            found += [stiffness] if stiffness else [_describe_gain(task, trajectory)]
+    return [text for text in found if text]
+
+
+def find_cause(task: Task, trajectory: Trajectory) -> str:
+    """Return why a simulation failed and what would help, as far as that shows in its states."""
+    if np.abs(trajectory.tau[-1]).max(initial=0.0) > _RUNAWAY or not np.isfinite(trajectory.tau[-1]).all():
+        k = int(np.argmax(np.abs(np.nan_to_num(trajectory.tau[-1], nan=np.inf))))
+        return f"the control along {trajectory.velocity_names[k]} had reached {trajectory.tau[-1, k]:.3g}"
+    if task.method not in METHODS:
+        return ""
+    with np.errstate(all="ignore"):
+        last = len(trajectory) - 1
+        late = range(max(0, last - _PROBES_OF_FAILURE // 2), last + 1)
+        probes = np.unique([*np.linspace(0, last, _PROBES_OF_FAILURE // 2).astype(int), *late])
+        for i in probes.tolist():
+            fast = _probe(task, trajectory, i)
+            if fast is not None:
+                return _advise(task, trajectory, i, fast)
+        for i in probes.tolist():
+            if find_fastest_body(_context_at(task, trajectory, i))[1] * task.dt > _LARGE_TURN:
+                return _advise(task, trajectory, i, None)
+    return ""
+
+
+def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
+    tree = task.tree
+    is_damped = any(np.any(joint.get_damping_vector(task.context)) for joint in tree.joints)
+    if not is_damped and all(isinstance(x, UniformGravityFieldElement) for x in tree.force_elements):
+        return ""
+    count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE)
+    for i in np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int)).tolist():
+        fast = _probe(task, trajectory, i)
+        if fast is not None and fast.element is not None:
+            return _advise(task, trajectory, i, fast)
+    return ""
+
+
+def _describe_gain(task: Task, trajectory: Trajectory) -> str:
+    """Tell of energy that a model without drives and elements in Python has gained."""
+    context = task.context
+    applied = context.applied_forces
+    is_pushed = applied.body_forces.any() or applied.generalized_forces.any()
+    is_driven = task.inputs.is_function or trajectory.tau.any() or is_pushed
+    if is_driven or task.tree._user_force_elements:
+        return ""
+    samples = np.unique(np.linspace(0, len(trajectory) - 1, _ENERGY_SAMPLES).astype(int))
+    moving = repeat_context(context, samples.size)
+    moving.time, moving.q, moving.v = trajectory.time[samples], trajectory.q[samples], trajectory.v[samples]
+    kinetic = np.asarray(task.tree.calc_kinetic_energy(moving))
+    potential = np.asarray(task.tree.calc_potential_energy(moving))
+    total = kinetic + potential
+    # What a motion without gain can turn into kinetic energy.
+    scale = kinetic[0] + potential[0] - potential.min() + 1e-9 * np.abs(potential).max()
+    grown = np.flatnonzero(total - total[0] > _MOST_GAIN * scale)
+    if not grown.size:
+        return ""
+    gain = (total - total[0]).max()
+    cause = _advise(task, trajectory, int(samples[grown[0]]), None)
+    return f"the energy grew by {gain:.3g} J, from {scale:.3g} J of motion, and nothing drives the model: {cause}"
+
+
+def _describe_limits(trajectory: Trajectory) -> str:
+    """Tell which joint passed a limit of its position first."""
+    context: Any = trajectory._context
+    tree = context.tree
+    lower, upper = tree.position_lower_limits, tree.position_upper_limits
+    if not (np.isfinite(lower).any() or np.isfinite(upper).any()):
+        return ""
+    extent = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
+    slack = _PART_OF_RANGE * np.maximum(extent, 1e-6)
+    is_outside = (trajectory.q < lower - slack) | (trajectory.q > upper + slack)
+    # What begins outside does not pass.
+    is_outside &= ~is_outside[..., :1, :]
+    by_time = is_outside.reshape(-1, *is_outside.shape[-2:]).any(axis=0)
+    passed = np.flatnonzero(by_time.any(axis=0))
+    if not passed.size:
+        return ""
+    k = int(passed[np.argmin(by_time[:, passed].argmax(axis=0))])
+    i = int(by_time[:, k].argmax())
+    value = trajectory.q[..., i, k][is_outside[..., i, k]].flat[0]
+    is_below = value < lower[k]
+    joint = next(x for x in tree.joints if x.position_start <= k < x.position_start + x.num_positions)
+    limit = f"{'lower' if is_below else 'upper'} limit {(lower if is_below else upper)[k]:.4g}"
+    unit = trajectory.position_units[k]
+    more = passed.size - 1
+    others = f"; so did {more} more position{'s' if more > 1 else ''}" if more else ""
+    return (
+        f"{joint._label} passed its {limit} {unit}".rstrip()
+        + f" at {trajectory.time[i]:.4g} s{others}: no force acts at position limits"
+    )
+
+
+def _context_at(task: Task, trajectory: Trajectory, i: int) -> Context:
+    context = task.context
+    context.time, context.q, context.v = trajectory.time[i], trajectory.q[i], trajectory.v[i]
+    return context
+
+
+def _probe(task: Task, trajectory: Trajectory, i: int) -> TooFast | None:
+    return find_too_fast(_context_at(task, trajectory, i), trajectory.tau[i], task.dt, task.method)
+
+
+def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) -> str:
+    """Say what is too fast, and which step or method would do."""
+    steps = f"steps of {task.dt:.3g} s are too long for"
+    when = f"at {trajectory.time[i]:.4g} s"
+    if fast is not None and fast.element is not None:
+        dt = _rounded_down(fast.longest_step)
+        return (
+            f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: take dt = {dt:g} s, "
+            "or method='Radau' or 'BDF'"
+        )
+    body, speed = find_fastest_body(_context_at(task, trajectory, i))
+    other = "'RK45'" if task.method == "rk4" else "'rk4' or 'RK45'"
+    if speed * task.dt < 1e-3:
+        return f"{steps} the motion {when}: take a shorter dt, or method={other}"
+    return (
+        f"{steps} {body}, which turns at {speed:.3g} rad/s {when}, {speed * task.dt:.2g} rad in a step: "
+        f"take a shorter dt, or method={other}"
+    )
+
+
+def _rounded_down(step: float) -> float:
+    """Return half of a step or less, in one digit: what is barely stable rings."""
+    unit = 10.0 ** np.floor(np.log10(0.5 * step))
+    return float(np.floor(0.5 * step / unit) * unit)

@@ -1,0 +1,233 @@
+"""What `simulate` warns of: elements and spins too fast for the steps, limits, events that are NaN; causes of failures."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbt
+from motion.moving_models import falling_body, pendulum, tumbling_bodies
+
+SOLVERS = ("RK23", "RK45", "DOP853", "LSODA", "Radau", "BDF")
+METHODS = ("semi_implicit_euler", "rk4", *SOLVERS)
+# Of a box of 1 kg and 0.1 m about its centre [kg m^2].
+INERTIA = 1.0 * 2 * 0.1**2 / 12
+
+
+def damped_box(damping: float = 10.0) -> mbt.MultibodyTree:
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.1)))
+    tree.add_joint(
+        mbt.RevoluteJoint, "hinge", tree.world_body, None, box, None, axis=[0, 1, 0], damping=damping
+    )
+    tree.finalize()
+    return tree
+
+
+def sprung_box(stiffness: float) -> mbt.MultibodyTree:
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.1)))
+    hinge = tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, box, None, axis=[0, 1, 0])
+    tree.add_force_element(mbt.RevoluteSpring(hinge, 0.0, stiffness))
+    tree.finalize()
+    return tree
+
+
+def moving(tree: mbt.MultibodyTree, v: Any) -> Any:
+    context = tree.create_default_context()
+    context.v = v
+    return context
+
+
+def warned(tree: mbt.MultibodyTree, context: Any, *args: Any, **keywords: Any) -> tuple[mbt.Trajectory, str]:
+    """Return a trajectory, and the one message that it was simulated with, or none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trajectory = mbt.simulate(tree, context, *args, **keywords)
+    assert all(x.category is mbt.SimulationWarning for x in caught)
+    assert len(caught) <= 1
+    return trajectory, str(caught[0].message) if caught else ""
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+def test_damping_that_is_too_stiff_is_named_with_its_cure(method: str) -> None:
+    tree = damped_box()
+    trajectory, message = warned(tree, moving(tree, [1.0]), 0.5, method=method)
+    assert trajectory.status == "failed"
+    assert message.startswith("simulate: after 0.")
+    assert (
+        "steps of 0.001 s are too long for the damping of joint 'hinge', which acts at a rate of" in message
+    )
+    assert message.endswith("or method='Radau' or 'BDF'")
+    rate = float(re.search(r"rate of (\S+) 1/s", message)[1])  # type: ignore[index]
+    assert rate == pytest.approx(10.0 / INERTIA, rel=1e-2)
+    assert trajectory.message in message
+    # The cures help: q = v0 I / d at the end, but for an error of order one that is v0 dt or less.
+    dt = float(re.search(r"take dt = (\S+) s", message)[1])  # type: ignore[index]
+    for cure in ({"dt": dt, "method": method}, {"method": "Radau"}, {"method": "BDF"}):
+        cured, message = warned(tree, moving(tree, [1.0]), 0.5, **cure)
+        assert (cured.status, message) == ("completed", "")
+        error = 1.01 * dt if cure == {"dt": dt, "method": "semi_implicit_euler"} else 1e-7
+        assert cured.q[-1, 0] == pytest.approx(INERTIA / 10.0, abs=error)
+
+
+@pytest.mark.parametrize(("method", "bound"), [("semi_implicit_euler", 2.0), ("rk4", 2.785)])
+def test_the_bound_of_a_step_is_that_of_the_method(method: str, bound: float) -> None:
+    tree = damped_box()
+    for part, is_stable in ((0.85, True), (1.05, False)):
+        dt = part * bound * INERTIA / 10.0
+        trajectory, message = warned(tree, moving(tree, [1e-3]), 150 * dt, dt, method=method)
+        assert (abs(trajectory.v[-1, 0]) < 1e-3) == is_stable
+        assert ("the damping of joint 'hinge'" in message) != is_stable
+    tree = sprung_box(1.0)
+    for part, is_stable in ((0.85, True), (1.05, False)):
+        dt = part * {2.0: 2.0, 2.785: 2.828}[bound] * np.sqrt(INERTIA)
+        _, message = warned(tree, moving(tree, [1e-3]), 150 * dt, dt, method=method)
+        assert bool(re.search(r"force element '\w+' \(RevoluteSpring\)", message)) != is_stable
+
+
+def test_a_body_that_spins_too_fast_is_named() -> None:
+    tree = mbt.MultibodyTree()
+    tree.add_body(
+        mbt.RigidBody("wheel", mbt.SpatialInertia.solid_cylinder_with_mass(1.0, 0.3, 0.05, [0, 0, 1.0]))
+    )
+    tree.finalize()
+    context = moving(tree, [0.5, 0, 50, 0, 0, 0])
+    trajectory, message = warned(tree, context, 10.0)
+    assert trajectory.energy.total[-1] > 1e3 * trajectory.energy.total[0]
+    assert re.match(
+        r"simulate: the energy grew by \S+ J, from 56.\d J of motion, and nothing drives", message
+    )
+    assert "too long for body 'wheel', which turns at " in message
+    assert "method='rk4' or 'RK45'" in message
+    for method in ("rk4", "RK45"):
+        assert warned(tree, context, 0.5, method=method)[1] == ""
+
+
+def test_what_moves_well_does_not_warn() -> None:
+    for tree in (pendulum(), pendulum(damping=0.2), falling_body(), tumbling_bodies(damping=0.05)):
+        context = tree.create_default_context()
+        context.v = np.full(tree.num_velocities, 0.5)
+        for method in ("semi_implicit_euler", "rk4"):
+            assert warned(tree, context, 2.0, method=method)[1] == ""
+
+
+def slider(lower: float, upper: float) -> mbt.MultibodyTree:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("finger", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    joint = tree.add_joint(mbt.PrismaticJoint, "slide", tree.world_body, None, body, None, axis=[1, 0, 0])
+    joint.set_position_limits([lower], [upper])
+    tree.finalize()
+    return tree
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_joint_that_passes_its_limit(method: str) -> None:
+    tree = slider(-0.01, 0.04)
+    _, message = warned(tree, moving(tree, [1.0]), 0.2, method=method)
+    assert message == (
+        "simulate: joint 'slide' passed its upper limit 0.04 m at 0.041 s: no force acts at position limits"
+    )
+    _, message = warned(tree, moving(tree, [-1.0]), 0.2, method=method)
+    assert "passed its lower limit -0.01 m at 0.011 s" in message
+    assert warned(tree, moving(tree, [0.1]), 0.2, method=method)[1] == ""
+
+
+def test_limits_of_samples_and_of_what_begins_outside() -> None:
+    tree = slider(0.1, 0.2)
+    assert warned(tree, moving(tree, [-1.0]), 0.2)[1] == ""
+    batch = tree.create_default_context(3)
+    batch.q = [[0.15]] * 3
+    batch.v = [[0.0], [np.nan], [-1.0]]
+    _, message = warned(tree, batch, 0.2)
+    assert "joint 'slide' passed its lower limit 0.1 m at 0.051 s" in message
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_all_solvers_treat_what_is_not_finite_alike(method: str, value: float) -> None:
+    tree = pendulum()
+    context = tree.create_default_context()
+    context.q = [0.5]
+
+    def control(time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.array([value if time > 0.0295 else 0.0])
+
+    trajectory, message = warned(tree, context, 1.0, method=method, control=control)
+    assert trajectory.status == "failed"
+    assert re.match(r"simulate: after 0\.029\d* s: the state is not finite", message)
+    np.testing.assert_allclose(trajectory.time, np.arange(30) * 1e-3, atol=1e-15)
+    exact = mbt.simulate(tree, context, 0.029, method="rk4")
+    np.testing.assert_allclose(trajectory.q, exact.q, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_control_that_runs_away_ends_a_simulation(method: str) -> None:
+    tree = pendulum()
+    context = moving(tree, [1.0])
+
+    def control(time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return 50.0 * v**3  # Without a bound in finite time.
+
+    trajectory, message = warned(tree, context, 1.0, 1e-3, method=method, control=control)
+    assert trajectory.status == "failed"
+    assert 0.004 < trajectory.time[-1] < 0.02
+    assert np.isfinite(trajectory.q).all()
+    assert np.isfinite(trajectory.v).all()
+    assert "not finite" in message or "step size became too small" in message
+    assert trajectory.audit().message == trajectory.message
+
+
+def test_steps_that_shrink_for_ever_end_a_simulation() -> None:
+    tree = pendulum()
+    trajectory, message = warned(
+        tree, moving(tree, [1e200]), 1.0, method="LSODA", control=lambda time, q, v: 1e3 * v
+    )
+    assert trajectory.status == "failed"
+    assert "the control along hinge_w had reached" in message
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau", "LSODA", "RK45"])
+def test_errors_of_a_control_are_not_those_of_a_solver(method: str) -> None:
+    tree = pendulum()
+
+    def control(time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if time > 0.01:
+            raise ValueError("mine")
+        return np.zeros(1)
+
+    with pytest.raises(ValueError, match="mine"):
+        mbt.simulate(tree, moving(tree, [1.0]), 1.0, method=method, control=control)
+
+
+@pytest.mark.parametrize("method", ["rk4", "RK45"])
+def test_an_event_that_is_nan(method: str) -> None:
+    tree = pendulum()
+    context = tree.create_default_context()
+    context.q = [0.5]
+    whole = mbt.simulate(tree, context, 1.0, method=method, events=lambda t, q, v: q[0])
+
+    def event(time: float, q: np.ndarray, v: np.ndarray) -> float:
+        return np.nan if 0.1 < time < 0.2 else float(q[0])
+
+    trajectory, message = warned(tree, context, 1.0, method=method, events=event)
+    assert re.match(r"simulate: events\[0\] was NaN, at 0\.1\d* s for the first time", message)
+    np.testing.assert_allclose(trajectory.events[0].time, whole.events[0].time, atol=1e-12)
+
+
+def test_the_audit_of_what_failed() -> None:
+    tree = damped_box()
+    trajectory, _ = warned(tree, moving(tree, [1.0]), 0.5)
+    report = trajectory.audit()
+    assert not report.is_clean
+    assert 2 <= report.num_samples <= len(trajectory)
+    assert all(np.isfinite((x.given, x.largest, x.peak)).all() for x in report.entries)
+    assert report["damping of joint 'hinge'"].given < 0.0
+    assert "the damping of joint 'hinge'" in report.message
+    assert "the simulation failed after" in str(report)
+    assert report.as_dict()["message"] == trajectory.message
