@@ -25,7 +25,9 @@ def test_the_torques_that_hold_the_robot_hold_it() -> None:
 
 
 def test_the_package_of_a_stranger_is_named_as_such() -> None:
-    assert re.search(r"distribution is called `multibodytree`.*package named `mbt`[^.]*is not", README, re.DOTALL)
+    assert re.search(
+        r"distribution is called `multibodytree`.*package named `mbt`[^.]*is not", README, re.DOTALL
+    )
 
 
 def test_the_two_commands() -> None:
