@@ -56,7 +56,7 @@ def test_python_blocks_run_with_other_packages(page: str) -> None:
 @pytest.mark.engine
 @pytest.mark.parametrize("page", PAGES_WITH_ENGINES)
 def test_python_blocks_run_on_engines(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("dask.array", "gymnasium", "jax", "torch", "zarr"):
+    for package in ("dask.array", "gymnasium", "jax", "stable_baselines3", "torch", "zarr"):
         pytest.importorskip(package, reason="needs the extra `engines`: pip install '.[engines]'")
     monkeypatch.chdir(tmp_path)
     run(page, PAGES_WITH_ENGINES[page])
