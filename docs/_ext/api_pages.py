@@ -1,7 +1,7 @@
 """Pages of the API, made from what `mbt` says is public: one a class, one a module.
 
-`mbt.__all__` has its names under headings, which are those of the index by class. The members of `MultibodyTree`
-are too many for one page: each task of `api/by_task.md` has a page with those that it names.
+`mbt.__all__` has its names under headings, which are those of the index by class. `MultibodyTree` has
+too many members for one page: each task of `api/by_task.md` has a page with those that it names.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def toctree(pages: list[str]) -> str:
 
 
 def members_of_tree_by_task(by_task: str) -> dict[str, list[str]]:
-    """Return the members of `MultibodyTree` under each heading of the page `by_task`, and what it leaves out."""
+    """Return the members of `MultibodyTree` by the headings of the page `by_task`, and the others."""
     tasks: dict[str, list[str]] = {}
     for section in by_task.split("\n## ")[1:]:
         if members := re.findall(r"~mbt\.MultibodyTree\.(\w+)", section):

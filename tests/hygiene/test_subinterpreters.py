@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-# `run` returns whether code ran without an error in a new interpreter: one that shares the GIL, as those of embedding
-# programs do, or an isolated one, into which CPython itself loads no extension module that does not ask for it.
+# `run` returns whether code ran without an error in a new interpreter: one that shares the GIL, like those
+# of embedding programs, or an isolated one, into which CPython loads only extension modules that ask for it.
 BEGIN = """
 import sys
 if sys.version_info >= (3, 13):
