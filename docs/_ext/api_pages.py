@@ -105,7 +105,7 @@ def pages_of_tree(by_task: str) -> dict[str, str]:
     for task, members in members_of_tree_by_task(by_task).items():
         page = "mbt.MultibodyTree." + re.sub(r"\W+", "_", task.lower())
         names = [f"~mbt.MultibodyTree.{member}" for member in members]
-        index += [heading(task, "-"), f":doc:`Page with all of them <{page}>`\n", table(names)]
+        index += [heading(task, "-"), f":doc:`Descriptions <{page}>` of\n", table(names)]
         text = "Methods and properties of :class:`mbt.MultibodyTree`."
         made[page] = "\n".join([heading(task), text, "", *map(member_entry, members)])
     index.append(toctree(list(made)))
@@ -138,7 +138,7 @@ def show_overloads(
     """Show an overloaded method with each of its signatures, not with `*args, **kwargs`."""
     tree, _, method = name.rpartition(".")
     if tree.endswith("MultibodyTree") and method in overloads_of_tree():
-        return "\n".join(overloads_of_tree()[method]), annotation
+        return f"\nMultibodyTree.{method}".join(overloads_of_tree()[method]), annotation
     return None
 
 
