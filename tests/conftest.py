@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -55,6 +56,17 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
     return True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests were skipped in one line a reason; where each of them is, `-rs` says."""
+    reports = terminalreporter.stats.get("skipped", [])
+    if not reports or terminalreporter.hasopt("skipped"):
+        return
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
+    terminalreporter.section("why tests were skipped (-rs: which)", sep="-")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count:6d}  {reason}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -126,3 +126,11 @@ def test_instructions_and_what_they_do(monkeypatch: pytest.MonkeyPatch) -> None:
         "ret": {},
     }.items():
         assert dict(effect_of(instruction)) == effect, instruction
+
+
+def test_the_page_begins_with_the_ratios_of_its_table() -> None:
+    rows = [row.split(" | ") for row in dict(stored.marked(PAGE))["means"].splitlines()[2:]]
+    one, many = ([float(row[i]) for row in rows] for i in (1, 3))
+    beginning = " ".join(PAGE[:500].split())
+    assert f"mbt is {min(one)} to {max(one)} times as fast as the fastest of" in beginning
+    assert f"in batches of 256 states {min(many)} to {max(many)} times" in beginning

@@ -56,7 +56,7 @@ def test_python_blocks_run_with_other_packages(page: str) -> None:
 @pytest.mark.engine
 @pytest.mark.parametrize("page", PAGES_WITH_ENGINES)
 def test_python_blocks_run_on_engines(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("dask.array", "gymnasium", "jax", "torch", "zarr"):
+    for package in ("dask.array", "gymnasium", "jax", "stable_baselines3", "torch", "zarr"):
         pytest.importorskip(package, reason="needs the extra `engines`: pip install '.[engines]'")
     monkeypatch.chdir(tmp_path)
     run(page, PAGES_WITH_ENGINES[page])
@@ -97,7 +97,7 @@ def test_the_pages_that_have_examples() -> None:
     assert len(PAGES_WITH_ORACLES["converters.md"]) == 1
     assert len(PAGES_WITH_ENGINES["batches.md"]) == 7
     assert len(PAGES_WITH_ENGINES["data.md"]) == 4
-    assert len(PAGES_WITH_ENGINES["gymnasium.md"]) == 2
+    assert len(PAGES_WITH_ENGINES["gymnasium.md"]) == 3
     assert len(PAGES_WITH_ENGINES["jax.md"]) == 2
     assert len(PAGES_WITH_ENGINES["torch.md"]) == 2
     assert len(PAGES_WITH_ENGINES["which_one.md"]) == 1

@@ -20,7 +20,11 @@ import pytest
 
 import mbt
 
-FOUND = sorted(pkgutil.walk_packages(mbt.__path__, "mbt."), key=lambda module: module.name)
+# All but the hook of PyInstaller, which is a script of its own.
+FOUND = sorted(
+    (module for module in pkgutil.walk_packages(mbt.__path__, "mbt.") if "-" not in module.name),
+    key=lambda module: module.name,
+)
 MODULES = [module.name for module in FOUND]
 NO_CYTHON = {"mbt._core.above", "mbt._core.cpu", "mbt._core.cython_utility", "mbt._core.quantities.names"}
 COMPILED = [
@@ -35,6 +39,7 @@ PACKAGES_OF_EXAMPLES = {
     "mbt.interop.crocoddyl": ("crocoddyl", pytest.mark.crocoddyl),
     "mbt.interop.gymnasium": ("gymnasium", pytest.mark.engine),
     "mbt.interop.jax": ("jax", pytest.mark.engine),
+    "mbt.interop.stable_baselines3": ("stable_baselines3", pytest.mark.engine),
     "mbt.interop.torch": ("torch", pytest.mark.engine),
     "mbt.symbolic.casadi_function": ("casadi", pytest.mark.oracle),
 }

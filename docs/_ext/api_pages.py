@@ -1,13 +1,16 @@
 """Pages of the API, made from what `mbt` says is public: one a class, one a module.
 
-`mbt.__all__` has its names under headings, which are those of the index by class.
+`mbt.__all__` has its names under headings, which are those of the index by class. `MultibodyTree` has
+too many members for one page: each task of `api/by_task.md` has a page with those that it names.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -76,7 +79,70 @@ def toctree(pages: list[str]) -> str:
     return ".. toctree::\n   :hidden:\n\n" + "".join(f"   {page}\n" for page in pages)
 
 
-def pages() -> dict[str, str]:
+def members_of_tree_by_task(by_task: str) -> dict[str, list[str]]:
+    """Return the members of `MultibodyTree` by the headings of the page `by_task`, and the others."""
+    tasks: dict[str, list[str]] = {}
+    for section in by_task.split("\n## ")[1:]:
+        if members := re.findall(r"~mbt\.MultibodyTree\.(\w+)", section):
+            tasks[section.partition("\n")[0]] = members
+    named = {member for members in tasks.values() for member in members}
+    if others := [name for name in dir(mbt.MultibodyTree) if name[0] != "_" and name not in named]:
+        tasks["More members"] = others
+    return tasks
+
+
+def member_entry(name: str) -> str:
+    """Return the directive with what it documents, for a member of `MultibodyTree`."""
+    member = inspect.getattr_static(mbt.MultibodyTree, name)
+    kind = "method" if inspect.isroutine(getattr(mbt.MultibodyTree, name)) else "attribute"
+    return f".. auto{'property' if isinstance(member, property) else kind}:: mbt.MultibodyTree.{name}\n"
+
+
+def pages_of_tree(by_task: str) -> dict[str, str]:
+    """Return the page of `MultibodyTree`, which has tables, and one page a task."""
+    made: dict[str, str] = {}
+    index = [heading("mbt.MultibodyTree"), ".. autoclass:: mbt.MultibodyTree\n"]
+    for task, members in members_of_tree_by_task(by_task).items():
+        page = "mbt.MultibodyTree." + re.sub(r"\W+", "_", task.lower())
+        names = [f"~mbt.MultibodyTree.{member}" for member in members]
+        index += [heading(task, "-"), f":doc:`Descriptions <{page}>` of\n", table(names)]
+        text = "Methods and properties of :class:`mbt.MultibodyTree`."
+        made[page] = "\n".join([heading(task), text, "", *map(member_entry, members)])
+    index.append(toctree(list(made)))
+    return {**made, "mbt.MultibodyTree": "\n".join(index)}
+
+
+@cache
+def overloads_of_tree() -> dict[str, list[str]]:
+    """Return the signatures of overloaded methods of `MultibodyTree`, without annotations."""
+    [tree] = ast.parse(inspect.cleandoc(inspect.getsource(mbt.MultibodyTree))).body
+    found: dict[str, list[str]] = {}
+    for node in tree.body if isinstance(tree, ast.ClassDef) else []:
+        if isinstance(node, ast.FunctionDef) and any(map(_is_overload, node.decorator_list)):
+            arguments = node.args
+            del (arguments.posonlyargs or arguments.args)[0]
+            for argument in ast.walk(arguments):
+                if isinstance(argument, ast.arg):
+                    argument.annotation = None
+            found.setdefault(node.name, []).append(f"({ast.unparse(arguments)})")
+    return found
+
+
+def _is_overload(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Name) and decorator.id == "overload"
+
+
+def show_overloads(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, annotation: str
+) -> tuple[str, str] | None:
+    """Show an overloaded method with each of its signatures, not with `*args, **kwargs`."""
+    tree, _, method = name.rpartition(".")
+    if tree.endswith("MultibodyTree") and method in overloads_of_tree():
+        return f"\nMultibodyTree.{method}".join(overloads_of_tree()[method]), annotation
+    return None
+
+
+def pages(by_task: str) -> dict[str, str]:
     """Return the text of each generated page by its name."""
     made: dict[str, str] = {}
     index = [heading("By class")]
@@ -89,6 +155,7 @@ def pages() -> dict[str, str]:
             page = group.lower().replace(" ", "_")
             made[page] = "\n".join([heading(group), *(entry(name) for name in others)])
     index.append(toctree(sorted(made, key=str.lower)))
+    made |= pages_of_tree(by_task)
     of_mbt = [thing_of(name) for name in public_names(mbt)]
     for short in MODULES:
         module = importlib.import_module(f"mbt.{short}")
@@ -108,7 +175,8 @@ def write(app: Sphinx) -> None:
     """Write the pages that have changed, and remove those of names that are gone."""
     folder = Path(app.srcdir) / "api" / "generated"
     folder.mkdir(exist_ok=True)
-    made = {f"{name}.rst": text for name, text in pages().items()}
+    by_task = folder.with_name("by_task.md").read_text(encoding="utf-8")
+    made = {f"{name}.rst": text for name, text in pages(by_task).items()}
     for path in folder.glob("*.rst"):
         if path.name not in made:
             path.unlink()
@@ -121,4 +189,5 @@ def write(app: Sphinx) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Write the pages before Sphinx looks for its sources."""
     app.connect("builder-inited", write, priority=100)
+    app.connect("autodoc-process-signature", show_overloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

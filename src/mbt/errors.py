@@ -122,7 +122,7 @@ class ElementIndexError(MbtError, IndexError):
 
 
 class CompilerError(MbtError, RuntimeError):
-    """There is no C compiler, or it fails; the message has its words."""
+    """There is no C compiler, or it failed; the message has its output."""
 
 
 class MissingPackageError(MbtError, ImportError):

@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "mbt"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 MAY_IMPORT_CORE = {
     "_core",
+    "_pyinstaller",
     "config",
     "tree",
     "compiling",

@@ -7,33 +7,42 @@ import sys
 
 import pytest
 
+# `run` returns whether code ran without an error in a new interpreter: one that shares the GIL, like those
+# of embedding programs, or an isolated one, into which CPython loads only extension modules that ask for it.
 BEGIN = """
 import sys
-if sys.version_info >= (3, 14):
-    from concurrent import interpreters
-    run = lambda code: interpreters.create().exec(code)
+if sys.version_info >= (3, 13):
+    import _interpreters as interpreters
+    make = lambda isolated: interpreters.create("isolated" if isolated else "legacy")
+    execute = lambda number, code: interpreters.exec(number, code) is None
 else:
-    if sys.version_info >= (3, 13):
-        import _interpreters as interpreters
-    else:
-        import _xxsubinterpreters as interpreters
-    def run(code):
-        number = interpreters.create()
-        run_string = interpreters.run_string if sys.version_info < (3, 13) else interpreters.exec
-        assert run_string(number, code) is None
-        interpreters.destroy(number)
+    import _xxsubinterpreters as interpreters
+    make = lambda isolated: interpreters.create(isolated=isolated)
+    def execute(number, code):
+        try:
+            interpreters.run_string(number, code)
+        except interpreters.RunFailedError:
+            return False
+        return True
+
+def run(code, isolated=False):
+    number = make(isolated)
+    done = execute(number, code)
+    interpreters.destroy(number)
+    return done
 """
 
 MAIN_FIRST = """
 import mbt
-run('''
+for isolated in (False, True):
+    assert run('''
 try:
     import mbt
 except ImportError:
     pass
 else:
     raise AssertionError("imported")
-''')
+''', isolated)
 tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
 M = mbt.functional.mass_matrix(tree, tree.default_positions)
 assert M.shape == 2 * (tree.num_velocities,)
@@ -41,7 +50,7 @@ assert M.shape == 2 * (tree.num_velocities,)
 
 
 OTHER_FIRST = """
-run('''
+assert run('''
 import mbt
 tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
 assert mbt.functional.mass_matrix(tree, tree.default_positions).shape == 2 * (tree.num_velocities,)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 RNG = np.random.default_rng(20)
+IS_NUMPY_2_0 = np.lib.NumpyVersion(np.__version__) < "2.1.0"
 
 
 def _between(low: float, high: float, *shape: int) -> Any:
@@ -379,8 +380,14 @@ FUNCTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         (lambda a: np.clip(a, -1.0, 1.0), (SPREAD,)),
         (lambda a, b, c: np.clip(a, b, c), (SPREAD, VECTOR - 1.0, OTHER[0])),
         (lambda a: np.clip(a, None, 1.0), (SPREAD,)),
-        (lambda a: np.clip(a, min=0.0), (SPREAD,)),
-        (lambda a: np.clip(a, min=0.0, max=2.0), (SPREAD,)),
+        *(
+            []
+            if IS_NUMPY_2_0
+            else [
+                (lambda a: np.clip(a, min=0.0), (SPREAD,)),
+                (lambda a: np.clip(a, min=0.0, max=2.0), (SPREAD,)),
+            ]
+        ),
     ],
     "copyto": [
         (lambda a: _filled(a, lambda x: np.copyto(x, 2.0 * a)), (ANY,)),

@@ -63,15 +63,16 @@ def _choose(built: list[str], usable: list[str]) -> str:
     return forced or usable[0]
 
 
-_directories = _find_built()
+#: Those with compiled modules, best first, and where their rooms are.
+directories = _find_built()
 #: The instruction sets to choose from, best first: built, and supported by this processor.
-usable = [name for name in _directories if name in cpu.supported()]
+usable = [name for name in directories if name in cpu.supported()]
 #: The instruction set in use.
-isa = _choose(list(_directories), usable)
+isa = _choose(list(directories), usable)
 
 
 def add_kernels(package: str, path: list[str]) -> None:
     """Let a room find its modules with kernels: put their directories into its path, the set in use first."""
     room = package.rpartition(".")[2]
     first = usable.index(isa)
-    path[:0] = [os.path.join(_directories[name], room) for name in usable[first : first + 2]]
+    path[:0] = [os.path.join(directories[name], room) for name in usable[first : first + 2]]

@@ -15,8 +15,6 @@ from mbt.math.arrays import FloatArray
 
 __all__: list[str] = []
 
-_VECTORS_HAVE_ONE_AXIS = int(np.__version__.partition(".")[0]) >= 2
-
 
 @implements("linalg.solve")
 def _solve(a: Any, b: Any) -> Any:
@@ -25,8 +23,7 @@ def _solve(a: Any, b: Any) -> Any:
     A, dA = take_apart(a, count, what)
     B, dB = take_apart(b, count, what)
     X: Any = np.linalg.solve(A, B)
-    # Before version 2 of NumPy, b was a stack of vectors where it had one axis less than a.
-    if B.ndim == 1 if _VECTORS_HAVE_ONE_AXIS else B.ndim == A.ndim - 1:
+    if B.ndim == 1:
         dX = _solve_derivatives(A, dA, X[..., None], None if dB is None else dB[..., None, :], count)
         return fresh(X, dX[..., 0, :])
     return fresh(X, _solve_derivatives(A, dA, X, dB, count))

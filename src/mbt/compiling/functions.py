@@ -10,9 +10,10 @@ import numpy as np
 from mbt import _core
 from mbt.compiling.calls import bind
 from mbt.compiling.compiler import REGISTERS, as_timeout, build
+from mbt.compiling.native_code import NativeCode
 from mbt.compiling.source import write_source
 from mbt.compiling.tracing import Number, Trace
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error
 from mbt.math.arrays import as_bool
 from mbt.symbolic.expressions import OF_A_FRAME, express
 
@@ -123,12 +124,37 @@ class CompiledFunctions:
         self.tree = tree
         self.names = tuple(dict.fromkeys(names))
         self.sources: dict[str, str] = {}
+        self._layouts: dict[str, tuple[dict[str, int], tuple[tuple[int, ...], ...]]] = {}
         self.dtype = dtype
         self._options = (frame, compiler, cache, dtype, timeout)
         for name in self.names:
             source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None, dtype)
+            self._layouts[name] = inputs, shapes
             self.sources[name] = source
             setattr(self, name, bind(build(source, compiler, cache, timeout), inputs, shapes, dtype.type))
+
+    def native(self, name: str) -> NativeCode:
+        """Return the addresses of a function, for callers that are not Python.
+
+        Parameters
+        ----------
+        name : str
+            One of `names`.
+
+        Returns
+        -------
+        NativeCode
+            With ``address``, ``address_of_many`` and what they take.
+
+        Raises
+        ------
+        UnknownNameError
+            When there is no such function.
+        """
+        if name not in self._layouts:
+            raise unknown_name_error("compiled function", name, self.names)
+        inputs, shapes = self._layouts[name]
+        return NativeCode(dict(inputs), shapes, self.dtype, getattr(self, name).__self__.library)
 
     # Functions are attributes that a type checker does not see.
     def __getattr__(self, name: str) -> Callable[..., Any]:

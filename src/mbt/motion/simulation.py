@@ -74,7 +74,7 @@ def simulate(
         ``event.terminal = True``, or the number of passages, it ends the simulation; ``event.direction``,
         positive or negative, counts only passages in that direction.
     every : int, optional
-        Of so many steps the last is kept, and the end in any case.
+        Keep every n-th step; the final state is always kept.
     limit_efforts : bool, optional
         Clip the control and the actuation, together, to ``tree.effort_lower_limits`` and
         ``tree.effort_upper_limits``; ``trajectory.num_limited`` tells how often.
