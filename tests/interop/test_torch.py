@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,3 +148,42 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
         mtorch.forward_dynamics("arm", q, v, tau)
     with pytest.raises(mbt.MbtError, match="no higher ones"):
         torch.func.hessian(lambda q: mtorch.mass_matrix(arm, q).sum())(q)
+
+
+ELSEWHERE = """
+import sys, torch, mbt, mbt.interop.torch as mtorch
+from mbt.models import model_path
+
+def run():
+    try:
+        return torch.export.load(sys.argv[1]).module()(q).tolist()
+    except mbt.ContextMismatchError as error:
+        return str(error)
+
+q = torch.full((6,), 0.3, dtype=torch.float64)
+moon = mbt.load_model(model_path("mbt_arm"), gravity=[0, 0, -1.62])
+mtorch.gravity_generalized_forces(moon, q)
+results = [run()]
+tree = mbt.load_model(model_path("mbt_arm"))
+mtorch.gravity_generalized_forces(tree, q)
+results.append(run())
+sys.stdout.write(repr(results))
+"""
+
+
+def test_a_program_in_another_process_computes_with_an_equal_tree_or_not_at_all(tmp_path: Path) -> None:
+    tree = mbt.load_model(model_path("mbt_arm"))
+
+    class Program(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, q: Any) -> Any:
+            return mtorch.gravity_generalized_forces(tree, q)
+
+    q = torch.full((6,), 0.3, dtype=torch.float64)
+    path = str(tmp_path / "program.pt2")
+    torch.export.save(torch.export.export(Program(), (q,)), path)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ELSEWHERE, path], capture_output=True, text=True, check=True
+    )
+    with_another, with_an_equal = ast.literal_eval(done.stdout)
+    assert "the tree of this function is gone, or was never here" in with_another
+    assert with_an_equal == functional.gravity_generalized_forces(tree, q.numpy()).tolist()
