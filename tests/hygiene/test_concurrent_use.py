@@ -182,9 +182,7 @@ errors = []
 
 def use():
     try:
-        for _ in range(2):
-            with context._exclusive():
-                tree.calc_forward_dynamics(context)
+        tree.calc_forward_dynamics(context)
     except Exception as error:
         errors.append(error)
 

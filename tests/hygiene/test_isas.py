@@ -25,6 +25,7 @@ AMPLIFIED = (
     "constrained_forward_dynamics_derivatives",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "impulse_dynamics",
     "mass_matrix_inverse",
     "operational_space_inertia",
     "operational_space_inverse_inertia",

@@ -51,7 +51,7 @@ def slider_crank(mass: float, rpy: list[float]) -> tuple[mbt.MultibodyTree, Any]
 
 
 def acceleration_by_hand(tree: mbt.MultibodyTree, context: Any, rpy: list[float]) -> float:
-    """Return that of the crank when the coupler has no mass: one coordinate, a moment of inertia that varies."""
+    """Return that of the crank when the coupler has no mass, from one coordinate."""
     drive = tree.get_joint_by_name("drive")
     angle, rate = drive.get_angle(context), drive.get_angular_rate(context)
     down = make_pose([0, 0, 0], rpy=rpy)[:3, :3].T @ [0.0, 0.0, -9.81]

@@ -45,7 +45,11 @@ _HINT = (
     '{"ipopt.hessian_approximation": "limited-memory"}'
 )
 #: Of functions with several results.
-_RESULTS = {"step": ("q1", "v1"), "constrained_forward_dynamics": ("vdot", "multipliers")}
+_RESULTS = {
+    "step": ("q1", "v1"),
+    "constrained_forward_dynamics": ("vdot", "multipliers"),
+    "impulse_dynamics": ("v1", "impulses"),
+}
 
 
 #: Whether CasADi comes with its types or not.
