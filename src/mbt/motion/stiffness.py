@@ -92,8 +92,8 @@ def _linearize(context: Context, tau: FloatArray) -> tuple[FloatArray, FloatArra
     """Return the derivatives of vdot with respect to q and v, (nv, nv) each, without locked dofs."""
     tree = context.tree
     if tree._user_force_elements:  # They may have no derivatives. Joint damping has.
-        by_v: FloatArray = -np.linalg.solve(tree.calc_mass_matrix(context), np.diag(_damping(context)))
-        return np.zeros_like(by_v), by_v
+        M = tree.calc_mass_matrix(context)
+        return np.zeros_like(M), np.asarray(-np.linalg.solve(M, np.diag(_damping(context))), dtype=np.float64)
     if tree.num_constraint_equations:
         by_q, by_v, *_ = tree.calc_constrained_forward_dynamics_derivatives(context, tau)
     else:

@@ -30,6 +30,8 @@ _FEWEST_STEPS = 100
 _ENERGY_SAMPLES = 16
 # What part of the energy of a motion may come from nowhere: the method is of order one.
 _MOST_GAIN = 0.2
+# Constraints that begin farther apart are closed by their stabilization, which gives energy [m, rad].
+_CLOSED = 1e-6
 # What part of its range a joint may be behind a limit.
 _PART_OF_RANGE = 1e-3
 # Turn of a body in a step that is too long [rad].
@@ -42,7 +44,7 @@ def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
     """Return what to warn of, of a simulation that came to its end.
 
     Of methods of fixed steps: elements that are too fast for the steps, and energy from nowhere. Of all
-    methods: joints that passed their limits, events that were NaN.
+    methods: joints that passed their limits.
     """
     found = [_describe_limits(trajectory)]
     is_looked_at = task.method in METHODS and task.num_steps >= _FEWEST_STEPS
@@ -93,6 +95,9 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
     is_pushed = applied.body_forces.any() or applied.generalized_forces.any()
     is_driven = task.inputs.is_function or trajectory.tau.any() or is_pushed
     if is_driven or task.tree._user_force_elements:
+        return ""
+    errors = task.tree.calc_constraint_errors(_context_at(task, trajectory, 0))
+    if np.abs(errors).max(initial=0.0) > _CLOSED:
         return ""
     samples = np.unique(np.linspace(0, len(trajectory) - 1, _ENERGY_SAMPLES).astype(int))
     energies = []
