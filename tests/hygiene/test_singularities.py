@@ -132,7 +132,7 @@ def test_small_but_honest() -> None:
 
 @pytest.mark.parametrize("kind", [mbt.QuaternionBallJoint, mbt.BallRpyJoint])
 def test_a_point_mass_on_a_ball_joint_is_singular_in_all_attitudes(kind: type[mbt.Joint]) -> None:
-    # Nearly along an axis, what is left of the inertia about the others is rounding, divided by next to nothing.
+    # Nearly along an axis, what is left of the inertia about the others is rounding over next to nothing.
     rng = np.random.default_rng(0)
     for i in range(60):
         p = rng.normal(size=3) * [1.0, 10.0 ** -(i % 7), 10.0 ** -(i % 5)]

@@ -1,4 +1,4 @@
-"""What `simulate` warns of: elements and spins too fast for the steps, limits, events that are NaN; causes of failures."""
+"""What `simulate` warns of: elements too fast for the steps, spins, limits, events that are NaN; failures."""
 
 from __future__ import annotations
 
@@ -231,3 +231,33 @@ def test_the_audit_of_what_failed() -> None:
     assert "the damping of joint 'hinge'" in report.message
     assert "the simulation failed after" in str(report)
     assert report.as_dict()["message"] == trajectory.message
+
+
+def standing_box(**settings: float) -> tuple[mbt.MultibodyTree, Any]:
+    """Return a box that slides to rest on the ground."""
+    tree = mbt.MultibodyTree()
+    box = tree.add_body(mbt.RigidBody("box", mbt.SpatialInertia.solid_box_with_mass(2.0, 0.4, 0.2, 0.2)))
+    corners = [[x, y, -0.1] for x in (-0.2, 0.2) for y in (-0.1, 0.1)]
+    ground = {"stiffness": 1e4, "dissipation": 1.0, "static_friction": 0.8, **settings}
+    tree.add_force_element(mbt.PointContact(box, corners, **ground))
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    tree.finalize()
+    context = tree.create_default_context()
+    context.q, context.v = [1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 0.1, 0, 0]
+    return tree, context
+
+
+@pytest.mark.parametrize("method", ["semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize(
+    "settings", [{"stiction_speed": 1e-3}, {"stiffness": 1e8}], ids=["stiction", "stiff"]
+)
+def test_contact_that_is_too_stiff(method: str, settings: dict[str, float]) -> None:
+    trajectory, message = warned(*standing_box(**settings), 0.6, method=method)
+    assert "too long for force element 'PointContact_0' (PointContact), which acts at a rate of" in message
+    # It chatters, or flies away; with the cure it comes to rest.
+    assert np.abs(trajectory.v[-1]).max() > 0.01
+    assert warned(*standing_box(), 0.6, method=method)[1] == ""
+    dt = float(re.search(r"take dt = (\S+) s", message)[1])  # type: ignore[index]
+    cured, message = warned(*standing_box(**settings), 0.6, dt, method=method)
+    assert message == ""
+    assert np.abs(cured.v[-1]).max() < 0.01

@@ -109,9 +109,9 @@ def simulate(
     Notes
     -----
     Quaternions stay on their group by all methods. A solver of SciPy integrates rotation vectors, with their
-    exact rate, from orientations that are replaced when the vectors become long. After a derivative that is not
-    finite it goes on with a tenth of the step; it fails when that is 1e-13 of the duration, or when 1000 steps in
-    a row advance by less than 1e-5 of it.
+    exact rate, from orientations that are replaced when the vectors become long. After a derivative that is
+    not finite it goes on with a tenth of the step; it fails when that is 1e-13 of the duration, or when 1000
+    steps in a row advance by less than 1e-5 of it.
 
     Examples
     --------

@@ -22,6 +22,8 @@ __all__ = ["TooFast", "find_fastest_body", "find_too_fast"]
 _REACH = 1e-5
 # Of rk4: no decaying mode is unstable where the rate times the step is below this.
 _REACH_OF_RK4 = 2.5
+# Velocity-dependent forces are the cause when they do so many times the work of any element.
+_CLEAR = 4.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,10 @@ def find_too_fast(context: Context, tau: FloatArray, dt: float, method: str) -> 
     method : str
         ``"semi_implicit_euler"`` or ``"rk4"``.
     """
-    by_q, by_v = _linearize(context, tau)
+    try:
+        by_q, by_v = _linearize(context, tau)
+    except (MbtError, np.linalg.LinAlgError):  # No accelerations here.
+        return None
     if not (np.isfinite(by_q).all() and np.isfinite(by_v).all()) or _are_slow(context, by_q, by_v, dt):
         return None
     nv = by_v.shape[-1]
@@ -86,15 +91,13 @@ def find_fastest_body(context: Context) -> tuple[str, float]:
 def _linearize(context: Context, tau: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives of vdot with respect to q and v, (nv, nv) each, without locked dofs."""
     tree = context.tree
-    try:
-        if tree.num_constraint_equations:
-            by_q, by_v, *_ = tree.calc_constrained_forward_dynamics_derivatives(context, tau)
-        else:
-            by_q, by_v, _ = tree.calc_forward_dynamics_derivatives(context, tau)
-    except MbtError:  # Elements in Python may have no derivatives. Joint damping always has.
+    if tree._user_force_elements:  # They may have no derivatives. Joint damping has.
         M = tree.calc_mass_matrix(context)
-        by_v = -np.linalg.solve(M, np.diag(_damping(context)))
-        by_q = np.zeros_like(by_v)
+        return np.zeros_like(M), np.asarray(-np.linalg.solve(M, np.diag(_damping(context))), dtype=np.float64)
+    if tree.num_constraint_equations:
+        by_q, by_v, *_ = tree.calc_constrained_forward_dynamics_derivatives(context, tau)
+    else:
+        by_q, by_v, _ = tree.calc_forward_dynamics_derivatives(context, tau)
     return by_q, by_v
 
 
@@ -104,7 +107,7 @@ def _are_slow(context: Context, by_q: FloatArray, by_v: FloatArray, dt: float) -
         L = np.linalg.cholesky(context.tree.calc_mass_matrix(context))
     except np.linalg.LinAlgError:
         return False
-    # In velocities of unit kinetic energy matrices of damping and stiffness are symmetric: the bound is close.
+    # In velocities of unit kinetic energy damping and stiffness are symmetric: the bound is close.
     inverse = np.linalg.inv(L.T)
     of_q, of_v = (float(np.linalg.norm(L.T @ part @ inverse)) for part in (by_q, by_v))
     return bool(0.5 * dt * (of_v + math.sqrt(of_v * of_v + 4.0 * of_q)) < 1.0)
@@ -119,7 +122,7 @@ def _longest_step(value: complex, method: str) -> float:
         return _REACH_OF_RK4 / rate
     if abs(value.imag) <= 1e-9 * rate:
         return 2.0 / rate
-    # z^2 - (2 - h d - h^2 k) z + 1 - h d is stable where 2 h d + h^2 k < 4, with d = 2 damping rate, k = rate^2.
+    # z^2 - (2 - h d - h^2 k) z + 1 - h d is stable where 2 h d + h^2 k < 4: d = 2 damping rate, k = rate^2.
     damping = -value.real / rate
     return 2.0 * (math.hypot(1.0, damping) - damping) / rate
 
@@ -146,7 +149,8 @@ def _find_element(context: Context, value: complex, dq: Any, dv: Any) -> str | N
     for element, work in _works_of_elements(context, dq, dv):
         rest -= work
         works[element] = abs(work)
-    works[None] = abs(rest)
+    # Differences across the edge of a contact see half of it.
+    works[None] = abs(rest) / _CLEAR
     return max(works, key=lambda name: works[name])
 
 
@@ -165,7 +169,7 @@ def _works_of_elements(context: Context, dq: Any, dv: Any) -> list[tuple[str, co
     V_real, V_imag = tree.eval_velocity_kinematics(along).V_WB
     V = V_real - 1j * V_imag
     found = []
-    for element in tree.force_elements:
+    for element in tree.force_elements if not tree._user_force_elements else ():
         forces = ends._new_forces()
         element.calc_and_add_force_contribution(ends, forces=forces)
         of_bodies, of_dofs = forces.body_forces, forces.generalized_forces

@@ -6,28 +6,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbt.motion.accelerations import calc_vdot
 from mbt.motion.operands import METHODS
+from mbt.motion.over_time import contacts_of
 from mbt.motion.stiffness import TooFast, find_fastest_body, find_too_fast
-from mbt.scalars.repeated_context import repeat_context
 from mbt.tree.force_elements import UniformGravityFieldElement
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
+    from mbt.math.arrays import FloatArray
     from mbt.motion.task import Task
     from mbt.motion.trajectory import Trajectory
 
 __all__ = ["find_cause", "find_symptoms"]
 
 # One state is looked at for so many steps, and no more than so many in all.
-_STEPS_A_PROBE = 200
+_STEPS_A_PROBE = 400
 _MOST_PROBES = 8
 # Of a failure, which happens within few steps.
 _PROBES_OF_FAILURE = 24
 # Shorter simulations of steps that stay finite are not looked at.
 _FEWEST_STEPS = 100
-_ENERGY_SAMPLES = 32
+_ENERGY_SAMPLES = 16
 # What part of the energy of a motion may come from nowhere: the method is of order one.
 _MOST_GAIN = 0.2
+# Constraints that begin farther apart are closed by their stabilization, which gives energy [m, rad].
+_CLOSED = 1e-6
 # What part of its range a joint may be behind a limit.
 _PART_OF_RANGE = 1e-3
 # Turn of a body in a step that is too long [rad].
@@ -40,7 +44,7 @@ def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
     """Return what to warn of, of a simulation that came to its end.
 
     Of methods of fixed steps: elements that are too fast for the steps, and energy from nowhere. Of all
-    methods: joints that passed their limits, events that were NaN.
+    methods: joints that passed their limits.
     """
     found = [_describe_limits(trajectory)]
     is_looked_at = task.method in METHODS and task.num_steps >= _FEWEST_STEPS
@@ -87,17 +91,20 @@ def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
 
 def _describe_gain(task: Task, trajectory: Trajectory) -> str:
     """Tell of energy that a model without drives and elements in Python has gained."""
-    context = task.context
-    applied = context.applied_forces
+    applied = task.context.applied_forces
     is_pushed = applied.body_forces.any() or applied.generalized_forces.any()
     is_driven = task.inputs.is_function or trajectory.tau.any() or is_pushed
     if is_driven or task.tree._user_force_elements:
         return ""
+    errors = task.tree.calc_constraint_errors(_context_at(task, trajectory, 0))
+    if np.abs(errors).max(initial=0.0) > _CLOSED:
+        return ""
     samples = np.unique(np.linspace(0, len(trajectory) - 1, _ENERGY_SAMPLES).astype(int))
-    moving = repeat_context(context, samples.size)
-    moving.time, moving.q, moving.v = trajectory.time[samples], trajectory.q[samples], trajectory.v[samples]
-    kinetic = np.asarray(task.tree.calc_kinetic_energy(moving))
-    potential = np.asarray(task.tree.calc_potential_energy(moving))
+    energies = []
+    for i in samples.tolist():  # A batch of so few costs more.
+        context = _context_at(task, trajectory, i)
+        energies.append((task.tree.calc_kinetic_energy(context), task.tree.calc_potential_energy(context)))
+    kinetic, potential = np.array(energies).T
     total = kinetic + potential
     # What a motion without gain can turn into kinetic energy.
     scale = kinetic[0] + potential[0] - potential.min() + 1e-9 * np.abs(potential).max()
@@ -106,7 +113,8 @@ def _describe_gain(task: Task, trajectory: Trajectory) -> str:
         return ""
     gain = (total - total[0]).max()
     cause = _advise(task, trajectory, int(samples[grown[0]]), None)
-    return f"the energy grew by {gain:.3g} J, from {scale:.3g} J of motion, and nothing drives the model: {cause}"
+    grew = f"the energy grew by {gain:.3g} J, from {scale:.3g} J of motion"
+    return f"{grew}, and nothing drives the model: {cause}"
 
 
 def _describe_limits(trajectory: Trajectory) -> str:
@@ -147,7 +155,19 @@ def _context_at(task: Task, trajectory: Trajectory, i: int) -> Context:
 
 
 def _probe(task: Task, trajectory: Trajectory, i: int) -> TooFast | None:
-    return find_too_fast(_context_at(task, trajectory, i), trajectory.tau[i], task.dt, task.method)
+    context, tau = _context_at(task, trajectory, i), trajectory.tau[i]
+    fast = find_too_fast(context, tau, task.dt, task.method)
+    if fast is None and contacts_of(task.tree) and _is_near_rest(context, tau, task.dt):
+        # Stiction that is too stiff chatters about rest, where alone it is stiff.
+        context.v = np.zeros_like(context.v)
+        fast = find_too_fast(context, tau, task.dt, task.method)
+    return fast
+
+
+def _is_near_rest(context: Context, tau: FloatArray, dt: float) -> bool:
+    """Whether two steps change the velocity by as much as it is, in terms of kinetic energy."""
+    M, dv = context.tree.calc_mass_matrix(context), 2.0 * dt * calc_vdot(context, tau)
+    return bool(context.v @ M @ context.v <= dv @ M @ dv)
 
 
 def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) -> str:
@@ -157,8 +177,8 @@ def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) ->
     if fast is not None and fast.element is not None:
         dt = _rounded_down(fast.longest_step)
         return (
-            f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: take dt = {dt:g} s, "
-            "or method='Radau' or 'BDF'"
+            f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: "
+            f"take dt = {dt:g} s, or method='Radau' or 'BDF'"
         )
     body, speed = find_fastest_body(_context_at(task, trajectory, i))
     other = "'RK45'" if task.method == "rk4" else "'rk4' or 'RK45'"

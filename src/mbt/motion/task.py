@@ -162,8 +162,8 @@ def _check_clock(start: float, duration: float, dt: float) -> None:
     spacing = math.ulp(max(abs(start), abs(start + duration)))
     if dt < 4.0 * spacing:
         raise ArgumentValueError(
-            f"context.time: expected a time at which steps of dt = {dt:g} s can be told apart, got {start:g}, "
-            f"where floating-point numbers are {spacing:.2g} s apart; begin at 0"
+            f"context.time: expected a time at which steps of dt = {dt:g} s can be told apart, "
+            f"got {start:g}, where floating-point numbers are {spacing:.2g} s apart; begin at 0"
         )
 
 
