@@ -13,11 +13,19 @@ from mbt.math.arrays import Shape, check_leading_axes, has_shape
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["BACKWARDS", "METHODS", "as_spread_array", "broadcast", "check_method", "goes_back", "take_operands"]
+__all__ = [
+    "BACKWARDS",
+    "METHODS",
+    "as_spread_array",
+    "broadcast",
+    "check_method",
+    "goes_back",
+    "take_operands",
+]
 
 #: How a step is made, by name.
 METHODS = {"semi_implicit_euler": 0, "rk4": 1}
-#: What a compiled step adds to this number where time goes back, so that errors of constraints die away there.
+#: What a compiled step adds to it where time goes back: errors of constraints die away in that direction.
 BACKWARDS = 2
 
 

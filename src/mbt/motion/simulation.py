@@ -100,7 +100,8 @@ def simulate(
     -----
     SimulationWarning
         When the simulation of one state cannot go on; what there is is returned. Of a batch such samples are
-        NaN from there on.
+        NaN from there on. And when constraints of one state contradict each other, or lock a mechanism by
+        numbers with few digits.
 
     Notes
     -----
@@ -151,4 +152,11 @@ def simulate(
         recording, passages = run(task)
     if recording.status == "failed":
         warnings.warn(f"simulate: {recording.message}", SimulationWarning, stacklevel=2)
-    return Trajectory._of_recording(task, recording, passages)
+    trajectory = Trajectory._of_recording(task, recording, passages)
+    if tree.num_constraints and not context.batch_shape and recording.status != "failed":
+        from mbt.tree.constraints.closing import describe_stuck
+
+        stuck = describe_stuck(tree, context, trajectory.final_context)
+        if stuck:
+            warnings.warn(f"simulate: the model is stuck: it has {stuck}", SimulationWarning, stacklevel=2)
+    return trajectory

@@ -36,7 +36,9 @@ _SHOWN = 5
 _FEW_DIGITS = 1e-3
 
 
-def assemble(tree: MultibodyTree, context: Context, fixed: object, tolerance: object) -> None:
+def assemble(
+    tree: MultibodyTree, context: Context, fixed: object, tolerance: object, attempts: int = 99
+) -> None:
     """Move a Context onto its constraints; see ``MultibodyTree.assemble``."""
     limit = as_positive(tolerance, "assemble: tolerance")
     check_is_of_doubles("assemble", tree, context)
@@ -46,7 +48,7 @@ def assemble(tree: MultibodyTree, context: Context, fixed: object, tolerance: ob
         return
     # What is not finite has been counted as open, and may overflow on the way there.
     with np.errstate(over="ignore", invalid="ignore"):
-        problem = _Problem(tree, work, is_free, limit)
+        problem = _Problem(tree, work, is_free, limit, attempts)
         work.q = q = problem.move_positions()
         v = problem.move_velocities()
     context.q, context.v = q, v
@@ -115,9 +117,15 @@ class _Problem:
     """The equations of a Context, at any positions. All arrays have its batch axes in front."""
 
     def __init__(
-        self, tree: MultibodyTree, work: Context, is_free: npt.NDArray[np.bool_], tolerance: float
+        self,
+        tree: MultibodyTree,
+        work: Context,
+        is_free: npt.NDArray[np.bool_],
+        tolerance: float,
+        attempts: int,
     ) -> None:
         self._tree, self._work, self._is_free, self._tolerance = tree, work, is_free, tolerance
+        self._attempts = attempts if is_free.any() else 1
         self._q = np.array(work.q)
         self._equations = Equations(tree, work, is_free)
         units, rounding = self._equations.calc_units(work)
@@ -135,7 +143,7 @@ class _Problem:
         """
         best = self._evaluate(self._q)
         rng = np.random.default_rng(0)
-        for push in _PUSHES if self._is_free.any() else _PUSHES[:1]:
+        for push in _PUSHES[: self._attempts]:
             begun = best if push == 0.0 else self._evaluate(self._step(self._q, self._draw(rng, push)))
             found = self._iterate(begun)
             is_open = best.largest > self._tolerance

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from mbt.context.context import Context
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["ConstraintEntry", "ConstraintReport", "calc_constraint_report"]
+__all__ = ["DOUBTFUL", "ConstraintEntry", "ConstraintReport", "calc_constraint_report", "take_rows"]
 
 # Rows that a notebook shows.
 _MAX_ROWS_OF_REPR = 60
-# Five digits of an angle, and less.
-_DOUBTFUL = 1e-4
+#: Equations that say less, in parts of what they could, do so by angles of five digits or less.
+DOUBTFUL = 1e-4
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class ConstraintReport:
     @property
     def is_doubtful(self) -> bool:
         """Whether equations count that say as little as rounding in a file makes them say: below 1e-4."""
-        return self.weakest < _DOUBTFUL
+        return self.weakest < DOUBTFUL
 
     @property
     def redundant(self) -> dict[str, int]:
@@ -186,7 +186,7 @@ class ConstraintReport:
         ]
         if self.is_doubtful:
             sums.append(
-                f"the weakest of them says {self.weakest:.1g} of what it could, as rounding in a file makes it: "
+                f"the weakest says {self.weakest:.1g} of what it could, as rounding in a file makes it: "
                 f"tolerance={2.0 * self.weakest:.0e} leaves it out"
             )
         return [Section("Constraints", table=table, is_open=True), Section("Mobility", sums)]
@@ -204,7 +204,7 @@ def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: obj
     errors = tree.calc_constraint_errors(context)
     equations = Equations(tree, context)
     units, rounding = equations.calc_units(context)
-    J, scales, rates = _take_rows(equations, context, equations.calc_lengths(units))
+    J, scales, _, rates = take_rows(equations, context, equations.calc_lengths(units))
     # What of the errors lies outside the range of J.
     U, s, _ = np.linalg.svd(J, full_matrices=False)
     U = U[:, s > limit]
@@ -232,10 +232,10 @@ def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: obj
     return ConstraintReport(tuple(entries), tree.num_velocities, sum(num_independent), limit, weakest)
 
 
-def _take_rows(
+def take_rows(
     equations: Equations, context: Context, lengths: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return rows of J in parts of what they could be, the scales that make them so, and J v.
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return rows of J in parts of what they could be, the scales of rows and columns, and J v.
 
     Columns are those of what moves by one radian, or by a length.
     """
@@ -252,7 +252,7 @@ def _take_rows(
         size = np.linalg.norm(level.matrix(entries.sizes), axis=1)
         scales[level.rows] = size = np.where(size > 0.0, size, 1.0)
         J[np.ix_(level.rows, level.dofs)] = part * columns[level.dofs] / size[:, None]
-    return J, scales, rates
+    return J, scales, columns, rates
 
 
 def _count_independent_rows(equations: Equations, J: FloatArray, tolerance: float) -> tuple[list[int], float]:
