@@ -1,5 +1,7 @@
 """Joints that close loops, of SDF and URDF, become constraints that do what the joints do."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -302,10 +304,49 @@ BALL = (
 
 def test_ball_constraints_of_drake():
     # The points are at different heights, and the limb moves in a plane.
-    with pytest.warns(mbt.ModelWarning, match=r"cannot close, by \[m, rad\]: 'bot::ball_constraint' \(0\.1\)"):
+    with pytest.warns(
+        mbt.ModelWarning, match=r"cannot close, by \[m, rad\]: 'bot::ball_constraint' \(0\.1\)"
+    ):
         tree = mbt.load_model(urdf.robot(*LIMB, BALL, BALL), strict=True)
     assert [each.name for each in tree.constraints] == ["ball_constraint", "ball_constraint_"]
     ball = tree.constraints[0]
     assert (ball.frame_A.body.name, ball.frame_B.body.name) == ("tip", "base")
     np.testing.assert_array_equal(ball.frame_A.get_fixed_pose_in_body_frame()[:3, 3], [0.1, 1, 0.2])
     np.testing.assert_array_equal(ball.frame_B.get_fixed_pose_in_body_frame()[:3, 3], [0, 2, 0.3])
+
+
+# Angles with few digits.
+
+
+@pytest.mark.parametrize("closing", [urdf.PIN, urdf.HINGE], ids=["ball", "hinge"])
+def test_a_loop_that_five_digits_keep_open_is_told_with_its_gap_and_a_cure(closing):
+    with pytest.warns(
+        mbt.ModelWarning, match=r"(?s)cannot close, by.*\(\de-0[67]\)|\(\d\.\de-0[67]\)"
+    ) as found:
+        tree = mbt.load_model(urdf.four_bar("1.5708", closing))
+    text = str(found[0].message)
+    assert "write" in text.lower()
+    assert "two distance constraints" in text
+    assert tree.parse_reports[0].warnings[-1].text in text
+    # So large the gap is: no place of the crank closes it better.
+    gap = max(float(number) for number in re.findall(r"\((\d\.?\d*e-0\d)\)", text))
+    context = tree.create_default_context()
+    tree.assemble(context, tolerance=1e-4)
+    errors = np.abs(equations_of(tree, context).errors).max()
+    assert 1e-8 < errors < 10 * gap
+    # With all digits there is nothing to say, which warnings being errors proves.
+    mbt.load_model(urdf.four_bar(closing=closing))
+
+
+def test_a_hinge_in_a_plane_keeps_energy():
+    """Off the constraint, as in the middle of a step, it says nothing that a ball would not say."""
+    energies = []
+    for closing in (urdf.PIN, urdf.HINGE):
+        tree = mbt.load_model(urdf.four_bar(closing=closing))
+        context = tree.create_default_context()
+        context.q = [0.917, -0.678, -2.356]
+        tree.assemble(context)
+        trajectory = mbt.simulate(tree, context, 0.5, 2e-3, method="rk4")
+        energies.append(np.abs(trajectory.energy_drift).max())
+    np.testing.assert_allclose(energies[1], energies[0], rtol=0.1, atol=1e-8)
+    assert energies[1] < 1e-4

@@ -64,7 +64,7 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck
     if gaps:
         found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
-        return f"constraints that contradict each other stay open by [m, rad]: {found}"
+        return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
     return _describe_locking(tree, start)
 
 
