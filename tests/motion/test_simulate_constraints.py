@@ -103,35 +103,36 @@ def test_constraints_that_are_off() -> None:
     assert fallen - before == pytest.approx(-0.5 * 9.81 * 0.16, abs=1e-9)
 
 
-def test_a_mechanism_that_five_digits_lock_is_told() -> None:
+def test_a_mechanism_that_few_digits_lock_is_told() -> None:
     """And it moves as it should where fewer equations close it."""
-    swings, start = [], []
-    for half_pi in ("1.5707963267948966", "1.5708"):
+    paths: list[Any] = []
+    start = np.array([0.9, -0.7, -1.1])
+    for half_pi in ("1.5707963267948966", "1.57"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mbt.ModelWarning)
-            tree = mbt.load_model(urdf.four_bar(half_pi))
+            tree = mbt.load_model(urdf.four_bar(half_pi, urdf.HINGE))
         context = tree.create_default_context()
-        context.q = [0.9, -0.7, -1.1]
-        tree.assemble(context, tolerance=1e-4)
-        if half_pi == "1.5708":
-            with pytest.warns(mbt.SimulationWarning, match=r"stuck: .* leave 0 velocities in place of 1.*"):
-                mbt.simulate(tree, context, 0.01, method="rk4")
-        else:
-            mbt.simulate(tree, context, 0.01, method="rk4")
+        context.q = start
+        tree.assemble(context, tolerance=1e-2)
+        if paths:
+            with pytest.warns(mbt.SimulationWarning, match="stuck, .* leave 0 velocities in place of 1"):
+                locked = mbt.simulate(tree, context, 0.5, 2e-3, method="rk4")
+            assert np.ptp(locked.q[:, 0]) < 0.3 * np.ptp(paths[0][:, 0])
         tree = tree.edit()
-        tree.remove(tree.get_constraint_by_name("ball_constraint"))
+        for constraint in tree.constraints:
+            tree.remove(constraint)
         base, rocker = (tree.get_body_by_name(name) for name in ("base", "rocker"))
         for i, (x, z) in enumerate(((0.5, 0.0), (0.0, 0.5))):
             rod = mbt.DistanceConstraint(f"rod_{i}", base, [0.7 + x, 0, z], rocker, [0.5, 0, 0], 0.5)
             tree.add_constraint(rod)
         tree.finalize()
-        again = tree.create_default_context()
-        start = context.q if not swings else start
-        again.q = start
-        tree.assemble(again)
-        swings.append(mbt.simulate(tree, again, 1.0, 2e-3, method="rk4").q)
-    np.testing.assert_allclose(swings[1], swings[0], atol=1e-4)
-    assert np.ptp(swings[0][:, 0]) > 1.0
+        free = tree.create_default_context()
+        start = context.q if not paths else start
+        free.q = start
+        tree.assemble(free)
+        paths.append(mbt.simulate(tree, free, 0.5, 2e-3, method="rk4").q)
+    np.testing.assert_allclose(paths[1], paths[0], atol=1e-3)
+    assert np.ptp(paths[0][:, 0]) > 0.5
 
 
 def test_constraints_that_contradict_each_other_are_told() -> None:
@@ -144,7 +145,7 @@ def test_constraints_that_contradict_each_other_are_told() -> None:
     rod = mbt.DistanceConstraint("rod", tree.world_body, [0, 0, 5], tree.bodies[1], [0, 0, 0], 4.0)
     tree.add_constraint(rod)
     tree.finalize()
-    with pytest.warns(mbt.SimulationWarning, match=r"stuck: .*contradict .*'rod' \(1\)") as found:
+    with pytest.warns(mbt.SimulationWarning, match=r"stuck, .*contradict .*'rod' \(1\)") as found:
         mbt.simulate(tree, tree.create_default_context(), 0.1)
     assert len(found) == 1
 

@@ -158,5 +158,9 @@ def simulate(
 
         stuck = describe_stuck(tree, context, trajectory.final_context)
         if stuck:
-            warnings.warn(f"simulate: the model is stuck: it has {stuck}", SimulationWarning, stacklevel=2)
+            warnings.warn(
+                f"simulate: the model is stuck, all or in part: it has {stuck}",
+                SimulationWarning,
+                stacklevel=2,
+            )
     return trajectory

@@ -23,6 +23,8 @@ _TOLERANCE = 1e-9
 _NEARBY = 0.1
 # From so many places closures are tried to be closed.
 _ATTEMPTS = 4
+# Of a motion that forces should move a model in, they move it by less.
+_LEAST_PART = 1e-6
 _SHOWN = 5
 
 _CURE = (
@@ -46,7 +48,7 @@ def describe_gap(tree: MultibodyTree) -> str:
         except AssemblyError:
             return f"{gap}. Check the places of what they hold together: nothing close by closes them"
         return f"{gap}. {_CURE}"
-    return _describe_locking(tree, context)
+    return _describe_locking(tree, context)[0]
 
 
 def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
@@ -65,39 +67,54 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     if gaps:
         found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
         return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
-    return _describe_locking(tree, start)
+    found, mobility = _describe_locking(tree, start)
+    is_held = found and _count_motions(tree, start) < mobility - _LEAST_PART
+    return found if is_held else ""
 
 
-def _describe_locking(tree: MultibodyTree, context: Context) -> str:
+def _describe_locking(tree: MultibodyTree, context: Context) -> tuple[str, int]:
     """Return which constraints lock a mechanism by equations that say as little as rounding; or nothing.
 
-    Equations may say little where a mechanism is stretched, too; but then not nearby.
+    And the mobility without these. Equations say little where a mechanism is stretched, too; but then not
+    nearby.
     """
     work = context.clone()
     try:
-        found = _find_locking(tree, work)
+        found, mobility = _find_locking(tree, work)
         if found:
             _move_nearby(tree, work)
-            found = found if _find_locking(tree, work) else ""
+            found = found if _find_locking(tree, work)[0] else ""
     except SingularityError:
-        return ""
-    return found
+        return "", 0
+    return found, mobility
 
 
-def _find_locking(tree: MultibodyTree, context: Context) -> str:
+def _find_locking(tree: MultibodyTree, context: Context) -> tuple[str, int]:
     exact = calc_constraint_report(tree, context, _TOLERANCE)
     if not exact.is_doubtful:
-        return ""
+        return "", exact.mobility
     rounded = calc_constraint_report(tree, context, DOUBTFUL)
     names = {
         x.name: str(y.num_redundant - x.num_redundant)
         for x, y in zip(exact.entries, rounded.entries, strict=True)
         if y.num_redundant > x.num_redundant
     }
-    return (
+    found = (
         f"constraints that leave {exact.mobility} velocities in place of {rounded.mobility}, by equations "
         f"that say {exact.weakest:.1g} of what they could, as rounded angles do: {_name(names)}. {_CURE}"
     )
+    return found, rounded.mobility
+
+
+def _count_motions(tree: MultibodyTree, context: Context) -> float:
+    """Return in how many ways forces move a model, which forward dynamics decides by itself.
+
+    The accelerations by forces are ``Y tau``, and M Y projects on what constraints leave: its trace is that.
+    """
+    if context._locked_dofs().any():
+        return float(tree.num_velocities)
+    Y = tree.calc_constrained_forward_dynamics_derivatives(context)[2]
+    return float((tree.calc_mass_matrix(context) * Y).sum())
 
 
 def _move_nearby(tree: MultibodyTree, context: Context) -> None:

@@ -21,8 +21,8 @@ __all__ = ["DOUBTFUL", "ConstraintEntry", "ConstraintReport", "calc_constraint_r
 
 # Rows that a notebook shows.
 _MAX_ROWS_OF_REPR = 60
-#: Equations that say less, in parts of what they could, do so by angles of five digits or less.
-DOUBTFUL = 1e-4
+#: Equations that say less, in parts of what they could, may do so by angles with four digits.
+DOUBTFUL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class ConstraintReport:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether equations count that say as little as rounding in a file makes them say: below 1e-4."""
+        """Whether equations count that say as little as rounding in a file makes them say: below 1e-3."""
         return self.weakest < DOUBTFUL
 
     @property
