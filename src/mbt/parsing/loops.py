@@ -1,10 +1,10 @@
 """Joints that close loops, as constraints: a tree has no such joints.
 
 The loop is cut at the joint. Its frames F and M then keep together what the joint does: a ball their origins,
-a weld all of them. A hinge is two balls on its axis. They have six equations for the five that a hinge needs,
-but the sixth follows from the others also where they do not quite hold: in a plane, where a hinge says no more
-than a ball, two balls go on to say nothing else in the middle of a step. A universal joint is a ball with a rod
-that holds one axis at a right angle to the other: between points on both, as far from the joint as each other.
+a weld all of them. A hinge is two balls on its axis, with six equations in place of five; but one of them
+follows from the others also where these do not quite hold. That matters in a plane, where a hinge says no
+more than a ball: equations that say something new in the middle of a step resist the motion. A universal
+joint is a ball and a rod, which holds one axis at a right angle to the other one.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def close_loop(joint: JointDescription, model: ModelDescription) -> bool:
     second: list[ConstraintDescription] = []
     if joint.kind == "revolute":
         n = make_pose(length * normalize_axis(joint.axis, "axis"))
-        ends = [frame._replace(name=f"{frame.name}_axis", X_BF=frame.X_BF @ n) for frame in (F, M)]
-        second = [ConstraintDescription(f"{joint.name}_axis", "ball", *ends)]
+        end_F, end_M = (frame._replace(name=f"{frame.name}_axis", X_BF=frame.X_BF @ n) for frame in (F, M))
+        second = [ConstraintDescription(f"{joint.name}_axis", "ball", end_F, end_M)]
     elif joint.kind == "universal":
-        points = [length, 0.0, 0.0], [0.0, length, 0.0]
+        p_FP, p_MQ = [length, 0.0, 0.0], [0.0, length, 0.0]
         diagonal = math.sqrt(2.0) * length
-        second = [ConstraintDescription(f"{joint.name}_axis", "rod", F, M, *points, diagonal)]
+        second = [ConstraintDescription(f"{joint.name}_axis", "rod", F, M, p_FP, p_MQ, diagonal)]
     elif joint.kind not in ("weld", "ball", "quaternion_ball"):
         return False
     kind = "weld" if joint.kind == "weld" else "ball"

@@ -245,8 +245,8 @@ class _Problem:
         if what == "positions" and np.max(largest) < _FEW_DIGITS:
             enough = float(f"{1.5 * np.max(largest):.0e}")
             message += (
-                ". Gaps this small come from numbers with few digits, as files have them: write more, or accept "
-                f"the gap by tolerance={enough:g}, in parts of the mechanism"
+                ". Gaps this small come from numbers with few digits, as in files: write more, or accept the "
+                f"gap by tolerance={enough:g}, in parts of the mechanism"
             )
         return AssemblyError(message, errors=found)
 

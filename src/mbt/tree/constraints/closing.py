@@ -124,10 +124,10 @@ def _move_nearby(tree: MultibodyTree, context: Context) -> None:
     J, _, columns, _ = take_rows(equations, context, equations.calc_lengths(units))
     _, s, V = np.linalg.svd(J, full_matrices=False)
     V = V[s > DOUBTFUL]
-    step = np.random.default_rng(0).uniform(-1.0, 1.0, J.shape[1])
-    step -= V.T @ (V @ step)
-    step *= _NEARBY / max(np.abs(step).max(initial=0.0), _NEARBY)
-    context.q = tree.integrate_positions(context.q, columns * step, 1.0)
+    along = np.random.default_rng(0).uniform(-1.0, 1.0, (J.shape[1],))
+    along -= V.T @ (V @ along)
+    step = columns * along * (_NEARBY / max(np.abs(along).max(initial=0.0), _NEARBY))
+    context.q = tree.integrate_positions(context.q, step, 1.0)
     try:
         assemble(tree, context, (), DOUBTFUL, 1)
     except AssemblyError:

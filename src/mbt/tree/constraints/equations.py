@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mbt.tree.constraints.ball import BallConstraint
+from mbt.tree.constraints.between_frames import ConstraintBetweenFrames
 from mbt.tree.constraints.coupler import CouplerConstraint
 from mbt.tree.constraints.distance import DistanceConstraint
 from mbt.tree.constraints.weld import WeldConstraint
@@ -115,21 +116,22 @@ class Equations:
 
     def _find_pairs(self) -> None:
         """Find the dofs that move each constraint, and the body that each of them moves."""
-        parent, dofs_of = {0: 0}, {0: range(0)}
+        parent: dict[int, int] = {}
+        dofs_of: dict[int, range] = {}
         for mobilizer in self.tree.mobilizers:
-            node = mobilizer.outboard_body.node_index
-            parent[node] = mobilizer.inboard_body.node_index
-            dofs_of[node] = mobilizer._velocity_range()
-        self._between = [x for x in self.constraints if not isinstance(x, CouplerConstraint)]
+            outboard = mobilizer.outboard_body.node_index
+            parent[outboard] = mobilizer.inboard_body.node_index
+            dofs_of[outboard] = mobilizer._velocity_range()
+        self._between = [x for x in self.constraints if isinstance(x, ConstraintBetweenFrames)]
         pairs: list[tuple[int, int, int, int]] = []
         self._pairs_of: dict[Constraint, range] = {}
         for i, x in enumerate(self._between):
             begin = len(pairs)
-            a, b = x.frame_A.body.node_index, x.frame_B.body.node_index  # type: ignore[attr-defined]
+            a, b = int(x.frame_A.body.node_index), int(x.frame_B.body.node_index)
             # Inboard bodies have the smaller number; where both ways meet, what is inboard moves both.
             while a != b:
                 side = int(b > a)
-                node = b if side else a
+                node = max(a, b)
                 pairs += ((i, side, dof, node) for dof in dofs_of[node])
                 a, b = (a, parent[b]) if side else (parent[a], b)
             self._pairs_of[x] = range(begin, len(pairs))
@@ -141,14 +143,12 @@ class Equations:
     def _take_numbers(self, context: Context) -> None:
         """Take parameters of constraints, and the lengths of the model, from a Context."""
         batch, count = context.batch_shape, len(self._between)
-        ends: list[tuple[Any, Any]] = [(x.frame_A, x.frame_B) for x in self._between]
-        self._frames = np.array([[F._index for F in pair] for pair in ends], dtype=np.intp).reshape(count, 2)
-        self._nodes = np.array([[F.body.node_index for F in pair] for pair in ends], dtype=np.intp).reshape(
-            count, 2
-        )
+        ends = [F for x in self._between for F in (x.frame_A, x.frame_B)]
+        self._frames = np.array([F._index for F in ends], dtype=np.intp).reshape(count, 2)
+        self._nodes = np.array([F.body.node_index for F in ends], dtype=np.intp).reshape(count, 2)
         self._is_distance = np.array([isinstance(x, DistanceConstraint) for x in self._between], dtype=bool)
         self._points, self._distances = np.zeros((*batch, count, 2, 3)), np.zeros((*batch, count))
-        for i in np.flatnonzero(self._is_distance):
+        for i in np.flatnonzero(self._is_distance).tolist():
             numbers = np.asarray(self._between[i]._get_numbers(context))
             self._points[..., i, :, :] = numbers[..., 3:9].reshape(*numbers.shape[:-1], 2, 3)
             self._distances[..., i] = numbers[..., 2]
@@ -186,7 +186,8 @@ class Equations:
                 sharing.setdefault(dof, []).append(x)
 
         def spread(start: Constraint) -> list[list[Constraint]]:
-            found, levels, seen_dofs = {start}, [[start]], set()
+            found, levels = {start}, [[start]]
+            seen_dofs: set[int] = set()
             while levels[-1]:
                 behind: list[Constraint] = []
                 for dof in {dof for x in levels[-1] for dof in dofs[x]} - seen_dofs:
@@ -283,9 +284,9 @@ class Equations:
             places = np.nan_to_num(_norm(p_WP[..., i, :, :])).max(axis=-1)
             rounding[..., rows.start : rows.stop] = _ROUNDING * places[..., None]
         is_turning = self.find_turning(context)
-        for x in self._couplers:
-            turns = is_turning[..., x.joint0.velocity_start]
-            units[..., self._first_row[x]] = np.where(turns, 1.0, self.length)
+        for coupler in self._couplers:
+            turns = is_turning[..., coupler.joint0.velocity_start]
+            units[..., self._first_row[coupler]] = np.where(turns, 1.0, self.length)
         return units, rounding
 
     def find_turning(self, context: Context) -> npt.NDArray[np.bool_]:

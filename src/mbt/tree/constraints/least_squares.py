@@ -64,23 +64,26 @@ class LeastSquares:
         """Return ``J' (J J' + mu)^-1 right`` of the free velocities, (..., num_velocities)."""
         mu = np.maximum(damping, _LEAST_DAMPING)
         x = np.zeros((*right.shape[:-1], self._num_velocities))
-        couplings, parts = [], []
+        couplings: list[tuple[FloatArray, FloatArray] | None] = []
+        parts: list[FloatArray] = []
         for i, (level, J) in enumerate(zip(self._levels, self._free, strict=True)):
-            A = J @ _transpose(J) + np.asarray(mu)[..., None, None] * np.eye(len(level.rows))
-            b = right[..., level.rows] / self._scales[i]
+            A: FloatArray = J @ _transpose(J) + np.asarray(mu)[..., None, None] * np.eye(len(level.rows))
+            b: FloatArray = right[..., level.rows] / self._scales[i]
             B = self._couple(i)
-            if i and couplings[-1] is not None:
-                before, K = couplings[-1]
-                A = A - before @ K
-                b = b - _times(before, parts[-1])
+            coupling = couplings[-1] if i else None
+            if coupling is not None:
+                before, K = coupling
+                A -= before @ K
+                b -= _times(before, parts[-1])
             if B is None:
                 couplings.append(None)
-                parts.append(np.linalg.solve(A, b[..., None])[..., 0])
+                solved: FloatArray = np.linalg.solve(A, b[..., None])
+                parts.append(solved[..., 0])
             else:
                 both = np.linalg.solve(A, np.concatenate([_transpose(B), b[..., None]], axis=-1))
                 couplings.append((B, both[..., :-1]))
                 parts.append(both[..., -1])
-        y = None
+        y = np.zeros(0)
         for i in reversed(range(len(parts))):
             coupling = couplings[i]
             y = parts[i] if coupling is None else parts[i] - _times(coupling[1], y)

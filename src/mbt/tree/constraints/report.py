@@ -224,7 +224,9 @@ def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: obj
                 is_enabled,
                 constraint.num_equations,
                 constraint.num_equations - count if is_enabled else 0,
-                *(float(part.max()) for part in parts),
+                float(parts[0].max()),
+                float(parts[1].max()),
+                float(parts[2].max()),
                 is_open=not bool(np.all(parts[0] <= allowed[rows])),
                 is_stuck=not bool(np.all(parts[2] <= np.maximum(allowed[rows], 1e-6 * parts[0].max()))),
             )
