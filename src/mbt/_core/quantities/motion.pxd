@@ -58,8 +58,8 @@ cdef inline void take_step(
     """One step of the state in place; of positions u since its beginning, q = exp(u) q0.
 
     Semi-implicit Euler: v1 = v0 + vdot dt, u = v1 dt. Or Runge-Kutta of order four in u and v. Errors of constraints
-    die away, in the direction of dt. Needs nq + 10 nv more scalars of memory than any algorithm. In NumPy: tests/support/textbook.py,
-    step_of_runge_kutta.
+    die away, in the direction of dt. Needs nq + 10 nv more scalars of memory than any algorithm. In NumPy:
+    tests/support/textbook.py, step_of_runge_kutta.
     """
     cdef Py_ssize_t nv = model.num_velocities
     cdef T* u = memory + algorithms.count_work(model) + 4*nv

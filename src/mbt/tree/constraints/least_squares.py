@@ -6,7 +6,7 @@ only neighbours share dofs, J J' is block tridiagonal, and is factored block by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,14 +75,10 @@ class LeastSquares:
                 before, K = coupling
                 A -= before @ K
                 b -= _times(before, parts[-1])
-            if B is None:
-                couplings.append(None)
-                solved: FloatArray = np.linalg.solve(A, b[..., None])
-                parts.append(solved[..., 0])
-            else:
-                both = np.linalg.solve(A, np.concatenate([_transpose(B), b[..., None]], axis=-1))
-                couplings.append((B, both[..., :-1]))
-                parts.append(both[..., -1])
+            rights = [b[..., None]] if B is None else [_transpose(B), b[..., None]]
+            solved: Any = np.linalg.solve(A, np.concatenate(rights, axis=-1))
+            couplings.append(None if B is None else (B, solved[..., :-1]))
+            parts.append(solved[..., -1])
         y = np.zeros(0)
         for i in reversed(range(len(parts))):
             coupling = couplings[i]
