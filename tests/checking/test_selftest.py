@@ -23,12 +23,31 @@ from support.force_element_types import make_everything
 from support.linkages import delta, four_bar
 from support.random_trees import CATALOGUE
 
+
+def _tied() -> mbt.MultibodyTree:
+    """One ball ties bodies that are welded together, one a body to its own axle: nothing moves them."""
+    tree = mbt.MultibodyTree()
+    tree.add_force_element(mbt.UniformGravityFieldElement())
+    M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    base, hand = (tree.add_body(mbt.RigidBody(name, M)) for name in ("base", "hand"))
+    tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, base, None, [0, 1, 0])
+    at = mbt.math.make_pose([0.1, 0.2, 0.3], rpy=[0.1, 0.2, 0.3])
+    tree.add_joint(mbt.WeldJoint, "weld", base, at, hand, None)
+    tree.add_constraint(
+        mbt.BallConstraint("ball", tree.add_frame(mbt.FixedOffsetFrame("end", base, at)), hand)
+    )
+    tree.add_constraint(mbt.BallConstraint("axle", tree.world_body, base))
+    tree.finalize()
+    return tree
+
+
 TREES: dict[str, Callable[[], mbt.MultibodyTree]] = {
     **{name: (lambda name=name: get_case(name).tree) for name in CATALOGUE},  # type: ignore[misc]
     "everything": lambda: make_everything(user_written=True),
     "every constraint": tree_with_every_constraint,
     "four-bar linkage": four_bar,
     "delta": delta,
+    "bodies that cannot move": _tied,
 }
 NUM_ROWS = 12
 

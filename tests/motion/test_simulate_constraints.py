@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 import mbt
+from support import urdf_texts as urdf
+from support.linkages import four_bar
 
 METHODS = [pytest.param("semi_implicit_euler", 0.02), pytest.param("rk4", 1e-7), pytest.param("DOP853", 1e-6)]
 
@@ -98,3 +101,60 @@ def test_constraints_that_are_off() -> None:
     fallen = tree.calc_center_of_mass_position_in_world(trajectory.final_context)[2]
     before = tree.calc_center_of_mass_position_in_world(context)[2]
     assert fallen - before == pytest.approx(-0.5 * 9.81 * 0.16, abs=1e-9)
+
+
+def test_a_mechanism_that_few_digits_lock_is_told() -> None:
+    """And it moves as it should where fewer equations close it."""
+    paths: list[Any] = []
+    start = np.array([0.9, -0.7, -1.1])
+    for half_pi in ("1.5707963267948966", "1.57"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mbt.ModelWarning)
+            tree = mbt.load_model(urdf.four_bar(half_pi, urdf.HINGE))
+        context = tree.create_default_context()
+        context.q = start
+        tree.assemble(context, tolerance=1e-2)
+        if paths:
+            with pytest.warns(mbt.SimulationWarning, match="stuck, .* leave 0 velocities in place of 1"):
+                locked = mbt.simulate(tree, context, 0.5, 2e-3, method="rk4")
+            assert np.ptp(locked.q[:, 0]) < 0.3 * np.ptp(paths[0][:, 0])
+        tree = tree.edit()
+        for constraint in tree.constraints:
+            tree.remove(constraint)
+        base, rocker = (tree.get_body_by_name(name) for name in ("base", "rocker"))
+        for i, (x, z) in enumerate(((0.5, 0.0), (0.0, 0.5))):
+            rod = mbt.DistanceConstraint(f"rod_{i}", base, [0.7 + x, 0, z], rocker, [0.5, 0, 0], 0.5)
+            tree.add_constraint(rod)
+        tree.finalize()
+        free = tree.create_default_context()
+        start = context.q if not paths else start
+        free.q = start
+        tree.assemble(free)
+        paths.append(mbt.simulate(tree, free, 0.5, 2e-3, method="rk4").q)
+    np.testing.assert_allclose(paths[1], paths[0], atol=1e-3)
+    assert np.ptp(paths[0][:, 0]) > 0.5
+
+
+def test_constraints_that_contradict_each_other_are_told() -> None:
+    tree = mbt.MultibodyTree()
+    for name in ("left", "right"):
+        wheel = tree.add_body(mbt.RigidBody(name, BOB))
+        tree.add_joint(mbt.RevoluteJoint, name, tree.world_body, None, wheel, None, [0, 0, 1])
+    for name, offset in (("belt", 0.1), ("chain", -0.1)):
+        tree.add_constraint(mbt.CouplerConstraint(name, *tree.joints, 1.0, offset))
+    rod = mbt.DistanceConstraint("rod", tree.world_body, [0, 0, 5], tree.bodies[1], [0, 0, 0], 4.0)
+    tree.add_constraint(rod)
+    tree.finalize()
+    with pytest.warns(mbt.SimulationWarning, match=r"stuck, .*contradict .*'rod' \(1\)") as found:
+        mbt.simulate(tree, tree.create_default_context(), 0.1)
+    assert len(found) == 1
+
+
+def test_a_stretched_mechanism_is_not_stuck() -> None:
+    """Its equations say little where it is stretched, and more nearby."""
+    tree = four_bar()
+    context = tree.create_default_context()
+    # Coupler and rocker nearly on a line.
+    context.q = [np.pi, np.pi - 1e-6, 0.0]
+    tree.assemble(context, tolerance=1e-4)
+    mbt.simulate(tree, context, 0.05)

@@ -174,18 +174,36 @@ def derivatives_by_duals(
     return (*columns[0], *columns[1])
 
 
-def four_bar() -> mbt.MultibodyTree:
-    """Return three bars in a plane that a ball closes: of its three equations one follows from the others."""
+def four_bar(
+    rpy: tuple[float, float, float] | None = None,
+    scale: float = 1.0,
+    *,
+    base_joint: type[mbt.Joint] = mbt.WeldJoint,
+    pin_off: float = 0.0,
+) -> mbt.MultibodyTree:
+    """Return three bars in a plane that a ball closes: of its three equations one follows from the others.
+
+    On World, or on a base that is turned; the bars are `scale` times as long, and the last pin is off by an
+    angle about its bar.
+    """
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
-    inboard, X_PF = tree.world_body, np.eye(4)
+    ground: mbt.RigidBody = tree.world_body
+    if rpy is not None:
+        M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1 * scale)
+        ground = tree.add_body(mbt.RigidBody("base", M))
+        tree.add_joint(base_joint, "mount", tree.world_body, mbt.math.make_pose(rpy=rpy), ground, None)
+    inboard, X_PF = ground, np.eye(4)
     for name, length in (("crank", 0.3), ("coupler", 0.8), ("rocker", 0.5)):
-        rod = mbt.SpatialInertia.solid_box_with_mass(length, length, 0.02, 0.03).shift([-length / 2, 0, 0])
-        body = tree.add_body(mbt.RigidBody(name, rod))
+        size = length * scale
+        rod = mbt.SpatialInertia.solid_box_with_mass(length, size, 0.02 * scale, 0.03 * scale)
+        body = tree.add_body(mbt.RigidBody(name, rod.shift([-size / 2, 0, 0])))
+        X_PF = X_PF @ mbt.math.make_pose(rpy=[pin_off if name == "rocker" else 0.0, 0.0, 0.0])
         tree.add_joint(mbt.RevoluteJoint, f"{name}_pin", inboard, X_PF, body, None, [0, 1, 0], damping=0.1)
-        inboard, X_PF = body, mbt.math.make_pose([length, 0, 0])
+        inboard, X_PF = body, mbt.math.make_pose([size, 0, 0])
     tip = tree.add_frame(mbt.FixedOffsetFrame("tip", inboard, X_PF))
-    post = tree.add_frame(mbt.FixedOffsetFrame("post", tree.world_body, mbt.math.make_pose([0.7, 0, 0])))
+    at_post = mbt.math.make_pose([0.7 * scale, 0, 0])
+    post = tree.add_frame(mbt.FixedOffsetFrame("post", ground, at_post))
     tree.add_constraint(mbt.BallConstraint("closure", post, tip))
     tree.finalize()
     return tree

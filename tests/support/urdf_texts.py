@@ -57,3 +57,31 @@ def chain(count: int, kind: str = "continuous") -> str:
 
 
 TWO_LINKS = (link("base"), link("arm"), joint("hinge", "base", "arm"))
+
+
+#: Closes `four_bar` by a ball, as Drake writes it, or by a hinge.
+PIN = (
+    '<drake:ball_constraint><drake:ball_constraint_body_A name="base"/>'
+    '<drake:ball_constraint_body_B name="rocker"/><drake:ball_constraint_p_AP value="0.7 0 0"/>'
+    '<drake:ball_constraint_p_BQ value="0.5 0 0"/></drake:ball_constraint>'
+)
+HINGE = (
+    '<loop_joint name="pin"><link1 link="rocker" xyz="0.5 0 0" rpy="0 0 0"/>'
+    '<link2 link="base" xyz="0.7 0 0" rpy="{half_pi} 0 0"/><axis xyz="0 0 1"/></loop_joint>'
+)
+
+
+def four_bar(half_pi: str = "1.5707963267948966", closing: str = PIN) -> str:
+    """Three bars in the x-z plane, as a program writes them that turns the frame of each joint."""
+    parts, inboard, reach = [link("base")], "base", 0.0
+    rows = (("crank", 0.3, "", "0 0 1"), ("coupler", 0.8, "-", "0 -1 0"), ("rocker", 0.5, "", "0 0 1"))
+    for name, length, sign, axis in rows:
+        across = length**3 / 12
+        inertia = f'<inertia ixx="1e-4" iyy="{across}" izz="{across}" ixy="0" ixz="0" iyz="0"/>'
+        place = f'<origin xyz="{reach} 0 0" rpy="{sign}{half_pi} 0 0"/><axis xyz="{axis}"/>'
+        parts += [
+            link(name, length, inertia, f'<origin xyz="{length / 2} 0 0"/>'),
+            joint(f"{name}_pin", inboard, name, inside=place),
+        ]
+        inboard, reach = name, length
+    return robot(*parts, closing.format(half_pi=half_pi))

@@ -8,6 +8,7 @@ import pytest
 
 import mbt
 from mbt import AssemblyError
+from support import constraints as bars
 from support.constraints import equations_of
 from support.linkages import MECHANISMS, assembled, calc_four_bar_angles, delta, four_bar
 
@@ -21,7 +22,7 @@ def test_positions_and_velocities_obey(name):
         np.testing.assert_allclose(equations_of(tree, context).errors, 0.0, atol=2e-15)
         J = equations_of(tree, context).J
         np.testing.assert_allclose(J @ context.v, 0.0, atol=1e-13)
-        assert np.abs(context.v).max() > 0.1
+        assert np.abs(context.v).max() > 0.01
         assert tree.num_velocities - np.linalg.matrix_rank(J, tol=1e-10) == mobility
 
 
@@ -144,6 +145,75 @@ def test_velocities_of_fixed_joints_that_contradict():
     with pytest.raises(AssemblyError, match=r"fixed or locked move so that no velocities .* 'pin' by 0"):
         tree.assemble(context, fixed=["drive", "swing"])
     np.testing.assert_array_equal(context.v, [1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("along_axis", [0.0, 0.05, 40.0])
+def test_velocities_that_nothing_resists_stay(along_axis):
+    """A tool pinned on the axis of the only joint that is free: what the pin says of it is rounding."""
+    arm = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    context = arm.create_default_context()
+    context.q = np.linspace(0.3, 0.9, arm.num_positions)
+    tool, at = arm.get_body_by_name("tool"), mbt.math.make_pose([0.0, 0.0, along_axis])
+    X_WP = tool.eval_pose_in_world(context) @ at
+    pinned = arm.edit()
+    end = pinned.add_frame(mbt.FixedOffsetFrame("end", pinned.get_body_by_name("tool"), at))
+    post = pinned.add_frame(mbt.FixedOffsetFrame("post", pinned.world_body, X_WP))
+    pinned.add_constraint(mbt.BallConstraint("pin", post, end))
+    pinned.finalize()
+    context = pinned.create_default_context()
+    context.q = q = np.linspace(0.3, 0.9, pinned.num_positions)
+    context.v = v = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0]
+    pinned.assemble(context, fixed=[joint for joint in pinned.joints if joint.name != "tool_roll"])
+    np.testing.assert_allclose(context.v, v, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(context.q, q, rtol=0, atol=1e-15)
+    # With all joints free, all but this one are held.
+    context.v = np.ones(6)
+    pinned.assemble(context)
+    assert abs(context.v[5]) > 0.5
+    np.testing.assert_allclose(equations_of(pinned, context).J @ context.v, 0.0, atol=1e-13)
+
+
+def test_without_degrees_of_freedom_what_does_not_close_is_told():
+    tree = mbt.MultibodyTree()
+    M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    post = tree.add_body(mbt.RigidBody("post", M))
+    tree.add_joint(mbt.WeldJoint, "weld", tree.world_body, mbt.math.make_pose([1.0, 0.0, 0.0]), post, None)
+    hook = tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, post))
+    tree.finalize()
+    assert tree.num_positions == 0
+    for shape in ((), (2,)):
+        context = tree.create_default_context(batch_shape=shape)
+        with pytest.raises(AssemblyError, match=r"'hook' by 1 "):
+            tree.assemble(context)
+        hook.set_enabled_in(context, False)
+        tree.assemble(context)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("rpy", [(0.3, 0.4, 0.5), (-2.0, 1.0, 0.1)])
+def test_in_every_size_and_attitude_the_same(scale, rpy):
+    tree, reference = bars.four_bar(rpy, scale), bars.four_bar()
+    one, other = tree.create_default_context(), reference.create_default_context()
+    for context in (one, other):
+        context.q, context.v = [-1.2, 0.5, 1.0], [1.0, 2.0, 3.0]
+        context.tree.assemble(context)
+    np.testing.assert_allclose(one.q, other.q, atol=1e-12)
+    np.testing.assert_allclose(one.v, other.v, atol=1e-12)
+    np.testing.assert_allclose(equations_of(tree, one).errors, 0.0, atol=2e-15 * scale)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0])
+def test_the_tolerance_is_one_of_the_mechanism(scale):
+    """Nothing closes better than digits allow; the error tells which tolerance does."""
+    tree = bars.four_bar(pin_off=1e-6, scale=scale)
+    context = tree.create_default_context()
+    for joint in ("crank_pin", "coupler_pin"):
+        context.q = [-1.37054904, 1.1350114, 2.0850999]
+        with pytest.raises(AssemblyError, match=r"numbers with few digits.* tolerance=") as e:
+            tree.assemble(context, fixed=[joint, "rocker_pin"])
+        tolerance = float(str(e.value).split("tolerance=")[1].split(",")[0])
+        tree.assemble(context, fixed=[joint, "rocker_pin"], tolerance=tolerance)
+        assert np.abs(equations_of(tree, context).errors).max() <= tolerance * scale
 
 
 class TestBatches:

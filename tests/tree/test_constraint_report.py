@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mbt
+from support import constraints as bars
 from support.linkages import MECHANISMS, calc_four_bar_angles, four_bar
 
 
@@ -19,6 +20,55 @@ def test_mobility(name):
     assert report.rank == tree.num_velocities - mobility
     assert not report.open
     assert not report.stuck
+
+
+ATTITUDES = [(0.3, 0.4, 0.5), *np.random.default_rng(0).uniform(-3.0, 3.0, (9, 3)).tolist()]
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("base_joint", [mbt.WeldJoint, mbt.QuaternionFloatingJoint])
+def test_loops_in_a_plane_in_every_attitude_and_size(base_joint, scale):
+    """One equation is rounding wherever the plane lies, and however long the bars are."""
+    for rpy in ATTITUDES:
+        tree = bars.four_bar(rpy, scale, base_joint=base_joint)
+        context = tree.create_default_context()
+        if base_joint is mbt.QuaternionFloatingJoint:
+            # Far away: of what is 1 mm long a part of 1e-10 is rounding there.
+            context.q = [*context.q[:4], 300.0, -200.0, 500.0, -1.2, 0.5, 1.0]
+        else:
+            context.q = [-1.2, 0.5, 1.0]
+        tree.assemble(context)
+        report = tree.calc_constraint_report(context)
+        assert (report.rank, report.mobility) == (2, tree.num_velocities - 2)
+        assert report.redundant == {"closure": 1}
+        assert (report.open, report.stuck, report.is_doubtful) == ({}, {}, False)
+
+
+def test_a_pin_that_is_off_by_rounding():
+    tree = bars.four_bar(pin_off=1.2e-16)
+    context = tree.create_default_context()
+    context.q = [-1.2, 0.5, 1.0]
+    tree.assemble(context)
+    report = tree.calc_constraint_report(context)
+    assert (report.rank, report.mobility, report.redundant) == (2, 1, {"closure": 1})
+
+
+def test_a_pin_that_is_off_by_five_digits():
+    """Its equation is small beside what it could be, and the report says how small."""
+    off = 3.6732051e-6
+    tree = bars.four_bar(pin_off=off)
+    context = tree.create_default_context()
+    context.q = [-1.2, 0.5, 1.0]
+    tree.assemble(context, tolerance=1e-5)
+    exact = tree.calc_constraint_report(context)
+    assert (exact.rank, exact.mobility) == (3, 0)
+    assert exact.is_doubtful
+    # No more than the angle: the rocker alone moves the tip by its length times that across the plane.
+    assert 0.01 * off < exact.weakest < off
+    assert "tolerance=" in str(exact)
+    rounded = tree.calc_constraint_report(context, tolerance=1e-4)
+    assert (rounded.rank, rounded.mobility, rounded.redundant) == (2, 1, {"closure": 1})
+    assert not rounded.is_doubtful
 
 
 def two_wheels(*constraints):

@@ -19,9 +19,12 @@ from mbt.config import get_num_threads, set_num_threads
 from mbt.errors import ArgumentTypeError, AssemblyError, SingularityError
 from mbt.math.arrays import as_count
 from mbt.tree import MultibodyTree
+from mbt.tree.constraints.equations import Equations
+from mbt.tree.constraints.report import take_rows
 from mbt.tree.report_tables import plural
 
 if TYPE_CHECKING:
+    from mbt.context.context import Context
     from mbt.math.arrays import FloatArray
 
 __all__ = ["selftest"]
@@ -30,6 +33,8 @@ __all__ = ["selftest"]
 _NUMBERS_OF_BATCH = 200_000
 _SECONDS_OF_CHILD = 120
 _MOST_BODIES = 60
+# Equations that say less, in parts of what they could, follow from others.
+_INDEPENDENT = 1e-9
 
 
 def selftest(tree: MultibodyTree, *, num_samples: int = 10, seed: int = 0) -> SelftestReport:
@@ -182,7 +187,7 @@ class _Selftest:
         """Find those of the mass matrix, with the units taken out; infinite where forward dynamics fails."""
         self.why_not = "the mass matrix is singular"
         self.conditions: list[float] = []
-        for q, scale in zip(self.q, self.scales, strict=True):
+        for context, q, scale in zip(self.contexts, self.q, self.scales, strict=True):
             M = functional.mass_matrix(self.tree, q)
             if not np.isfinite(M).all():
                 self.notes.append(
@@ -194,19 +199,26 @@ class _Selftest:
             # Beyond this not one digit of an acceleration is right.
             is_regular = values[0] * 1e15 > values[-1] > 0
             condition = values[-1] / values[0] if is_regular else np.inf
-            self.conditions.append(condition * (self.condition_of_constraints(q, M) if is_regular else 1.0))
+            self.conditions.append(
+                condition * (self.condition_of_constraints(context, M) if is_regular else 1.0)
+            )
         if np.isinf(self.conditions).any():
             branches = self.tree.finalize_report.massless_branches
             who = f": {branches[0].reason}" if branches else ""
             self.notes.append(f"the mass matrix is singular{who}; forward dynamics was not judged there")
 
-    def condition_of_constraints(self, q: FloatArray, M: FloatArray) -> float:
-        """Condition of the inverse inertia that constraints see; redundant ones see none."""
+    def condition_of_constraints(self, context: Context, M: FloatArray) -> float:
+        """Condition of the inverse inertia that constraints see; those that nothing moves see none."""
         if not self.tree.num_constraint_equations:
             return 1.0
-        J = functional.constraint_jacobian(self.tree, q)
-        values = np.linalg.eigvalsh(J @ np.linalg.solve(M, J.T))
-        return float(values[-1] / np.min(values[values > 1e-9 * values[-1]], initial=values[-1]))
+        equations = Equations(self.tree, context)
+        J, _, columns, _ = take_rows(
+            equations, context, equations.calc_lengths(equations.calc_units(context)[0])
+        )
+        U, s, _ = np.linalg.svd(J, full_matrices=False)
+        independent = U[:, s > _INDEPENDENT].T @ J / columns
+        values = np.linalg.eigvalsh(independent @ np.linalg.solve(M, independent.T))
+        return float(values[-1] / values[0]) if values.size else 1.0
 
     def is_regular(self, i: int) -> bool:
         """Whether forward dynamics can be judged. Where the mass matrix is not finite, it will be."""
@@ -338,7 +350,7 @@ class _Selftest:
         J, bias = self.tree.calc_constraint_jacobian(context), self.tree.calc_constraint_bias(context)
         M = functional.mass_matrix(self.tree, context.q)
         scale = self.scales[i]
-        condition = self.condition_of_constraints(context.q, M)
+        condition = self.condition_of_constraints(context, M)
         size = np.abs(J) @ np.abs(vdot) + scale.rate(context.v) ** 2 * scale.extent + np.abs(bias)
         return np.asarray(self.amplified(i, (J @ vdot + bias) / size, condition))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 __all__ = ["calc_vdot", "rest_where_locked"]
 
 
-def calc_vdot(context: Context, tau: Any) -> Any:
+def calc_vdot(context: Context, tau: Any, stabilize: bool | Literal[-1] = True) -> Any:
     """Return the accelerations of a Context with its inputs and these forces, (..., num_velocities).
 
-    Errors of constraints die away, as in compiled steps.
+    Errors of constraints die away, as in compiled steps; with -1 they do as time goes back.
     """
     tree = context.tree
     if tree.num_constraint_equations:
-        vdot, _ = tree.calc_constrained_forward_dynamics(context, tau, stabilize=True)
+        vdot, _ = tree.calc_constrained_forward_dynamics(context, tau, stabilize=stabilize)
     else:
         vdot = tree.calc_forward_dynamics(context, tau)
     return rest_where_locked(context, vdot)

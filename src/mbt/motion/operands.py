@@ -13,10 +13,20 @@ from mbt.math.arrays import Shape, check_leading_axes, has_shape
 if TYPE_CHECKING:
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["METHODS", "as_spread_array", "broadcast", "check_method", "take_operands"]
+__all__ = [
+    "BACKWARDS",
+    "METHODS",
+    "as_spread_array",
+    "broadcast",
+    "check_method",
+    "goes_back",
+    "take_operands",
+]
 
 #: How a step is made, by name.
 METHODS = {"semi_implicit_euler": 0, "rk4": 1}
+#: What a compiled step adds to it where time goes back: errors of constraints die away in that direction.
+BACKWARDS = 2
 
 
 def check_method(method: object) -> int:
@@ -24,6 +34,11 @@ def check_method(method: object) -> int:
     if not isinstance(method, str) or method not in METHODS:
         raise ArgumentValueError(f"method: expected {' or '.join(map(repr, METHODS))}, got {quote(method)}")
     return METHODS[method]
+
+
+def goes_back(numbers: Any, dt: Any) -> bool:
+    """Return whether a step in time is negative; a symbol is taken for a positive one."""
+    return bool(np.any(numbers.known_values(dt) < 0.0))
 
 
 def take_operands(

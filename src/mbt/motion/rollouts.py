@@ -14,7 +14,14 @@ from mbt.context.checks import check_parts, check_tuple, write_parts
 from mbt.math.arrays import as_count
 from mbt.math.leading_axes import flatten, join
 from mbt.motion.accelerations import rest_where_locked
-from mbt.motion.operands import as_spread_array, broadcast, check_method, take_operands
+from mbt.motion.operands import (
+    BACKWARDS,
+    as_spread_array,
+    broadcast,
+    check_method,
+    goes_back,
+    take_operands,
+)
 from mbt.motion.stages import move_context
 
 if TYPE_CHECKING:
@@ -198,8 +205,9 @@ def rollout_context(
         return write_parts(context._numbers, outs, path)
     front, forces = _join_forces(context, h, _without_repeats(forces))
     most = max(1, _WORK_A_CALL // (tree.num_bodies * (4 if number else 1)))
+    compiled = number + BACKWARDS * goes_back(context._numbers, h)
     calls = [
-        (first, (number, count, part, int(forces.shape[-2] == 1), len(front) - 1))
+        (first, (compiled, count, part, int(forces.shape[-2] == 1), len(front) - 1))
         for first, count, part in _calls(num_kept * stride, stride, most)
     ]
     if context.batch_shape:

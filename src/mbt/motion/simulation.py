@@ -104,7 +104,8 @@ def simulate(
         When the simulation of one state cannot go on: the samples so far are returned, with the status
         "failed" and a message that names cause and cure. Of a batch such samples are NaN from there on. Also
         when a joint passes a limit of its position, steps of fixed length are too long for an element or for
-        a spinning body, or an event function returns NaN.
+        a spinning body, an event function returns NaN, or constraints of one state contradict each other or
+        lock a mechanism by numbers with few digits.
 
     Notes
     -----
@@ -163,6 +164,12 @@ def simulate(
         symptoms = [trajectory.message]
     else:
         symptoms = find_symptoms(task, trajectory)
+        if tree.num_constraints and not context.batch_shape:
+            from mbt.tree.constraints.closing import describe_stuck
+
+            stuck = describe_stuck(tree, context, trajectory.final_context)
+            if stuck:
+                symptoms.append(f"the model is stuck, all or in part: it has {stuck}")
     for i, time in sorted(recording.undefined_events.items()):
         symptoms.append(f"events[{i}] was NaN, at {time:.6g} s for the first time, and cannot pass there")
     for symptom in symptoms:

@@ -6,7 +6,7 @@ The equations are those of `quantities/motion.pxd`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mbt._core.joints.mobilizers import MobilizerType
 from mbt.errors import SingularityError
 from mbt.math.leading_axes import join
 from mbt.motion.accelerations import calc_vdot, rest_where_locked
+from mbt.motion.operands import goes_back
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
@@ -71,7 +72,7 @@ def take_step(context: Context, tau: Any, dt: Any, *, of_order_four: bool) -> No
 
 
 def _take_euler_step(context: Context, tau: Any, dt: Any) -> None:
-    v = context.v + calc_vdot(context, tau) * dt
+    v = context.v + calc_vdot(context, tau, _direction(context, dt)) * dt
     _go(context, context.q, context.time, dt, v * dt, v)
 
 
@@ -80,8 +81,9 @@ def _take_runge_kutta_step(context: Context, tau: Any, dt: Any) -> None:
     q0, v0, start = context.q, context.v, context.time
     u = v0 * 0.0
     mean_rate = mean_vdot = u
+    direction = _direction(context, dt)
     for weight, reach in STAGES:
-        vdot = calc_vdot(context, tau)
+        vdot = calc_vdot(context, tau, direction)
         rate = calc_step_rate(turning, u, context.v)
         mean_rate, mean_vdot = mean_rate + rate * weight, mean_vdot + vdot * weight
         if reach is not None:
@@ -89,6 +91,11 @@ def _take_runge_kutta_step(context: Context, tau: Any, dt: Any) -> None:
             u = rate * part
             _go(context, q0, start, part, u, v0 + vdot * part)
     _go(context, q0, start, dt, mean_rate * dt, v0 + mean_vdot * dt)
+
+
+def _direction(context: Context, dt: Any) -> bool | Literal[-1]:
+    """Return how errors of constraints die away: in the direction of the step."""
+    return -1 if goes_back(context._numbers, dt) else True
 
 
 def _go(context: Context, q0: Any, start: Any, dt: Any, u: Any, v: Any) -> None:

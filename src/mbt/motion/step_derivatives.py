@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mbt._core.api.stateless_derivatives import (
 )
 from mbt.context.checks import check_tuple, write_parts
 from mbt.math.poses import skew
-from mbt.motion.operands import check_method, take_operands
+from mbt.motion.operands import check_method, goes_back, take_operands
 from mbt.motion.stages import STAGES, calc_step_rate, find_turning_dofs
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class _Stages:
 
     def __init__(self, tree: MultibodyTree, batch: tuple[int, ...], arrays: Sequence[Any], dt: Any) -> None:
         self.tree, self.dt = tree, dt
+        self.stabilize: bool | Literal[-1] = -1 if goes_back(tree._numbers, dt) else True
         self.q, self.v, self.tau = arrays
         nv = tree.num_velocities
         parts = np.eye(3 * nv).reshape(3, nv, 3 * nv)
@@ -125,13 +126,13 @@ class _Stages:
     def calc_vdot(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return the accelerations of a step, in which errors of constraints die away."""
         if self.tree.num_constraints:
-            return constrained_forward_dynamics(self.tree, q, v, self.tau, stabilize=True)[0]
+            return constrained_forward_dynamics(self.tree, q, v, self.tau, stabilize=self.stabilize)[0]
         return forward_dynamics(self.tree, q, v, self.tau)
 
     def change_of_vdot(self, q: FloatArray, v: FloatArray, dq: FloatArray, dv: FloatArray) -> FloatArray:
         if self.tree.num_constraints:
             by_q, by_v, by_tau, *_ = constrained_forward_dynamics_derivatives(
-                self.tree, q, v, self.tau, stabilize=True
+                self.tree, q, v, self.tau, stabilize=self.stabilize
             )
         else:
             by_q, by_v, by_tau = forward_dynamics_derivatives(self.tree, q, v, self.tau)

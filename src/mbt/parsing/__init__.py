@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Literal
 
-from mbt.errors import ArgumentTypeError, ModelWarning
+from mbt.errors import ArgumentTypeError, ModelWarning, quote, show_path
 from mbt.parsing.assembly import add_description, check_can_change, check_tree, finish_tree, make_mount
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.formats import read_description
@@ -115,7 +115,7 @@ def load_model(
     Warns
     -----
     ModelWarning
-        Once, when the report has warnings.
+        Once, when the report has warnings; and when loops cannot close, or numbers with few digits lock them.
 
     Raises
     ------
@@ -151,6 +151,7 @@ def load_model(
             finish_json_tree(tree, source)
         else:
             finish_tree(tree, tree.parse_reports[0].gravity if isinstance(gravity, str) else gravity)
+            _warn_of_closures(tree)
     return tree
 
 
@@ -265,3 +266,17 @@ def _add_model(
     if isinstance(model, ModelDescription):
         return add_description(tree, model, mount, base=options.base)
     return model.add()
+
+
+def _warn_of_closures(tree: MultibodyTree) -> None:
+    """Warn of loops that cannot close, or that numbers with few digits lock."""
+    if not tree.num_constraints:
+        return
+    from mbt.tree.constraints.closing import describe_gap
+
+    gap = describe_gap(tree)
+    if gap:
+        report = tree.parse_reports[0]
+        report.warn(gap)
+        text = f"{show_path(report.file)}: model {quote(report.model_name)} has {gap}"
+        warnings.warn(text, ModelWarning, stacklevel=3)

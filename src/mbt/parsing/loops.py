@@ -1,17 +1,19 @@
 """Joints that close loops, as constraints: a tree has no such joints.
 
 The loop is cut at the joint. Its frames F and M then keep together what the joint does: a ball their origins,
-a weld all of them. What turns about axes is a ball with rods, each of which holds an axis at a right angle to
-another one: between the points at 1 m on both, whose distance is then the square root of 2. So a hinge about
-n is a ball with two rods, from n on F to two directions of M at right angles to n: five equations, none of
-which follows from the others, and far from where a rod has no direction.
+a weld all of them. A hinge is two balls on its axis, with six equations in place of five; but one of them
+follows from the others also where these do not quite hold. That matters in a plane, where a hinge says no
+more than a ball: equations that say something new in the middle of a step resist the motion. A universal
+joint is a ball and a rod, which holds one axis at a right angle to the other one.
 """
 
 from __future__ import annotations
 
 import math
 
-from mbt.math.poses import IDENTITY, normalize_axis
+import numpy as np
+
+from mbt.math.poses import IDENTITY, make_pose, normalize_axis
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.description import (
     WORLD,
@@ -20,36 +22,33 @@ from mbt.parsing.description import (
     JointDescription,
     ModelDescription,
 )
-from mbt.parsing.directions import calc_rotation_from_z
 
 __all__ = ["close_loop", "close_loop_by_twin"]
-
-_DIAGONAL = math.sqrt(2.0)
-_X, _Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
 
 
 def close_loop(joint: JointDescription, model: ModelDescription) -> bool:
     """Add the constraints that do what a joint does; return False where there are none that do.
 
-    The first has the name of the joint; rods, with ``_axis`` or a number behind it.
+    The first has the name of the joint; the second one of a hinge, or the rod, with ``_axis`` behind it.
     """
-    F = FrameDescription(f"{joint.name}_parent", joint.parent, joint.X_PF, joint.line)
     X_BM = IDENTITY if joint.X_BM is None else joint.X_BM
+    F = FrameDescription(f"{joint.name}_parent", joint.parent, joint.X_PF, joint.line)
     M = FrameDescription(f"{joint.name}_child", joint.child, X_BM, joint.line)
-    rods: list[tuple[list[float], list[float]]] = []
+    # Of the size of the mechanism, so that errors along and about the axis count alike.
+    length = max(float(np.linalg.norm(X[:3, 3])) for X in (joint.X_PF, X_BM)) or 1.0
+    second: list[ConstraintDescription] = []
     if joint.kind == "revolute":
-        n = normalize_axis(joint.axis, "axis")
-        R = calc_rotation_from_z(n)
-        rods = [(n.tolist(), R[:, i].tolist()) for i in range(2)]
+        n = make_pose(length * normalize_axis(joint.axis, "axis"))
+        end_F, end_M = (frame._replace(name=f"{frame.name}_axis", X_BF=frame.X_BF @ n) for frame in (F, M))
+        second = [ConstraintDescription(f"{joint.name}_axis", "ball", end_F, end_M)]
     elif joint.kind == "universal":
-        rods = [(_X, _Y)]
+        p_FP, p_MQ = [length, 0.0, 0.0], [0.0, length, 0.0]
+        diagonal = math.sqrt(2.0) * length
+        second = [ConstraintDescription(f"{joint.name}_axis", "rod", F, M, p_FP, p_MQ, diagonal)]
     elif joint.kind not in ("weld", "ball", "quaternion_ball"):
         return False
     kind = "weld" if joint.kind == "weld" else "ball"
-    model.constraints.append(ConstraintDescription(joint.name, kind, F, M))
-    for i, (p_FP, p_MQ) in enumerate(rods, start=1):
-        name = f"{joint.name}_axis_{i}" if len(rods) > 1 else f"{joint.name}_axis"
-        model.constraints.append(ConstraintDescription(name, "rod", F, M, p_FP, p_MQ, _DIAGONAL))
+    model.constraints += [ConstraintDescription(joint.name, kind, F, M), *second]
     return True
 
 

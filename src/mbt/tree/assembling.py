@@ -35,7 +35,8 @@ class Assembling:
             Joints that stay where they are, and as fast as they are; joints that are locked in the Context
             stay anyway.
         tolerance : float, optional
-            The largest error that is left [m, rad]. Usually errors end at rounding, whatever it is.
+            The largest error that is left: of angles in radians, of lengths in parts of how far the
+            constraint reaches. Usually errors end at rounding, whatever it is.
 
         Raises
         ------
@@ -87,7 +88,8 @@ class Assembling:
         context : Context
             Of this tree: one state of doubles.
         tolerance : float, optional
-            Errors of positions [m, rad], and singular values in parts of the largest, count as zero below.
+            Below it count as zero: errors, of angles in radians, of lengths in parts of how far the
+            constraint reaches; and what an equation says, in parts of what it could.
 
         Raises
         ------

@@ -1,3 +1,5 @@
+from typing import Literal
+
 import numpy.typing as npt
 
 from mbt.context import MultibodyForces
@@ -105,7 +107,7 @@ def constrained_forward_dynamics(
     tau: npt.ArrayLike,
     *,
     external_forces: MultibodyForces | None = None,
-    stabilize: bool = False,
+    stabilize: bool | Literal[-1] = False,
     out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the generalized accelerations that `tau` gives, and the multipliers of the constraints.
@@ -120,8 +122,9 @@ def constrained_forward_dynamics(
         Generalized velocities and forces. Leading axes broadcast.
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
-    stabilize : bool, optional
-        Let the errors of each constraint die away, with its own frequency and damping ratio.
+    stabilize : bool or -1, optional
+        Let the errors of each constraint die away, with its own frequency and damping ratio; with -1 as time goes
+        back.
     out : tuple of two (ndarray or None), optional
         Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
         place and returned. Left untouched when an argument is rejected.

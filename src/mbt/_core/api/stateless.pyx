@@ -11,12 +11,15 @@ from mbt._core.algebra.records cimport Parameters
 from mbt._core.api.tree_dynamics cimport two_outputs
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, is_array1, out1, out2, out3, overlap
+from mbt._core.door.exact_arrays cimport (
+    adopt, apart, data, direction, is_array1, option, out1, out2, out3, overlap,
+)
 from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
+from mbt._core.quantities.motion cimport BACKWARDS
 from mbt._core.quantities.table cimport (
     CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, IMPULSE_DYNAMICS,
     INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
@@ -280,7 +283,7 @@ def step_of_state(tree, q, v, tau, dt, int method, out=None):
     if m.num_elements_between:
         check_elements(tree, compiled, data(q))
     # In one call of one step, with one input for all steps, and no forces on bodies.
-    cdef int[<int>MAX_INTEGERS] integers = [method, 1, 1, 1, 0]
+    cdef int[<int>MAX_INTEGERS] integers = [method | (BACKWARDS if dt < 0.0 else 0), 1, 1, 1, 0]
     cdef Py_ssize_t num_work = kernels.rollout_work_size(m)
     cdef double* memory
     cdef double* x
@@ -317,8 +320,9 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
         Generalized velocities and forces. Leading axes broadcast.
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World and generalized. Its batch shape broadcasts too.
-    stabilize : bool, optional
-        Let the errors of each constraint die away, with its own frequency and damping ratio.
+    stabilize : bool or -1, optional
+        Let the errors of each constraint die away, with its own frequency and damping ratio; with -1 as time goes
+        back.
     out : tuple of two (ndarray or None), optional
         Arrays of shapes (..., num_velocities) and (..., num_constraint_equations), float64, C-contiguous, written in
         place and returned. Left untouched when an argument is rejected.
@@ -338,7 +342,7 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
         When no mass resists a degree of freedom of a single state; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
-    cdef bint stabilized = flag(stabilize, "stabilize")
+    cdef int stabilized = direction(stabilize)
     cdef const Model* m
     cdef Py_ssize_t nv
     cdef Switches switches
@@ -351,7 +355,7 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
         nv = tree.num_velocities
         both = above.of_each_state(
             tree, CONSTRAINED_FORWARD_DYNAMICS, {"q": q, "v": v, "tau": tau}, None, "_calc_constrained_dynamics",
-            integers=(0, stabilized), external_forces=external_forces, stabilize=stabilized
+            integers=(0, stabilized), external_forces=external_forces, stabilize=option(stabilized)
         )
         return tree._numbers.write_all(
             (into_vdot, both[..., :nv], "out[0]"), (into_multipliers, both[..., nv:], "out[1]")
@@ -386,13 +390,13 @@ def constrained_forward_dynamics(tree, q, v, tau, *, external_forces=None, stabi
 
 
 cdef tuple constrained_forward_dynamics_batch(
-    tree, CompiledModel compiled, q, v, tau, external_forces, bint stabilized, out
+    tree, CompiledModel compiled, q, v, tau, external_forces, int stabilized, out
 ):
     cdef Py_ssize_t nv = compiled.model.num_velocities
     cdef Batch batch = batch_with_forces(tree, compiled, q, v, "tau", tau, external_forces)
     if not batch.shape:
         return above.calc_single(
-            tree, "calc_constrained_forward_dynamics", batch.arrays, stabilize=stabilized, out=out
+            tree, "calc_constrained_forward_dynamics", batch.arrays, stabilize=option(stabilized), out=out
         )
     if out is not None:
         out = above.check_outputs(out, (batch.shape + (nv,), batch.shape + (compiled.model.num_equations,)))

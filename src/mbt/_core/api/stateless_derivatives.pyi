@@ -1,3 +1,5 @@
+from typing import Literal
+
 import numpy.typing as npt
 
 from mbt.context import MultibodyForces
@@ -104,7 +106,7 @@ def constrained_forward_dynamics_derivatives(
     tau: npt.ArrayLike,
     *,
     external_forces: MultibodyForces | None = None,
-    stabilize: bool = False,
+    stabilize: bool | Literal[-1] = False,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the derivatives of the accelerations and multipliers of `constrained_forward_dynamics`, analytically.
 
@@ -121,7 +123,7 @@ def constrained_forward_dynamics_derivatives(
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World, where they are constant, and generalized. Its batch shape broadcasts
         too.
-    stabilize : bool, optional
+    stabilize : bool or -1, optional
         Of the accelerations that let the errors of each constraint die away.
 
     Returns

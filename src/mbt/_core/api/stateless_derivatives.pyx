@@ -9,7 +9,7 @@ from mbt._core.api.stateless cimport compiled_of
 from mbt._core.api.tree_derivatives cimport outputs_of, six_of
 from mbt._core.api.tree_energy cimport TreeCore
 from mbt._core.door.compiled_model cimport CompiledModel
-from mbt._core.door.exact_arrays cimport adopt, apart, data, flag, is_array1, new2, new3
+from mbt._core.door.exact_arrays cimport adopt, apart, data, direction, is_array1, new2, new3, option
 from mbt._core.engines cimport double_engine
 from mbt._core.engines.context cimport check_positions
 from mbt._core.engines.lane_engine cimport run_batch
@@ -178,7 +178,7 @@ def constrained_forward_dynamics_derivatives(tree, q, v, tau, *, external_forces
     external_forces : MultibodyForces, optional
         Further forces, on bodies at Bo in World, where they are constant, and generalized. Its batch shape broadcasts
         too.
-    stabilize : bool, optional
+    stabilize : bool or -1, optional
         Of the accelerations that let the errors of each constraint die away.
 
     Returns
@@ -202,13 +202,13 @@ def constrained_forward_dynamics_derivatives(tree, q, v, tau, *, external_forces
         constraint without a force; in a batch that sample is NaN.
     """
     cdef CompiledModel compiled = compiled_of(tree)
-    cdef bint stabilized = flag(stabilize, "stabilize")
+    cdef int stabilized = direction(stabilize)
     cdef Batch batch
     if compiled is None:
         matrices = above.of_each_state(
             tree, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, {"q": q, "v": v, "tau": tau}, None,
             "_calc_constrained_dynamics_rates", integers=(0, stabilized), external_forces=external_forces,
-            stabilize=stabilized
+            stabilize=option(stabilized)
         )
         return six_of(tuple([matrices[..., i, :, :] for i in range(3)]), tree.num_velocities)
     if is_single(tree, &compiled.model, q, v, tau, external_forces):
@@ -243,7 +243,7 @@ cdef object apart_from(x, a, b, c):
     return apart(apart(apart(x, a), b), c)
 
 
-cdef object constrained_derivatives_of_state(tree, CompiledModel compiled, q, v, tau, bint stabilized):
+cdef object constrained_derivatives_of_state(tree, CompiledModel compiled, q, v, tau, int stabilized):
     """Of accelerations, and below them of multipliers, by q, v and tau, in one array."""
     cdef const Model* m = &compiled.model
     cdef Py_ssize_t nv = m.num_velocities
@@ -289,7 +289,7 @@ cdef Batch operands_of(tree, CompiledModel compiled, q, v, str name, x, external
     return Batch(names, values, cores)
 
 
-cdef tuple constrained_derivatives_batch(tree, CompiledModel compiled, Batch batch, bint stabilized):
+cdef tuple constrained_derivatives_batch(tree, CompiledModel compiled, Batch batch, int stabilized):
     """Those of states with leading axes, or that are not exact arrays."""
     cdef Py_ssize_t nv = compiled.model.num_velocities
     cdef int[<int>MAX_INTEGERS] integers = [len(batch.arrays) == 5, stabilized, 0, 0, 0]
@@ -298,7 +298,7 @@ cdef tuple constrained_derivatives_batch(tree, CompiledModel compiled, Batch bat
     if not batch.shape or (<TreeCore>tree)._user_force_elements is not None:
         # State by state on a Context: user-written force elements run in Python.
         return above.differentiate_each(
-            tree, "_calc_constrained_dynamics_rates", batch.arrays, batch.shape, parts, stabilize=stabilized
+            tree, "_calc_constrained_dynamics_rates", batch.arrays, batch.shape, parts, stabilize=option(stabilized)
         )
     run_batch(batch, compiled, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, integers, parts)
     return parts

@@ -6,7 +6,7 @@ from mbt._core.engines.context cimport ContextCore
 
 cdef class TreeDerivatives(TreeIdentification):
     cdef tuple constrained_derivatives_of(
-        self, ContextCore c, object tau_applied, object external_forces, bint stabilized)
+        self, ContextCore c, object tau_applied, object external_forces, int stabilized)
     cdef list body_force_inputs(self, ContextCore c, object external_forces, str name)
     cdef tuple inverse_derivatives_of(
         self, ContextCore c, object vdot, object external_forces, bint with_elements, object out)

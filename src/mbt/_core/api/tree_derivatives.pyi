@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
@@ -177,7 +177,7 @@ class TreeDerivatives(TreeIdentification):
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
-        stabilize: bool = False,
+        stabilize: bool | Literal[-1] = False,
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return the derivatives of the accelerations and multipliers of `calc_constrained_forward_dynamics`.
 
@@ -197,7 +197,7 @@ class TreeDerivatives(TreeIdentification):
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
             Applied forces: on bodies at Bo in World, where they are constant, and generalized.
-        stabilize : bool, optional
+        stabilize : bool or -1, optional
             Of the accelerations that let the errors of each constraint die away.
 
         Returns
@@ -243,7 +243,7 @@ class TreeDerivatives(TreeIdentification):
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
-        stabilize: bool = False,
+        stabilize: bool | Literal[-1] = False,
     ) -> Any: ...
     @overload
     def calc_constrained_forward_dynamics_derivatives(
@@ -252,14 +252,14 @@ class TreeDerivatives(TreeIdentification):
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
-        stabilize: bool = False,
+        stabilize: bool | Literal[-1] = False,
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]: ...
     def _calc_constrained_dynamics_rates(
         self,
         context: ContextCore,
         tau_applied: npt.ArrayLike | None,
         external_forces: MultibodyForces | None,
-        stabilize: bool,
+        stabilize: int,
     ) -> tuple[FloatArray, FloatArray, FloatArray]: ...
     def _calc_user_generalized_forces(
         self, context: ContextCore, elements: Sequence[ForceElement] | None = None

@@ -7,7 +7,9 @@ from libc.string cimport memcpy, memset
 from mbt._core.api.tree_dynamics cimport flat, sum_of
 from mbt._core.api.tree_identification cimport TreeIdentification
 from mbt._core.door.compiled_model cimport Derived
-from mbt._core.door.exact_arrays cimport adopt, data, flag, is_array2, is_writeable, new2, overlap, size
+from mbt._core.door.exact_arrays cimport (
+    adopt, data, direction, flag, is_array2, is_writeable, new2, overlap, size,
+)
 from mbt._core.engines.context cimport ContextCore
 from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model
@@ -232,7 +234,7 @@ cdef class TreeDerivatives(TreeIdentification):
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
             Applied forces: on bodies at Bo in World, where they are constant, and generalized.
-        stabilize : bool, optional
+        stabilize : bool or -1, optional
             Of the accelerations that let the errors of each constraint die away.
 
         Returns
@@ -273,7 +275,7 @@ cdef class TreeDerivatives(TreeIdentification):
         cdef Section alone
         alone.enter(context)
         cdef ContextCore c = self.own(context)
-        cdef bint stabilized = flag(stabilize, "stabilize")
+        cdef int stabilized = direction(stabilize)
         if tau_applied is not None:
             tau_applied = c.take(tau_applied, "tau_applied", c.compiled.model.num_velocities)
         return six_of(
@@ -281,11 +283,11 @@ cdef class TreeDerivatives(TreeIdentification):
             c.compiled.model.num_velocities
         )
 
-    def _calc_constrained_dynamics_rates(self, context, tau_applied, external_forces, bint stabilize):
+    def _calc_constrained_dynamics_rates(self, context, tau_applied, external_forces, int stabilize):
         """The same as three matrices, multipliers below."""
         return self.constrained_derivatives_of(self.own(context), tau_applied, external_forces, stabilize)
 
-    cdef tuple constrained_derivatives_of(self, ContextCore c, tau_applied, external_forces, bint stabilized):
+    cdef tuple constrained_derivatives_of(self, ContextCore c, tau_applied, external_forces, int stabilized):
         """Those of accelerations, and below them of multipliers, by q, v and tau, in the numbers of any Context."""
         cdef const Model* m = &c.compiled.model
         cdef Py_ssize_t i, nv = m.num_velocities

@@ -19,12 +19,12 @@ cdef class TreeDynamics(TreeKinematics):
     cdef list acting_pairs(self, ContextCore c, object external_forces)
     cdef tuple constraint_pair(self, ContextCore c, object multipliers)
     cdef tuple constrained_dynamics_of(
-        self, ContextCore c, object tau_applied, list pairs, bint stabilized, object out=*)
+        self, ContextCore c, object tau_applied, list pairs, int stabilized, object out=*)
     cdef object forward_dynamics_of(
-        self, ContextCore c, object tau_applied, list pairs, object out, int quantity=*, bint stabilized=*)
+        self, ContextCore c, object tau_applied, list pairs, object out, int quantity=*, int stabilized=*)
     cdef object applied_torques(self, ContextCore c, object tau_applied)
     cdef int solve_forward_dynamics(
-        self, ContextCore c, object tau_applied, list inputs, object vdot, object multipliers=*, bint stabilized=*
+        self, ContextCore c, object tau_applied, list inputs, object vdot, object multipliers=*, int stabilized=*
     ) except -1
     cdef bint acts_on_bodies(self, ContextCore c)
     cdef int add_joint_inputs(self, ContextCore c, Derived derived, double* tau) except -1

@@ -1,4 +1,4 @@
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
@@ -282,7 +282,7 @@ class TreeDynamics(TreeKinematics):
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
-        stabilize: bool = False,
+        stabilize: bool | Literal[-1] = False,
         out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the generalized accelerations, and the multipliers of the constraints that are enabled.
@@ -298,9 +298,10 @@ class TreeDynamics(TreeKinematics):
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
             Applied forces: on bodies at Bo in World, and generalized.
-        stabilize : bool, optional
+        stabilize : bool or -1, optional
             Let the errors e of each constraint die away, with its own frequency and damping ratio:
-            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``.
+            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``. With -1 they do as time goes back: zeta counts as
+            negative, for steps in time that are negative.
         out : tuple of two (ndarray or None), optional
             Arrays of shapes (num_velocities,) and (num_constraint_equations,), float64, C-contiguous, written in place
             and returned. Left untouched when an argument is rejected.
@@ -338,7 +339,7 @@ class TreeDynamics(TreeKinematics):
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
-        stabilize: bool = False,
+        stabilize: bool | Literal[-1] = False,
         out: tuple[Any | None, Any | None] | None = None,
     ) -> Any: ...
     @overload
@@ -348,7 +349,7 @@ class TreeDynamics(TreeKinematics):
         tau_applied: npt.ArrayLike | None = None,
         external_forces: MultibodyForces | None = None,
         *,
-        stabilize: bool = False,
+        stabilize: bool | Literal[-1] = False,
         out: tuple[FloatArray | None, FloatArray | None] | None = None,
     ) -> tuple[FloatArray, FloatArray]: ...
     @overload
@@ -435,7 +436,7 @@ class TreeDynamics(TreeKinematics):
         context: ContextCore,
         tau_applied: npt.ArrayLike | None,
         external_forces: MultibodyForces | None,
-        stabilize: bool,
+        stabilize: int,
     ) -> FloatArray: ...
     def calc_force_elements_contribution(
         self,

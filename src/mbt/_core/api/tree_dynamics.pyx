@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 from mbt._core.api.tree_kinematics cimport TreeKinematics
 from mbt._core.door.compiled_model cimport Derived
 from mbt._core.door.exact_arrays cimport (
-    adopt, apart, data, flag, is_array1, is_writeable, new1, out1, out2, overlap, size,
+    adopt, apart, data, direction, flag, is_array1, is_writeable, new1, option, out1, out2, overlap, size,
 )
 from mbt._core.engines.caches cimport PositionKinematicsCache, VelocityKinematicsCache
 from mbt._core.engines.context cimport ContextCore, check_elements_at
@@ -377,9 +377,10 @@ cdef class TreeDynamics(TreeKinematics):
             Generalized forces [N m or N].
         external_forces : MultibodyForces, optional
             Applied forces: on bodies at Bo in World, and generalized.
-        stabilize : bool, optional
+        stabilize : bool or -1, optional
             Let the errors e of each constraint die away, with its own frequency and damping ratio:
-            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``.
+            ``J vdot + Jdot v = -2 zeta omega J v - omega^2 e``. With -1 they do as time goes back: zeta counts as
+            negative, for steps in time that are negative.
         out : tuple of two (ndarray or None), optional
             Arrays of shapes (num_velocities,) and (num_constraint_equations,), float64, C-contiguous, written in place
             and returned. Left untouched when an argument is rejected.
@@ -413,7 +414,7 @@ cdef class TreeDynamics(TreeKinematics):
         cdef Section alone
         alone.enter(context)
         cdef ContextCore c = self.own(context)
-        cdef bint stabilized = flag(stabilize, "stabilize")
+        cdef int stabilized = direction(stabilize)
         if tau_applied is not None:
             tau_applied = c.take(tau_applied, "tau_applied", c.compiled.model.num_velocities)
         return self.constrained_dynamics_of(c, tau_applied, self.acting_pairs(c, external_forces), stabilized, out)
@@ -487,13 +488,13 @@ cdef class TreeDynamics(TreeKinematics):
             context, known_vdot, external_forces, include_force_elements=True, multipliers=multipliers
         )
 
-    def _calc_constrained_dynamics(self, context, tau_applied, external_forces, bint stabilize):
+    def _calc_constrained_dynamics(self, context, tau_applied, external_forces, int stabilize):
         """The same in one array."""
         return self.own(context).concatenate(
-            self.calc_constrained_forward_dynamics(context, tau_applied, external_forces, stabilize=stabilize)
+            self.calc_constrained_forward_dynamics(context, tau_applied, external_forces, stabilize=option(stabilize))
         )
 
-    cdef tuple constrained_dynamics_of(self, ContextCore c, tau_applied, list pairs, bint stabilized, out=None):
+    cdef tuple constrained_dynamics_of(self, ContextCore c, tau_applied, list pairs, int stabilized, out=None):
         """Accelerations and multipliers in the numbers of any Context."""
         cdef Py_ssize_t nv = c.compiled.model.num_velocities
         if c._engine is not None:
@@ -516,7 +517,7 @@ cdef class TreeDynamics(TreeKinematics):
         return pairs
 
     cdef object forward_dynamics_of(
-        self, ContextCore c, tau_applied, list pairs, out, int quantity=FORWARD_DYNAMICS, bint stabilized=False
+        self, ContextCore c, tau_applied, list pairs, out, int quantity=FORWARD_DYNAMICS, int stabilized=0
     ):
         """Accelerations in numbers of other Contexts: force elements, actuation and these forces act."""
         cdef int[5] integers = [0, stabilized, 0, 0, 0]
@@ -537,7 +538,7 @@ cdef class TreeDynamics(TreeKinematics):
 
     cdef int solve_forward_dynamics(
         self, ContextCore c, object tau_applied, list inputs, object vdot, object multipliers=None,
-        bint stabilized=False
+        int stabilized=0
     ) except -1:
         """Fill `vdot`: force elements, actuation and `inputs` act, pairs of body and generalized forces, or None."""
         cdef Switches switches = c.switches

@@ -79,6 +79,20 @@ cdef inline bint flag(object value, str name) except -1:
     return as_bool(value, name)
 
 
+cdef inline int direction(object stabilize) except? -2:
+    """Of stabilization: 1 or 0 of a flag; -1 where time goes back."""
+    if type(stabilize) is int and stabilize == -1:
+        return -1
+    return flag(stabilize, "stabilize")
+
+
+cdef inline object option(int stabilized):
+    """The argument again."""
+    if stabilized < 0:
+        return -1
+    return True if stabilized else False
+
+
 cdef inline object apart(object value, object out):
     """`value`, or a copy of it when writing `out` would change it."""
     return value.copy() if overlap(value, out) else value

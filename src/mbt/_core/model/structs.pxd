@@ -46,7 +46,7 @@ cdef struct Switches:
     const int* locked            # (num_velocities,) 1 where a dof cannot move; NULL where all can
     const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
     const int* disabled          # (num_constraints,) 1 where a constraint is off; NULL where all are on
-    int stabilized               # 1 where errors of constraints die away
+    int stabilized               # 1 where errors of constraints die away, -1 where they do as time goes back
 
 
 cdef struct Model:

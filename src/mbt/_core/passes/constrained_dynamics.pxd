@@ -467,7 +467,7 @@ cdef inline void start_constraint(
     if stabilized:
         calc_constraint_rates(x, c, v, A, B, y)
         for e in range(n):
-            wanted[e] = -(c[1]*c[0]*2.0*y[e])
+            wanted[e] = -(c[1]*c[0]*(2.0*stabilized)*y[e])
         calc_constraint_errors(x, c, q, A, B, y)
         for e in range(n):
             wanted[e] = wanted[e] - c[0]*c[0]*y[e]

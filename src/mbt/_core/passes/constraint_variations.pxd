@@ -139,7 +139,7 @@ cdef inline void shift_to_C(const T* V, const Moving[T]* x, const RelativeMotion
 cdef inline void calc_equation_rates(
     # Topology:
     const Constraint* x,
-    bint stabilized,
+    int stabilized,
     # Parameters:
     const T* c,                    # (num_constraint_parameters_of,)  [SI]
     # In:
@@ -180,7 +180,7 @@ cdef inline void calc_equation_rates(
 cdef inline void calc_change_of_equations(
     # Topology:
     const Constraint* x,
-    bint stabilized,
+    int stabilized,
     # Parameters:
     const T* c,                    # (num_constraint_parameters_of,)  [SI]
     # In:
@@ -216,11 +216,11 @@ cdef inline void calc_change_of_equations(
             + (dot3(motion.v, v) - rate*drate)*2.0 - across*length/motion.length
         )/motion.length
         if stabilized:
-            change[0] = change[0] + c[0]*(c[1]*2.0*drate + c[0]*length)
+            change[0] = change[0] + c[0]*(c[1]*(2.0*stabilized)*drate + c[0]*length)
     else:
         if stabilized:
             for i in range(3):
-                a[i] = a[i] + c[0]*(c[1]*2.0*v[i] + c[0]*S[3 + i])
+                a[i] = a[i] + c[0]*(c[1]*(2.0*stabilized)*v[i] + c[0]*S[3 + i])
         rotate_inverse(motion.R_WA, a, change + num_equations_of(x.type) - 3)
         if x.type == WELD:
             rotate_inverse(motion.R_WA, dA, change)
@@ -229,4 +229,4 @@ cdef inline void calc_change_of_equations(
                 multiply_by_inverse_left_jacobian(motion.error, w, y)
                 rotate_inverse(motion.R_WA, dV, w)
                 for i in range(3):
-                    change[i] = change[i] + c[0]*(c[1]*2.0*w[i] + c[0]*y[i])
+                    change[i] = change[i] + c[0]*(c[1]*(2.0*stabilized)*w[i] + c[0]*y[i])

@@ -15,6 +15,7 @@ from mbt._core.scalars cimport PyScalar, T, select_lt
 cdef enum:
     SEMI_IMPLICIT_EULER = 0
     RUNGE_KUTTA_4 = 1
+    BACKWARDS = 2    # with one of them: dt is negative
 
 
 cdef inline Py_ssize_t count_rollout_work(const Model* model) noexcept nogil:
@@ -57,8 +58,8 @@ cdef inline void take_step(
     """One step of the state in place; of positions u since its beginning, q = exp(u) q0.
 
     Semi-implicit Euler: v1 = v0 + vdot dt, u = v1 dt. Or Runge-Kutta of order four in u and v. Errors of constraints
-    die away. Needs nq + 10 nv more scalars of memory than any algorithm. In NumPy: tests/support/textbook.py,
-    step_of_runge_kutta.
+    die away, in the direction of dt. Needs nq + 10 nv more scalars of memory than any algorithm. In NumPy:
+    tests/support/textbook.py, step_of_runge_kutta.
     """
     cdef Py_ssize_t nv = model.num_velocities
     cdef T* u = memory + algorithms.count_work(model) + 4*nv
@@ -69,16 +70,17 @@ cdef inline void take_step(
     cdef T* q0 = sums + 2*nv
     cdef T reach = dt
     cdef Switches stabilized = switches[0]
-    cdef int stage, num_stages = 4 if method == RUNGE_KUTTA_4 else 1
+    cdef bint is_runge_kutta = method & RUNGE_KUTTA_4
+    cdef int stage, num_stages = 4 if is_runge_kutta else 1
     cdef double weight
-    stabilized.stabilized = 1
+    stabilized.stabilized = -1 if method & BACKWARDS else 1
     copy(q, model.num_positions, q0)
     copy(v, nv, v0)
     set_zero(u, nv)
     set_zero(sums, 2*nv)
     for stage in range(num_stages):
         calc_vdot(model, &stabilized, p, q, v, F_Bo_W, tau, memory, vdot)
-        if method == RUNGE_KUTTA_4:
+        if is_runge_kutta:
             calc_step_rate(model, u, v, rate)
             # (1, 2, 2, 1)/6, at (0, 1/2, 1/2, 1) of the step.
             weight = 1.0 if stage == 0 or stage == 3 else 2.0

@@ -34,9 +34,9 @@ cdef enum Kind:
     BY_QDOT        # 1 where a Jacobian or a bias is one with respect to qdot, not v
     POINTS         # how many points the input has as columns; -1: one, in an array without that axis
     WITH_ELEMENTS  # 1 where gravity and the force elements act
-    STABILIZED     # 1 where errors of constraints die away
+    STABILIZED     # 1 where errors of constraints die away, -1 where they do as time goes back
     GIVEN          # 1 where the part of the input is there that may be left out
-    METHOD         # of steps: 0 semi-implicit Euler, 1 Runge-Kutta of order 4
+    METHOD         # of steps: 0 semi-implicit Euler, 1 Runge-Kutta of order 4; 2 more where time goes back
     STEPS          # how many
     EVERY          # of so many steps the last is kept
     HELD           # 1 where one input holds for all steps

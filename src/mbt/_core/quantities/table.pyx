@@ -296,7 +296,10 @@ cdef int check_quantity(int quantity, const int* integers, const Model* model) e
         elif x.kinds[i] == STEPS or x.kinds[i] == EVERY:
             if integers[i] < 1:
                 raise ValueError(f"steps: expected a number, got {integers[i]}")
-        elif not 0 <= integers[i] <= 1:
+        elif x.kinds[i] == METHOD:
+            if not 0 <= integers[i] <= 3:
+                raise ValueError(f"method: expected 0 to 3, got {integers[i]}")
+        elif not (-1 if x.kinds[i] == STABILIZED else 0) <= integers[i] <= 1:
             raise ValueError(f"flag: expected 0 or 1, got {integers[i]}")
     return 0
 

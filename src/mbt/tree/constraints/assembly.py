@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbt.errors import ArgumentTypeError, AssemblyError, SingularityError, quote
 from mbt.math.arrays import FloatArray, as_positive
+from mbt.tree.constraints.equations import Equations
+from mbt.tree.constraints.least_squares import LeastSquares
 from mbt.tree.context_access import raise_context_mismatch
 from mbt.tree.joint import Joint
 
@@ -22,28 +24,31 @@ if TYPE_CHECKING:
 __all__ = ["assemble", "check_is_of_doubles"]
 
 _MAX_STEPS = 60
-# How far attempts begin from where the caller is [rad, m]: where steps lead nowhere, as in a mechanism that
-# is stretched, a small push decides to which side it goes.
+# How far attempts begin from where the caller is, in radians and lengths of the model: where steps lead
+# nowhere, as in a mechanism that is stretched, a small push decides to which side it goes.
 _PUSHES = (0.0, 0.01, 0.1, 0.1, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0)
-# Singular values below this part of the largest one are none.
-_SMALLEST = 1e-10
 # What weighs the damping of a step: at first, when a step has failed, when it has not, and at most.
 _DAMPING, _MORE, _LESS, _MOST = 1e-2, 8.0, 0.2, 1e12
-# Of messages.
+# Steps of velocities, each of which leaves a part of what the one before has left.
+_MAX_STEPS_OF_VELOCITIES = 20
+# Of messages: names shown, and a gap that comes from numbers with few digits, in parts of the mechanism.
 _SHOWN = 5
+_FEW_DIGITS = 1e-3
 
 
-def assemble(tree: MultibodyTree, context: Context, fixed: object, tolerance: object) -> None:
+def assemble(
+    tree: MultibodyTree, context: Context, fixed: object, tolerance: object, attempts: int = 99
+) -> None:
     """Move a Context onto its constraints; see ``MultibodyTree.assemble``."""
     limit = as_positive(tolerance, "assemble: tolerance")
     check_is_of_doubles("assemble", tree, context)
-    free = _find_free_dofs(tree, context, fixed)
+    is_free = _find_free_dofs(tree, context, fixed)
     work = context.clone()
-    problem = _Problem(tree, work, free, limit)
-    if not problem.has_equations:
+    if not tree.num_constraint_equations or 0 in work.batch_shape:
         return
     # What is not finite has been counted as open, and may overflow on the way there.
     with np.errstate(over="ignore", invalid="ignore"):
+        problem = _Problem(tree, work, is_free, limit, attempts)
         work.q = q = problem.move_positions()
         v = problem.move_velocities()
     context.q, context.v = q, v
@@ -68,8 +73,8 @@ def check_is_of_doubles(method: str, tree: MultibodyTree, context: Context) -> N
         )
 
 
-def _find_free_dofs(tree: MultibodyTree, context: Context, fixed: object) -> npt.NDArray[np.intp]:
-    """Return the velocities of the joints that are neither locked nor among those that keep still."""
+def _find_free_dofs(tree: MultibodyTree, context: Context, fixed: object) -> npt.NDArray[np.bool_]:
+    """Return which velocities are of joints that are neither locked nor among those that keep still."""
     if isinstance(fixed, (str, bytes, Joint)) or not isinstance(fixed, Iterable):
         raise ArgumentTypeError(f"assemble: fixed: expected joints, or names of joints, got {quote(fixed)}")
     find = tree._make_key_lookup("assemble")
@@ -79,44 +84,54 @@ def _find_free_dofs(tree: MultibodyTree, context: Context, fixed: object) -> npt
     for mobilizer in held:
         rows = mobilizer._velocity_range()
         is_free[rows.start : rows.stop] = False
-    return np.flatnonzero(is_free)
+    return is_free
 
 
 @dataclass
 class _Solution:
-    """The best positions that were found, and their errors."""
+    """The best positions that were found, and their errors: as they are, and in units of the mechanism."""
 
     q: FloatArray
     errors: FloatArray
+    relative: FloatArray
 
     @property
     def largest(self) -> FloatArray:
-        """The largest error of each sample; infinite where there is none."""
-        largest: FloatArray = np.abs(self.errors).max(axis=-1)
+        """The largest relative error of each sample; infinite where there is none."""
+        largest: FloatArray = np.abs(self.relative).max(axis=-1)
         return np.where(np.isnan(largest), np.inf, largest)
+
+    @property
+    def cost(self) -> FloatArray:
+        """The sum of the squares of the relative errors."""
+        squares: FloatArray = (self.relative * self.relative).sum(axis=-1)
+        return squares
 
     def take(self, other: _Solution, where: npt.NDArray[np.bool_]) -> None:
         """Replace samples by those of another solution."""
-        self.q = np.where(where[..., None], other.q, self.q)
-        self.errors = np.where(where[..., None], other.errors, self.errors)
+        for name in ("q", "errors", "relative"):
+            setattr(self, name, np.where(where[..., None], getattr(other, name), getattr(self, name)))
 
 
 class _Problem:
     """The equations of a Context, at any positions. All arrays have its batch axes in front."""
 
     def __init__(
-        self, tree: MultibodyTree, work: Context, free: npt.NDArray[np.intp], tolerance: float
+        self,
+        tree: MultibodyTree,
+        work: Context,
+        is_free: npt.NDArray[np.bool_],
+        tolerance: float,
+        attempts: int,
     ) -> None:
-        self._tree = tree
-        self._work = work
-        self._free = free
-        self._tolerance = tolerance
+        self._tree, self._work, self._is_free, self._tolerance = tree, work, is_free, tolerance
+        self._attempts = attempts if is_free.any() else 1
         self._q = np.array(work.q)
-
-    @property
-    def has_equations(self) -> bool:
-        """Whether there is anything to do."""
-        return self._tree.num_constraint_equations > 0 and self._q.size > 0
+        self._equations = Equations(tree, work, is_free)
+        units, rounding = self._equations.calc_units(work)
+        # In these units errors within the tolerance, and their rounding, count as none.
+        self._units = units + rounding / tolerance
+        self._pushes = np.where(self._equations.find_turning(work), 1.0, self._equations.length[..., None])
 
     def move_positions(self) -> FloatArray:
         """Return positions at which all errors are within the tolerance.
@@ -128,14 +143,14 @@ class _Problem:
         """
         best = self._evaluate(self._q)
         rng = np.random.default_rng(0)
-        for push in _PUSHES:
+        for push in _PUSHES[: self._attempts]:
             begun = best if push == 0.0 else self._evaluate(self._step(self._q, self._draw(rng, push)))
             found = self._iterate(begun)
             is_open = best.largest > self._tolerance
             best.take(found, is_open & ~(found.largest > best.largest))
             if np.all(best.largest <= self._tolerance):
                 return best.q
-        raise self._error(best.errors, best.largest > self._tolerance, "positions")
+        raise self._error(best.errors, best.largest, "positions")
 
     def move_velocities(self) -> FloatArray:
         """Return velocities ``v - J+ J v`` of the free joints, at positions that hold.
@@ -146,15 +161,23 @@ class _Problem:
             When the other joints move so that there are none.
         """
         v = np.array(self._work.v)
-        J = self._tree.calc_constraint_jacobian(self._work)
-        rates = _times(J, v)
-        v[..., self._free] -= _Decomposition(J[..., self._free]).solve(rates, np.zeros(rates.shape[:-1]))
-        left = _times(J, v)
-        # Rates count as large where they, or velocities, are.
-        scale = 1.0 + np.abs(rates).max(axis=-1) + np.abs(v).max(axis=-1)
-        is_open = ~(np.abs(left).max(axis=-1) <= self._tolerance * scale)
-        if np.any(is_open):
-            raise self._error(left, is_open, "velocities")
+        steps = self._prepare(self._work.q)
+        sizes, rates = steps.sizes_of_rates(v), steps.rates(v)
+        before = np.full(v.shape[:-1], np.inf)
+        for _ in range(_MAX_STEPS_OF_VELOCITIES):
+            largest = np.abs(rates).max(axis=-1)
+            # As long as that gains much.
+            is_active = (largest < 0.25 * before)[..., None]
+            if not np.any(is_active):
+                break
+            before = largest
+            v -= np.where(is_active, steps.solve(rates, np.zeros(v.shape[:-1])), 0.0)
+            rates = steps.rates(v)
+        # Relative to what they could be: of bodies that keep apart, or turn, as they move.
+        sizes = np.maximum(sizes + steps.sizes_of_rates(v), np.finfo(float).tiny)
+        largest = (np.abs(rates) / sizes).max(axis=-1)
+        if not np.all(largest <= self._tolerance):
+            raise self._error(rates, largest, "velocities")
         return v
 
     def _iterate(self, begun: _Solution) -> _Solution:
@@ -163,16 +186,16 @@ class _Problem:
         A step is ``-J' (J J' + mu)^-1 e`` with ``mu ~ |e|^2``, so the last ones are those of Newton, also
         where some equations follow from others. It is taken where it reduces ``|e|^2``.
         """
-        present = _Solution(begun.q, begun.errors)
+        present = replace(begun)
         damping = np.full(self._q.shape[:-1], _DAMPING)
         is_active = np.isfinite(present.largest)
         for _ in range(_MAX_STEPS):
             if not np.any(is_active):
                 break
-            steps = self._decompose(present.q)
-            cost = _sum_of_squares(present.errors)
+            steps = self._prepare(present.q)
+            cost = present.cost
             trial = self._evaluate(self._step(present.q, -steps.solve(present.errors, damping * cost)))
-            ratio = _sum_of_squares(trial.errors) / np.where(cost > 0.0, cost, 1.0)
+            ratio = trial.cost / np.where(cost > 0.0, cost, 1.0)
             is_better = is_active & (ratio < 1.0)
             present.take(trial, is_better)
             damping = np.where(is_better, damping * _LESS, damping * _MORE)
@@ -185,70 +208,47 @@ class _Problem:
         """Return the errors at positions: NaN where they do not exist."""
         self._work.q = q
         try:
-            return _Solution(q, self._tree.calc_constraint_errors(self._work))
+            errors = self._tree.calc_constraint_errors(self._work)
         except SingularityError:  # Of one state; in a batch the sample is NaN.
-            return _Solution(q, np.full(self._tree.num_constraint_equations, np.nan))
+            errors = np.full(self._tree.num_constraint_equations, np.nan)
+        return _Solution(q, errors, errors / self._units)
 
-    def _decompose(self, q: FloatArray) -> _Decomposition:
+    def _prepare(self, q: FloatArray) -> LeastSquares:
         self._work.q = q
-        try:
-            J = self._tree.calc_constraint_jacobian(self._work)
-        except SingularityError:
-            J = np.full((self._tree.num_constraint_equations, self._tree.num_velocities), np.nan)
-        return _Decomposition(J[..., self._free])
+        return LeastSquares(self._equations, self._equations.entries_at(self._work), self._is_free)
 
     def _step(self, q: FloatArray, step: FloatArray) -> FloatArray:
-        """Return the positions that a step of the free joints leads to."""
-        v = np.zeros((*q.shape[:-1], self._tree.num_velocities))
-        v[..., self._free] = np.nan_to_num(step, posinf=0.0, neginf=0.0)
-        return self._tree.integrate_positions(q, v, 1.0)
+        """Return the positions that a step leads to."""
+        return self._tree.integrate_positions(q, np.nan_to_num(step, posinf=0.0, neginf=0.0), 1.0)
 
     def _draw(self, rng: np.random.Generator, size: float) -> FloatArray:
-        """Return the same random step for all samples, so that no sample depends on what others there are."""
-        return np.broadcast_to(
-            rng.uniform(-size, size, len(self._free)), (*self._q.shape[:-1], len(self._free))
-        )
+        """Return a random step of the free joints, for all samples the same part of what each may move."""
+        step = np.zeros(len(self._is_free))
+        step[self._is_free] = rng.uniform(-size, size, np.count_nonzero(self._is_free))
+        pushed: FloatArray = step * self._pushes
+        return pushed
 
-    def _error(self, errors: FloatArray, is_open: npt.NDArray[np.bool_], what: str) -> AssemblyError:
+    def _error(self, errors: FloatArray, largest: FloatArray, what: str) -> AssemblyError:
         """Return the error that names the constraints, and the samples, that remain open."""
-        left = np.where(is_open[..., None], np.abs(errors), 0.0).reshape(-1, errors.shape[-1])
+        is_open = ~(largest <= self._tolerance)
+        limits = self._tolerance * (self._units if what == "positions" else np.zeros_like(self._units))
+        is_left = is_open[..., None] & ~(np.abs(errors) <= limits)
+        left = np.where(is_left, np.abs(errors), 0.0).reshape(-1, errors.shape[-1])
         found: dict[str, float] = {}
-        for constraint in self._tree.constraints:
-            rows = left[:, constraint.first_equation : constraint.first_equation + constraint.num_equations]
-            largest = float(rows.max())
-            if not largest <= self._tolerance:
-                found[constraint.scoped_name] = largest
+        for constraint in self._equations.constraints:
+            rows = self._equations.rows_of(constraint)
+            error = float(left[:, rows.start : rows.stop].max())
+            if not error <= 0.0:
+                found[constraint.scoped_name] = error
         found = dict(sorted(found.items(), key=lambda item: -item[1] if item[1] == item[1] else -np.inf))
-        return AssemblyError(_describe(found, is_open, what, self._tolerance), errors=found)
-
-
-class _Decomposition:
-    """Singular values of Jacobians: least-squares steps of least norm, damped or not; none where J is NaN."""
-
-    def __init__(self, J: FloatArray) -> None:
-        finite = np.isfinite(J).all(axis=(-2, -1), keepdims=True)
-        self._U, self._s, self._V = np.linalg.svd(np.where(finite, J, 0.0), full_matrices=False)
-
-    def solve(self, right: FloatArray, damping: FloatArray) -> FloatArray:
-        """Return ``J' (J J' + damping)^-1 right``; without damping, ``J+ right``."""
-        s = self._s
-        if s.shape[-1] == 0:
-            return np.zeros((*right.shape[:-1], self._V.shape[-1]))
-        is_kept = s > _SMALLEST * s[..., :1]
-        denominators = np.where(is_kept, s * s + damping[..., None], 1.0)
-        x = _times(np.swapaxes(self._U, -1, -2), right) * np.where(is_kept, s, 0.0) / denominators
-        return _times(np.swapaxes(self._V, -1, -2), x)
-
-
-def _times(A: FloatArray, x: FloatArray) -> FloatArray:
-    """Return ``A x``, for leading axes."""
-    product: FloatArray = (A @ x[..., None])[..., 0]
-    return product
-
-
-def _sum_of_squares(errors: FloatArray) -> FloatArray:
-    squares: FloatArray = (errors * errors).sum(axis=-1)
-    return squares
+        message = _describe(found, is_open, what, self._tolerance)
+        if what == "positions" and np.max(largest) < _FEW_DIGITS:
+            enough = float(f"{1.5 * np.max(largest):.0e}")
+            message += (
+                ". Gaps this small come from numbers with few digits, as in files: write more, or accept the "
+                f"gap by tolerance={enough:g}, in parts of the mechanism"
+            )
+        return AssemblyError(message, errors=found)
 
 
 def _describe(found: dict[str, float], is_open: npt.NDArray[np.bool_], what: str, tolerance: float) -> str:

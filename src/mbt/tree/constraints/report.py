@@ -10,18 +10,19 @@ import numpy as np
 from mbt.errors import ArgumentTypeError, unknown_name_error
 from mbt.math.arrays import FloatArray, as_positive
 from mbt.tree.constraints.assembly import check_is_of_doubles
+from mbt.tree.constraints.equations import Equations
 from mbt.tree.report_tables import Section, Table, as_html, plural
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from mbt.context.context import Context
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["ConstraintEntry", "ConstraintReport", "calc_constraint_report"]
+__all__ = ["DOUBTFUL", "ConstraintEntry", "ConstraintReport", "calc_constraint_report", "take_rows"]
 
 # Rows that a notebook shows.
 _MAX_ROWS_OF_REPR = 60
+#: Equations that say less, in parts of what they could, may do so by angles with four digits.
+DOUBTFUL = 1e-3
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class ConstraintEntry:
         The largest of their rates, ``J v`` [m/s, rad/s].
     stuck_error : float
         The largest part of its errors that no small change of the positions reduces [m, rad].
+    is_open, is_stuck : bool
+        Whether the error, and that part of it, count: relative to how far the constraint reaches.
     """
 
     name: str
@@ -59,6 +62,8 @@ class ConstraintEntry:
     error: float
     rate: float
     stuck_error: float
+    is_open: bool
+    is_stuck: bool
 
 
 @dataclass(frozen=True)
@@ -74,13 +79,17 @@ class ConstraintReport:
     rank : int
         How many of the equations that are enabled are independent: the rank of their Jacobian.
     tolerance : float
-        Below which errors, and parts of the largest singular value, count as zero.
+        Below which what an equation says, and its error, count as zero, in parts of what they could be.
+    weakest : float
+        How much the independent equation that says least says, in parts of what it could; infinite without
+        any. Small numbers come from descriptions with few digits: see `is_doubtful`.
     """
 
     entries: tuple[ConstraintEntry, ...]
     num_velocities: int
     rank: int
     tolerance: float
+    weakest: float
 
     @property
     def num_equations(self) -> int:
@@ -93,6 +102,11 @@ class ConstraintReport:
         return self.num_velocities - self.rank
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether equations count that say as little as rounding in a file makes them say: below 1e-3."""
+        return self.weakest < DOUBTFUL
+
+    @property
     def redundant(self) -> dict[str, int]:
         """How many equations follow from others, by the name of the constraint; of those that have any."""
         return {entry.name: entry.num_redundant for entry in self.entries if entry.num_redundant}
@@ -100,16 +114,12 @@ class ConstraintReport:
     @property
     def open(self) -> dict[str, float]:
         """The errors of the constraints that do not hold [m, rad], by name."""
-        return {entry.name: entry.error for entry in self.entries if not entry.error <= self.tolerance}
+        return {entry.name: entry.error for entry in self.entries if entry.is_open}
 
     @property
     def stuck(self) -> dict[str, float]:
         """What of these errors no small change of the positions reduces [m, rad], by name."""
-        return {
-            entry.name: entry.stuck_error
-            for entry in self.entries
-            if not entry.stuck_error <= max(self.tolerance, 1e-6 * entry.error)
-        }
+        return {entry.name: entry.stuck_error for entry in self.entries if entry.is_stuck}
 
     def __getitem__(self, name: str) -> ConstraintEntry:
         """Return the entry of a constraint."""
@@ -126,6 +136,7 @@ class ConstraintReport:
             "rank": self.rank,
             "mobility": self.mobility,
             "tolerance": self.tolerance,
+            "weakest": None if np.isinf(self.weakest) else self.weakest,
             "constraints": [asdict(entry) for entry in self.entries],
         }
 
@@ -173,6 +184,11 @@ class ConstraintReport:
             f"{self.num_equations} equations, of which {self.rank} are independent; "
             f"{self.num_velocities} velocities, of which {self.mobility} are left"
         ]
+        if self.is_doubtful:
+            sums.append(
+                f"the weakest says {self.weakest:.1g} of what it could, as rounding in a file makes it: "
+                f"tolerance={2.0 * self.weakest:.0e} leaves it out"
+            )
         return [Section("Constraints", table=table, is_open=True), Section("Mobility", sums)]
 
 
@@ -186,17 +202,20 @@ def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: obj
             f"{context.batch_shape}"
         )
     errors = tree.calc_constraint_errors(context)
-    J = tree.calc_constraint_jacobian(context)
-    rates = J @ context.v
-    is_independent = _find_independent_rows(J, limit)
+    equations = Equations(tree, context)
+    units, rounding = equations.calc_units(context)
+    J, scales, _, rates = take_rows(equations, context, equations.calc_lengths(units))
     # What of the errors lies outside the range of J.
     U, s, _ = np.linalg.svd(J, full_matrices=False)
-    U = U[:, s > limit * s.max(initial=0.0)]
-    stuck = errors - U @ (U.T @ errors)
+    U = U[:, s > limit]
+    stuck = errors - scales * (U @ (U.T @ (errors / scales)))
+    allowed = limit * units + rounding
+    num_independent, weakest = _count_independent_rows(equations, J, limit)
     entries = []
-    for constraint in tree.constraints:
+    for constraint, count in zip(tree.constraints, num_independent, strict=True):
         rows = slice(constraint.first_equation, constraint.first_equation + constraint.num_equations)
         is_enabled = constraint.is_enabled_in(context)
+        parts = [np.abs(part[rows]) for part in (errors, rates, stuck)]
         entries.append(
             ConstraintEntry(
                 constraint.scoped_name,
@@ -204,28 +223,56 @@ def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: obj
                 constraint.equation,
                 is_enabled,
                 constraint.num_equations,
-                int(np.count_nonzero(~is_independent[rows])) if is_enabled else 0,
-                *(float(np.abs(part[rows]).max()) for part in (errors, rates, stuck)),
+                constraint.num_equations - count if is_enabled else 0,
+                float(parts[0].max()),
+                float(parts[1].max()),
+                float(parts[2].max()),
+                is_open=not bool(np.all(parts[0] <= allowed[rows])),
+                is_stuck=not bool(np.all(parts[2] <= np.maximum(allowed[rows], 1e-6 * parts[0].max()))),
             )
         )
-    rank = int(np.count_nonzero(is_independent))
-    return ConstraintReport(tuple(entries), tree.num_velocities, rank, limit)
+    return ConstraintReport(tuple(entries), tree.num_velocities, sum(num_independent), limit, weakest)
 
 
-def _find_independent_rows(J: FloatArray, tolerance: float) -> npt.NDArray[np.bool_]:
-    """Return which rows do not follow from those before them, by an orthonormal basis of the latter.
+def take_rows(
+    equations: Equations, context: Context, lengths: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return rows of J in parts of what they could be, the scales of rows and columns, and J v.
 
-    A QR decomposition that takes rows as they come, rather than the largest first: so it is the later one of
-    two constraints that is redundant.
+    Columns are those of what moves by one radian, or by a length.
     """
-    is_independent = np.zeros(len(J), dtype=bool)
-    basis = np.zeros((0, J.shape[1]))
-    for i, row in enumerate(J):
-        rest = row
+    entries = equations.entries_at(context, lengths)
+    if not np.isfinite(entries.values).all():
+        # An error tells why.
+        equations.tree.calc_constraint_jacobian(context)
+    columns = np.where(equations.find_turning(context), 1.0, lengths)
+    shape = equations.num_equations, len(lengths)
+    J, scales, rates = np.zeros(shape), np.ones(shape[0]), np.zeros(shape[0])
+    for level in equations.levels:
+        part = level.matrix(entries.values)
+        rates[level.rows] = part @ context.v[level.dofs]
+        size = np.linalg.norm(level.matrix(entries.sizes), axis=1)
+        scales[level.rows] = size = np.where(size > 0.0, size, 1.0)
+        J[np.ix_(level.rows, level.dofs)] = part * columns[level.dofs] / size[:, None]
+    return J, scales, columns, rates
+
+
+def _count_independent_rows(equations: Equations, J: FloatArray, tolerance: float) -> tuple[list[int], float]:
+    """Return how many rows of each constraint do not follow from others, and how much the weakest says.
+
+    Constraints go as they come, rather than the largest first: so it is the later one of two that follows.
+    """
+    counts, weakest = [], np.inf
+    basis = np.zeros_like(J)
+    rank = 0
+    for x in equations.tree.constraints:
+        rows = J[x.first_equation : x.first_equation + x.num_equations]
         for _ in range(2):  # Once more, for what rounding has left.
-            rest = rest - (basis @ rest) @ basis
-        length = np.linalg.norm(rest)
-        if length > tolerance * np.linalg.norm(row):
-            is_independent[i] = True
-            basis = np.vstack([basis, rest / length])
-    return is_independent
+            rows = rows - (rows @ basis[:rank].T) @ basis[:rank]
+        _, s, V = np.linalg.svd(rows, full_matrices=False)
+        count = int(np.count_nonzero(s > tolerance))
+        basis[rank : rank + count] = V[:count]
+        rank += count
+        counts.append(count)
+        weakest = min(weakest, *s[:count].tolist()) if count else weakest
+    return counts, weakest

@@ -1,0 +1,139 @@
+"""Constraints that numbers with few digits lock, as those of files often have: found, with a cure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbt.errors import AssemblyError, SingularityError, quote
+from mbt.tree.constraints.assembly import assemble
+from mbt.tree.constraints.coupler import CouplerConstraint
+from mbt.tree.constraints.equations import Equations
+from mbt.tree.constraints.report import DOUBTFUL, calc_constraint_report, take_rows
+
+if TYPE_CHECKING:
+    from mbt.context.context import Context
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["describe_gap", "describe_stuck"]
+
+_TOLERANCE = 1e-9
+# How far a state nearby is away, in radians and lengths of what moves.
+_NEARBY = 0.1
+# From so many places closures are tried to be closed.
+_ATTEMPTS = 4
+# Of a motion that forces should move a model in, they move it by less.
+_LEAST_PART = 1e-6
+_SHOWN = 5
+
+_CURE = (
+    "Write lengths and angles with all digits (1.5707963267948966, not 1.5708), or let fewer equations close "
+    "the loop: where it moves in a plane, two distance constraints in place of a ball"
+)
+
+
+def describe_gap(tree: MultibodyTree) -> str:
+    """Return which closures of a tree cannot close, or lock it, from its default positions; or nothing."""
+    if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
+        return ""
+    context = tree.create_default_context()
+    try:
+        assemble(tree, context, (), 1e-10, _ATTEMPTS)
+    except AssemblyError as error:
+        found = _name({name: f"{gap:.2g}" for name, gap in error.errors.items()})
+        gap = f"constraints that cannot close, by [m, rad]: {found}"
+        try:
+            assemble(tree, context, (), DOUBTFUL, _ATTEMPTS)
+        except AssemblyError:
+            return f"{gap}. Check the places of what they hold together: nothing close by closes them"
+        return f"{gap}. {_CURE}"
+    return _describe_locking(tree, context)[0]
+
+
+def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
+    """Return which constraints keep a mechanism from moving as it should, or from closing; or nothing.
+
+    Parameters
+    ----------
+    tree : MultibodyTree
+        A tree of doubles.
+    start, end : Context
+        Of one state each, before and behind a motion in which errors could die away.
+    """
+    if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
+        return ""
+    gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck
+    if gaps:
+        found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
+        return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
+    found, mobility = _describe_locking(tree, start)
+    is_held = found and _count_motions(tree, start) < mobility - _LEAST_PART
+    return found if is_held else ""
+
+
+def _describe_locking(tree: MultibodyTree, context: Context) -> tuple[str, int]:
+    """Return which constraints lock a mechanism by equations that say as little as rounding; or nothing.
+
+    And the mobility without these. Equations say little where a mechanism is stretched, too; but then not
+    nearby.
+    """
+    work = context.clone()
+    try:
+        found, mobility = _find_locking(tree, work)
+        if found:
+            _move_nearby(tree, work)
+            found = found if _find_locking(tree, work)[0] else ""
+    except SingularityError:
+        return "", 0
+    return found, mobility
+
+
+def _find_locking(tree: MultibodyTree, context: Context) -> tuple[str, int]:
+    exact = calc_constraint_report(tree, context, _TOLERANCE)
+    if not exact.is_doubtful:
+        return "", exact.mobility
+    rounded = calc_constraint_report(tree, context, DOUBTFUL)
+    names = {
+        x.name: str(y.num_redundant - x.num_redundant)
+        for x, y in zip(exact.entries, rounded.entries, strict=True)
+        if y.num_redundant > x.num_redundant
+    }
+    found = (
+        f"constraints that leave {exact.mobility} velocities in place of {rounded.mobility}, by equations "
+        f"that say {exact.weakest:.1g} of what they could, as rounded angles do: {_name(names)}. {_CURE}"
+    )
+    return found, rounded.mobility
+
+
+def _count_motions(tree: MultibodyTree, context: Context) -> float:
+    """Return in how many ways forces move a model, which forward dynamics decides by itself.
+
+    The accelerations by forces are ``Y tau``, and M Y projects on what constraints leave: its trace is that.
+    """
+    if context._locked_dofs().any():
+        return float(tree.num_velocities)
+    Y = tree.calc_constrained_forward_dynamics_derivatives(context)[2]
+    return float((tree.calc_mass_matrix(context) * Y).sum())
+
+
+def _move_nearby(tree: MultibodyTree, context: Context) -> None:
+    """Move a Context along what the constraints leave but for rounding, and close it as well as it can be."""
+    equations = Equations(tree, context)
+    units, _ = equations.calc_units(context)
+    J, _, columns, _ = take_rows(equations, context, equations.calc_lengths(units))
+    _, s, V = np.linalg.svd(J, full_matrices=False)
+    V = V[s > DOUBTFUL]
+    along = np.random.default_rng(0).uniform(-1.0, 1.0, (J.shape[1],))
+    along -= V.T @ (V @ along)
+    step = columns * along * (_NEARBY / max(np.abs(along).max(initial=0.0), _NEARBY))
+    context.q = tree.integrate_positions(context.q, step, 1.0)
+    try:
+        assemble(tree, context, (), DOUBTFUL, 1)
+    except AssemblyError:
+        return
+
+
+def _name(found: dict[str, str]) -> str:
+    shown = ", ".join(f"{quote(name)} ({number})" for name, number in list(found.items())[:_SHOWN])
+    return shown + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
