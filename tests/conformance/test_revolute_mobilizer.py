@@ -193,7 +193,8 @@ def test_positions_and_velocities(pin: SimpleNamespace) -> None:
     mobilizer.set_positions(context, [0.8]).set_velocities(context, [1.2])
     # Snapshots, not views of the Context.
     np.testing.assert_array_equal([*q, *v], [0.7, 1.1])
-    assert not q.flags.writeable and not v.flags.writeable
+    assert not q.flags.writeable
+    assert not v.flags.writeable
     np.testing.assert_array_equal(context.q, [0.2, 0.8])
     np.testing.assert_array_equal(context.v, [0.4, 1.2])
     other = pin.tree.clone().create_default_context()
