@@ -98,7 +98,7 @@ class ElementCollection(Generic[E]):
         """
         if isinstance(index, str) and self._kind in _WITH_NAMES:
             raise ArgumentTypeError(
-                f"{argument}: expected the index of a {self._kind}, got the text {quote(index)}: "
+                f"{argument}: expected the index of a {self._kind}, got str {quote(index)}: "
                 f"tree.get_{self._kind.replace(' ', '_')}_by_name({quote(index)}) looks up by name"
             )
         return self._elements[as_index(index, argument, len(self._elements), self._kind)]
