@@ -94,6 +94,41 @@ def test_fixed_pose_in_body(arm: SimpleNamespace) -> None:
     np.testing.assert_allclose(R_LQ, X_LF[:3, :3] @ R_FQ, atol=1e-15)
 
 
+def test_fixed_pose_in_body_is_of_the_scalar(arm: SimpleNamespace) -> None:
+    """In a tree of another scalar they take and return its numbers: RigidTransform<T>."""
+    X_LF, R_FQ = X_LP @ X_PF, mbt.math.make_pose(rpy=[0.2, 0.3, -0.4])[:3, :3]
+    twin = arm.tree.to_autodiff()
+    F = twin.get_variant(arm.F)
+    for X, wanted in (
+        (F.get_fixed_pose_in_body_frame(), X_LF),
+        (F.get_fixed_rotation_matrix_in_body_frame(), X_LF[:3, :3]),
+        (F.get_fixed_offset_pose_in_body(X_FQ), X_LF @ X_FQ),
+        (F.get_fixed_rotation_matrix_in_body(R_FQ), X_LF[:3, :3] @ R_FQ),
+        (F.get_fixed_pose_in_parent_frame(), X_PF),
+    ):
+        assert isinstance(X, mbt.autodiff.AutoDiffArray)
+        np.testing.assert_allclose(X.value, wanted, atol=1e-15)
+        assert not X.derivatives.any()
+    # Derivatives pass through: that of X_LF X_FQ along dX is X_LF dX.
+    dX = np.zeros((4, 4, 1))
+    dX[:3, 3, 0] = [1.0, 2.0, 3.0]
+    X_LQ = F.get_fixed_offset_pose_in_body(mbt.autodiff.AutoDiffArray(X_FQ, dX))
+    np.testing.assert_allclose(X_LQ.derivatives[..., 0], X_LF @ dX[..., 0], atol=1e-15)
+    dR = (R_FQ @ np.array([[0, -1, 0], [1, 0, 0], [0, 0, 0]]))[..., np.newaxis]
+    R_LQ = F.get_fixed_rotation_matrix_in_body(mbt.autodiff.AutoDiffArray(R_FQ, dR))
+    np.testing.assert_allclose(R_LQ.derivatives[..., 0], X_LF[:3, :3] @ dR[..., 0], atol=1e-15)
+
+    sympy = pytest.importorskip("sympy")
+    F = arm.tree.to_symbolic().get_variant(arm.F)
+    assert F.get_fixed_pose_in_body_frame().dtype == object
+    x, X = sympy.Symbol("x"), np.eye(4).tolist()
+    X[0][3] = x
+    p_LoQo = F.get_fixed_offset_pose_in_body(X)[:3, 3]
+    slopes = [float(sympy.diff(entry, x)) for entry in p_LoQo]
+    np.testing.assert_allclose(slopes, X_LF[:3, 0], atol=1e-15)
+    assert F.get_fixed_rotation_matrix_in_body(R_FQ).dtype == object
+
+
 def poses(arm: SimpleNamespace, q: np.ndarray | None = None) -> dict[str, np.ndarray]:
     """Poses in World, by hand: bodies from the tree, offsets from here."""
     context = arm.context.clone()

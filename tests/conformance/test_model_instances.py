@@ -153,3 +153,15 @@ def test_force_elements() -> None:
 
 def test_gravity_is_of_world() -> None:
     assert mbt.UniformGravityFieldElement().model_instance == mbt.world_model_instance()
+
+
+def test_the_world_instance_is_for_world_alone() -> None:
+    tree = mbt.MultibodyTree()
+    body = mbt.RigidBody("stone", mbt.SpatialInertia.point_mass(1.0, [0, 0, 0]), mbt.world_model_instance())
+    with pytest.raises(mbt.ArgumentValueError, match=r"body 'stone': model_instance: .* world body alone"):
+        tree.add_body(body)
+    assert (tree.num_bodies, tree.num_frames) == (1, 1)
+    assert not body.has_parent_tree
+    # What stands on World may be of its instance.
+    tree.add_frame(mbt.FixedOffsetFrame("mark", tree.world_body))
+    assert tree.get_frame_by_name("mark").model_instance == mbt.world_model_instance()

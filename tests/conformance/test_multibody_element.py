@@ -121,6 +121,45 @@ def test_default_parameters() -> None:
     parameters = mbt.Parameters([np.zeros(2)], [None])
     counter.set_default_parameters(parameters)
     np.testing.assert_array_equal(parameters.get_numeric_parameter(counter.gain), [3.0, 4.0])
+    assert parameters.get_abstract_parameter(counter.label) == {"unit": "V"}
+
+
+class Plain(mbt.ForceElement):
+    """An element that declares parameters, and has no hook for other defaults."""
+
+    def do_declare_parameters(self) -> None:
+        self.gain = self.declare_numeric_parameter([1.0, 2.0])
+        self.label = self.declare_abstract_parameter(["V"])
+
+    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+        pass
+
+
+def test_default_parameters_without_a_hook() -> None:
+    """What was declared is written: of this element, and of no other."""
+    tree = mbt.MultibodyTree()
+    first, second = (tree.add_force_element(Plain()) for _ in range(2))
+    with pytest.raises(mbt.NotFinalizedError, match="finalize"):
+        first.set_default_parameters(mbt.Parameters([], []))
+    tree.finalize()
+    parameters = mbt.Parameters([np.full(2, 9.0), np.full(2, 9.0)], [None, None])
+    second.set_default_parameters(parameters)
+    np.testing.assert_array_equal(parameters.get_numeric_parameter(second.gain), [1.0, 2.0])
+    assert parameters.get_abstract_parameter(second.label) == ["V"]
+    np.testing.assert_array_equal(parameters.get_numeric_parameter(first.gain), [9.0, 9.0])
+    assert parameters.get_abstract_parameter(first.label) is None
+    # Each time a copy of its own.
+    parameters.get_abstract_parameter(second.label).append("A")
+    second.set_default_parameters(parameters)
+    assert parameters.get_abstract_parameter(second.label) == ["V"]
+    # Built-in elements have none.
+    tree.world_frame.set_default_parameters(parameters)
+    with pytest.raises(mbt.ArgumentValueError, match="of another tree"):
+        first.set_default_parameters(mbt.Parameters([np.zeros(2)], [None]))
+    with pytest.raises(mbt.ForeignElementError, match="no tree yet"):
+        Plain().set_default_parameters(parameters)
+    with pytest.raises(mbt.ArgumentValueError, match="read-only"):
+        first.set_default_parameters(tree.create_default_context().parameters)
 
 
 def test_discrete_state() -> None:
@@ -162,3 +201,63 @@ def test_copies() -> None:
     twin.num_computed = 7
     assert loose.num_computed == 0
     assert not twin.has_parent_tree
+
+
+class Watcher(mbt.ForceElement):
+    """Two cache entries, of everything and of the inputs alone, and discrete state."""
+
+    def do_declare_discrete_state(self) -> None:
+        self.state = self.declare_discrete_state([0.0])
+
+    def do_declare_cache_entries(self) -> None:
+        self.num_computed = {"all": 0, "inputs": 0}
+        self.all = self.declare_cache_entry("of everything", lambda context: self.count("all", context))
+        self.inputs = self.declare_cache_entry(
+            "of inputs", lambda context: self.count("inputs", context), ["inputs"]
+        )
+
+    def count(self, name: str, context: Any) -> Any:
+        self.num_computed[name] += 1
+        return float(context.applied_forces.generalized_forces.sum())
+
+    def do_calc_and_add_force_contribution(self, context: Any, pc: Any, vc: Any, forces: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("batch_shape", [(), (2,)])
+def test_cache_entries_and_applied_forces(batch_shape: tuple[int, ...]) -> None:
+    """An entry is kept while nothing was written, in place or not, whoever has looked at the forces."""
+    tree = mbt.MultibodyTree()
+    tree.add_body(mbt.RigidBody("ball", BALL))
+    watcher = tree.add_force_element(Watcher())
+    tree.finalize()
+    context = tree.create_default_context(batch_shape=batch_shape)
+    forces = context.applied_forces
+    for _ in range(3):
+        assert context.eval_cache_entry(watcher.all) == context.eval_cache_entry(watcher.inputs) == 0.0
+    assert watcher.num_computed == {"all": 1, "inputs": 1}
+    forces.generalized_forces[..., 2] = 1.5
+    size = max(1, *batch_shape) if batch_shape else 1
+    for _ in range(2):
+        assert context.eval_cache_entry(watcher.inputs) == 1.5 * size
+    assert watcher.num_computed == {"all": 1, "inputs": 2}
+    assert [write.detail for write in context.explain(watcher.all).writes] == ["applied forces"]
+    forces.generalized_forces[..., 2] = np.nan
+    for _ in range(2):
+        assert np.isnan(context.eval_cache_entry(watcher.inputs))
+    assert watcher.num_computed == {"all": 1, "inputs": 3}
+    forces.set_zero()
+    assert context.eval_cache_entry(watcher.inputs) == 0.0
+    # Discrete state is not among the inputs, also after several writes; what follows from it is stale.
+    context.eval_cache_entry(watcher.all)
+    before = dict(watcher.num_computed)
+    for value in (1.0, 2.0):
+        context.set_discrete_state(watcher.state, value)
+        context.eval_cache_entry(watcher.inputs)
+        assert [write.what for write in context.explain(watcher.all).writes] == ["discrete_state"]
+    assert watcher.num_computed == before
+    context.eval_cache_entry(watcher.all)
+    assert watcher.num_computed["all"] == before["all"] + 1
+    context.applied_forces = forces
+    context.eval_cache_entry(watcher.inputs)
+    assert watcher.num_computed["inputs"] == before["inputs"] + 1

@@ -242,6 +242,12 @@ def test_velocity_kinematics(pendulum: SimpleNamespace) -> None:
     vc = tree.calc_velocity_kinematics_cache(context, pc)
     np.testing.assert_allclose(vc.V_WB[pendulum.rod.node_index], [0, 1.1, 0, 0, 0, 0])
     np.testing.assert_array_equal(tree.eval_velocity_kinematics(context).V_WB, vc.V_WB)
+    # In sync with a Context is what was computed since its last write, by it or by a clone: not equal values.
+    tree.calc_velocity_kinematics_cache(context.clone(), pc)
+    equal = tree.create_default_context()
+    equal.q, equal.v = context.q, context.v
+    with pytest.raises(mbt.StaleCacheError, match="another Context"):
+        tree.calc_velocity_kinematics_cache(equal, pc)
     pendulum.hinge.set_angle(context, 0.8)
     with pytest.raises(mbt.StaleCacheError):
         tree.calc_velocity_kinematics_cache(context, pc)

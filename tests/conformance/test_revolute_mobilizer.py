@@ -189,7 +189,12 @@ def test_positions_and_velocities(pin: SimpleNamespace) -> None:
     mobilizer, context = pin.mobilizer, pin.context
     np.testing.assert_array_equal(mobilizer.get_positions(context), [0.7])
     np.testing.assert_array_equal(mobilizer.get_velocities(context), [1.1])
+    q, v = mobilizer.get_positions(context), mobilizer.get_velocities(context)
     mobilizer.set_positions(context, [0.8]).set_velocities(context, [1.2])
+    # Snapshots, not views of the Context.
+    np.testing.assert_array_equal([*q, *v], [0.7, 1.1])
+    assert not q.flags.writeable
+    assert not v.flags.writeable
     np.testing.assert_array_equal(context.q, [0.2, 0.8])
     np.testing.assert_array_equal(context.v, [0.4, 1.2])
     other = pin.tree.clone().create_default_context()

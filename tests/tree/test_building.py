@@ -92,8 +92,9 @@ class TestBodies:
         assert tree.add_body(RigidBody(M_BBo_B)).name == "body_2_"
 
     def test_keywords(self, tree: MultibodyTree, M_BBo_B: SpatialInertia) -> None:
+        arm = tree.add_model_instance("arm")
         assert tree.add_body(RigidBody, M_BBo_B=M_BBo_B, name="a").name == "a"
-        assert tree.add_body(RigidBody(M_BBo_B, model_instance=world_model_instance())).model_instance == 0
+        assert tree.add_body(RigidBody(M_BBo_B, model_instance=arm)).model_instance == arm
 
     def test_bad_arguments(self, M_BBo_B: SpatialInertia) -> None:
         with pytest.raises(ArgumentTypeError, match="body 'link': M_BBo_B: expected a mbt"):

@@ -73,7 +73,7 @@ def check_lengths(tree: MultibodyTree, subject: Subject) -> None:
         if joint.is_ephemeral or joint.parent_body.is_world:
             continue
         for frame in (joint.frame_on_parent, joint.frame_on_child):
-            length = float(np.linalg.norm(frame.get_fixed_pose_in_body_frame()[:3, 3]))
+            length = float(np.linalg.norm(frame._default_pose()[:3, 3]))
             if length > _LONGEST:
                 message = f"it is {length:.4g} m from the origin of its link {frame.body.name!r}"
                 subject.report("warning", "length-unit", joint, message, "lengths are in m: are they in mm?")

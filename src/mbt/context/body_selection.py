@@ -49,8 +49,12 @@ def mask_of_bodies(tree: MultibodyTree, body_indexes: object) -> FloatArray:
         When a body belongs to another tree.
     """
     mask = np.zeros(tree.num_bodies)
+    if isinstance(body_indexes, str):
+        body_indexes = [body_indexes]
     for entry in _each(body_indexes, "body_indexes", "a BodyIndex"):
-        if isinstance(entry, RigidBody):
+        if isinstance(entry, str):
+            body = tree._elements.bodies.named(entry, tree._elements.model_instances, "body_indexes")
+        elif isinstance(entry, RigidBody):
             if entry.parent_tree is not tree:
                 raise_foreign_element(tree, entry, "body_indexes: expected bodies")
             body = entry

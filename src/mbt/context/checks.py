@@ -113,11 +113,13 @@ def raise_frozen(context: Context, what: str, index: int) -> NoReturn:
 
 
 def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
-    """Return the index of a frame of this tree; a body stands for its body frame."""
+    """Return the index of a frame of this tree; a body stands for its body frame, a name for who has it."""
+    if isinstance(frame, str):
+        return tree._elements.frames.named(frame, tree._elements.model_instances, name)._index
     if isinstance(frame, RigidBody):
         frame = frame.body_frame
     if not isinstance(frame, Frame):
-        raise ArgumentTypeError(f"{name}: expected a Frame, got {type(frame).__name__}")
+        raise ArgumentTypeError(f"{name}: expected a Frame or its name, got {type(frame).__name__}")
     if frame._tree is not tree:
         raise_foreign_element(tree, frame, f"{name}: expected a frame")
     return frame._index
@@ -130,9 +132,11 @@ def numbered_frames(tree: MultibodyTree) -> tuple[tuple[object, ...], list[int]]
 
 
 def body_node_index(tree: MultibodyTree, body: object) -> int:
-    """Return the node of a body of this tree."""
+    """Return the node of a body of this tree, which may be given by name."""
+    if isinstance(body, str):
+        body = tree._elements.bodies.named(body, tree._elements.model_instances, "body")
     if not isinstance(body, RigidBody):
-        raise ArgumentTypeError(f"body: expected a RigidBody, got {type(body).__name__}")
+        raise ArgumentTypeError(f"body: expected a RigidBody or its name, got {type(body).__name__}")
     if body._tree is not tree:
         raise_foreign_element(tree, body, "body: expected a body")
     return body._node_index

@@ -272,19 +272,27 @@ class Context(ContextCore):
         Numbers must be finite, as far as they are known: q, v, time, the actuation, the applied forces, the
         discrete state of elements. No joint may be at gimbal lock, the force of each element must be defined
         (the ends of a spring must not coincide), and mass must resist each degree of freedom that is not
-        locked. Of a batch this is said of each sample; symbols are finite, and singular nowhere.
+        locked. A floating base whose position seems to stand in front of its quaternion, as in MuJoCo and
+        Pinocchio, is doubted too. Of a batch this is said of each sample; symbols are finite, and singular
+        nowhere.
 
         Raises
         ------
         ArgumentValueError
             When something is wrong; it lists everything.
         """
-        from mbt.context.validation import find_faulty_elements, find_not_finite, raise_problems
+        from mbt.context.validation import (
+            find_faulty_elements,
+            find_foreign_orders,
+            find_not_finite,
+            raise_problems,
+        )
 
         problems = find_not_finite(self)
         is_finite = not problems
         if self._numbers.has_values:
             problems += self._find_singularities()
+            problems += find_foreign_orders(self)
             if is_finite:
                 problems += find_faulty_elements(self)
         raise_problems(problems)

@@ -38,7 +38,15 @@ class DeclaredValues:
         Values of the discrete state.
     """
 
-    __slots__ = ("_computing", "_results", "declarations", "discrete_serial", "discrete_state", "parameters")
+    __slots__ = (
+        "_computing",
+        "_results",
+        "_same_inputs",
+        "declarations",
+        "discrete_serial",
+        "discrete_state",
+        "parameters",
+    )
 
     def __init__(
         self, declarations: Declarations, parameters: Parameters, discrete_state: list[FloatArray]
@@ -48,6 +56,8 @@ class DeclaredValues:
         self.discrete_state = discrete_state
         # How often the discrete state was written.
         self.discrete_serial = 0
+        # The serial number of the inputs that a write of discrete state drew, and the one before it.
+        self._same_inputs = (-1, -1)
         # Of each cache entry: the serial numbers that it was computed from, and its value.
         self._results: dict[int, tuple[Any, Any]] = {}
         self._computing: list[CacheEntry] = []
@@ -153,8 +163,10 @@ class DeclaredValues:
         i = self._checked_discrete(index)
         size = self.declarations.discrete[i][1].size
         array = context._as_declared_vector(values, self._name("discrete", i), size, finite=False)
-        # Forces may depend on it.
+        before = self._input_serial(context)
+        # Forces may depend on it, as on inputs.
         context._note_change("inputs")
+        self._same_inputs = (context._serials[4], before)
         self.discrete_state[i] = array
         self.discrete_serial += 1
 
@@ -194,12 +206,12 @@ class DeclaredValues:
             value.flags.writeable = False
         return value
 
-    def _serials(self, context: Context, entry: CacheEntry) -> tuple[int, ...] | None:
-        """Return the serial numbers of what an entry depends on; None when that may change unseen."""
-        # The arrays of the applied forces can be written into.
-        if "inputs" in entry.sources and context._has_applied_forces:
+    def _serials(self, context: Context, entry: CacheEntry) -> tuple[Any, ...] | None:
+        """Return what tells whether an entry is out of date; None when its inputs may change unseen."""
+        time, q, v, parameters, _, switches = context._serials
+        inputs = self._input_state(context) if "inputs" in entry.sources else ()
+        if inputs is None:
             return None
-        time, q, v, parameters, inputs, switches = context._serials
         serials = {
             "time": (time,),
             "q": (q,),
@@ -210,6 +222,29 @@ class DeclaredValues:
             "discrete_state": (self.discrete_serial,),
         }
         return tuple(serial for source in entry.sources for serial in serials[source])
+
+    def _input_serial(self, context: Context) -> int:
+        """Return the serial number of the inputs, which a write of discrete state alone does not change."""
+        serial: int = context._serials[4]
+        after, before = self._same_inputs
+        return before if serial == after else serial
+
+    def _input_state(self, context: Context) -> tuple[int, bytes] | None:
+        """Return what tells whether inputs were written; None where that cannot be known.
+
+        The arrays of applied forces are written in place, which draws no number: their contents tell. Of
+        other scalars than double objects would have to be compared, and these may not be comparable.
+        """
+        serial = self._input_serial(context)
+        if not context._has_applied_forces:
+            return (serial, b"")
+        forces = context.applied_forces
+        arrays = (forces.body_forces, forces.generalized_forces)
+        if not all(isinstance(array, np.ndarray) and array.dtype == np.float64 for array in arrays):
+            return None
+        if not any(array.any() for array in arrays):
+            return (serial, b"")
+        return (serial, b"".join(array.tobytes() for array in arrays))
 
     # For all of them.
 

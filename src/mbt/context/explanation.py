@@ -144,15 +144,25 @@ def _explain_entry(context: Context, entry: CacheEntry) -> CacheExplanation:
     now = declared._serials(context, entry)
     title = repr(entry).strip("<>")
     if now is None:
-        note = "it is computed whenever it is asked for: the arrays of the applied forces can be written into"
+        note = (
+            "it is computed whenever it is asked for: the arrays of the applied forces can be written into, "
+            "and numbers of this scalar are not compared"
+        )
         return CacheExplanation(title, entry.sources, (), note)
     if then is None:
         return CacheExplanation(title, entry.sources, (), "it was never computed")
     names: list[str] = []
     for source in entry.sources:
         names += ["parameters", "locks and switches"] if source == "parameters" else [source]
-    writes = [Write(name, b) for name, a, b in zip(names, then, now, strict=True) if a != b]
+    writes = [_make_write(name, a, b) for name, a, b in zip(names, then, now, strict=True) if a != b]
     return CacheExplanation(title, entry.sources, tuple(writes))
+
+
+def _make_write(name: str, then: Any, now: Any) -> Write:
+    """Return what changed; of inputs a number of writes, and the contents of the applied forces."""
+    if name != "inputs":
+        return Write(name, now)
+    return Write(name, now[0], "applied forces" if now[1] != then[1] else "")
 
 
 def _compare_q(context: Context, q: Any) -> str:

@@ -9,12 +9,14 @@ import numpy as np
 
 from mbt.context.checks import describe_massless_dof, describe_singular_map, describe_singular_position
 from mbt.errors import ArgumentValueError, SingularityError
+from mbt.tree import QuaternionFloatingMobilizer
 
 if TYPE_CHECKING:
     from mbt.context.context import Context
 
 __all__ = [
     "find_faulty_elements",
+    "find_foreign_orders",
     "find_not_finite",
     "find_singularities",
     "index_text",
@@ -62,6 +64,31 @@ def _state_and_inputs(context: Context) -> Iterator[tuple[str, Any]]:
         for name in ("body_forces", "generalized_forces"):
             yield f"applied_forces.{name}", getattr(context.applied_forces, name)
     yield from context._declared.arrays()
+
+
+def find_foreign_orders(context: Context) -> list[str]:
+    """Return which floating bases look as if they had their coordinates in another order than mbt's.
+
+    Four numbers where a quaternion stands that are not of length 1, in front of the last four which are:
+    the order of MuJoCo and Pinocchio, which have the position first.
+    """
+    problems = []
+    for mobilizer in context.tree.mobilizers:
+        if not isinstance(mobilizer, QuaternionFloatingMobilizer):
+            continue
+        start = mobilizer.position_start
+        q = context._numbers.known_values(context.q)[..., start : start + 7]
+        first, last = (np.linalg.norm(part, axis=-1) for part in (q[..., :4], q[..., 3:]))
+        suspect = (np.abs(first - 1.0) > 1e-3) & (np.abs(last - 1.0) < 1e-6) & (q[..., :3] != 0.0).any(-1)
+        if suspect.any():
+            where = index_text(np.argwhere(suspect)[0]) if suspect.ndim else ""
+            problems.append(
+                f"q{where}: the quaternion of {mobilizer._label}, q[{start}:{start + 4}], has the length "
+                f"{first[suspect].flat[0]:.3g}, and q[{start + 3}:{start + 7}] the length 1: is the position "
+                "in front, as in MuJoCo (x, y, z, qw, qx, qy, qz) or Pinocchio (x, y, z, qx, qy, qz, qw)? "
+                "mbt has (qw, qx, qy, qz, x, y, z); mbt.interop has maps between the two"
+            )
+    return problems
 
 
 def find_singularities(context: Context) -> list[str]:

@@ -340,7 +340,9 @@ class _FrameResidual(_Residual):  # type: ignore[misc]
 
     def __init__(self, state: Any, frame: Frame, size: int, nu: int | None) -> None:
         if not isinstance(frame, Frame):
-            raise ArgumentTypeError(f"frame: expected a Frame, got {quote(frame)}")
+            raise ArgumentTypeError(
+                f"frame: expected a Frame, as tree.get_frame_by_name() returns it, got {quote(frame)}"
+            )
         self._frame, self._tree = frame, frame.parent_tree
         self._nq, self._nv = self._tree.num_positions, self._tree.num_velocities
         if (state.nx, state.ndx) != (self._nq + self._nv, 2 * self._nv):

@@ -23,12 +23,19 @@ import numpy as np
 
 from mbt import functional
 from mbt.context.tangents import tangent_tree
-from mbt.errors import ArgumentTypeError, ContextMismatchError, MbtError, ShapeError, shape_error
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContextMismatchError,
+    MbtError,
+    ShapeError,
+    shape_error,
+)
 from mbt.interop.linearizations import LINEARIZATIONS, linearize_each
 from mbt.interop.parameters import check_parametric, evaluate_with_parameters, get_parameter, parameter_shape
 from mbt.math.arrays import FloatArray
 from mbt.saving.json_writer import hash_content
-from mbt.tree import MultibodyElement, MultibodyTree
+from mbt.tree import BodyFrame, MultibodyElement, MultibodyTree
 
 __all__ = ["FUNCTIONS", "HostCall", "check_shapes", "find_call", "get_call", "make_functions", "run_call"]
 
@@ -50,6 +57,7 @@ _NOT_CALLED = {*(name for name in functional.__all__ if name.endswith("_derivati
 #: Their Jacobians are analytic and have derivatives in turn.
 _TWICE = ("inverse_dynamics", "forward_dynamics")
 #: Options by which calls are told apart as they are; arrays by their bytes.
+_FRAMES = ("frame", "expressed_in")
 _HASHABLE = (MultibodyElement, str, float, int, type(None))
 
 
@@ -286,6 +294,19 @@ def _describe(value: Any) -> object:
     return float(value).hex() if isinstance(value, float) else value
 
 
+def _named(tree: MultibodyTree, value: Any, argument: str) -> Any:
+    """Return the frame that has a name; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    return tree._elements.frames.named(value, tree._elements.model_instances, argument)
+
+
+def _owner(tree: MultibodyTree, owner: Any) -> Any:
+    """Return the element that has a name, of a body frame the body; anything else as it is."""
+    element = _named(tree, owner, "parameters")
+    return element.body if isinstance(element, BodyFrame) else element
+
+
 def find_call(
     tree: MultibodyTree, name: str, options: Mapping[str, Any], owners: Iterable[Any] = ()
 ) -> HostCall:
@@ -305,9 +326,13 @@ def find_call(
             f"tree: expected one of doubles, got one of {tree.scalar_type.name}: arrays of other libraries "
             "carry their derivatives themselves"
         )
+    options = {key: _named(tree, x, key) if key in _FRAMES else x for key, x in options.items()}
+    owners = tuple(_owner(tree, owner) for owner in owners)
+    if len(set(owners)) < len(owners):
+        raise ArgumentValueError("parameters: expected each element once")
     # Arrays are copied: whoever passed them may write into them later.
     kept = {key: x if isinstance(x, _HASHABLE) else np.array(x) for key, x in options.items()}
-    function = _Function(name, tuple(sorted(kept.items())), tuple(owners))
+    function = _Function(name, tuple(sorted(kept.items())), owners)
     if function.owners:
         check_parametric(name)
     return _take(tree, function, 0)

@@ -114,7 +114,9 @@ def check_can_change(tree: MultibodyTree) -> None:
         When it is finalized.
     """
     if tree.is_finalized:
-        raise AlreadyFinalizedError("add_model: the tree is finalized. Add models before finalize().")
+        raise AlreadyFinalizedError(
+            "add_model: the tree is finalized. Add models before finalize(), or to tree.edit()."
+        )
 
 
 def make_mount(

@@ -44,7 +44,7 @@ class Mounting:
         if not self.is_alone:
             # It belongs where World does in the file.
             self.world_frame = FixedOffsetFrame(frame, X_FW, world_model_instance())
-        self._X_BW = self.world_frame.get_fixed_pose_in_body_frame()
+        self._X_BW = self.world_frame._default_pose()
 
     def move_shape(self, shape: Shape) -> Shape:
         """Return a shape of World where that stands."""

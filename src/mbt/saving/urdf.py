@@ -128,7 +128,7 @@ class _Writer:
             if not isinstance(frame, FixedOffsetFrame):
                 self.losses.add("frame", frame.name, "it stays where its parameters have it by default")
             name = self.frames[frame] = self.names.of_frame(frame)
-            place = place_of(frame.get_fixed_pose_in_body_frame())
+            place = place_of(frame._default_pose())
             SubElement(self.root, "frame", {"name": name, "link": self.links[frame.body], **place})
 
     def add_constraints(self) -> None:

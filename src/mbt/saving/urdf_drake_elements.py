@@ -71,10 +71,7 @@ def make_ball(ball: BallConstraint, links: Mapping[RigidBody, str]) -> Element:
         Names of the links.
     """
     A, B = ball.frame_A, ball.frame_B
-    points = {
-        part: numbers(frame.get_fixed_pose_in_body_frame()[:3, 3])
-        for part, frame in (("p_AP", A), ("p_BQ", B))
-    }
+    points = {part: numbers(frame._default_pose()[:3, 3]) for part, frame in (("p_AP", A), ("p_BQ", B))}
     names = {"body_A": links[A.body], "body_B": links[B.body]}
     return _make_element("drake:ball_constraint", "drake:ball_constraint", names, points)
 

@@ -90,8 +90,8 @@ def make_joint(connection: Connection, auxiliary: str, losses: Losses) -> list[E
         Where to tell what is lost.
     """
     mobilizer = connection.mobilizer
-    X_PF = mobilizer.inboard_frame.get_fixed_pose_in_body_frame()
-    X_BM = mobilizer.outboard_frame.get_fixed_pose_in_body_frame()
+    X_PF = mobilizer.inboard_frame._default_pose()
+    X_BM = mobilizer.outboard_frame._default_pose()
     if isinstance(mobilizer, WeldMobilizer):
         X_PB = X_PF @ mobilizer.X_FM @ inverse_pose(X_BM)
         return [make_weld(connection.name, connection.parent, connection.child, X_PB)]

@@ -200,7 +200,8 @@ def _loop_error(graph: JointGraph, closing: list[int]) -> TopologyError:
     return TopologyError(
         f"{_enumerate([graph.edges[e].label for e in loop_edges])} close a loop through the bodies "
         f"{_enumerate([quote(graph.body_names[body]) for body in loop_bodies])}. In a tree there is one path "
-        f"between any two bodies: remove one of these joints, or model it as a force.{others}"
+        "between any two bodies: replace one of these joints by a constraint, a BallConstraint or a "
+        f"WeldConstraint (docs/constraints.md), or by a force element.{others}"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from mbt.errors import ArgumentValueError, quote, unknown_name_error
+from mbt.errors import ArgumentTypeError, ArgumentValueError, UnknownNameError, quote, unknown_name_error
 from mbt.math.arrays import as_index
 from mbt.tree.element import MultibodyElement, as_name
 
@@ -15,6 +15,8 @@ E = TypeVar("E", bound=MultibodyElement)
 
 # Between the name of a model instance and that of an element in it.
 _SEPARATOR = "::"
+# Kinds that a tree looks up by name.
+_WITH_NAMES = ("body", "frame", "joint", "joint actuator", "constraint", "model instance")
 
 
 class ElementCollection(Generic[E]):
@@ -94,7 +96,34 @@ class ElementCollection(Generic[E]):
         ArgumentTypeError, ElementIndexError
             When there is none.
         """
+        if isinstance(index, str) and self._kind in _WITH_NAMES:
+            raise ArgumentTypeError(
+                f"{argument}: expected the index of a {self._kind}, got str {quote(index)}: "
+                f"tree.get_{self._kind.replace(' ', '_')}_by_name({quote(index)}) looks up by name"
+            )
         return self._elements[as_index(index, argument, len(self._elements), self._kind)]
+
+    def named(self, name: str, instances: ElementCollection[Any], argument: str) -> E:
+        """Return the element whose name, or scoped name, was given as `argument` in its place.
+
+        Raises
+        ------
+        UnknownNameError
+            When there is none; the message lists the nearest names.
+        ArgumentValueError
+            When several model instances have one.
+        """
+        try:
+            found = self._named(as_name(name, argument)) or self._scoped(name, instances)
+            if len(found) < 2:
+                return self.find(name, None, instances)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"{argument}: {error}") from None
+        scoped = [quote(f"{instances._elements[i].name}{_SEPARATOR}{found[i].name}") for i in sorted(found)]
+        raise ArgumentValueError(
+            f"{argument}: {len(found)} model instances have a {self._kind} named {quote(name)}: say which "
+            f"one, {' or '.join(scoped)}"
+        )
 
     def has(
         self, name: str, model_instance: int | None, instances: ElementCollection[Any] | None = None

@@ -63,7 +63,10 @@ class CoordinateOwner(MultibodyElement):
         return self._known_start(self._velocity_start, "velocity_start")
 
     def get_positions(self, context: ContextCore) -> FloatArray:
-        """Return the positions, shape (num_positions,), as read-only view of those of the Context."""
+        """Return the present positions, shape (num_positions,), read-only.
+
+        It is a snapshot: later writes to the Context do not change it.
+        """
         check_context(self, context)
         start = self._position_start
         return context.q[..., start : start + self.num_positions]
@@ -73,7 +76,10 @@ class CoordinateOwner(MultibodyElement):
         return self._set_position_part(context, slice(0, self.num_positions), q, "q")
 
     def get_velocities(self, context: ContextCore) -> FloatArray:
-        """Return the velocities, shape (num_velocities,), as read-only view of those of the Context."""
+        """Return the present velocities, shape (num_velocities,), read-only.
+
+        It is a snapshot: later writes to the Context do not change it.
+        """
         check_context(self, context)
         start = self._velocity_start
         return context.v[..., start : start + self.num_velocities]

@@ -199,12 +199,31 @@ class MultibodyElement:
         call_hook(self, "do_declare_cache_entries")
 
     def set_default_parameters(self, parameters: Parameters) -> None:
-        """Write the defaults of the parameters of this element into `parameters`."""
+        """Write the defaults of the parameters of this element into `parameters`.
+
+        They are what it declared, and then what its `do_set_default_parameters` says. Those of other elements
+        stay as they are. Elements of mbt itself declare no parameters: the defaults of their constants are
+        properties such as `RigidBody.default_mass`, and a Context has its own, `RigidBody.get_mass`.
+
+        Parameters
+        ----------
+        parameters : Parameters
+            Of this tree, writable.
+
+        Raises
+        ------
+        ForeignElementError
+            When no tree owns this element.
+        NotFinalizedError
+            When the tree is not finalized: ``finalize()`` asks for the declarations.
+        ArgumentTypeError, ArgumentValueError
+            When `parameters` is something else, or of a tree whose elements declare something else.
+        """
         if not isinstance(parameters, Parameters):
             raise ArgumentTypeError(
                 f"{self._label}: parameters: expected Parameters, got {type(parameters).__name__}"
             )
-        call_hook(self, "do_set_default_parameters", parameters)
+        self.parent_tree._known_declarations().write_defaults(self, parameters)
 
     def declare_numeric_parameter(self, model_vector: object) -> NumericParameterIndex:
         """Declare a vector as parameter; to be called in `do_declare_parameters`.

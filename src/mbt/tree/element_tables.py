@@ -119,8 +119,8 @@ def _describe_frame(frame: Frame) -> Iterator[Row]:
 
 def _describe_pose(where: str, frame: Frame) -> Iterator[Row]:
     try:
-        X_BF = np.asarray(frame.get_fixed_pose_in_body_frame(), dtype=float)
-    except Exception:  # One of a user that is not fixed, or of another scalar.
+        X_BF = frame._default_pose()
+    except Exception:  # One of a user that is not fixed.
         return
     yield f"{where}: position [m]", _join(X_BF[:3, 3])
     if not np.array_equal(X_BF[:3, :3], np.eye(3)):

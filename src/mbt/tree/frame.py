@@ -15,7 +15,7 @@ from mbt.math.arrays import FloatArray
 from mbt.math.foreign import computing_in
 from mbt.math.leading_axes import fold
 from mbt.math.numbers import DOUBLES, Numbers
-from mbt.math.poses import IDENTITY, as_pose, as_rotation
+from mbt.math.poses import IDENTITY, as_pose
 from mbt.tree.context_access import check_context, get_parameter, numbers_of, set_parameter
 from mbt.tree.element import (
     MultibodyElement,
@@ -124,24 +124,26 @@ class Frame(FrameAcceleration):
     # Pose in the body, X_BF.
 
     def get_fixed_pose_in_body_frame(self) -> FloatArray:
-        """Return the default pose X_BF of this frame F in its body frame B, shape (4, 4)."""
-        offsets, base = self._offsets_to_base()
-        X_BF = base._default_pose_of_base()
-        for frame in reversed(offsets):
-            X_BF = X_BF @ frame._X_PF
-        return X_BF
+        """Return the default pose X_BF of this frame F in its body frame B, shape (4, 4).
+
+        Like the next three, it returns numbers of the scalar of the tree: an `AutoDiffArray` without
+        derivatives, or an array of objects, in a clone of that scalar.
+        """
+        return self._as_numbers_of_tree(self._default_pose())
 
     def get_fixed_rotation_matrix_in_body_frame(self) -> FloatArray:
         """Return the default rotation R_BF of this frame F in its body frame B, shape (3, 3)."""
-        return self.get_fixed_pose_in_body_frame()[:3, :3]
+        return self._as_numbers_of_tree(self._default_pose()[:3, :3])
 
     def get_fixed_offset_pose_in_body(self, X_FQ: object) -> FloatArray:
         """Return the default pose X_BQ in the body frame B of a frame Q posed in this one, shape (4, 4)."""
-        return self.get_fixed_pose_in_body_frame() @ as_pose(X_FQ, "X_FQ")
+        return self.get_fixed_pose_in_body_frame() @ self._numbers_of_tree.as_pose(X_FQ, "X_FQ")
 
     def get_fixed_rotation_matrix_in_body(self, R_FQ: object) -> FloatArray:
         """Return the default rotation R_BQ in the body frame B of a frame Q turned in this one."""
-        return self.get_fixed_rotation_matrix_in_body_frame() @ as_rotation(R_FQ, "R_FQ")
+        return self.get_fixed_rotation_matrix_in_body_frame() @ self._numbers_of_tree.as_rotation(
+            R_FQ, "R_FQ"
+        )
 
     def eval_pose_in_body_frame(self, context: ContextCore) -> FloatArray:
         """Return the pose X_BF of this frame F in its body frame B, shape (4, 4), cached and read-only.
@@ -368,6 +370,23 @@ class Frame(FrameAcceleration):
         """Return what messages call the result of a method of a subclass."""
         return f"{self._label}: {type(self).__name__}.{method}"
 
+    @property
+    def _numbers_of_tree(self) -> Numbers:
+        """What checks and converts numbers of the scalar of its tree; doubles before it has one."""
+        return DOUBLES if self._tree is None else self._tree._numbers
+
+    def _as_numbers_of_tree(self, array: FloatArray) -> FloatArray:
+        """Return an array of doubles in the scalar of its tree."""
+        return self._numbers_of_tree.as_float_array(array, "pose")
+
+    def _default_pose(self) -> FloatArray:
+        """Return the default pose X_BF in doubles, whatever the scalar of the tree."""
+        offsets, base = self._offsets_to_base()
+        X_BF = base._default_pose_of_base()
+        for frame in reversed(offsets):
+            X_BF = X_BF @ frame._X_PF
+        return X_BF
+
     def _offsets_to_base(self) -> tuple[list[FixedOffsetFrame], Frame]:
         """Return the frames with an offset from this one, which comes first, and the frame they stand on."""
         offsets = []
@@ -524,8 +543,8 @@ class FixedOffsetFrame(Frame):
         return self._parent_frame
 
     def get_fixed_pose_in_parent_frame(self) -> FloatArray:
-        """Return the default pose X_PF, shape (4, 4)."""
-        return self._X_PF.copy()
+        """Return the default pose X_PF, shape (4, 4), in the scalar of the tree."""
+        return self._as_numbers_of_tree(self._X_PF.copy())
 
     def _needs(self) -> Iterable[tuple[MultibodyElement, str]]:
         return ((self._parent_frame, "parent_frame"),)

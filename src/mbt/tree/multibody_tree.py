@@ -520,9 +520,17 @@ class MultibodyTree(
 
     def _default_parameters(self) -> Parameters:
         """Return the defaults of what the elements of this finalized tree declared."""
+        return self._known_declarations().default_parameters()
+
+    def _known_declarations(self) -> Declarations:
+        """Return what the elements of this finalized tree declared."""
+        if not self.is_finalized:
+            raise NotFinalizedError(
+                "Elements declare parameters when tree.finalize() asks them: call it first."
+            )
         self._compile_copy()
         assert self._declarations is not None
-        return self._declarations.default_parameters()
+        return self._declarations
 
     def set_default_context(self, context: ContextCore) -> None:
         """Reset time, state, inputs and parameters of a Context to their defaults.

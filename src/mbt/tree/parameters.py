@@ -9,6 +9,7 @@ import numpy as np
 
 from mbt.errors import ArgumentTypeError, ArgumentValueError, ShapeError, quote
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array, as_index
+from mbt.tree.hooks import call_hook
 from mbt.tree.indices import AbstractParameterIndex, DiscreteStateIndex, NumericParameterIndex
 
 if TYPE_CHECKING:
@@ -143,8 +144,30 @@ class Declarations:
         )
         # Each of those who declared any, once.
         for element in dict.fromkeys(element for element, _ in (*self.numeric, *self.abstract)):
-            element.set_default_parameters(parameters)
+            call_hook(element, "do_set_default_parameters", parameters)
         return parameters
+
+    def write_defaults(self, element: MultibodyElement, parameters: Parameters) -> None:
+        """Write the defaults of one element into parameters of its tree, and of no other.
+
+        Raises
+        ------
+        ArgumentValueError
+            When the parameters are of another tree, or read-only.
+        """
+        sizes = [values.shape[-1] for values in parameters._numeric], len(parameters._abstract)
+        if sizes != ([default.size for _, default in self.numeric], len(self.abstract)):
+            raise ArgumentValueError(
+                f"{element._label}: parameters: expected those of its tree, {len(self.numeric)} numeric and "
+                f"{len(self.abstract)} abstract, got {parameters!r} of another tree"
+            )
+        for i, (owner, default) in enumerate(self.numeric):
+            if owner is element:
+                parameters.set_numeric_parameter(i, default)
+        for i, (owner, value) in enumerate(self.abstract):
+            if owner is element:
+                parameters.set_abstract_parameter(i, _deepcopy(value, element))
+        call_hook(element, "do_set_default_parameters", parameters)
 
     def default_discrete_state(self) -> list[FloatArray]:
         """Return the discrete state of a new Context."""

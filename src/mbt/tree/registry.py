@@ -113,6 +113,11 @@ class ElementRegistry:
     def add_body(self, body: RigidBody) -> None:
         """Add a body with its frame."""
         self._check_is_new(body)
+        if body.model_instance == world_model_instance():
+            raise ArgumentValueError(
+                f"add_body: {body._label}: model_instance: instance 0 is for the world body alone, got it "
+                "for another. Leave model_instance out, or pass what tree.add_model_instance() returns."
+            )
         # The body frame has the same name, so it must be free among the frames as well.
         body._name = self._checked_name(body, self.bodies, self.frames)
         graph = self.graph  # Of the bodies before this one.

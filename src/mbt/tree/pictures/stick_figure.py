@@ -98,6 +98,11 @@ def as_configurations(tree: MultibodyTree, q: object, method: str) -> FloatArray
         )
     if q is None:
         return tree.default_positions[np.newaxis]
+    if hasattr(q, "plot") and hasattr(q, "q"):
+        raise ArgumentTypeError(
+            f"{method}: q: expected configurations, got a {type(q).__name__}: its own plot() draws it over "
+            "time, and its q are configurations"
+        )
     rows = as_finite_array(q, "q", (..., tree.num_positions))
     return rows.reshape(-1 if tree.num_positions else int(np.prod(rows.shape[:-1])), tree.num_positions)
 
