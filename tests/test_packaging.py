@@ -66,7 +66,7 @@ def test_nothing_tells_to_install_the_package_of_a_stranger() -> None:
     """On the registry `mbt` is another project: commands that install ours call it `multibodytree`."""
     root = Path(__file__).parents[1]
     old = re.compile(
-        r"(?:install|download|add)\s[^`\n]*?(?<![\w./-])(?<!-m )mbt(?![\w./-])"
+        r"(?:install|download|(?:uv|poetry|pdm) add)\s[^`\n]*?(?<![\w./-])(?<!-m )mbt(?![\w./-])"
         r"|[\"'`\s]mbt\[[a-z]|\bdist/mbt-|\bmbt-\d"
     )
     suffixes = {
