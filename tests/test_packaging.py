@@ -66,24 +66,9 @@ def test_nothing_tells_to_install_the_package_of_a_stranger() -> None:
     """On the registry `mbt` is another project: commands that install ours call it `multibodytree`."""
     root = Path(__file__).parents[1]
     old = re.compile(
-        r"(?:install|download|(?:uv|poetry|pdm) add)\s[^`\n]*?(?<![\w./-])(?<!-m )mbt(?![\w./-])"
-        r"|[\"'`\s]mbt\[[a-z]|\bdist/mbt-|\bmbt-\d"
+        r"(?:pip|pipx|uv|poetry) \w+ [^`\n&]*?(?<![\w./-])mbt(?![\w./-])|[\"'`\s]mbt\[[a-z]|\bmbt-\d"
     )
-    suffixes = {
-        ".py",
-        ".pyx",
-        ".pyi",
-        ".pxd",
-        ".md",
-        ".toml",
-        ".yml",
-        ".yaml",
-        ".sh",
-        ".txt",
-        ".json",
-        ".cfg",
-        "",
-    }
+    suffixes = (".py", ".pyx", ".pyi", ".md", ".toml", ".yml", ".sh", ".txt", "")
     paths = [root / "README.md", *root.glob("*.*")]
     for folder in (".ci", ".github", "benchmarks", "docs", "examples", "src", "tests", "tools"):
         paths += [path for path in (root / folder).rglob("*") if path.suffix in suffixes]
