@@ -20,6 +20,7 @@ def test_python_block_runs_as_it_stands(block: str, tmp_path: Path, monkeypatch:
 def test_the_torques_that_hold_the_robot_hold_it() -> None:
     names: dict[str, np.ndarray] = {}
     exec(compile(PYTHON_BLOCKS[0], "README.md", "exec"), names)
+    assert abs(names["tau"]).max() > 10.0
     # Rounding of torques of some 50 N m, over inertias of some 0.03 kg m^2.
     np.testing.assert_allclose(names["vdot"], 0.0, atol=1e-12)
 
