@@ -260,7 +260,8 @@ class TestModels:
         tree = mbt.MultibodyTree()
         base = tree.add_body(mbt.RigidBody, "base", mbt.SpatialInertia.zero())
         text = robot(link("a", pose("0 0 1 0 0 0")))
-        mbt.parsing.add_model(tree, text, parent=base, X_PF=mbt.math.make_pose([1, 0, 0]))
+        X_PF = mbt.math.make_pose([1, 0, 0])
+        mbt.parsing.add_model(tree, text, parent=base, X_PF=X_PF, child_frame="__model__")
         tree.finalize()
         a = tree.get_body_by_name("a")
         assert a.inboard_joint.parent_body is base

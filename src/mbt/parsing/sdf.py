@@ -66,6 +66,8 @@ class _SdfReader:
         # close loops.
         self.connected: dict[str, str] = {}
         self.closing: list[PendingJoint] = []
+        # The only model of the file.
+        self.alone: SdfFrame | None = None
 
     def read(self) -> ModelDescription:
         self._walk()
@@ -118,6 +120,8 @@ class _SdfReader:
             name = world.peek("name") if worlds else None
         else:
             name = self.walker.walk_alone(alone, scope)
+            if name is not None and name in scope.names:
+                self.alone = scope.names[name]
         self.model.name = self.report.model_name = self.options.model_name or name or self.source.stem
         self._compare_gravity(world)
 
@@ -245,6 +249,8 @@ class _SdfReader:
             if X_WB is not IDENTITY:
                 self.model.root_poses[root] = X_WB
         self.model.free = set(self.model.roots)
+        if self.alone is not None:
+            self.model.X_WM = self.alone.calc_pose_in_world()
 
 
 def _find_alone(world: Element) -> Element | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import normalize_axis
-from mbt.parsing.description import NO_LIMITS, JointLimits
+from mbt.parsing.description import MODEL_FRAME, NO_LIMITS, JointLimits
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.report import ParseReport
-from mbt.parsing.sdf_frames import MODEL_FRAME, SdfFrame, calc_pose_between
+from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
 from mbt.parsing.sdf_values import take_flag, take_limit, take_number
 from mbt.parsing.xml_tree import Element
 
