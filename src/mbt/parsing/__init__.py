@@ -204,12 +204,12 @@ def add_model(
         A frame P of the tree, or a body for its frame, on which the model is mounted, in place of World: its
         root is welded there.
     X_PF : array_like, shape (4, 4), optional
-        Pose in the parent frame at which it is; the identity unless given. Where a model has several roots, or
-        a link named ``world``, its World stands there.
+        Pose in the parent frame at which it is; the identity unless given. Where a model has several roots,
+        or a link named ``world``, its World stands there.
     child_frame : str, optional
-        Name in the file of the link or frame that stands at `X_PF`, or `base_pose`, in place of the root. It must not
-        move on the root. ``"__model__"`` is the frame of the model, as SDF calls it; in URDF and MJCF that is
-        its World. A model in JSON takes none.
+        Name in the file of the link or frame that stands at `X_PF`, or `base_pose`, in place of the root. It
+        must not move on the root. ``"__model__"`` is the frame of the model, as SDF calls it; in URDF and
+        MJCF that is its World. A model in JSON takes none.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def _add_model(
         check_can_change(tree)
         if child_frame is not None:
             raise ArgumentValueError(
-                "child_frame: a model in JSON stands with its World: expected X_PF of that, without child_frame"
+                "child_frame: a model in JSON stands with its World: leave child_frame out"
             )
         model = read_json_model(tree, source, options, mount, gravity, user_elements)
     else:

@@ -17,8 +17,9 @@ from mbt.parsing.description import (
     ModelDescription,
     SpringDescription,
 )
-from mbt.parsing.sdf_axes import Axis, read_axis
+from mbt.parsing.sdf_axes import Axis, read_axis, take_positive
 from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
+from mbt.parsing.sdf_paths import SdfPathReader
 from mbt.parsing.sdf_values import take_number, take_text, take_vector
 from mbt.parsing.xml_tree import Element
 
@@ -37,7 +38,7 @@ _KINDS = {
     "gearbox": "gearbox",
 }
 # Those of <drake:joint>.
-_DRAKE_KINDS = {"planar": "planar"}
+_DRAKE_KINDS = {"curvilinear": "curvilinear", "planar": "planar"}
 # Of two axes: the largest cosine of a right angle, and the smallest sine between axes that differ.
 _RIGHT_ANGLE = 1e-12
 _NO_ANGLE = 1e-6
@@ -169,6 +170,9 @@ class _JointReader:
             made.damping = tuple(take_vector(self.joint, "drake:damping", [0.0, 0.0, 0.0]))
             if min(made.damping) < 0.0:
                 raise self.joint.error("its damping is negative: expected numbers >= 0")
+        elif kind == "curvilinear":
+            made.path = SdfPathReader().read(self.joint)
+            made.damping = (take_positive(self.joint, self.joint, "drake:damping"),)
         elif kind == "ball":
             made.damping = (_read_damping_of_ball(self.joint),)
         return self._return(())
