@@ -20,8 +20,8 @@ class PathReader(ABC):
     """Reads the path of a ``<drake:joint type="curvilinear">``; a subclass knows the notation.
 
     ``<drake:curves>`` holds its pieces: line segments with a length, and circular arcs with a radius and an
-    angle, where a positive angle turns left about the normal of the plane. The path begins at the origin along
-    the initial tangent. ``<drake:is_periodic>`` closes it.
+    angle, where a positive angle turns left about the normal of the plane. The path begins at the origin
+    along the initial tangent. ``<drake:is_periodic>`` closes it.
     """
 
     @abstractmethod

@@ -10,6 +10,7 @@ from mbt.errors import quote
 from mbt.math.poses import IDENTITY
 from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
 from mbt.parsing.description import NO_LIMITS, WORLD, FrameDescription, JointDescription, ModelDescription
+from mbt.parsing.left_out import report_left_out
 from mbt.parsing.loops import close_loop, close_loop_by_twin
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.options import ReadOptions
@@ -97,8 +98,7 @@ class _SdfReader:
         warn_of_held_base(model, self.options)
         check_dynamics(self.root, model)
         for document in (self.root, *walker.documents):
-            for path, _ in document.unread():
-                self.report.ignore(path)
+            report_left_out(document, self.report)
         count_elements(model)
         return model
 

@@ -152,6 +152,8 @@ class _JointReader:
             made.screw_pitch = _read_screw_pitch(self.joint)
         if axis.limits.effort != 0.0:
             self._add_motor(made)
+        else:
+            self._ignore_rotor()
         return self._return((axis,), made.name)
 
     def read_two_axes(self) -> SdfJoint:
@@ -166,6 +168,8 @@ class _JointReader:
 
     def read_other(self, kind: str) -> SdfJoint:
         made = self._make(self.frame.name, kind, self.parent.name, self.child.name)
+        if self.joint.tag == "drake:joint":
+            self._dismiss_in_joint_of_drake()
         if kind == "planar":
             made.damping = tuple(take_vector(self.joint, "drake:damping", [0.0, 0.0, 0.0]))
             if min(made.damping) < 0.0:
@@ -176,6 +180,14 @@ class _JointReader:
         elif kind == "ball":
             made.damping = (_read_damping_of_ball(self.joint),)
         return self._return(())
+
+    def _dismiss_in_joint_of_drake(self) -> None:
+        """Warn of what a ``<joint>`` has, and a ``<drake:joint>`` has not."""
+        for tag in ("pose", "axis", "axis2"):
+            child = self.joint.take_first(tag)
+            if child is not None:
+                self.joint.repair(f"a <drake:joint> has no <{tag}>", "ignored", at=child)
+                child.dismiss()
 
     def _make_universal(self, axes: tuple[Axis, Axis]) -> SdfJoint:
         """Turn x and y of F and M to the axes."""
@@ -232,6 +244,11 @@ class _JointReader:
             return
         spring = SpringDescription(made.name, axis.stiffness, axis.reference, self.joint.line)
         self.model.springs.append(spring)
+
+    def _ignore_rotor(self) -> None:
+        for tag in ("drake:rotor_inertia", "drake:gear_ratio"):
+            if self.joint.take_first(tag) is not None:
+                self.model.report.ignore(f"joint/{tag} without a motor")
 
     def _add_motor(self, made: JointDescription) -> None:
         inertia = take_number(self.joint, "drake:rotor_inertia", 0.0)

@@ -42,9 +42,13 @@ _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
 # By the root of the document: elements whose text matters, and elements in which nothing does. Of other
 # documents everything is kept.
 _NOTHING: frozenset[str] = frozenset()
-_TEXT_TAGS = {"robot": frozenset(("type",)), "mujoco": _NOTHING}
+_TEXT_TAGS = {
+    "robot": frozenset(
+        ("damping", "gravity", "kinematic", "springStiffness", "static", "turnGravityOff", "type")
+    ),
+    "mujoco": _NOTHING,
+}
 _OPAQUE_TAGS = {
-    "robot": frozenset(("gazebo",)),
     "sdf": frozenset(
         ("actor", "gui", "light", "physics", "plugin", "population", "scene", "sensor", "state", "surface")
     ),
