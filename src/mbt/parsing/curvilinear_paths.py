@@ -105,8 +105,6 @@ def _close(
         begin, end = path.calc_pose([0.0, path.length])
         gap = float(np.linalg.norm(end[:3, 3] - begin[:3, 3]))
         turn = math.degrees(math.acos(max(-1.0, min(1.0, float(begin[:3, 0] @ end[:3, 0])))))
-        fault = (
-            f"the path is periodic, but ends {gap:.3g} m from where it begins, turned by {turn:.3g} degrees"
-        )
+        fault = f"the path is periodic, but ends {gap:.3g} m and {turn:.3g} degrees from where it begins"
         curves.repair(fault, "it does not go round; beyond its ends it goes on as its end pieces do")
         return path
