@@ -9,6 +9,8 @@ from mbt.errors import quote, shorten
 __all__ = ["MimicJoint", "ParseReport", "ParseRemark"]
 
 _SHOWN = 10
+# What a remark is about, in the order of reports; what is not here concerns the motion, and comes first.
+_ORDER = {"massless": 1, "mimic": 2, "inertia": 3, "looks": 4, "text": 5}
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class ParseRemark:
         Line number, counted from 1.
     about : str
         ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves nothing with mass,
-        ``"mimic"`` of a joint that follows another one.
+        ``"mimic"`` of a joint that follows another one, ``"looks"`` of a shape or a colour, ``"text"`` of the
+        XML. Empty where it concerns the motion otherwise.
     """
 
     text: str
@@ -105,11 +108,15 @@ class ParseReport:
 
     def summarize_warnings(self) -> str:
         """Return all warnings as one text of a few lines."""
-        shown = [f"  {warning}" for warning in self.warnings[:_SHOWN]]
+        shown = [f"  {warning}" for warning in self._sorted()[:_SHOWN]]
         if len(self.warnings) > _SHOWN:
             shown.append(f"  and {len(self.warnings) - _SHOWN} more: see tree.parse_reports")
         file = shorten(self.file, 200)
         return "\n".join([f"{file}: model {quote(self.model_name)} was loaded with warnings:", *shown])
+
+    def _sorted(self) -> list[ParseRemark]:
+        """Return the warnings, those that concern the motion first, as they are in the file."""
+        return sorted(self.warnings, key=lambda remark: _ORDER.get(remark.about, 0))
 
     def _repr_html_(self) -> str:
         """Return the report for a notebook."""
@@ -127,7 +134,7 @@ class ParseReport:
         lines = [f"{quote(self.model_name)} from {shorten(self.file, 200)}: {counts}"]
         if self.warnings:
             lines.append("Warnings:")
-            lines.extend(f"  {warning}" for warning in self.warnings)
+            lines.extend(f"  {warning}" for warning in self._sorted())
         if self.ignored:
             lines.append("Ignored:")
             lines.extend(

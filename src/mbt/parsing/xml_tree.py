@@ -55,6 +55,29 @@ _OPAQUE_TAGS = {
 }
 
 
+# Elements whose faults do not change the motion.
+_LOOKS = frozenset(
+    [
+        "box",
+        "capsule",
+        "collision",
+        "color",
+        "cylinder",
+        "diffuse",
+        "drake:capsule",
+        "drake:ellipsoid",
+        "ellipsoid",
+        "geometry",
+        "material",
+        "mesh",
+        "plane",
+        "sphere",
+        "texture",
+        "visual",
+    ]
+)
+
+
 @dataclass
 class Document:
     """What all elements of a document have in common: what messages call it, and how faults are met.
@@ -70,13 +93,17 @@ class Document:
     is_included: bool = False
     is_large: bool = False
 
-    def repair(self, fault: str, remedy: str, line: int | None, element: str | None = None) -> None:
+    def repair(
+        self, fault: str, remedy: str, line: int | None, element: str | None = None, about: str = "text"
+    ) -> None:
         """Warn of a fault and of what is made of it; refuse it when strict."""
         if self.is_strict:
             hint = "strict=False goes on with a warning"
             raise ParseError(fault, file=self.file, line=line, element=element, hint=hint)
         file = f"{shorten(self.file, 200)}: " if self.is_included else ""
-        self.warnings.append(ParseRemark(file + ": ".join(filter(None, (element, fault, remedy))), line))
+        self.warnings.append(
+            ParseRemark(file + ": ".join(filter(None, (element, fault, remedy))), line, about)
+        )
 
 
 class Element:
@@ -225,7 +252,8 @@ class Element:
 
         The line is that of this element, or of one inside it that is to blame.
         """
-        self.document.repair(fault, remedy, (at or self).line, str(self))
+        about = "looks" if self.tag in _LOOKS else ""
+        self.document.repair(fault, remedy, (at or self).line, str(self), about)
 
     def __str__(self) -> str:
         """Return the start tag, with the name alone."""
