@@ -25,6 +25,24 @@ def on_arm(inside, kind="continuous"):
 # Row of the table, text, line of the fault, beginning of the warning.
 CASES = [
     (
+        "what `<gazebo>` says about gravity",
+        robot(*TWO_LINKS, '<gazebo reference="arm"><turnGravityOff>1</turnGravityOff></gazebo>'),
+        5,
+        "<turnGravityOff>: Gazebo is told that gravity does not act on arm",
+    ),
+    (
+        "a periodic path of a curvilinear joint",
+        robot(
+            BASE,
+            ARM,
+            '<drake:joint name="j" type="curvilinear"><parent link="base"/><child link="arm"/>',
+            '<drake:is_periodic value="true"/><drake:curves><drake:line_segment length="1"/></drake:curves>',
+            "</drake:joint>",
+        ),
+        5,
+        "<drake:curves>: the path is periodic, but ends 1 m and 0 degrees",
+    ),
+    (
         "a negative limit of velocity, effort or acceleration",
         on_arm('<limit velocity="-1"/>'),
         4,
@@ -224,7 +242,7 @@ def test_a_repair(row, text, line, message):
 
 def test_the_page_lists_what_is_tested():
     rows = rows_of_page()
-    assert len(rows) == 28
+    assert len(rows) == 30
     for row in rows:
         assert any(row.startswith(case[0]) for case in CASES), row
     for case in CASES:
