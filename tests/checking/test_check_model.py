@@ -380,3 +380,111 @@ def test_only_urdf_is_repaired():
             repair_urdf(text)
     with pytest.raises(mbt.ParseError, match="UTF-8"):
         repair_urdf('<?xml version="1.0" encoding="iso-8859-1"?><robot name="ä"/>'.encode("iso-8859-1"))
+
+
+# What simulations meet.
+
+
+def damped(damping: float, inertia: float = 0.01) -> str:
+    moments = " ".join(f'{name}="{inertia}"' for name in ("ixx", "iyy", "izz"))
+    text = robot(inertia=f'<inertia {moments} ixy="0" ixz="0" iyz="0"/>', mass=1e-3)
+    return text.replace("</joint>", f'<dynamics damping="{damping}"/></joint>')
+
+
+def test_damping_too_stiff_for_the_default_step():
+    """The rate d / I = 2500 1/s is beyond 2 / dt, that of 1900 is not."""
+    finding = the_finding(damped(25.0), "stiff-damping")
+    assert finding.element == "joint 'hinge'"
+    assert "a rate of 2.5e+03 1/s: explicit steps are unstable beyond 0.0008 s" in finding.message
+    assert mbt.check_model(damped(19.0)).findings == ()
+
+
+def test_stiff_damping_is_that_of_the_whole():
+    """Two hinges on one axis, none of which is too stiff while the other one is free."""
+    inertial = f'<inertial><mass value="1"/>{INERTIA}</inertial>'
+    text = '<robot name="r"><link name="base"/>'
+    for parent, child in (("base", "a"), ("a", "b")):
+        text += f'<link name="{child}">{inertial}</link><joint name="to_{child}" type="continuous">'
+        text += f'<parent link="{parent}"/><child link="{child}"/><axis xyz="0 0 1"/>'
+        text += '<dynamics damping="8.5"/></joint>'
+    tree = mbt.load_model(text + "</robot>")
+    M = mbt.functional.mass_matrix(tree, np.zeros(2))
+    rates = np.linalg.eigvals(np.linalg.solve(M, 8.5 * np.eye(2)))
+    assert 8.5 * np.linalg.inv(M).max() < 2000.0 < rates.max()
+    (finding,) = mbt.check_model(text + "</robot>").of_rule("stiff-damping")
+    assert f"a rate of {rates.max():.3g} 1/s" in finding.message
+
+
+MJCF = """<mujoco>{}<worldbody><body name="a"><joint name="j" range="-1.5 2.4" {}/><geom size="0.1"/>
+<body name="b"><joint name="k" axis="0 1 0" range="0 {}"/><geom size="0.1"/></body></body></worldbody>
+{}</mujoco>"""
+
+
+def test_ranges_in_radians_that_are_read_as_degrees():
+    pytest.importorskip("mujoco", reason="MJCF is read with mujoco")
+    finding = the_finding(MJCF.format("", "", "1.57", ""), "degrees-for-radians")
+    assert "no hinge has a range beyond 2.4 degrees" in finding.message
+    assert finding.cure == 'if so, write <compiler angle="radian"/>'
+    for compiler, last in (
+        ('<compiler angle="radian"/>', "1.57"),
+        ("", "90"),
+        ('<compiler angle="degree"/>', "1"),
+    ):
+        assert not mbt.check_model(MJCF.format(compiler, "", last, "")).of_rule("degrees-for-radians")
+
+
+def test_keyframes_outside_of_limits():
+    pytest.importorskip("mujoco", reason="MJCF is read with mujoco")
+    keys = '<keyframe><key name="home" qpos="1 0.5"/><key name="up" qpos="3 0.5"/></keyframe>'
+    finding = the_finding(
+        MJCF.format('<compiler angle="radian"/>', "", "1.57", keys), "keyframe-outside-limits"
+    )
+    assert finding.element == "joint 'j'"
+    assert finding.message == "keyframe 'up' has it at 3, outside of -1.5 to 2.4"
+
+
+def test_what_concerns_the_motion_comes_first():
+    """Of warnings of one severity, whatever their lines: motion, mass, looks."""
+    visual = '<visual><geometry><sphere radius="x"/></geometry></visual>'
+    text = robot(link=visual, mass=1e7, more="<force_element/>")
+    report = mbt.check_model(text)
+    effects = [finding.effect for finding in report.findings if finding.severity == "warning"]
+    assert effects == sorted(effects, key=["motion", "mass", "looks"].index)
+    assert set(effects) == {"motion", "mass", "looks"}
+    with pytest.warns(mbt.ModelWarning) as caught:
+        parsed = mbt.load_model(text).parse_reports[0]
+    # The report keeps them in the order of the file; what is printed begins with the motion.
+    assert [remark.about for remark in parsed.warnings] == ["looks", ""]
+    for shown in (str(caught[0].message), str(parsed)):
+        assert shown.index("force_element") < shown.index("<sphere>")
+
+
+# Extreme numbers.
+
+
+@pytest.mark.filterwarnings("ignore::mbt.ModelWarning")
+@pytest.mark.parametrize(
+    "text",
+    [
+        robot(mass=1e308),
+        robot(mass=5e-324),
+        robot(inertia=INERTIA.replace("0.01", "1e308")),
+        robot(inertia=INERTIA.replace("0.01", "0")),
+        robot(link='<visual><geometry><box size="1e300 1 1"/></geometry></visual>'),
+        robot(link='<collision><geometry><cylinder radius="1e200" length="1e200"/></geometry></collision>'),
+        robot(link='<visual><origin xyz="1e300 1e300 0"/><geometry><sphere radius="1"/></geometry></visual>'),
+        robot(joint='<origin xyz="1e300 1e300 1e300"/><limit lower="-1" upper="1"/>'),
+        robot(joint='<origin xyz="1e160 0 0"/><limit lower="-1e308" upper="1e308" effort="1" velocity="1"/>'),
+        damped(1e308),
+        damped(1e-320, 1e-320),
+    ],
+)
+def test_extreme_numbers_are_found_and_raise_nothing(text):
+    assert mbt.check_model(text).findings
+
+
+def test_an_element_whose_check_overflows_hides_no_other():
+    bad = robot(link='<collision><geometry><cylinder radius="1e200" length="1e200"/></geometry></collision>')
+    (finding,) = mbt.check_model(bad).of_rule("extreme-numbers")
+    assert (finding.severity, finding.element, finding.line) == ("warning", "link 'arm'", 3)
+    assert mbt.check_model(bad).of_rule("length-unit")

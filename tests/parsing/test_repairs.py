@@ -8,6 +8,7 @@ import pytest
 
 import mbt
 from mbt.errors import ParseError
+from support import sdf_texts as sdf
 from support.urdf_texts import BOX, TWO_LINKS, describe, joint, link, robot, transmission
 
 BASE, ARM = link("base"), link("arm")
@@ -23,6 +24,54 @@ def on_arm(inside, kind="continuous"):
 
 # Row of the table, text, line of the fault, beginning of the warning.
 CASES = [
+    (
+        "what `<gazebo>` says about gravity",
+        robot(*TWO_LINKS, '<gazebo reference="arm"><turnGravityOff>1</turnGravityOff></gazebo>'),
+        5,
+        "<turnGravityOff>: Gazebo is told that gravity does not act on arm",
+    ),
+    (
+        "a periodic path of a curvilinear joint",
+        robot(
+            BASE,
+            ARM,
+            '<drake:joint name="j" type="curvilinear"><parent link="base"/><child link="arm"/>',
+            '<drake:is_periodic value="true"/><drake:curves><drake:line_segment length="1"/></drake:curves>',
+            "</drake:joint>",
+        ),
+        5,
+        "<drake:curves>: the path is periodic, but ends 1 m and 0 degrees",
+    ),
+    (
+        "a negative limit of velocity, effort or acceleration",
+        on_arm('<limit velocity="-1"/>'),
+        4,
+        '<joint name="j">: velocity = -1: a limit of velocity cannot be negative',
+    ),
+    (
+        "a negative limit of velocity, effort or acceleration",
+        on_arm('<limit effort="-20"/>'),
+        4,
+        '<joint name="j">: effort = -20',
+    ),
+    (
+        "a negative limit of velocity, effort or acceleration",
+        on_arm('<limit drake:acceleration="-3"/>'),
+        4,
+        '<joint name="j">: drake:acceleration = -3',
+    ),
+    (
+        "stray quotes, commas or semicolons",
+        on_arm("<limit velocity='2.3\"'/>"),
+        4,
+        """<limit>: velocity='2.3"' has stray characters""",
+    ),
+    (
+        "stray quotes, commas or semicolons",
+        on_arm('<axis xyz="0, 0, 1;"/>'),
+        4,
+        "<axis>: xyz='0, 0, 1;' has stray characters",
+    ),
     ("a transmission without a joint", robot(*TWO_LINKS, transmission("k")), 5, "joint 'k' does not exist"),
     (
         "a transmission without a joint",
@@ -199,7 +248,7 @@ def test_a_repair(row, text, line, message):
 
 def test_the_page_lists_what_is_tested():
     rows = rows_of_page()
-    assert len(rows) == 27
+    assert len(rows) == 31
     for row in rows:
         assert any(row.startswith(case[0]) for case in CASES), row
     for case in CASES:
@@ -207,6 +256,32 @@ def test_the_page_lists_what_is_tested():
 
 
 # What the repairs make of the model.
+
+
+def test_numbers_among_stray_characters():
+    (j,) = describe(on_arm("<axis xyz=\"0, '3' ;4\"/><dynamics damping='0.5\"'/>")).joints
+    assert (j.axis, j.damping) == ([0, 3, 4], (0.5,))
+    text = sdf.joint(
+        "j", "a", "b", inside='<axis><xyz>0, 0, 2"</xyz><limit><velocity>2.356"</velocity></limit></axis>'
+    )
+    with pytest.warns(mbt.ModelWarning, match="'2.356\"' has stray characters: read as '2.356'"):
+        tree = mbt.load_model(sdf.robot(sdf.link("a"), sdf.link("b"), text))
+    joint_of_sdf = tree.get_joint_by_name("j")
+    assert joint_of_sdf.velocity_upper_limits.tolist() == [2.356]
+    assert joint_of_sdf.revolute_axis.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("text", ["1,5", "1.5kg", "1;2", '"', ",", "0,0,1"])
+def test_what_may_mean_several_things_is_refused(text):
+    with pytest.raises(ParseError, match="expected a number"):
+        describe(on_arm(f"<limit velocity='{text}'/>"))
+
+
+def test_negative_limits_are_none():
+    limit = '<limit lower="-1" upper="1" effort="-3" velocity="-2" drake:acceleration="-1"/>'
+    model = describe(on_arm(limit, "revolute"))
+    assert tuple(model.joints[0].limits) == (-1, 1, np.inf, np.inf, np.inf)
+    assert len(model.report.warnings) == 3
 
 
 def test_limits_that_are_none():

@@ -461,16 +461,6 @@ J = joint("j", "base", "arm")
         ([BASE, ARM, joint("j", "base", "arm", inside='<axis xyz="0 0 0"/>')], 4, "axis is zero"),
         ([BASE, ARM, joint("j", "base", "arm", inside='<axis xyz="0 0"/>')], 4, "expected 3 numbers"),
         ([BASE, ARM, joint("j", "base", "arm", inside='<origin xyz="0 nan 0"/>')], 4, "expected 3 numbers"),
-        (
-            [BASE, ARM, joint("j", "base", "arm", inside='<limit velocity="-1"/>')],
-            4,
-            "velocity cannot be negative",
-        ),
-        (
-            [BASE, ARM, joint("j", "base", "arm", inside='<limit effort="-1"/>')],
-            4,
-            "effort cannot be negative",
-        ),
         ([BASE, ARM, joint("j", "base", "arm", inside='<dynamics damping="-1"/>')], 4, "damping = -1"),
         ([BASE, ARM, joint("j", "base", "arm", inside='<dynamics friction="x"/>')], 4, "expected a number"),
         ([BASE, ARM, joint("j", "base", "arm", inside="<mimic/>")], 4, "'joint' is missing"),

@@ -105,13 +105,13 @@ def test_size_and_number_of_elements_are_bounded(monkeypatch):
 
 
 def test_nothing_is_kept_inside_opaque_elements():
-    gazebo = b"<gazebo><geometry><link/><type>text</type></geometry></gazebo>"
-    root = parse_xml(b"<robot><link>" + gazebo + b"<mass/></link><t><type>a</type></t></robot>", "f.xml")
-    link, transmission = root.children
-    assert [(child.tag, list(child.children)) for child in link.children] == [("gazebo", []), ("mass", [])]
-    assert transmission.children[0].text == "a"
+    plugin = b"<plugin><geometry><link/><type>text</type></geometry></plugin>"
+    root = parse_xml(b"<sdf><link>" + plugin + b"<mass/></link><t><type>a</type></t></sdf>", "f.xml")
+    link, other = root.children
+    assert [(child.tag, list(child.children)) for child in link.children] == [("plugin", []), ("mass", [])]
+    assert other.children[0].text == "a"
     # Of another document everything is.
-    assert len(parse_xml(gazebo, "f.xml").children[0].children) == 2
+    assert len(parse_xml(plugin, "f.xml").children[0].children) == 2
 
 
 def test_text_ends_with_its_element_whatever_is_inside():

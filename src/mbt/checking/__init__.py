@@ -6,11 +6,12 @@ import warnings
 from typing import TYPE_CHECKING
 
 from mbt.checking.dynamics import check_dynamics
-from mbt.checking.findings import SEVERITIES, CheckReport, Finding, Severity
+from mbt.checking.findings import EFFECTS, SEVERITIES, CheckReport, Effect, Finding, Severity
 from mbt.checking.identities import selftest
-from mbt.checking.joints import check_joints, check_lengths
+from mbt.checking.joints import check_joints, check_keyframes, check_lengths
 from mbt.checking.mass_properties import check_mass_properties
 from mbt.checking.meshes import check_meshes
+from mbt.checking.mjcf_text import angles_are_in_degrees, check_ranges
 from mbt.checking.repair import repair_urdf
 from mbt.checking.selftest_report import SelftestReport, SelftestRow
 from mbt.checking.subject import Subject, find_lines
@@ -52,10 +53,10 @@ def check_model(
     """Look for what is wrong with a robot description. ``python -m mbt check FILE`` is the same.
 
     It finds inertias that no physical body has, with the nearest that one has; masses, inertias and mass
-    centres that do not fit the shapes; angles that look like degrees and lengths that look like millimetres;
-    limits; names that occur twice and links that nothing connects; joints that no mass resists; a mass matrix
-    that is singular or not finite at the default positions; meshes that are missing; and whatever the reader
-    ignores or repairs.
+    centres that do not fit the shapes; angles that look like degrees, or radians, and lengths that look like
+    millimetres; limits, and keyframes outside of them; damping too stiff for the default step; names that
+    occur twice and links that nothing connects; joints that no mass resists; a mass matrix that is singular
+    or not finite at the default positions; meshes that are missing; and what the reader ignores or repairs.
 
     Parameters
     ----------
@@ -107,9 +108,11 @@ def check_model(
     _report_remarks(tree, subject)
     check_mass_properties(tree, subject)
     check_joints(tree, subject)
+    check_ranges(tree, subject)
+    check_keyframes(tree, subject)
     check_lengths(tree, subject)
     check_meshes(tree, subject, package_paths)
-    check_dynamics(tree, subject)
+    subject.attempt("", check_dynamics, tree, subject)
     return _make_report(subject, tree.parse_reports[0].model_name, is_readable=True)
 
 
@@ -122,6 +125,7 @@ def _check_text(source: Source, subject: Subject) -> None:
     except MbtError:
         return  # The reader will say why.
     subject.lines = find_lines(root)
+    subject.may_mean_radians = root.tag == "mujoco" and angles_are_in_degrees(root)
     if root.tag == "robot":
         check_urdf_text(root, subject)
 
@@ -138,10 +142,11 @@ def _report_remarks(tree: MultibodyTree, subject: Subject) -> None:
             if remark.about in ("mimic", "inactive"):  # Nothing is wrong with the file.
                 subject.report("note", remark.about, "", remark.text, line=remark.line)
             elif remark.about not in _SAID_BETTER:
-                subject.report("warning", "repaired", "", remark.text, line=remark.line)
+                effect: Effect = "looks" if remark.about in ("looks", "text") else "motion"
+                subject.report("warning", "repaired", "", remark.text, line=remark.line, effect=effect)
 
 
 def _make_report(subject: Subject, model_name: str, *, is_readable: bool) -> CheckReport:
     order = {severity: i for i, severity in enumerate(SEVERITIES)}
-    found = sorted(subject.findings, key=lambda f: (order[f.severity], f.line or 0))
+    found = sorted(subject.findings, key=lambda f: (order[f.severity], EFFECTS.index(f.effect), f.line or 0))
     return CheckReport(subject.file, model_name, tuple(found), is_readable)

@@ -20,6 +20,8 @@ _CONDITION = 1e8
 _MOST_DOFS = 1000
 # Errors of constraints [m, rad] that one sees.
 _OPEN = 1e-3
+# The default step of simulations [s].
+_STEP = 1e-3
 
 
 def check_dynamics(tree: MultibodyTree, subject: Subject) -> None:
@@ -41,6 +43,8 @@ def check_dynamics(tree: MultibodyTree, subject: Subject) -> None:
         )
     if not branches and tree.num_velocities:
         _check_condition(M, tree, subject)
+        if len(M) <= _MOST_DOFS:
+            _check_damping(M, tree, subject)
     if tree.num_constraint_equations:
         _check_constraints(tree, subject)
 
@@ -66,6 +70,43 @@ def _check_condition(M: np.ndarray, tree: MultibodyTree, subject: Subject) -> No
     )
     cure = "give the bodies between them mass and inertia, and look for tiny masses that carry large ones"
     subject.report("warning", "mass-matrix", "", message, cure)
+
+
+def _check_damping(M: np.ndarray, tree: MultibodyTree, subject: Subject) -> None:
+    """Find damping that takes the velocity away within the default step, so that explicit steps blow up.
+
+    An explicit step multiplies a velocity that decays with rate r by ``1 - r dt``: it grows where r > 2 / dt.
+    The rates are the eigenvalues of M^-1 D, those of ``S M^-1 S`` with S = D^(1/2); that of a joint alone is
+    the damping over the inertia that it feels while all others are free, a diagonal entry.
+    """
+    owners = {
+        k: joint
+        for joint in tree.joints
+        for k in range(joint.velocity_start, joint.velocity_start + joint.num_velocities)
+    }
+    damping = np.array(
+        [owners[k].default_damping_vector[k - owners[k].velocity_start] for k in range(len(M))]
+    )
+    if not damping.any():
+        return
+    root = np.sqrt(damping)
+    rates, vectors = np.linalg.eigh(root[:, None] * np.linalg.inv(M) * root)
+    own = damping * np.diag(np.linalg.inv(M))
+    if not rates[-1] * _STEP > 2.0:
+        return
+    fastest = {int(np.argmax(np.abs(vectors[:, -1]))), *np.flatnonzero(own * _STEP > 2.0).tolist()}
+    for joint in dict.fromkeys(owners[k] for k in sorted(fastest)):
+        rate = max(own[k] for k in fastest if owners[k] is joint)
+        if rate * _STEP <= 2.0:  # Only together with others.
+            rate = rates[-1]
+        message = (
+            f"its damping is stiff for its inertia, with a rate of {rate:.3g} 1/s: explicit steps are "
+            f"unstable beyond {2.0 / rate:.2g} s, and the default is {_STEP:g} s"
+        )
+        cure = (
+            "give it less damping, or more inertia, as that of its rotor; or take shorter or implicit steps"
+        )
+        subject.report("warning", "stiff-damping", joint, message, cure)
 
 
 def _check_constraints(tree: MultibodyTree, subject: Subject) -> None:

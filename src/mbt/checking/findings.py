@@ -5,11 +5,35 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-__all__ = ["SEVERITIES", "CheckReport", "Finding", "Severity"]
+__all__ = ["EFFECTS", "SEVERITIES", "CheckReport", "Effect", "Finding", "Severity", "effect_of_rule"]
 
 Severity = Literal["error", "warning", "note"]
 #: The worst first.
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+Effect = Literal["motion", "mass", "looks"]
+#: What findings concern, in the order of reports.
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+
+# The rules that do not concern the motion as a whole.
+_EFFECTS: dict[str, Effect] = {
+    "impossible-inertia": "mass",
+    "length-unit": "mass",
+    "mass-unit": "mass",
+    "inertia-unit": "mass",
+    "density": "mass",
+    "inertia-and-size": "mass",
+    "mass-centre": "mass",
+    "extreme-numbers": "mass",
+    "axis-length": "looks",
+    "similar-name": "looks",
+    "missing-mesh": "looks",
+}
+
+
+def effect_of_rule(rule: str) -> Effect:
+    """Return what the findings of a rule concern."""
+    return _EFFECTS.get(rule, "motion")
 
 
 @dataclass(frozen=True)
@@ -32,6 +56,8 @@ class Finding:
         What was found.
     cure : str
         What to do about it; may be empty.
+    effect : {"motion", "mass", "looks"}
+        Whether it concerns the motion, the mass properties and sizes, or what has no effect on either.
     """
 
     severity: Severity
@@ -41,6 +67,7 @@ class Finding:
     element: str
     message: str
     cure: str = ""
+    effect: Effect = "motion"
 
     def __str__(self) -> str:
         """Return the finding as compilers write theirs, the cure on a line of its own."""
@@ -61,7 +88,7 @@ class CheckReport:
     model_name : str
         Name of the model; empty where it cannot be read.
     findings : tuple of Finding
-        By severity, then by line.
+        By severity, then by effect, motion first, then by line.
     is_readable : bool
         Whether it can be loaded. Where it cannot, an error says why, and the model itself was not checked.
     """

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from mbt.errors import quote
 from mbt.tree.joints.revolute import RevoluteJoint
 
 if TYPE_CHECKING:
     from mbt.checking.subject import Subject
+    from mbt.tree.body import RigidBody
     from mbt.tree.joint import Joint
     from mbt.tree.multibody_tree import MultibodyTree
 
-__all__ = ["check_joints", "check_lengths"]
+__all__ = ["check_joints", "check_keyframes", "check_lengths"]
 
 # A link of a robot is not as long as that [m].
 _LONGEST = 25.0
@@ -23,26 +23,31 @@ _DEGREES = 2.0 * math.pi + 0.3
 _NO_LIMIT = 1e3
 # Smaller round numbers are written where none is meant.
 _FEWEST_DEGREES = 30.0
+# Files give keyframes a few digits more or less than limits [rad, m].
+_ROUNDING = 1e-6
 
 
 def check_joints(tree: MultibodyTree, subject: Subject) -> None:
     """Check the limits of each joint."""
     for joint in tree.joints:
-        if joint.num_velocities != 1 or joint.is_ephemeral:
-            continue
-        lower, upper = float(joint.position_lower_limits[0]), float(joint.position_upper_limits[0])
-        if lower == upper:
-            message = f"its limits are the same, {lower:g}: it cannot move"
-            subject.report("warning", "limits", joint, message, 'widen them, or make it type="fixed"')
-        elif isinstance(joint, RevoluteJoint):
-            _check_angle_limits(joint, lower, upper, subject)
-        _check_default(joint, lower, upper, subject)
-        if float(joint.velocity_upper_limits[0]) == 0.0:
-            message = "its limit of velocity is zero"
-            subject.report("note", "limits", joint, message, "leave it out where there is none")
-        if joint.effort_limit == 0.0:
-            message = "its limit of effort is zero: nothing drives it"
-            subject.report("note", "limits", joint, message, "give the effort where it has a motor")
+        if joint.num_velocities == 1 and not joint.is_ephemeral:
+            subject.attempt(joint, _check_joint, joint, subject)
+
+
+def _check_joint(joint: Joint, subject: Subject) -> None:
+    lower, upper = float(joint.position_lower_limits[0]), float(joint.position_upper_limits[0])
+    if lower == upper:
+        message = f"its limits are the same, {lower:g}: it cannot move"
+        subject.report("warning", "limits", joint, message, 'widen them, or make it type="fixed"')
+    elif isinstance(joint, RevoluteJoint):
+        _check_angle_limits(joint, lower, upper, subject)
+    _check_default(joint, lower, upper, subject)
+    if float(joint.velocity_upper_limits[0]) == 0.0:
+        message = "its limit of velocity is zero"
+        subject.report("note", "limits", joint, message, "leave it out where there is none")
+    if joint.effort_limit == 0.0:
+        message = "its limit of effort is zero: nothing drives it"
+        subject.report("note", "limits", joint, message, "give the effort where it has a motor")
 
 
 def _check_angle_limits(joint: Joint, lower: float, upper: float, subject: Subject) -> None:
@@ -67,22 +72,48 @@ def _check_default(joint: Joint, lower: float, upper: float, subject: Subject) -
         subject.report("note", "default-position", joint, message, cure)
 
 
+def check_keyframes(tree: MultibodyTree, subject: Subject) -> None:
+    """Find named positions of the file that are outside of the limits of a joint."""
+    joints = {joint.name: joint for joint in tree.joints if joint.num_positions == 1}
+    for report in tree.parse_reports:
+        for keyframe, positions in report.named_positions.items():
+            for name, position in positions.items():
+                joint = joints.get(name)
+                if joint is None or not isinstance(position, float):
+                    continue
+                lower, upper = joint.position_lower_limits[0], joint.position_upper_limits[0]
+                if lower - _ROUNDING <= position <= upper + _ROUNDING:
+                    continue
+                message = (
+                    f"keyframe {quote(keyframe)} has it at {position:g}, outside of {lower:g} to {upper:g}"
+                )
+                cure = "correct the keyframe, or the range"
+                subject.report("warning", "keyframe-outside-limits", joint, message, cure)
+
+
 def check_lengths(tree: MultibodyTree, subject: Subject) -> None:
     """Find lengths that are hardly metres: of joints, mass centres and shapes."""
     for joint in tree.joints:
-        if joint.is_ephemeral or joint.parent_body.is_world:
-            continue
-        for frame in (joint.frame_on_parent, joint.frame_on_child):
-            length = float(np.linalg.norm(frame._default_pose()[:3, 3]))
-            if length > _LONGEST:
-                message = f"it is {length:.4g} m from the origin of its link {frame.body.name!r}"
-                subject.report("warning", "length-unit", joint, message, "lengths are in m: are they in mm?")
+        if not (joint.is_ephemeral or joint.parent_body.is_world):
+            subject.attempt(joint, _check_place, joint, subject)
     for body in tree.bodies[1:]:
-        distance = float(np.linalg.norm(body.default_com)) if body.default_mass > 0.0 else 0.0
-        if distance > _LONGEST:
-            message = f"its mass centre is {distance:.4g} m from its origin"
-            subject.report("warning", "length-unit", body, message, "lengths are in m: are they in mm?")
-        sizes = [max(s.size) for s in (*body.visuals, *body.collisions) if s.kind not in ("plane", "mesh")]
-        if sizes and max(sizes) > _LONGEST:
-            message = f"a shape of it has a length of {max(sizes):.4g} m"
-            subject.report("warning", "length-unit", body, message, "lengths are in m: are they in mm?")
+        subject.attempt(body, _check_lengths_of_body, body, subject)
+
+
+def _check_place(joint: Joint, subject: Subject) -> None:
+    for frame in (joint.frame_on_parent, joint.frame_on_child):
+        length = math.hypot(*frame._default_pose()[:3, 3])
+        if length > _LONGEST:
+            message = f"it is {length:.4g} m from the origin of its link {frame.body.name!r}"
+            subject.report("warning", "length-unit", joint, message, "lengths are in m: are they in mm?")
+
+
+def _check_lengths_of_body(body: RigidBody, subject: Subject) -> None:
+    distance = math.hypot(*body.default_com) if body.default_mass > 0.0 else 0.0
+    if distance > _LONGEST:
+        message = f"its mass centre is {distance:.4g} m from its origin"
+        subject.report("warning", "length-unit", body, message, "lengths are in m: are they in mm?")
+    sizes = [max(s.size) for s in (*body.visuals, *body.collisions) if s.kind not in ("plane", "mesh")]
+    if sizes and max(sizes) > _LONGEST:
+        message = f"a shape of it has a length of {max(sizes):.4g} m"
+        subject.report("warning", "length-unit", body, message, "lengths are in m: are they in mm?")

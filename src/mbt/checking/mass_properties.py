@@ -35,13 +35,16 @@ _MISFIT = 2.0
 def check_mass_properties(tree: MultibodyTree, subject: Subject) -> None:
     """Check each body."""
     for body in tree.bodies[1:]:
-        M = body.default_spatial_inertia
-        if not M.is_physically_valid():
-            _report_impossible(body, M, subject)
-            continue
-        if body.default_mass > 0.0:
-            _check_mass(body, subject)
-            _check_inertia(body, M, subject)
+        subject.attempt(body, _check_body, body, subject)
+
+
+def _check_body(body: RigidBody, subject: Subject) -> None:
+    M = body.default_spatial_inertia
+    if not M.is_physically_valid():
+        _report_impossible(body, M, subject)
+    elif body.default_mass > 0.0:
+        _check_mass(body, subject)
+        _check_inertia(body, M, subject)
 
 
 def nearest_possible_moments(I_SScm: FloatArray) -> FloatArray:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mbt.checking.findings import Finding, Severity
-from mbt.errors import quote
+import numpy as np
+
+from mbt.checking.findings import Effect, Finding, Severity, effect_of_rule
+from mbt.errors import MbtError, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mbt.parsing.xml_tree import Element
     from mbt.tree.body import RigidBody
     from mbt.tree.joint import Joint
@@ -34,11 +38,14 @@ class Subject:
         Line numbers by ``("link" or "joint", name)``.
     findings : list of Finding
         What was found so far.
+    may_mean_radians : bool
+        Whether its angles are in degrees because it does not say otherwise.
     """
 
     file: str
     lines: Lines = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    may_mean_radians: bool = False
 
     def report(
         self,
@@ -49,14 +56,26 @@ class Subject:
         cure: str = "",
         *,
         line: int | None = None,
+        effect: Effect | None = None,
     ) -> None:
-        """Add a finding; the line is that of the element unless given."""
+        """Add a finding; line and effect are those of the element and of the rule unless given."""
         label = element
         if not isinstance(element, str):
             kind = "link" if hasattr(element, "inboard_joint") else "joint"
             line = self.line_of(kind, element.scoped_name) if line is None else line
             label = f"{kind} {quote(element.name)}"
-        self.findings.append(Finding(severity, rule, self.file, line, str(label), message, cure))
+        effect = effect or effect_of_rule(rule)
+        self.findings.append(Finding(severity, rule, self.file, line, str(label), message, cure, effect))
+
+    def attempt(self, element: RigidBody | Joint | str, check: Callable[..., None], *arguments: Any) -> None:
+        """Run a check of an element; where numbers overflow in it, that is the finding."""
+        try:
+            with np.errstate(all="ignore"):
+                check(*arguments)
+        except (ArithmeticError, ValueError, MbtError):
+            message = "its numbers are so large, or so small, that they cannot be checked"
+            cure = "lengths are in m, masses in kg, inertias in kg m^2"
+            self.report("warning", "extreme-numbers", element, message, cure)
 
     def line_of(self, kind: str, scoped_name: str) -> int | None:
         """Return the line of a link or joint: by its name inside the model that it is in."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Literal
 
-from mbt.errors import ArgumentTypeError, ModelWarning, quote, show_path
+from mbt.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, quote, show_path
 from mbt.parsing.assembly import add_description, check_can_change, check_tree, finish_tree, make_mount
 from mbt.parsing.description import ModelDescription
 from mbt.parsing.formats import read_description
@@ -17,11 +17,13 @@ from mbt.parsing.garbage import collection_paused
 from mbt.parsing.meshes import resolve_mesh
 from mbt.parsing.options import Actuators, Base, ReadOptions, as_gravity
 from mbt.parsing.packages import as_folders
+from mbt.parsing.placement import place_on
 from mbt.parsing.report import MimicJoint, ParseRemark, ParseReport
 from mbt.parsing.sources import Source, read_source
 from mbt.parsing.xacro_files import expand_xacro
 from mbt.saving.json_text import is_json
 from mbt.saving.permission import Permission, as_permission
+from mbt.tree.element import as_name
 
 if TYPE_CHECKING:
     import os
@@ -164,6 +166,7 @@ def add_model(
     base_pose: npt.ArrayLike | None = None,
     parent: Frame | RigidBody | None = None,
     X_PF: npt.ArrayLike | None = None,
+    child_frame: str | None = None,
     package_paths: Sequence[str | os.PathLike[str]] = (),
     strict: bool = False,
     actuators: Actuators = "declared",
@@ -186,9 +189,14 @@ def add_model(
         As in `load_model`.
     parent : Frame or RigidBody, optional
         A frame P of the tree, or a body for its frame, on which the model is mounted, in place of World: its
-        roots, and a link named ``world``, are welded there.
+        root is welded there.
     X_PF : array_like, shape (4, 4), optional
-        Pose in the parent frame at which they are; the identity unless given.
+        Pose in the parent frame at which it is; the identity unless given. Where a model has several roots,
+        or a link named ``world``, its World stands there.
+    child_frame : str, optional
+        Name in the file of the link or frame that stands at `X_PF`, or `base_pose`, in place of the root. It
+        must not move on the root. ``"__model__"`` is the frame of the model, as SDF calls it; in URDF and
+        MJCF that is its World. A model in JSON takes none.
 
     Returns
     -------
@@ -202,7 +210,7 @@ def add_model(
     AlreadyFinalizedError
         When the tree is finalized.
     ArgumentValueError
-        When a model instance has the name already.
+        When a model instance has the name already, or the model has no such `child_frame`.
     ForeignElementError
         When the parent is a frame of another tree.
 
@@ -229,9 +237,13 @@ def add_model(
     folders = tuple(as_folders(package_paths))
     options = ReadOptions(model_name, base, strict, joint_friction, actuators, prefix, folders)
     permission = as_permission(user_elements)
+    if child_frame is not None:
+        as_name(child_frame, "child_frame")
     data = read_source(source, package_paths)
     with collection_paused():
-        return _add_model(tree, data, options, base_pose, parent, X_PF, user_elements=permission)
+        return _add_model(
+            tree, data, options, base_pose, parent, X_PF, user_elements=permission, child_frame=child_frame
+        )
 
 
 def _add_model(
@@ -243,6 +255,7 @@ def _add_model(
     X_PF: object,
     *,
     user_elements: Permission,
+    child_frame: str | None = None,
 ) -> ModelInstanceIndex:
     """Add a model, and no gravity but that of a model in JSON."""
     from mbt.tree.multibody_tree import MultibodyTree
@@ -255,11 +268,16 @@ def _add_model(
         from mbt.parsing.json_models import read_json_model
 
         check_can_change(tree)
+        if child_frame is not None:
+            raise ArgumentValueError(
+                "child_frame: a model in JSON stands with its World: leave child_frame out"
+            )
         model = read_json_model(tree, source, options, mount, user_elements)
     else:
         model = read_description(source, options)
         model.set_prefix(options.prefix, of_model=options.model_name is None)
         check_tree(tree, model.name)
+        mount = place_on(mount, model, child_frame)
     if model.report.warnings:
         # Seen from the caller of load_model or add_model. It may be an error there, so the tree comes later.
         warnings.warn(model.report.summarize_warnings(), ModelWarning, stacklevel=3)

@@ -13,13 +13,7 @@ from mbt.parsing.report import ParseRemark, ParseReport
 from mbt.parsing.structure import find_massless_joints
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["check_dynamics", "count_elements", "warn_of_held_base", "warn_of_missed_elements"]
-
-# Elements beside links and joints that change the dynamics: to leave them out is worth a warning.
-_MISSED_ELEMENTS = (
-    "force_element",
-    "drake:tendon_constraint",
-)
+__all__ = ["check_dynamics", "count_elements", "warn_of_held_base"]
 
 
 def check_dynamics(root: Element, model: ModelDescription) -> None:
@@ -43,18 +37,6 @@ def warn_of_held_base(model: ModelDescription, options: ReadOptions) -> None:
     if options.base == "floating" and not model.roots and on_world:
         why = f"joint {quote(on_world[0].name)} moves on World, and only fixed joints are left out"
         model.report.warn(f'base="floating" has no effect: {why}', on_world[0].line)
-
-
-def warn_of_missed_elements(robot: Element) -> None:
-    """Warn of force elements and constraints that other libraries add to the formats; refuse when strict."""
-    missed: dict[str, list[Element]] = {tag: [] for tag in _MISSED_ELEMENTS}
-    for child in robot.children:
-        if child.tag in missed:
-            missed[child.tag].append(child)
-    for found in missed.values():
-        if found:
-            count = f" ({len(found)} of them)" if len(found) > 1 else ""
-            found[0].repair(f"it cannot be modelled{count}", "ignored")
 
 
 def count_elements(model: ModelDescription) -> None:

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from mbt.math import PiecewiseConstantCurvatureTrajectory
 from mbt.math.arrays import FloatArray
+from mbt.math.poses import IDENTITY, inverse_pose
 from mbt.math.spatial_inertia import SpatialInertia
 from mbt.parsing.report import ParseReport
 from mbt.tree.shape import Shape
 
 __all__ = [
+    "MODEL_FRAME",
     "NO_LIMITS",
     "WORLD",
     "ActuatorDescription",
@@ -31,6 +33,8 @@ __all__ = [
 
 #: The link of this name is the world body.
 WORLD = "world"
+#: The name of the frame of a model.
+MODEL_FRAME = "__model__"
 
 
 class LinkDescription(NamedTuple):
@@ -142,6 +146,11 @@ class JointDescription:
         return self.kind in ("revolute", "prismatic", "screw", "curvilinear")
 
     @property
+    def X_PB(self) -> FloatArray:
+        """Pose of the child on the parent in the zero configuration, shape (4, 4)."""
+        return self.X_PF if self.X_BM is None else self.X_PF @ inverse_pose(self.X_BM)
+
+    @property
     def lever(self) -> float:
         """Largest ratio of rotation and translation: of a screw [m/rad], of a path [rad/m]."""
         if self.path is not None:
@@ -250,6 +259,8 @@ class ModelDescription:
         What was ignored or repaired.
     prefix : str
         What stands in front of the names of its elements, once they are such.
+    X_WM : ndarray, shape (4, 4)
+        Pose of the frame of the model in its World.
     links : list of LinkDescription
         The links; World is never one of them.
     joints : list of JointDescription
@@ -292,6 +303,7 @@ class ModelDescription:
         self.name = name
         self.report = report
         self.prefix = ""
+        self.X_WM = IDENTITY
         self.links: list[LinkDescription] = []
         self.joints: list[JointDescription] = []
         self.frames: list[FrameDescription] = []

@@ -1,11 +1,12 @@
-"""Springs, bushings and balls that Drake adds to URDF and to SDF: the same in both, in two notations."""
+"""Springs, bushings, balls and rods of Drake in URDF and SDF: the same in both, in two notations."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 from mbt.errors import quote
-from mbt.math.poses import make_pose
+from mbt.math.poses import IDENTITY, make_pose
 from mbt.parsing.description import (
     BushingDescription,
     ConstraintDescription,
@@ -21,8 +22,9 @@ __all__ = ["DRAKE_ELEMENTS", "DrakeElementReader"]
 _SPRING = "drake:linear_spring_damper"
 _BUSHING = "drake:linear_bushing_rpy"
 _BALL = "drake:ball_constraint"
+_DISTANCE = "drake:distance_constraint"
 # What the tags inside begin with.
-_PREFIXES = {_SPRING: _SPRING, _BUSHING: "drake:bushing", _BALL: _BALL}
+_PREFIXES = {_SPRING: _SPRING, _BUSHING: "drake:bushing", _BALL: _BALL, _DISTANCE: _DISTANCE}
 
 #: Their tags.
 DRAKE_ELEMENTS = tuple(_PREFIXES)
@@ -48,7 +50,12 @@ class DrakeElementReader(ABC):
         ParseError
             When something is missing, does not exist, or is a number that makes no sense.
         """
-        readers = {_SPRING: self._read_spring, _BUSHING: self._read_bushing, _BALL: self._read_ball}
+        readers = {
+            _SPRING: self._read_spring,
+            _BUSHING: self._read_bushing,
+            _BALL: self._read_ball,
+            _DISTANCE: self._read_distance,
+        }
         readers[element.tag](element)
 
     @abstractmethod
@@ -95,6 +102,35 @@ class DrakeElementReader(ABC):
             for end, (link, p) in zip("AB", self._read_points(element), strict=True)
         ]
         self._model.constraints.append(ConstraintDescription(name, "ball", A, B))
+
+    def _read_distance(self, element: Element) -> None:
+        """Read a rod between two points; one that is not rigid is a spring and damper."""
+        ends = self._read_points(element)
+        (distance,) = self._require_numbers(element, "distance", 1)
+        if distance <= 0.0:
+            raise element.error(f"distance = {distance:g}: expected a number > 0")
+        stiffness = self._take_constant(element, "stiffness", math.inf)
+        damping = self._take_constant(element, "damping", 0.0)
+        (A, p_AP), (B, p_BQ) = ends
+        if stiffness < math.inf:
+            self._model.spring_dampers.append(
+                SpringDamperDescription(A, p_AP, B, p_BQ, distance, stiffness, damping)
+            )
+            return
+        name = unused("distance_constraint", {constraint.name for constraint in self._model.constraints})
+        frames = [FrameDescription("", link, IDENTITY, element.line) for link in (A, B)]
+        self._model.constraints.append(ConstraintDescription(name, "rod", *frames, p_AP, p_BQ, distance))
+
+    def _take_constant(self, element: Element, part: str, default: float) -> float:
+        """Return a number that is not negative, and may be infinite; `default` where there is none."""
+        child = element.take_first(f"{_PREFIXES[element.tag]}_{part}")
+        if child is None:
+            return default
+        text = (child.peek("value") or child.text).strip().lower()
+        if text.removeprefix("+") in ("inf", "infinity"):
+            child.dismiss()
+            return math.inf
+        return self._require_constants(element, part, 1)[0]
 
     def _read_points(self, element: Element) -> list[tuple[str, list[float]]]:
         """Return two links, with a point on each."""

@@ -1,6 +1,7 @@
 """Numbers and poses written in attributes.
 
 A number is read as a whole token or not at all: ``1.5kg``, ``1,5``, ``0x10``, ``nan`` and ``inf`` are errors.
+Stray quotes, commas and semicolons around one have no meaning, and are taken off with a warning.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ __all__ = [
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
+# What stands around numbers where files were edited by hand, and is never part of one.
+_STRAY = "\"',;"
+
 # Texts that are longer than three numbers are as a rule: what is made of them is not kept.
 _LONG = 200
 
@@ -53,14 +57,7 @@ def take_number(element: Element, attribute: str, default: object = ...) -> obje
         if default is ...:
             raise element.missing(attribute)
         return default
-    try:
-        number = float(text)
-    except ValueError:
-        raise _error(element, attribute, text, 1) from None
-    # Python reads more as a number than XML does: digits of other scripts, underscores, words.
-    if not isfinite(number) or "_" in text or not text.isascii():
-        raise _error(element, attribute, text, 1)
-    return number
+    return _convert(element, attribute, text, 1)[0]
 
 
 def take_numbers(
@@ -107,9 +104,23 @@ def _convert(element: Element, attribute: str | None, text: str, count: int) -> 
     try:
         numbers = _split(text) if len(text) <= _LONG else _split.__wrapped__(text)
     except ValueError:
-        numbers = ()
+        return _repair(element, attribute, text, count)
     if len(numbers) != count:
         raise _error(element, attribute, text, count)
+    return list(numbers)
+
+
+def _repair(element: Element, attribute: str | None, text: str, count: int) -> list[float]:
+    """Return the numbers of a text with characters around them that mean nothing."""
+    mended = " ".join(filter(None, (token.strip(_STRAY) for token in text.split())))
+    try:
+        numbers = _split.__wrapped__(mended)
+    except ValueError:
+        numbers = ()
+    if mended == text or len(numbers) != count:
+        raise _error(element, attribute, text, count)
+    found = quote(text) if attribute is None else f"{attribute}={quote(text)}"
+    element.repair(f"{found} has stray characters", f"read as {quote(mended)}")
     return list(numbers)
 
 

@@ -12,6 +12,8 @@ __all__ = ["USUAL_GRAVITY", "MimicJoint", "ParseReport", "ParseRemark"]
 USUAL_GRAVITY = (0.0, 0.0, -9.81)
 
 _SHOWN = 10
+# What a remark is about, in the order of reports; what is not here concerns the motion, and comes first.
+_ORDER = {"massless": 1, "mimic": 2, "inertia": 3, "looks": 4, "text": 5}
 
 # What is said of each kind of thing that does not act: of one, and of several. What matters most comes first.
 _INACTIVE = {
@@ -37,7 +39,8 @@ class ParseRemark:
         Line number, counted from 1.
     about : str
         ``"inertia"`` where no physical body has it, ``"massless"`` of a joint that moves nothing with mass,
-        ``"mimic"`` of a joint that follows another one, ``"inactive"`` of what does not act.
+        ``"mimic"`` of a joint that follows another one, ``"inactive"`` of what does not act, ``"looks"`` of a
+        shape or a colour, ``"text"`` of the XML. Empty where it concerns the motion otherwise.
     """
 
     text: str
@@ -173,11 +176,15 @@ class ParseReport:
     def summarize_warnings(self) -> str:
         """Return all warnings as one text of a few lines."""
         shown = [f"  {line}" for line in self._list_inactive()]
-        shown += [f"  {warning}" for warning in self.warnings[:_SHOWN]]
+        shown += [f"  {warning}" for warning in self._sorted()[:_SHOWN]]
         if len(self.warnings) > _SHOWN:
             shown.append(f"  and {len(self.warnings) - _SHOWN} more: see tree.parse_reports")
         file = show_path(self.file)
         return "\n".join([f"{file}: model {quote(self.model_name)} was loaded with warnings:", *shown])
+
+    def _sorted(self) -> list[ParseRemark]:
+        """Return the warnings, those that concern the motion first, as they are in the file."""
+        return sorted(self.warnings, key=lambda remark: _ORDER.get(remark.about, 0))
 
     def _repr_html_(self) -> str:
         """Return the report for a notebook."""
@@ -195,7 +202,7 @@ class ParseReport:
         lines = [f"{quote(self.model_name)} from {show_path(self.file)}: {counts}", *self._list_inactive()]
         if self.warnings:
             lines.append("Warnings:")
-            lines.extend(f"  {warning}" for warning in self.warnings)
+            lines.extend(f"  {warning}" for warning in self._sorted())
         if self.ignored:
             lines.append("Ignored:")
             lines.extend(

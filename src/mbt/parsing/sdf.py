@@ -8,6 +8,7 @@ from mbt.errors import quote
 from mbt.math.poses import IDENTITY
 from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
 from mbt.parsing.description import NO_LIMITS, WORLD, FrameDescription, JointDescription, ModelDescription
+from mbt.parsing.left_out import report_left_out
 from mbt.parsing.loops import close_loop, close_loop_by_twin
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.options import ReadOptions
@@ -63,6 +64,8 @@ class _SdfReader:
         # close loops.
         self.connected: dict[str, str] = {}
         self.closing: list[PendingJoint] = []
+        # The only model of the file.
+        self.alone: SdfFrame | None = None
 
     def read(self) -> ModelDescription:
         self._walk()
@@ -92,8 +95,7 @@ class _SdfReader:
         warn_of_held_base(model, self.options)
         check_dynamics(self.root, model)
         for document in (self.root, *walker.documents):
-            for path, _ in document.unread():
-                self.report.ignore(path)
+            report_left_out(document, self.report)
         count_elements(model)
         return model
 
@@ -115,6 +117,8 @@ class _SdfReader:
             name = world.peek("name") if worlds else None
         else:
             name = self.walker.walk_alone(alone, scope)
+            if name is not None and name in scope.names:
+                self.alone = scope.names[name]
         self.model.name = self.report.model_name = self.options.model_name or name or self.source.stem
         self._read_gravity(world)
 
@@ -239,6 +243,8 @@ class _SdfReader:
             if X_WB is not IDENTITY:
                 self.model.root_poses[root] = X_WB
         self.model.free = set(self.model.roots)
+        if self.alone is not None:
+            self.model.X_WM = self.alone.calc_pose_in_world()
 
 
 def _find_alone(world: Element) -> Element | None:

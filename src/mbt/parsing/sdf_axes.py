@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import normalize_axis
-from mbt.parsing.description import NO_LIMITS, JointLimits
+from mbt.parsing.description import MODEL_FRAME, NO_LIMITS, JointLimits
 from mbt.parsing.numbers import read_numbers
 from mbt.parsing.report import ParseReport
-from mbt.parsing.sdf_frames import MODEL_FRAME, SdfFrame, calc_pose_between
+from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
 from mbt.parsing.sdf_values import take_flag, take_limit, take_number
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["Axis", "read_axis", "read_direction"]
+__all__ = ["Axis", "read_axis", "read_direction", "take_positive"]
 
 _Z = [0.0, 0.0, 1.0]
 
@@ -77,8 +77,8 @@ def read_axis(joint: Element, tag: str, frame: SdfFrame, report: ParseReport, *,
     axis = Axis(read_direction(joint, element, frame))
     dynamics = element.take_first("dynamics")
     if dynamics is not None:
-        axis.damping = _take_positive(joint, dynamics, "damping")
-        axis.stiffness = _take_positive(joint, dynamics, "spring_stiffness")
+        axis.damping = take_positive(joint, dynamics, "damping")
+        axis.stiffness = take_positive(joint, dynamics, "spring_stiffness")
         axis.reference = take_number(dynamics, "spring_reference", 0.0)
         axis.friction = _read_friction(joint, dynamics, report, with_friction)
     limit = element.take_first("limit")
@@ -128,7 +128,8 @@ def _take_magnitude(limit: Element, tag: str) -> float:
     return math.inf if magnitude is None or magnitude < 0.0 else magnitude
 
 
-def _take_positive(joint: Element, dynamics: Element, tag: str) -> float:
+def take_positive(joint: Element, dynamics: Element, tag: str) -> float:
+    """Return a number >= 0 that a child of an element in a joint holds; zero without one."""
     value = take_number(dynamics, tag, 0.0)
     if value < 0.0:
         raise joint.error(f"{tag} = {value:g}: expected a number >= 0")
@@ -137,7 +138,7 @@ def _take_positive(joint: Element, dynamics: Element, tag: str) -> float:
 
 def _read_friction(joint: Element, dynamics: Element, report: ParseReport, with_friction: bool) -> float:
     if with_friction:
-        return _take_positive(joint, dynamics, "friction")
+        return take_positive(joint, dynamics, "friction")
     if take_number(dynamics, "friction", 0.0) != 0.0:
         report.ignore("joint/axis/dynamics/friction without joint_friction=True")
         report.leave_inactive("frictions")

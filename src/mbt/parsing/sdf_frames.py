@@ -13,15 +13,12 @@ import numpy as np
 from mbt.errors import ParseError, quote
 from mbt.math.arrays import FloatArray
 from mbt.math.poses import IDENTITY
-from mbt.parsing.description import WORLD
+from mbt.parsing.description import MODEL_FRAME, WORLD
 from mbt.parsing.sdf_values import NO_POSE, Pose
 from mbt.parsing.sources import Source
 from mbt.parsing.xml_tree import Element
 
-__all__ = ["MODEL_FRAME", "Scope", "SdfFrame", "calc_pose_between", "make_world"]
-
-#: The frame of the model in which this name stands.
-MODEL_FRAME = "__model__"
+__all__ = ["Scope", "SdfFrame", "calc_pose_between", "make_world"]
 
 
 @dataclass(eq=False)

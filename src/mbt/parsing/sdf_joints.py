@@ -17,8 +17,9 @@ from mbt.parsing.description import (
     ModelDescription,
     SpringDescription,
 )
-from mbt.parsing.sdf_axes import Axis, read_axis
+from mbt.parsing.sdf_axes import Axis, read_axis, take_positive
 from mbt.parsing.sdf_frames import SdfFrame, calc_pose_between
+from mbt.parsing.sdf_paths import SdfPathReader
 from mbt.parsing.sdf_values import take_number, take_text, take_vector
 from mbt.parsing.xml_tree import Element
 
@@ -37,7 +38,7 @@ _KINDS = {
     "gearbox": "gearbox",
 }
 # Those of <drake:joint>.
-_DRAKE_KINDS = {"planar": "planar"}
+_DRAKE_KINDS = {"curvilinear": "curvilinear", "planar": "planar"}
 # Of two axes: the largest cosine of a right angle, and the smallest sine between axes that differ.
 _RIGHT_ANGLE = 1e-12
 _NO_ANGLE = 1e-6
@@ -151,6 +152,8 @@ class _JointReader:
             made.screw_pitch = _read_screw_pitch(self.joint)
         if axis.limits.effort != 0.0:
             self._add_motor(made)
+        else:
+            self._ignore_rotor()
         return self._return((axis,), made.name)
 
     def read_two_axes(self) -> SdfJoint:
@@ -165,13 +168,26 @@ class _JointReader:
 
     def read_other(self, kind: str) -> SdfJoint:
         made = self._make(self.frame.name, kind, self.parent.name, self.child.name)
+        if self.joint.tag == "drake:joint":
+            self._dismiss_in_joint_of_drake()
         if kind == "planar":
             made.damping = tuple(take_vector(self.joint, "drake:damping", [0.0, 0.0, 0.0]))
             if min(made.damping) < 0.0:
                 raise self.joint.error("its damping is negative: expected numbers >= 0")
+        elif kind == "curvilinear":
+            made.path = SdfPathReader().read(self.joint)
+            made.damping = (take_positive(self.joint, self.joint, "drake:damping"),)
         elif kind == "ball":
             made.damping = (_read_damping_of_ball(self.joint),)
         return self._return(())
+
+    def _dismiss_in_joint_of_drake(self) -> None:
+        """Warn of what a ``<joint>`` has, and a ``<drake:joint>`` has not."""
+        for tag in ("pose", "axis", "axis2"):
+            child = self.joint.take_first(tag)
+            if child is not None:
+                self.joint.repair(f"a <drake:joint> has no <{tag}>", "ignored", at=child)
+                child.dismiss()
 
     def _make_universal(self, axes: tuple[Axis, Axis]) -> SdfJoint:
         """Turn x and y of F and M to the axes."""
@@ -228,6 +244,11 @@ class _JointReader:
             return
         spring = SpringDescription(made.name, axis.stiffness, axis.reference, self.joint.line)
         self.model.springs.append(spring)
+
+    def _ignore_rotor(self) -> None:
+        for tag in ("drake:rotor_inertia", "drake:gear_ratio"):
+            if self.joint.take_first(tag) is not None:
+                self.model.report.ignore(f"joint/{tag} without a motor")
 
     def _add_motor(self, made: JointDescription) -> None:
         inertia = take_number(self.joint, "drake:rotor_inertia", 0.0)

@@ -54,6 +54,10 @@ def read_link(element: Element, frame: SdfFrame, model: ModelDescription) -> Non
         if missed is not None and (missed.children or missed.text.lower() not in ("", "0", "false")):
             missed.dismiss()
             missed.repair(f"{element} has a <{tag}>, which cannot be modelled", "ignored")
+    deformable = element.take_first("drake:deformable_properties")
+    if deformable is not None:
+        deformable.dismiss()
+        deformable.repair(f"{element} is deformable in Drake", "it is a rigid body")
 
 
 def _read_inertial(

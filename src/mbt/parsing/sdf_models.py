@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mbt.errors import quote, quote_path
-from mbt.parsing.checks import warn_of_missed_elements
 from mbt.parsing.description import WORLD, ModelDescription
 from mbt.parsing.drake_elements import DRAKE_ELEMENTS
+from mbt.parsing.left_out import warn_of_gazebo
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf_frames import Scope, SdfFrame
@@ -138,7 +138,7 @@ class ModelWalker:
             self._model.scopes.append(frame.name)
         self.robot_links += declare_robot(robot, root, inside, self._declare)
         take_over(robot, self._model, inside.prefix, is_static=inside.is_static)
-        warn_of_missed_elements(root)
+        warn_of_gazebo(root)
         self.documents.append(root)
         return name
 
@@ -174,7 +174,6 @@ class ModelWalker:
         self._declare_frames(element, inside)
         self._declare_joints(element, inside)
         self.elements += [(child, inside) for child in element.take_children(*DRAKE_ELEMENTS)]
-        warn_of_missed_elements(element)
         return name
 
     def _make_frame(self, element: Element, outer: Scope, placement: _Placement, name: str) -> SdfFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mbt.math.arrays import FloatArray
-from mbt.math.poses import IDENTITY, inverse_pose
+from mbt.math.poses import IDENTITY
 from mbt.parsing.description import WORLD, FrameDescription, JointDescription, ModelDescription
 from mbt.parsing.report import ParseReport
 from mbt.parsing.sdf_frames import Scope, SdfFrame
@@ -112,8 +112,7 @@ def _take_over_report(own: ParseReport, report: ParseReport, prefix: str) -> Non
 
 
 def _pose_on_parent(joint: JointDescription) -> Pose:
-    X_PB = joint.X_PF if joint.X_BM is None else joint.X_PF @ inverse_pose(joint.X_BM)
-    return Pose(X_PB, joint.parent)
+    return Pose(joint.X_PB, joint.parent)
 
 
 def _fixed_frame(kind: str, name: str, X_BF: FloatArray, link: str, root: Element, scope: Scope) -> SdfFrame:

@@ -59,8 +59,7 @@ def free_from_world(model: ModelDescription) -> None:
             continue
         is_child = joint.parent == WORLD
         link = joint.child if is_child else joint.parent
-        X_PB = joint.X_PF if joint.X_BM is None else joint.X_PF @ inverse_pose(joint.X_BM)
-        model.freed[link] = X_PB if is_child else inverse_pose(X_PB)
+        model.freed[link] = joint.X_PB if is_child else inverse_pose(joint.X_PB)
         text = f'joint {quote(joint.name)} fixes link {quote(link)} to World: base="floating" leaves it out'
         model.report.warn(text, joint.line)
     model.joints = kept

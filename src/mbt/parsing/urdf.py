@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mbt.errors import quote
-from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base, warn_of_missed_elements
+from mbt.parsing.checks import check_dynamics, count_elements, warn_of_held_base
 from mbt.parsing.description import WORLD, FrameDescription, ModelDescription
 from mbt.parsing.drake_elements import DRAKE_ELEMENTS
+from mbt.parsing.left_out import report_left_out, warn_of_gazebo
 from mbt.parsing.numbers import take_pose
 from mbt.parsing.options import ReadOptions
 from mbt.parsing.report import ParseReport
@@ -152,12 +153,9 @@ def _report_roots(root: Element, model: ModelDescription, options: ReadOptions) 
 
 
 def _report_ignored(root: Element, report: ParseReport) -> None:
-    warn_of_missed_elements(root)
-    macros = []
-    for path, element in root.unread():
-        report.ignore(path)
-        if _XACRO in path:
-            macros.append(element)
+    warn_of_gazebo(root)
+    report_left_out(root, report)
+    macros = [element for path, element in root.unread() if _XACRO in path]
     if macros:
         more = f", as are {len(macros) - 1} more" if len(macros) > 1 else ""
         macros[0].repair(f"it is a macro of xacro{more}", "ignored; mbt.parsing.expand_xacro expands it")

@@ -12,7 +12,7 @@ from mbt.math.poses import normalize_axis
 from mbt.parsing.description import NO_LIMITS, JointDescription, JointLimits, ModelDescription
 from mbt.parsing.directions import calc_rotation_from_z
 from mbt.parsing.numbers import take_each_number, take_number, take_numbers, take_pose
-from mbt.parsing.urdf_paths import read_path
+from mbt.parsing.urdf_paths import UrdfPathReader
 from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_axis", "read_joint"]
@@ -93,7 +93,7 @@ def _read_motion(
     description.friction = _read_friction(joint, dynamics, model, with_friction)
     description.limits = _read_limits(joint, parts.get("limit"), type_)
     if type_ == "curvilinear":
-        description.path = read_path(joint)
+        description.path = UrdfPathReader().read(joint)
     else:
         description.axis = read_axis(joint)
     if type_ == "screw":
@@ -154,11 +154,11 @@ def _read_limits(joint: Element, limit: Element | None, type_: str) -> JointLimi
     return JointLimits(
         -math.inf if lower is None else lower if -_LARGEST < lower < _LARGEST else _without_largest(lower),
         math.inf if upper is None else upper if -_LARGEST < upper < _LARGEST else _without_largest(upper),
-        _check_magnitude(joint, "velocity", velocity),
+        _check_magnitude(joint, limit, "velocity", velocity),
         math.inf
         if limit.peek(_ACCELERATION) is None
-        else _check_magnitude(joint, _ACCELERATION, take_number(limit, _ACCELERATION)),
-        _check_magnitude(joint, "effort", effort),
+        else _check_magnitude(joint, limit, _ACCELERATION, take_number(limit, _ACCELERATION)),
+        _check_magnitude(joint, limit, "effort", effort),
     )
 
 
@@ -176,9 +176,12 @@ def _take_limits(limit: Element) -> tuple[float | None, float | None, float, flo
     )
 
 
-def _check_magnitude(joint: Element, name: str, magnitude: float) -> float:
+def _check_magnitude(joint: Element, limit: Element, name: str, magnitude: float) -> float:
+    """Return a limit both ways; there is none where a negative number says so, as in SDF."""
     if magnitude < 0.0:
-        raise joint.error(f"{name} = {magnitude:g}: a limit of {name} cannot be negative")
+        fault = f"{name} = {magnitude:g}: a limit of {name} cannot be negative"
+        joint.repair(fault, "no such limit is taken", at=limit)
+        return math.inf
     return magnitude if magnitude < _LARGEST else math.inf
 
 

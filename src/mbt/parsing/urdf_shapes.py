@@ -95,7 +95,7 @@ def _read_shape(
             size, mesh, folder = _read_size(found, kind), None, None
     except ParseError as error:
         fault = f"{error.element}: {error.message}"
-        link.document.repair(fault, f"the {element.tag} is left out", error.line, str(link))
+        link.document.repair(fault, f"the {element.tag} is left out", error.line, str(link), "looks")
         element.dismiss()
         return None
     return Shape._of_checked(kind, size, X_BG, element.peek("name") or "", color, mesh, folder)

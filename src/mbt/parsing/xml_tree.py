@@ -42,13 +42,40 @@ _OF_EXPAT = {b"utf-8", b"utf-16", b"us-ascii", b"iso-8859-1"}
 # By the root of the document: elements whose text matters, and elements in which nothing does. Of other
 # documents everything is kept.
 _NOTHING: frozenset[str] = frozenset()
-_TEXT_TAGS = {"robot": frozenset(("type",)), "mujoco": _NOTHING}
+_TEXT_TAGS = {
+    "robot": frozenset(
+        ("damping", "gravity", "kinematic", "springStiffness", "static", "turnGravityOff", "type")
+    ),
+    "mujoco": _NOTHING,
+}
 _OPAQUE_TAGS = {
-    "robot": frozenset(("gazebo",)),
     "sdf": frozenset(
         ("actor", "gui", "light", "physics", "plugin", "population", "scene", "sensor", "state", "surface")
     ),
 }
+
+
+# Elements whose faults do not change the motion.
+_LOOKS = frozenset(
+    [
+        "box",
+        "capsule",
+        "collision",
+        "color",
+        "cylinder",
+        "diffuse",
+        "drake:capsule",
+        "drake:ellipsoid",
+        "ellipsoid",
+        "geometry",
+        "material",
+        "mesh",
+        "plane",
+        "sphere",
+        "texture",
+        "visual",
+    ]
+)
 
 
 @dataclass
@@ -68,13 +95,16 @@ class Document:
     is_large: bool = False
     repaired: str | None = None
 
-    def repair(self, fault: str, remedy: str, line: int | None, element: str | None = None) -> None:
+    def repair(
+        self, fault: str, remedy: str, line: int | None, element: str | None = None, about: str = "text"
+    ) -> None:
         """Warn of a fault and of what is made of it; refuse it when strict."""
         if self.is_strict:
             hint = "strict=False goes on with a warning"
             raise ParseError(fault, file=self.file, line=line, element=element, hint=hint)
         file = f"{show_path(self.file)}: " if self.is_included else ""
-        self.warnings.append(ParseRemark(file + ": ".join(filter(None, (element, fault, remedy))), line))
+        text = file + ": ".join(filter(None, (element, fault, remedy)))
+        self.warnings.append(ParseRemark(text, line, about))
 
 
 class Element:
@@ -223,7 +253,8 @@ class Element:
 
         The line is that of this element, or of one inside it that is to blame.
         """
-        self.document.repair(fault, remedy, (at or self).line, str(self))
+        about = "looks" if self.tag in _LOOKS else ""
+        self.document.repair(fault, remedy, (at or self).line, str(self), about)
 
     def __str__(self) -> str:
         """Return the start tag, with the name alone."""

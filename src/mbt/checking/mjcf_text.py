@@ -1,0 +1,46 @@
+"""What is checked of an MJCF with its text: angles are in degrees there, unless it says otherwise."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from mbt.tree.joints.revolute import RevoluteJoint
+
+if TYPE_CHECKING:
+    from mbt.checking.subject import Subject
+    from mbt.parsing.xml_tree import Element
+    from mbt.tree.multibody_tree import MultibodyTree
+
+__all__ = ["angles_are_in_degrees", "check_ranges"]
+
+# As radians, a turn with some room: no hinge with limits of a robot moves by as few degrees.
+_TURN = 2.0 * math.pi + 0.3
+
+
+def angles_are_in_degrees(root: Element) -> bool:
+    """Return whether an MJCF that includes nothing leaves angles in degrees without saying so."""
+    tags = {child.tag for child in root.children}
+    units = [child.attributes.get("angle") for child in root.children if child.tag == "compiler"]
+    return "include" not in tags and not any(units)
+
+
+def check_ranges(tree: MultibodyTree, subject: Subject) -> None:
+    """Find ranges of hinges in radians that are read as degrees: all of them are tiny."""
+    if not subject.may_mean_radians:
+        return
+    hinges = [joint for joint in tree.joints if isinstance(joint, RevoluteJoint)]
+    ends = [
+        abs(math.degrees(float(end)))
+        for joint in hinges
+        for end in (joint.position_lower_limits[0], joint.position_upper_limits[0])
+        if math.isfinite(end)
+    ]
+    if not any(ends) or max(ends) > _TURN:
+        return
+    message = (
+        f"no hinge has a range beyond {max(ends):.3g} degrees: ranges look like radians, but angles are in "
+        "degrees"
+    )
+    cure = 'if so, write <compiler angle="radian"/>'
+    subject.report("warning", "degrees-for-radians", "", message, cure)

@@ -1,0 +1,309 @@
+"""What Drake and Gazebo add to URDF and SDF: read, or told by name."""
+
+import numpy as np
+import pytest
+
+import mbt
+from mbt.errors import ParseError
+from support import sdf_texts as sdf
+from support import urdf_texts as urdf
+
+A, B = (sdf.link(name, sdf.pose(pose)) for name, pose in (("a", "0 0 0 0.1 0 0"), ("b", "1 2 3 0 0.3 0")))
+
+
+def load(text, message=None, **options):
+    """The tree; with a warning that has this text, which is refused when strict, or with none."""
+    if message is None:
+        return mbt.load_model(text, **options)
+    with pytest.warns(mbt.ModelWarning, match=message):
+        tree = mbt.load_model(text, **options)
+    with pytest.raises(ParseError, match="strict=False goes on with a warning"):
+        mbt.load_model(text, strict=True, **options)
+    return tree
+
+
+# Curvilinear joints.
+
+SEGMENT = "<drake:line_segment><drake:length>{}</drake:length></drake:line_segment>"
+ARC = "<drake:circular_arc><drake:radius>{}</drake:radius><drake:angle>{}</drake:angle></drake:circular_arc>"
+PLANE = (
+    "<drake:initial_tangent><xyz>0 2 0</xyz></drake:initial_tangent>"
+    "<drake:plane_normal><xyz>3 0 0</xyz></drake:plane_normal>"
+)
+PERIODIC = "<drake:is_periodic>true</drake:is_periodic>"
+BEND = SEGMENT.format(1) + ARC.format(0.5, -1.2)
+STADIUM = (SEGMENT.format(2) + ARC.format(0.5, np.pi)) * 2
+
+
+def rail(curves, more=""):
+    return sdf.robot(
+        A,
+        B,
+        '<drake:joint name="rail" type="curvilinear"><drake:parent>a</drake:parent>'
+        f"<drake:child>b</drake:child>{more}<drake:curves>{curves}</drake:curves></drake:joint>",
+    )
+
+
+def test_a_curvilinear_joint():
+    """One metre along y, then a right turn about x."""
+    tree = load(rail(BEND, PLANE + "<drake:damping>3</drake:damping>"))
+    joint = tree.get_joint_by_name("rail")
+    assert type(joint) is mbt.CurvilinearJoint
+    assert (joint.default_damping_vector.tolist(), tree.joint_actuators) == ([3.0], ())
+    assert (joint.position_lower_limits[0], joint.position_upper_limits[0]) == (0.0, 1.6)
+    context = tree.create_default_context()
+    a, b = tree.get_body_by_name("a").body_frame, tree.get_body_by_name("b").body_frame
+    for s, y, z, angle in ((0.25, 0.25, 0.0, 0.0), (1.5, 1 + 0.5 * np.sin(1), 0.5 * (np.cos(1) - 1), -1.0)):
+        joint.set_positions(context, [s])
+        expected = np.eye(4)
+        expected[:3, 0] = 0, np.cos(angle), np.sin(angle)
+        expected[:3, 1] = 0, -np.sin(angle), np.cos(angle)
+        expected[:3, 2] = 1, 0, 0
+        expected[:3, 3] = 0, y, z
+        np.testing.assert_allclose(b.calc_pose(context, a), expected, rtol=0, atol=1e-15)
+
+
+def test_a_path_that_closes_goes_round():
+    joint = load(rail(STADIUM, PERIODIC)).get_joint_by_name("rail")
+    assert joint.curvilinear_path.is_periodic
+    assert joint.position_upper_limits[0] == np.inf
+
+
+def test_a_periodic_path_that_does_not_close_is_an_open_one():
+    message = r"<drake:curves>: the path is periodic, but ends 1.5 m and 68.8 degrees from where it begins"
+    joint = load(rail(BEND, PERIODIC), message).get_joint_by_name("rail")
+    assert not joint.curvilinear_path.is_periodic
+    assert joint.position_upper_limits[0] == 1.6
+    text = urdf.robot(
+        urdf.link("a"),
+        urdf.link("b"),
+        '<drake:joint name="rail" type="curvilinear"><parent link="a"/><child link="b"/>'
+        '<drake:is_periodic value="true"/><drake:curves><drake:line_segment length="1"/>'
+        '<drake:circular_arc radius="0.5" angle="-1.2"/></drake:curves></drake:joint>',
+    )
+    assert load(text, message).get_joint_by_name("rail").curvilinear_path == joint.curvilinear_path
+
+
+@pytest.mark.parametrize(
+    ("curves", "more", "message"),
+    [
+        ("", "", "the path has no pieces"),
+        (SEGMENT.format(0), "", "length = 0: expected a number > 0"),
+        (ARC.format(-1, 1), "", "radius = -1: expected a number > 0"),
+        ("<drake:line_segment/>", "", "the element <drake:length> is missing"),
+        ('<drake:line_segment length="1"/>', "", "the element <drake:length> is missing"),
+        ("<drake:spiral/>", "", "expected <drake:line_segment> or <drake:circular_arc>"),
+        (BEND, "<drake:plane_normal><xyz>1 0 0</xyz></drake:plane_normal>", "these curves make no path"),
+        (BEND, "<drake:damping>-1</drake:damping>", "drake:damping = -1: expected a number >= 0"),
+    ],
+)
+def test_paths_that_are_refused(curves, more, message):
+    with pytest.raises(ParseError, match=message):
+        mbt.load_model(rail(curves, more))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(("curves", "more"), [(BEND, ""), (BEND, PLANE), (STADIUM, PERIODIC)])
+def test_paths_are_those_of_drake(curves, more):
+    pytest.importorskip("pydrake", reason="needs the `oracle` extra")
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    text = rail(curves, more + "<drake:damping>0.5</drake:damping>")
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(text, "sdf")
+    plant.Finalize()
+    theirs, tree = plant.CreateDefaultContext(), mbt.load_model(text)
+    joint, context = plant.GetJointByName("rail"), tree.create_default_context()
+    ours = tree.get_joint_by_name("rail")
+    np.testing.assert_array_equal(joint.default_damping_vector(), ours.default_damping_vector)
+    np.testing.assert_allclose(joint.position_upper_limits(), ours.position_upper_limits, rtol=1e-15)
+    ends = [plant.GetFrameByName(name) for name in "ab"]
+    for s in (0.3, 1.2, 1.5, 7.0):
+        if s > joint.position_upper_limits()[0]:
+            continue
+        q = plant.GetPositions(theirs)
+        q[joint.position_start()] = s
+        plant.SetPositions(theirs, q)
+        ours.set_positions(context, [s])
+        found = tree.get_frame_by_name("b").calc_pose(context, tree.get_frame_by_name("a"))
+        expected = plant.CalcRelativeTransform(theirs, *ends).GetAsMatrix4()
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+
+
+# Distance constraints.
+
+PARTS = {"body_A": "a", "body_B": "b", "p_AP": "0.1 0.2 0.3", "p_BQ": "0.5 0.4 -0.3", "distance": "2"}
+TAG = "drake:distance_constraint"
+
+
+def rod(form, **changes):
+    parts = {name: value for name, value in (PARTS | changes).items() if value is not None}
+    if form == "sdf":
+        inside = "".join(f"<{TAG}_{name}>{value}</{TAG}_{name}>" for name, value in parts.items())
+        return sdf.robot(A, B, f"<{TAG}>{inside}</{TAG}>")
+    inside = "".join(
+        f'<{TAG}_{name} {"name" if name.startswith("body") else "value"}="{value}"/>'
+        for name, value in parts.items()
+    )
+    links = urdf.link("world", None), urdf.link("a"), urdf.link("b")
+    free = (urdf.joint(f"to_{name}", "world", name, "floating", "") for name in "ab")
+    return urdf.robot(*links, *free, f"<{TAG}>{inside}</{TAG}>")
+
+
+@pytest.mark.parametrize("form", ["sdf", "urdf"])
+@pytest.mark.parametrize("stiffness", [None, "inf", "+Infinity"])
+def test_a_distance_constraint(form, stiffness):
+    tree = load(rod(form, stiffness=stiffness, damping="3"))
+    (constraint,) = tree.constraints
+    assert type(constraint) is mbt.DistanceConstraint
+    assert (constraint.name, constraint.default_distance) == ("distance_constraint", 2.0)
+    assert (constraint.frame_A.name, constraint.frame_B.name) == ("a", "b")
+    assert constraint.default_p_AP.tolist() == [0.1, 0.2, 0.3]
+    assert constraint.default_p_BQ.tolist() == [0.5, 0.4, -0.3]
+    assert tree.parse_reports[0].ignored == {}
+
+
+@pytest.mark.parametrize("form", ["sdf", "urdf"])
+def test_a_distance_constraint_that_is_not_rigid_is_a_spring_and_damper(form):
+    """The force that Drake documents: -stiffness (d - distance) - damping d_dot, along the line."""
+    tree = load(rod(form, stiffness="50", damping="3"), gravity=None)
+    (spring,) = tree.force_elements
+    assert (type(spring), tree.num_constraint_equations) == (mbt.LinearSpringDamper, 0)
+    context = tree.create_default_context()
+    rng = np.random.default_rng(4)
+    context.v = rng.normal(size=tree.num_velocities)
+    forces = mbt.MultibodyForces(tree)
+    tree.calc_force_elements_contribution(context, forces)
+    a, b = tree.get_body_by_name("a"), tree.get_body_by_name("b")
+    X_WA, X_WB = a.eval_pose_in_world(context), b.eval_pose_in_world(context)
+    arms = [X[:3, :3] @ p for X, p in ((X_WA, spring.p_AP), (X_WB, spring.p_BQ))]
+    V = [body.eval_spatial_velocity_in_world(context) for body in (a, b)]
+    v_P, v_Q = (v[3:] + np.cross(v[:3], arm) for v, arm in zip(V, arms, strict=True))
+    line = X_WB[:3, 3] + arms[1] - X_WA[:3, 3] - arms[0]
+    d = np.linalg.norm(line)
+    f_Q = -(50 * (d - 2) + 3 * (line / d) @ (v_Q - v_P)) * line / d
+    np.testing.assert_allclose(forces.body_forces[b.node_index][3:], f_Q, rtol=1e-12)
+    np.testing.assert_allclose(forces.body_forces[a.node_index][3:], -f_Q, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["sdf", "urdf"])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"distance": "0"}, "distance = 0: expected a number > 0"),
+        ({"distance": None}, "<drake:distance_constraint_distance> is missing"),
+        ({"stiffness": "-1"}, "stiffness = -1: expected a number >= 0"),
+        ({"body_B": "a"}, "expected two links"),
+    ],
+)
+def test_distance_constraints_that_are_refused(form, changes, message):
+    with pytest.raises(ParseError, match=message):
+        mbt.load_model(rod(form, **changes))
+
+
+def test_a_distance_from_world_is_mounted_with_it():
+    text = sdf.robot(
+        sdf.link("b", sdf.pose("0 0 1 0 0 0")),
+        "".join(
+            [
+                f"<{TAG}><{TAG}_body_A>world</{TAG}_body_A><{TAG}_body_B>b</{TAG}_body_B>",
+                f"<{TAG}_p_AP>1 0 0</{TAG}_p_AP><{TAG}_p_BQ>0 0 0</{TAG}_p_BQ>",
+                f"<{TAG}_distance>1.4142135623730951</{TAG}_distance></{TAG}>",
+            ]
+        ),
+    )
+    pose = mbt.math.make_pose([0.2, 0.3, 0.4], rpy=[0.5, 0.6, 0.7])
+    for tree in (mbt.load_model(text), mbt.load_model(text, base_pose=pose)):
+        error = tree.calc_constraint_errors(tree.create_default_context())
+        np.testing.assert_allclose(error, [0.0], rtol=0, atol=1e-15)
+
+
+# What is left out, and would change the motion.
+
+GAINS = '<drake:controller_gains p="1" d="2"/>'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            sdf.robot(sdf.link("a", "<drake:deformable_properties/>")),
+            "deformable in Drake: it is a rigid body",
+        ),
+        (sdf.robot(A, B, "<drake:tendon_constraint/>"), "<drake:tendon_constraint>: it cannot be modelled"),
+        (sdf.robot(A, B, "<drake:novelty/>", "<drake:novelty/>"), r"cannot be modelled in model \(2 of them"),
+        (rail(BEND, "<pose>1 0 0 0 0 0</pose>"), "a <drake:joint> has no <pose>"),
+        (rail(BEND, "<axis><xyz>0 0 1</xyz></axis>"), "a <drake:joint> has no <axis>"),
+        (
+            urdf.robot(
+                *urdf.TWO_LINKS[:2],
+                urdf.joint("j", "base", "arm", inside="<dynamics><damping>100</damping></dynamics>"),
+            ),
+            "<damping>: it cannot be modelled in joint/dynamics",
+        ),
+        (
+            urdf.robot(
+                *urdf.TWO_LINKS, '<gazebo reference="arm"><turnGravityOff>true</turnGravityOff></gazebo>'
+            ),
+            "Gazebo is told that gravity does not act on arm: ignored",
+        ),
+        (
+            urdf.robot(*urdf.TWO_LINKS, '<gazebo reference="arm"><gravity>false</gravity></gazebo>'),
+            "Gazebo is told that gravity does not act on arm",
+        ),
+        (
+            urdf.robot(
+                *urdf.TWO_LINKS, '<gazebo reference="hinge"><springStiffness>5</springStiffness></gazebo>'
+            ),
+            "Gazebo is given a spring on hinge",
+        ),
+        (
+            urdf.robot(*urdf.TWO_LINKS, '<gazebo><joint name="loop" type="revolute"/></gazebo>'),
+            "Gazebo is given joints or links beside the robot",
+        ),
+        (
+            urdf.robot(*urdf.TWO_LINKS, '<gazebo><plugin filename="libgazebo_mimic_joint.so"/></gazebo>'),
+            "a plugin that couples joints of the robot",
+        ),
+    ],
+)
+def test_what_would_change_the_motion_is_told(text, message):
+    load(text, message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        sdf.robot(A, B, '<drake:collision_filter_group name="g"/>', "<plugin/>"),
+        sdf.robot(
+            A, B, sdf.joint("j", "a", "b", "fixed", "<axis><dynamics><damping>1</damping></dynamics></axis>")
+        ),
+        urdf.robot(
+            *urdf.TWO_LINKS,
+            '<gazebo reference="arm"><turnGravityOff>false</turnGravityOff><gravity>1</gravity><mu1>0.2</mu1>'
+            "<kinematic>0</kinematic><material>Gazebo/Grey</material><selfCollide>true</selfCollide></gazebo>",
+            '<gazebo><plugin name="control" filename="control.so"><joint name="x"/></plugin></gazebo>',
+        ),
+        sdf.robot(
+            A,
+            B,
+            sdf.joint(
+                "j",
+                "a",
+                "b",
+                inside="<axis><limit><effort>0</effort></limit></axis>"
+                "<drake:rotor_inertia>1</drake:rotor_inertia>",
+            ),
+        ),
+    ],
+)
+def test_what_would_not_is_counted(text):
+    assert mbt.load_model(text, strict=True).parse_reports[0].ignored
+
+
+def test_controllers_are_told():
+    """They act when somebody tells them where to: no fault of the file."""
+    text = urdf.robot(*urdf.TWO_LINKS, urdf.transmission("hinge", GAINS))
+    with pytest.warns(mbt.ModelWarning, match="actuator/drake:controller_gains: no controller acts: apply"):
+        mbt.load_model(text, strict=True)
