@@ -232,8 +232,8 @@ class TreeDynamics(TreeKinematics):
         """Return the generalized accelerations, by articulated bodies in O(n).
 
         Solves ``M vdot + C v = tau`` where tau holds gravity, the other force elements, joint damping,
-        ``context.actuation``, ``context.applied_forces`` and the arguments. Constraints that are enabled are obeyed: their
-        forces are those of `calc_constrained_forward_dynamics`. Accelerations of dofs that are locked are zero.
+        ``context.actuation``, ``context.applied_forces`` and the arguments. Constraints that are enabled are obeyed:
+        their forces are those of `calc_constrained_forward_dynamics`. Accelerations of dofs that are locked are zero.
 
         Parameters
         ----------
@@ -312,7 +312,8 @@ class TreeDynamics(TreeKinematics):
             Generalized accelerations [rad/s^2, m/s^2].
         multipliers : ndarray, shape (num_constraint_equations,)
             Forces and torques of the constraints [N, N m]; zero of those that are disabled. See each type for what
-            they act on. Where constraints say the same twice, one set of many that give these accelerations.
+            they act on. Where constraints say the same twice, the least of many sets that give these accelerations;
+            zero where nothing can move.
 
         Raises
         ------
