@@ -19,10 +19,9 @@ from mbt._core.engines.lane_engine cimport run_batch
 from mbt._core.engines.leading_axes cimport Batch, add_forces_operands, check_elements
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport kernels
-from mbt._core.quantities.motion cimport BACKWARDS
 from mbt._core.quantities.table cimport (
-    CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES, IMPULSE_DYNAMICS,
-    INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
+    BACKWARDS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINT_FORCES, FORWARD_DYNAMICS, GRAVITY_GENERALIZED_FORCES,
+    IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, MAX_INTEGERS, MOTION_FORCES, Quantity, no_integers,
 )
 
 import numpy as np

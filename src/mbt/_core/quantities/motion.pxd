@@ -8,14 +8,8 @@ from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes.configuration cimport integrate_positions
 from mbt._core.passes.steps cimport add_multiple, calc_step_rate
 from mbt._core.quantities cimport algorithms
+from mbt._core.quantities.table cimport BACKWARDS, RUNGE_KUTTA_4
 from mbt._core.scalars cimport PyScalar, T, select_lt
-
-
-# How a step is made.
-cdef enum:
-    SEMI_IMPLICIT_EULER = 0
-    RUNGE_KUTTA_4 = 1
-    BACKWARDS = 2    # with one of them: dt is negative
 
 
 cdef inline Py_ssize_t count_rollout_work(const Model* model) noexcept nogil:

@@ -36,10 +36,16 @@ cdef enum Kind:
     WITH_ELEMENTS  # 1 where gravity and the force elements act
     STABILIZED     # 1 where errors of constraints die away, -1 where they do as time goes back
     GIVEN          # 1 where the part of the input is there that may be left out
-    METHOD         # of steps: 0 semi-implicit Euler, 1 Runge-Kutta of order 4; 2 more where time goes back
+    METHOD         # of steps: a `Method`
     STEPS          # how many
     EVERY          # of so many steps the last is kept
     HELD           # 1 where one input holds for all steps
+
+
+cdef enum Method:
+    SEMI_IMPLICIT_EULER = 0
+    RUNGE_KUTTA_4 = 1
+    BACKWARDS = 2    # with one of them: dt is negative
 
 
 # What a quantity is computed from besides parameters and the input; each includes those before.
