@@ -27,7 +27,7 @@ PROGRAMS = [
     pytest.param(
         "linkage_from_sdf.py",
         ["--seconds=0.2"],
-        r"Constraints\n(.*\n)+ *5 equations, of which 2 are independent; 3 velocities, .* 1 are left\n\n"
+        r"Constraints\n(.*\n)+ *6 equations, of which 2 are independent; 3 velocities, .* 1 are left\n\n"
         r"the crank makes 0\.\d+ turns, .*\nthe loop stays closed to \de-(09|1\d) m\nits pin bears up to \d+",
     ),
     pytest.param(

@@ -120,8 +120,8 @@ class DrakeElementReader(ABC):
             )
             return
         name = unused("distance_constraint", {constraint.name for constraint in self._model.constraints})
-        frames = [FrameDescription("", link, IDENTITY, element.line) for link in (A, B)]
-        self._model.constraints.append(ConstraintDescription(name, "rod", *frames, p_AP, p_BQ, distance))
+        F_A, F_B = (FrameDescription("", link, IDENTITY, element.line) for link in (A, B))
+        self._model.constraints.append(ConstraintDescription(name, "rod", F_A, F_B, p_AP, p_BQ, distance))
 
     def _take_constant(self, element: Element, part: str, default: float) -> float:
         """Return a number that is not negative, and may be infinite; `default` where there is none."""
