@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from mbt import errors
+from mbt.models import model_path
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,15 @@ def test_what_cannot_be_shown_is_named_by_its_type():
 
     assert errors.quote(Mute()) == "<Mute>"
     assert errors.quote(10**5000) == "<int>"
+
+
+@pytest.mark.parametrize("name", [None, 3, b"arm", (), 1.5, lambda: 0])
+def test_what_is_no_text_is_no_name(name):
+    """It ended in a TypeError of difflib."""
+    with pytest.raises(errors.ArgumentTypeError, match="expected the name of a body, got"):
+        errors.unknown_name_error("body", name, ["arm"])
+    with pytest.raises(errors.ArgumentTypeError, match="expected the name of a model, got"):
+        model_path(name)
 
 
 def test_shape_error_text():

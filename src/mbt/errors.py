@@ -255,6 +255,11 @@ def shape_error(name: str, expected: Sequence[object], got: Sequence[object]) ->
 def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: str = "") -> UnknownNameError:
     """Return the error of a `name` that no element of this `kind` has, with the nearest names.
 
+    Raises
+    ------
+    ArgumentTypeError
+        When it is no text.
+
     Examples
     --------
     >>> print(unknown_name_error("joint", "elbwo", ["elbow", "wrist"]))
@@ -262,6 +267,8 @@ def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: 
     """
     import difflib  # Here, because most programs never need it.
 
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"expected the name of a {kind}, got {quote(name)}")
     names = sorted(set(known_names))
     text = f"There is no {kind} named {quote(name)}{' ' + where if where else ''}."
     # Comparing takes the product of the lengths, and nobody types such a name by mistake.

@@ -623,8 +623,9 @@ def test_no_compiler(arm: mbt.MultibodyTree, monkeypatch: Any) -> None:
 def test_bad_arguments(arm: mbt.MultibodyTree) -> None:
     with pytest.raises(mbt.UnknownNameError, match="mass_matrix"):
         mbt.compile(arm, "mass_matrx")
-    with pytest.raises(mbt.ArgumentTypeError, match="functions: expected names"):
-        mbt.compile(arm, [])
+    for functions in ([], [["mass_matrix"]], ["mass_matrix", 3], b"mass_matrix"):
+        with pytest.raises(mbt.ArgumentTypeError, match="functions: expected names"):
+            mbt.compile(arm, functions)  # type: ignore[arg-type]
     with pytest.raises(mbt.ArgumentTypeError, match="tree: expected a MultibodyTree"):
         mbt.compile("robot.urdf", "mass_matrix")  # type: ignore[arg-type, unused-ignore]
     with pytest.raises(mbt.ArgumentValueError, match="frame: expected a frame for 'frame_pose'"):

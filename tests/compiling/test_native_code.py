@@ -66,6 +66,11 @@ def test_it_says_what_it_takes(fast: mbt.CompiledFunctions) -> None:
     assert 0 < native.address != native.address_of_many > 0
     with pytest.raises(mbt.UnknownNameError, match="no compiled function named 'mass_matrix'"):
         fast.native("mass_matrix")
+    for name in (None, 3, b"forward_dynamics", ["forward_dynamics"], np.zeros(2)):
+        with pytest.raises(
+            mbt.ArgumentTypeError, match="name: expected the name of a compiled function, got"
+        ):
+            fast.native(name)  # type: ignore[arg-type]
 
 
 def test_one_state_and_several_outputs(tree: mbt.MultibodyTree, states: Any) -> None:

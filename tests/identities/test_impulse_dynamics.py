@@ -195,5 +195,11 @@ def test_bad_restitution_is_refused(share: float) -> None:
         assert (part == 7.0).all()
     with pytest.raises(mbt.ArgumentTypeError, match="restitution"):
         tree.calc_impulse_dynamics(context, "much")
-    with pytest.raises(mbt.ShapeError, match="restitution"):
+    with pytest.raises(mbt.ShapeError, match=r"restitution: expected one number, or shape \(\), got \(2,\)"):
         tree.calc_impulse_dynamics(context, [0.1, 0.2])
+    several = tree.create_default_context(batch_shape=4)
+    for shape in ((3,), (1,), (4, 1), (2, 2)):
+        with pytest.raises(
+            mbt.ShapeError, match=r"restitution: expected one number, or shape \(4,\), got \("
+        ):
+            tree.calc_impulse_dynamics(several, np.full(shape, 0.5))

@@ -195,6 +195,7 @@ def test_a_distance_constraint_that_is_not_rigid_is_a_spring_and_damper(form):
         ({"distance": None}, "<drake:distance_constraint_distance> is missing"),
         ({"stiffness": "-1"}, "stiffness = -1: expected a number >= 0"),
         ({"body_B": "a"}, "expected two links"),
+        ({"stiffness": "5", "damping": "inf"}, "damping = inf: expected a finite number"),
     ],
 )
 def test_distance_constraints_that_are_refused(form, changes, message):

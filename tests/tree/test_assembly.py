@@ -271,11 +271,30 @@ def test_positions_without_a_meaning(number):
         np.testing.assert_array_equal(context.q, q)
 
 
+def test_a_body_beyond_the_square_root_of_what_numbers_hold():
+    tree = mbt.MultibodyTree()
+    ball = tree.add_body(mbt.RigidBody("ball", mbt.SpatialInertia.solid_sphere_with_mass(2.0, 0.1)))
+    tree.add_constraint(mbt.BallConstraint("hook", tree.world_body, ball))
+    tree.finalize()
+    context = tree.create_default_context()
+    for far in (1e100, 1e160, 1e300):
+        context.q = [1.0, 0.0, 0.0, 0.0, far, 0.0, 0.0]
+        assert tree.calc_constraint_report(context).entries[0].is_open
+        # It was taken for closed where squares overflow.
+        tree.assemble(context)
+        assert abs(tree.calc_constraint_errors(context)).max() < 1e-12 * far
+
+
 def test_arguments():
     tree = four_bar()
     context = tree.create_default_context()
     with pytest.raises(mbt.ArgumentTypeError, match="fixed: expected joints, or names of joints"):
         tree.assemble(context, fixed="drive")
+    for fixed in (np.array(0.5, dtype=object), np.ma.masked, [3], {1.0}):
+        with pytest.raises(
+            mbt.ArgumentTypeError, match="assemble: fixed: expected joints, or names of joints, got"
+        ):
+            tree.assemble(context, fixed=fixed)
     with pytest.raises(mbt.UnknownNameError, match="drive"):
         tree.assemble(context, fixed=["driv"])
     with pytest.raises(mbt.ForeignElementError):

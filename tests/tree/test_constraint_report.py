@@ -159,6 +159,10 @@ def test_arguments():
         mbt.ArgumentTypeError, match=r"expected one of a single state, got a batch of shape \(2,\)"
     ):
         tree.calc_constraint_report(tree.create_default_context(batch_shape=(2,)))
+    context = tree.create_default_context()
+    context.q = [0.1, np.nan, 0.3]
+    with pytest.raises(mbt.ArgumentValueError, match=r"context: expected positions .* got q = .*nan"):
+        tree.calc_constraint_report(context)
     clone = tree.to_autodiff()
     with pytest.raises(mbt.ArgumentTypeError, match="expected one of doubles, got one of"):
         clone.calc_constraint_report(clone.create_default_context())

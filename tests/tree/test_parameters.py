@@ -70,7 +70,7 @@ def test_center_of_mass(model: Model) -> None:
 def test_actuator(model: Model) -> None:
     model.motor.set_rotor_inertia(model.context, 0.25).set_gear_ratio(model.context, 3)
     assert model.motor.calc_reflected_inertia(model.context) == 2.25
-    with pytest.raises(ArgumentValueError, match="joint actuator 'motor': .* overflows"):
+    with pytest.raises(ArgumentValueError, match=r"joint actuator 'motor': .* overflows"):
         model.motor.set_gear_ratio(model.context, 1e200)
     assert model.motor.calc_reflected_inertia(model.context) == 2.25
 
@@ -79,7 +79,7 @@ def test_a_gear_that_overflows_is_refused() -> None:
     tree = MultibodyTree()
     link = tree.add_body(RigidBody("link", SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
     hinge = tree.add_joint(PrismaticJoint, "hinge", tree.world_body, None, link, None, [0, 0, 1])
-    with pytest.raises(ArgumentValueError, match="rotor_inertia 1.0 and gear_ratio 1e\\+200"):
+    with pytest.raises(ArgumentValueError, match=r"rotor_inertia 1.0 and gear_ratio 1e\+200"):
         tree.add_joint_actuator("motor", hinge, rotor_inertia=1.0, gear_ratio=1e200)
     assert tree.num_actuators == 0
 

@@ -96,7 +96,7 @@ def test_names_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
             Visitors(names)  # type: ignore[arg-type]
     with pytest.raises(mbt.ArgumentTypeError, match="allowed_hosts: expected names of hosts, got int"):
         Visitors([3])  # type: ignore[list-item]
-    for name in ("https://hub.example.org", "hub.example.org:443", "a/b", ""):
+    for name in ("https://hub.example.org", "hub.example.org:443", "a/b", "", "*", "*.example.org", "a b"):
         with pytest.raises(mbt.ArgumentValueError, match="allowed_hosts: expected a name of a host"):
             Visitors([name])
     monkeypatch.setenv("MBT_VIEWER_HOSTS", "http://a")

@@ -85,7 +85,7 @@ def compile(
     True
     """
     names = (functions,) if isinstance(functions, str) else functions
-    if not isinstance(names, Sequence) or not names:
+    if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
         raise ArgumentTypeError(f"functions: expected names of functions, got {quote(functions)}")
     if compiler is not None and not isinstance(compiler, str):
         raise ArgumentTypeError(f"compiler: expected a command, got {type(compiler).__name__}")
@@ -148,9 +148,11 @@ class CompiledFunctions:
 
         Raises
         ------
-        UnknownNameError
-            When there is no such function.
+        UnknownNameError, ArgumentTypeError
+            When there is no such function, or `name` is no text.
         """
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"name: expected the name of a compiled function, got {quote(name)}")
         if name not in self._layouts:
             raise unknown_name_error("compiled function", name, self.names)
         inputs, shapes = self._layouts[name]

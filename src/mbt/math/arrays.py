@@ -38,6 +38,7 @@ __all__ = [
     "as_bool",
     "as_broadcast_arrays",
     "as_count",
+    "as_direction",
     "as_finite",
     "as_finite_array",
     "as_float",
@@ -576,6 +577,23 @@ def as_nonnegative_array(value: object, name: str, shape: Shape) -> FloatArray:
     if min(array.ravel().tolist(), default=0.0) < 0.0:
         raise ArgumentValueError(f"{name}: expected numbers >= 0, got {_describe_values(array, array < 0.0)}")
     return array
+
+
+def as_direction(value: object, name: str) -> int:
+    """Return an option that is True, False or -1, which are 1, 0 and -1.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it is anything else.
+    """
+    if type(value) is int and value == -1:
+        return -1
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(
+            f"{name}: expected True, False, or -1 where time goes back, got {quote(value)}"
+        )
+    return int(value)
 
 
 def as_share_array(value: object, name: str) -> FloatArray:

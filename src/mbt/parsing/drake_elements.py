@@ -113,6 +113,8 @@ class DrakeElementReader(ABC):
         damping = self._take_constant(element, "damping", 0.0)
         (A, p_AP), (B, p_BQ) = ends
         if stiffness < math.inf:
+            if damping == math.inf:
+                raise element.error("damping = inf: expected a finite number, as the stiffness is")
             self._model.spring_dampers.append(
                 SpringDamperDescription(A, p_AP, B, p_BQ, distance, stiffness, damping)
             )

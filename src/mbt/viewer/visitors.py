@@ -83,11 +83,16 @@ def _as_host(name: object, where: str) -> str:
     if not isinstance(name, str):
         raise ArgumentTypeError(f"{where}: expected names of hosts, got {type(name).__name__}")
     host, _ = _split(f"http://{name}")
-    if host is None or host != name.strip("[]").lower():
+    if host is None or host != name.strip("[]").lower() or not _is_plain(host):
         raise ArgumentValueError(
             f"{where}: expected a name of a host, as 'hub.example.org', got {quote(name)}"
         )
     return host
+
+
+def _is_plain(host: str) -> bool:
+    """Tell names that a browser may send from patterns, which would match nothing."""
+    return all(character.isalnum() or character in "-._:%" for character in host)
 
 
 def _split(address: str) -> tuple[str | None, int | None]:

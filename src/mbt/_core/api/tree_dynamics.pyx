@@ -473,7 +473,11 @@ cdef class TreeDynamics(TreeKinematics):
         cdef Py_ssize_t nv = c.compiled.model.num_velocities
         from mbt.math.arrays import as_share_array
         into_v1, into_impulses = above.check_tuple(out, 2)
-        share = c.take(as_share_array(restitution, "restitution")[..., None], "restitution", 1)
+        given = as_share_array(restitution, "restitution")
+        if given.shape and given.shape != c.batch_shape:
+            from mbt.errors import ShapeError
+            raise ShapeError(f"restitution: expected one number, or shape {c.batch_shape}, got {given.shape}")
+        share = c.take(given[..., None], "restitution", 1)
         if c._engine is None:
             into_v1, into_impulses = two_outputs(out, nv, c.compiled.model.num_equations)
         both = c.evaluate(IMPULSE_DYNAMICS, no_integers, share)

@@ -81,9 +81,12 @@ cdef inline bint flag(object value, str name) except -1:
 
 cdef inline int direction(object stabilize) except? -2:
     """Of stabilization: 1 or 0 of a flag; -1 where time goes back."""
-    if type(stabilize) is int and stabilize == -1:
-        return -1
-    return flag(stabilize, "stabilize")
+    if stabilize is True:
+        return 1
+    if stabilize is False:
+        return 0
+    from mbt.math.arrays import as_direction
+    return as_direction(stabilize, "stabilize")
 
 
 cdef inline object option(int stabilized):

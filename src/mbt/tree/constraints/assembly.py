@@ -13,6 +13,7 @@ from mbt.math.arrays import FloatArray, as_positive
 from mbt.tree.constraints.equations import Equations
 from mbt.tree.constraints.least_squares import LeastSquares
 from mbt.tree.context_access import raise_context_mismatch
+from mbt.tree.element import MultibodyElement
 from mbt.tree.joint import Joint
 
 if TYPE_CHECKING:
@@ -75,11 +76,18 @@ def check_is_of_doubles(method: str, tree: MultibodyTree, context: Context) -> N
 
 def _find_free_dofs(tree: MultibodyTree, context: Context, fixed: object) -> npt.NDArray[np.bool_]:
     """Return which velocities are of joints that are neither locked nor among those that keep still."""
-    if isinstance(fixed, (str, bytes, Joint)) or not isinstance(fixed, Iterable):
+    is_number = isinstance(fixed, np.ndarray) and not fixed.ndim
+    if isinstance(fixed, (str, bytes, Joint)) or is_number or not isinstance(fixed, Iterable):
         raise ArgumentTypeError(f"assemble: fixed: expected joints, or names of joints, got {quote(fixed)}")
     find = tree._make_key_lookup("assemble")
     is_free = np.ones(tree.num_velocities, dtype=bool)
-    held = [find(joint) for joint in fixed]
+    held = []
+    for joint in fixed:
+        if not isinstance(joint, (str, MultibodyElement)):
+            raise ArgumentTypeError(
+                f"assemble: fixed: expected joints, or names of joints, got {quote(joint)}"
+            )
+        held.append(find(joint))
     held += [mobilizer for mobilizer in tree.mobilizers if mobilizer.is_locked(context)]
     for mobilizer in held:
         rows = mobilizer._velocity_range()

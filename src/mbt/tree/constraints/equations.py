@@ -318,7 +318,8 @@ def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _norm(a: FloatArray) -> FloatArray:
-    length: FloatArray = np.sqrt((a * a).sum(axis=-1))
+    # Squares of lengths beyond 1e154 would overflow.
+    length: FloatArray = np.hypot.reduce(a, axis=-1)
     return length
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ArgumentTypeError, unknown_name_error
+from mbt.errors import ArgumentTypeError, ArgumentValueError, quote, unknown_name_error
 from mbt.math.arrays import FloatArray, as_positive
 from mbt.tree.constraints.assembly import check_is_of_doubles
 from mbt.tree.constraints.equations import Equations
@@ -245,6 +245,9 @@ def take_rows(
     if not np.isfinite(entries.values).all():
         # An error tells why.
         equations.tree.calc_constraint_jacobian(context)
+        raise ArgumentValueError(
+            f"context: expected positions at which constraints are finite numbers, got q = {quote(context.q)}"
+        )
     columns = np.where(equations.find_turning(context), 1.0, lengths)
     shape = equations.num_equations, len(lengths)
     J, scales, rates = np.zeros(shape), np.ones(shape[0]), np.zeros(shape[0])
