@@ -78,7 +78,7 @@ def test_python_blocks_run_with_a_viewer(page: str, tmp_path: Path, monkeypatch:
 
 def test_the_pages_that_have_examples() -> None:
     assert len(PAGES["contact.md"]) == 3
-    assert len(PAGES["editing.md"]) == 7
+    assert len(PAGES["editing.md"]) == 8
     assert len(PAGES["extending.md"]) == 6
     assert len(PAGES["identification.md"]) == 3
     assert len(PAGES["autodiff.md"]) == 5

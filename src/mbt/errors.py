@@ -247,9 +247,22 @@ def describe_shape(shape: Sequence[object]) -> str:
     return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
 
 
+#: What is called so has an entry for each velocity; of a floating base people have one for each actuator.
+_GENERALIZED_FORCES = ("tau", "tau_applied", "generalized_forces", "control", "the result of control")
+
+
 def shape_error(name: str, expected: Sequence[object], got: Sequence[object]) -> ShapeError:
-    """Return the error of an argument `name` of the wrong shape."""
-    return ShapeError(f"{name}: expected shape {describe_shape(expected)}, got {describe_shape(got)}")
+    """Return the error of an argument `name` of the wrong shape.
+
+    Examples
+    --------
+    >>> print(shape_error("tau", (..., 18), (12,)))
+    tau: expected shape (..., 18), got (12,). If u are efforts of actuators: tau = tree.actuation_matrix @ u
+    """
+    text = f"{name}: expected shape {describe_shape(expected)}, got {describe_shape(got)}"
+    if name in _GENERALIZED_FORCES and got and expected and got[-1] != expected[-1]:
+        text += ". If u are efforts of actuators: tau = tree.actuation_matrix @ u"
+    return ShapeError(text)
 
 
 def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: str = "") -> UnknownNameError:

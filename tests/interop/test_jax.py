@@ -206,6 +206,8 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
     with pytest.raises(mbt.MbtError, match="body_poses takes none; these do: bias_term"):
         mjax.body_poses(arm, q, parameters={arm.bodies[1]: 1.0})
     with pytest.raises(mbt.ArgumentTypeError, match="parameters: expected bodies"):
+        mjax.mass_matrix(arm, q, parameters={3: 1.0})
+    with pytest.raises(mbt.UnknownNameError, match="parameters: There is no frame named 'mass'"):
         mjax.mass_matrix(arm, q, parameters={"mass": 1.0})
 
 

@@ -104,6 +104,5 @@ class Inputs:
                 raise ValueError
             return np.broadcast_to(rows, wanted)
         except ValueError:
-            raise ShapeError(
-                f"control: expected shape {wanted}, a row for each step, or ({nv},), got {rows.shape}"
-            ) from None
+            error = shape_error("control", wanted, rows.shape)
+            raise ShapeError(f"{error}; one row for all steps has shape ({nv},)") from None
