@@ -159,7 +159,10 @@ def forces_of(
         Whether it must have no batch axes.
     """
     if not isinstance(forces, MultibodyForces):
-        raise ArgumentTypeError(f"{name}: expected a MultibodyForces, got {type(forces).__name__}")
+        raise ArgumentTypeError(
+            f"{name}: expected a MultibodyForces, got {type(forces).__name__}: mbt.MultibodyForces(tree) "
+            "makes one"
+        )
     if forces.tree is not tree:
         raise ContextMismatchError(f"{name}: expected forces of this tree, got those of another tree")
     if single and forces.batch_shape:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ShapeError, shape_error
+from mbt.errors import ShapeError, cure_for_efforts, shape_error
 from mbt.math.arrays import as_finite_array, as_float_array
 from mbt.tree.hooks import add_note
 
@@ -104,5 +104,7 @@ class Inputs:
                 raise ValueError
             return np.broadcast_to(rows, wanted)
         except ValueError:
-            error = shape_error("control", wanted, rows.shape)
-            raise ShapeError(f"{error}; one row for all steps has shape ({nv},)") from None
+            raise ShapeError(
+                f"control: expected shape {wanted}, a row for each step, or ({nv},), got {rows.shape}"
+                f"{cure_for_efforts(wanted, rows.shape)}"
+            ) from None
