@@ -227,3 +227,26 @@ def test_efforts_of_actuators_in_place_of_generalized_forces() -> None:
     with pytest.raises(mbt.ShapeError) as caught:
         F.forward_dynamics(tree, q[:3], v, v)
     assert "actuation" not in str(caught.value)
+
+
+def test_what_other_libraries_call_it(arm: mbt.MultibodyTree) -> None:
+    for name, here in F._ELSEWHERE.items():
+        assert here in F.__all__
+        with pytest.raises(AttributeError, match=f"'{name}'; it is called '{here}' here"):
+            getattr(F, name)
+        with pytest.raises(AttributeError, match=rf"mbt\.functional\.{here}$"):
+            getattr(mbt, name)
+    with pytest.raises(AttributeError, match=r"mbt\.functional\.mass_matrix$"):
+        _ = mbt.mass_matrix
+    with pytest.raises(AttributeError, match=r"mbt\.load_model reads all formats"):
+        _ = mbt.load_urdf
+
+
+def test_a_context_in_place_of_its_arrays(arm: mbt.MultibodyTree) -> None:
+    context, q = arm.create_default_context(), arm.default_positions
+    with pytest.raises(mbt.ArgumentTypeError, match=r"^q: .*got Context: its q are, pass \.q"):
+        F.mass_matrix(arm, context)
+    with pytest.raises(mbt.ArgumentTypeError, match=r"^v: .*got Context: its v are, pass \.v"):
+        F.bias_term(arm, q, context)
+    with pytest.raises(mbt.ArgumentTypeError, match=r"external_forces: .* mbt\.MultibodyForces\(tree\)"):
+        F.inverse_dynamics(arm, q, q, q, external_forces=np.zeros(6))  # type: ignore[call-overload]
