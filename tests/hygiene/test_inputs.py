@@ -281,7 +281,7 @@ def test_frames_of_another_tree() -> None:
         functional.frame_pose(tree, context.q, foreign)
 
 
-@pytest.mark.parametrize("thing", [None, 0, "world"])
+@pytest.mark.parametrize("thing", [None, 0, b"world"])
 def test_no_frame(thing: Any) -> None:
     tree, context = get_case(MODEL).tree, _context()
     with pytest.raises(TypeError):
