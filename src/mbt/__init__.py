@@ -322,6 +322,14 @@ def __getattr__(name: str) -> _typing.Any:
         return import_module(f"mbt.{name}")  # Which sets the attribute.
     if name in _MODULES_OF:
         return globals().setdefault(name, getattr(import_module(_MODULES_OF[name]), name))
+    if name in ("load_urdf", "load_sdf", "load_mjcf", "load", "buildModelFromUrdf"):
+        raise AttributeError(f"module 'mbt' has no attribute {name!r}; mbt.load_model reads all formats")
+    if name in functional._ELSEWHERE or name in functional.__all__:
+        name_here = functional._ELSEWHERE.get(name, name)
+        raise AttributeError(
+            f"module 'mbt' has no attribute {name!r}; functions of arrays are in mbt.functional: "
+            f"mbt.functional.{name_here}"
+        )
     raise AttributeError(f"module 'mbt' has no attribute {name!r}")
 
 

@@ -247,9 +247,27 @@ def describe_shape(shape: Sequence[object]) -> str:
     return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
 
 
+#: What is called so has an entry for each velocity; of a floating base people have one for each actuator.
+_GENERALIZED_FORCES = ("tau", "tau_applied", "generalized_forces", "the result of control")
+
+
 def shape_error(name: str, expected: Sequence[object], got: Sequence[object]) -> ShapeError:
-    """Return the error of an argument `name` of the wrong shape."""
-    return ShapeError(f"{name}: expected shape {describe_shape(expected)}, got {describe_shape(got)}")
+    """Return the error of an argument `name` of the wrong shape.
+
+    Examples
+    --------
+    >>> print(shape_error("tau", (..., 18), (12,)))
+    tau: expected shape (..., 18), got (12,). If u are efforts of actuators: tau = tree.actuation_matrix @ u
+    """
+    cure = cure_for_efforts(expected, got) if name in _GENERALIZED_FORCES else ""
+    return ShapeError(f"{name}: expected shape {describe_shape(expected)}, got {describe_shape(got)}{cure}")
+
+
+def cure_for_efforts(expected: Sequence[object], got: Sequence[object]) -> str:
+    """Return what to do where an effort may be given for each actuator, not a force for each velocity."""
+    if not got or got[-1:] == expected[-1:]:
+        return ""
+    return ". If u are efforts of actuators: tau = tree.actuation_matrix @ u"
 
 
 def unknown_name_error(kind: str, name: str, known_names: Iterable[str], where: str = "") -> UnknownNameError:

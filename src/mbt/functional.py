@@ -71,10 +71,33 @@ __all__ = [
 ]
 
 
+#: What Pinocchio and MuJoCo call them.
+_ELSEWHERE = {
+    "rnea": "inverse_dynamics",
+    "mj_inverse": "inverse_dynamics",
+    "aba": "forward_dynamics",
+    "mj_forward": "forward_dynamics",
+    "crba": "mass_matrix",
+    "mj_fullM": "mass_matrix",
+    "forwardKinematics": "body_poses",
+    "mj_kinematics": "body_poses",
+    "forward_kinematics": "body_poses",
+    "framesForwardKinematics": "frame_pose",
+    "computeFrameJacobian": "frame_jacobian",
+    "mj_jac": "frame_jacobian",
+    "centerOfMass": "center_of_mass",
+    "computeGeneralizedGravity": "gravity_generalized_forces",
+    "integrate": "integrate_positions",
+    "difference": "difference_positions",
+    "mj_step": "step",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Import a function when it is first asked for."""
     if name not in __all__:
-        raise AttributeError(f"module 'mbt.functional' has no attribute {name!r}")
+        cure = f"; it is called {_ELSEWHERE[name]!r} here" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'mbt.functional' has no attribute {name!r}{cure}")
     module: ModuleType
     if name in ("rollout", "step", "step_derivatives"):
         from mbt import motion as module

@@ -709,3 +709,28 @@ def test_zeros_and_ones_of_a_model_cost_nothing() -> None:
     straight.finalize()
     askew = build_tree(chain(2, 3))
     assert statements(straight) < statements(askew) / 2
+
+
+def test_missing_and_additional_arguments_are_named() -> None:
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    fast, q = mbt.compile(tree, ["mass_matrix", "bias_term", "forward_dynamics"]), np.zeros(6)
+    for call, message in (
+        (lambda: fast.mass_matrix(), r"^q: missing, mass_matrix\(q, \*, out=None\) takes"),
+        (lambda: fast.bias_term(q), r"^v: missing, bias_term\(q, v, "),
+        (lambda: fast.forward_dynamics(q), r"^v and tau: missing, forward_dynamics\(q, v, tau, "),
+        (lambda: fast.forward_dynamics(q, tau=q), r"^v: missing"),
+        (lambda: fast.mass_matrix(tree, q), r"^mass_matrix\(q, .*got 2 arguments; the tree is built in"),
+        (lambda: fast.bias_term(q, q, q), r"^bias_term\(q, v, .*got 3 arguments"),
+        (lambda: fast.forward_dynamics(tree, q, q, q), r"^forward_dynamics\(.*got 4 arguments"),
+    ):
+        with pytest.raises(mbt.ArgumentTypeError, match=message):
+            call()
+
+
+def test_a_frame_by_its_name() -> None:
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+    q = np.linspace(0.1, 0.6, 6)
+    pose = mbt.compile(tree, "frame_pose", frame="tool").frame_pose(q)
+    np.testing.assert_allclose(pose, mbt.functional.frame_pose(tree, q, "tool"), atol=1e-14)
+    with pytest.raises(mbt.UnknownNameError, match=r"^frame: .*'tool'"):
+        mbt.compile(tree, "frame_pose", frame="tol")

@@ -291,10 +291,17 @@ def test_arguments() -> None:
             with pytest.raises(mbt.ArgumentValueError, match="one of this viewer"):
                 viewer.play([[0.0]], dt=0.1, model=other.models[0])
             assert other.url != viewer.url
+        with pytest.raises(mbt.UnknownNameError, match=r"^model: There is no model named 'modl'.*'model'"):
+            viewer.play([[0.0]], dt=0.1, model="modl")
+        viewer.play([[0.0], [0.5]], dt=0.1, model="model")
+        viewer.pause()
+        viewer.show(tree.default_positions)
         assert viewer.q == pytest.approx(tree.default_positions)
         assert [model.name for model in viewer.models] == ["model"]
     with pytest.raises(mbt.ArgumentValueError, match="closed"):
         viewer.add(tree)
+    with pytest.raises(mbt.ArgumentTypeError, match=r"port: expected an int.*mbt\.view\(tree\)"):
+        mbt.Viewer(tree)  # type: ignore[arg-type]
     with pytest.raises(mbt.ArgumentValueError, match="port: expected 0 to 65535"):
         mbt.view(tree, port=-1)
     with pytest.raises(mbt.NotFinalizedError):

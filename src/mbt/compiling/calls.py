@@ -30,11 +30,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pools.clear)
 
 
-def bind(library: Library, inputs: dict[str, int], shapes: Shapes, dtype: Any) -> Callable[..., Any]:
+def bind(
+    name: str, library: Library, inputs: dict[str, int], shapes: Shapes, dtype: Any
+) -> Callable[..., Any]:
     """Return a function of arrays of a type: of `inputs` sizes by name, with results of `shapes`."""
     # The code takes what is not exactly the arrays of one state from here.
     holder: list[NativeFunction] = []
-    otherwise = partial(_call_many, holder, inputs, shapes, dtype)
+    otherwise = partial(_call_many, name, holder, inputs, shapes, dtype)
     native = NativeFunction(
         library, library.one, library.many, tuple(inputs.values()), shapes, otherwise, dtype is np.float32
     )
@@ -45,6 +47,7 @@ def bind(library: Library, inputs: dict[str, int], shapes: Shapes, dtype: Any) -
 
 
 def _call_many(
+    name: str,
     holder: list[NativeFunction],
     sizes: dict[str, int],
     shapes: Shapes,
@@ -53,9 +56,10 @@ def _call_many(
     out: Any,
 ) -> Any:
     """Call with arrays that have any leading axes, or are none yet."""
+    _check_arguments(name, list(sizes), arguments)
     arrays = {
-        name: as_float_array(value, name, (..., size), dtype=dtype)
-        for (name, size), value in zip(sizes.items(), arguments, strict=True)
+        argument: as_float_array(value, argument, (..., size), dtype=dtype)
+        for (argument, size), value in zip(sizes.items(), arguments, strict=True)
     }
     axes = {name: np.broadcast_to(0.0, array.shape[:-1]) for name, array in arrays.items()}
     lead = broadcast_together(axes)[0].shape
@@ -65,6 +69,19 @@ def _call_many(
     flat = tuple(array.reshape(count, math.prod(shape)) for array, shape in zip(outputs, shapes, strict=True))
     _share_out(holder[0], rows, flat, count)
     return outputs if len(shapes) > 1 else outputs[0]
+
+
+def _check_arguments(name: str, wanted: list[str], arguments: tuple[Any, ...]) -> None:
+    """Refuse arguments that are missing, which are None, or too many."""
+    signature = f"{name}({', '.join(wanted)}, *, out=None)"
+    missing = [argument for argument, value in zip(wanted, arguments, strict=False) if value is None]
+    if len(arguments) > len(wanted):
+        raise ArgumentTypeError(
+            f"{signature}: expected as many arrays, got {len(arguments)} arguments; the tree is built in, "
+            "and not among them"
+        )
+    if missing:
+        raise ArgumentTypeError(f"{' and '.join(missing)}: missing, {signature} takes an array for each")
 
 
 def _share_out(function: NativeFunction, rows: tuple[Any, ...], flat: tuple[Any, ...], count: int) -> None:

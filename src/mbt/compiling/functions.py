@@ -44,8 +44,8 @@ def compile(
         A finalized one. Its default parameters are built in.
     functions : str or sequence of str, optional
         Functions of `mbt.functional`: those that `mbt.symbolic.make_expressions` knows.
-    frame : Frame, optional
-        The frame of "frame_pose" and "frame_jacobian", which it takes.
+    frame : Frame or str, optional
+        The frame of "frame_pose" and "frame_jacobian", which it takes, or its name.
     dtype : dtype, optional
         float64, or float32: the functions then take, compute and return float32, twice the states a register.
     compiler : str, optional
@@ -131,7 +131,8 @@ class CompiledFunctions:
             source, inputs, shapes = _write(tree, name, frame if name in OF_A_FRAME else None, dtype)
             self._layouts[name] = inputs, shapes
             self.sources[name] = source
-            setattr(self, name, bind(build(source, compiler, cache, timeout), inputs, shapes, dtype.type))
+            library = build(source, compiler, cache, timeout)
+            setattr(self, name, bind(name, library, inputs, shapes, dtype.type))
 
     def native(self, name: str) -> NativeCode:
         """Return the addresses of a function, for callers that are not Python.

@@ -11,10 +11,9 @@ from mbt.errors import ArgumentTypeError, ArgumentValueError, SingularityError, 
 from mbt.math.arrays import FloatArray, as_index
 from mbt.tree import RigidBody
 from mbt.tree.context_access import raise_foreign_element
-from mbt.tree.element import as_model_instance
 
 if TYPE_CHECKING:
-    from mbt.tree import MultibodyTree
+    from mbt.tree import ModelInstance, MultibodyTree
 
 __all__ = ["mask_of_bodies", "mask_of_instances", "raise_no_mass"]
 
@@ -25,12 +24,11 @@ def mask_of_instances(tree: MultibodyTree, model_instances: object) -> FloatArra
     Raises
     ------
     ArgumentTypeError, ElementIndexError
-        When there is no such model instance.
+        When there is no model instance of an index.
+    UnknownNameError
+        When there is none of a name.
     """
-    instances = {
-        as_model_instance(instance, "model_instances", tree.num_model_instances)
-        for instance in _each(model_instances, "model_instances", "a ModelInstanceIndex")
-    }
+    instances = {instance.index for instance in _find_instances(tree, model_instances)}
     mask = np.zeros(tree.num_bodies)
     mask[[body._node_index for body in tree.bodies if body.model_instance in instances]] = 1.0
     return mask
@@ -70,11 +68,16 @@ def raise_no_mass(tree: MultibodyTree, model_instances: object) -> NoReturn:
     """Refuse the centre of mass of nothing."""
     if model_instances is None:
         raise SingularityError(f"centre of mass: {tree!r} has no mass outside World.")
-    names = ", ".join(
-        quote(tree.get_model_instance_name(instance))
-        for instance in _each(model_instances, "model_instances", "a ModelInstanceIndex")
-    )
+    names = ", ".join(quote(instance.name) for instance in _find_instances(tree, model_instances))
     raise SingularityError(f"centre of mass: the bodies of the model instances ({names}) have no mass.")
+
+
+def _find_instances(tree: MultibodyTree, model_instances: object) -> list[ModelInstance]:
+    """Return the model instances of one or several indices or names."""
+    if isinstance(model_instances, str):
+        model_instances = [model_instances]
+    given = _each(model_instances, "model_instances", "a ModelInstanceIndex or a name")
+    return [tree._elements.instance_at(instance, "model_instances") for instance in given]
 
 
 def _each(value: object, name: str, wanted: str) -> list[Any]:

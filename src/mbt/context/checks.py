@@ -115,7 +115,7 @@ def raise_frozen(context: Context, what: str, index: int) -> NoReturn:
 def frame_index(tree: MultibodyTree, frame: object, name: str) -> int:
     """Return the index of a frame of this tree; a body stands for its body frame, a name for who has it."""
     if isinstance(frame, str):
-        return tree._elements.frames.named(frame, tree._elements.model_instances, name)._index
+        return tree._elements.frame_named(frame, name)._index
     if isinstance(frame, RigidBody):
         frame = frame.body_frame
     if not isinstance(frame, Frame):
@@ -159,7 +159,10 @@ def forces_of(
         Whether it must have no batch axes.
     """
     if not isinstance(forces, MultibodyForces):
-        raise ArgumentTypeError(f"{name}: expected a MultibodyForces, got {type(forces).__name__}")
+        raise ArgumentTypeError(
+            f"{name}: expected a MultibodyForces, got {type(forces).__name__}: mbt.MultibodyForces(tree) "
+            "makes one"
+        )
     if forces.tree is not tree:
         raise ContextMismatchError(f"{name}: expected forces of this tree, got those of another tree")
     if single and forces.batch_shape:

@@ -298,7 +298,7 @@ def _named(tree: MultibodyTree, value: Any, argument: str) -> Any:
     """Return the frame that has a name; anything else as it is."""
     if not isinstance(value, str):
         return value
-    return tree._elements.frames.named(value, tree._elements.model_instances, argument)
+    return tree._elements.frame_named(value, argument)
 
 
 def _owner(tree: MultibodyTree, owner: Any) -> Any:

@@ -9,7 +9,7 @@ from mbt.tree.multibody_tree import MultibodyTree
 __all__ = ["find_joint"]
 
 
-def find_joint(tree: MultibodyTree, name: str, model_instance: int | None) -> Joint:
+def find_joint(tree: MultibodyTree, name: str, model_instance: int | str | None) -> Joint:
     """Return the joint of this name in a model instance, or in one inside it.
 
     Raises
@@ -19,7 +19,9 @@ def find_joint(tree: MultibodyTree, name: str, model_instance: int | None) -> Jo
     ArgumentValueError
         When there are several.
     """
-    scope = None if model_instance is None else tree.get_model_instance(model_instance).name
+    scope = (
+        None if model_instance is None else tree._elements.instance_at(model_instance, "model_instance").name
+    )
     found = [
         joint
         for joint in tree.joints

@@ -39,7 +39,7 @@ class MujocoCoordinates:
         A finalized tree that holds the model, of `from_mujoco` or `load_model`.
     model : mujoco.MjModel
         The model.
-    model_instance : ModelInstanceIndex, optional
+    model_instance : ModelInstanceIndex or str, optional
         That of the model in the tree; needed where other models have joints of the same names.
     prefix : str, optional
         What `load_model` or `add_model` put in front of names.
@@ -67,7 +67,7 @@ class MujocoCoordinates:
         self,
         tree: MultibodyTree,
         model: mujoco.MjModel,
-        model_instance: int | None = None,
+        model_instance: int | str | None = None,
         *,
         prefix: str = "",
     ) -> None:

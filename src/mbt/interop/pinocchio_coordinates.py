@@ -46,7 +46,7 @@ class PinocchioCoordinates:
         A finalized tree that holds the model.
     model : pinocchio.Model
         The model.
-    model_instance : ModelInstanceIndex, optional
+    model_instance : ModelInstanceIndex or str, optional
         That of the model in the tree; needed where other models have joints of the same names.
 
     Raises
@@ -69,7 +69,7 @@ class PinocchioCoordinates:
     """
 
     def __init__(
-        self, tree: MultibodyTree, model: pinocchio.Model, model_instance: int | None = None
+        self, tree: MultibodyTree, model: pinocchio.Model, model_instance: int | str | None = None
     ) -> None:
         if not isinstance(tree, MultibodyTree):
             raise ArgumentTypeError(f"tree: expected a mbt.MultibodyTree, got {type(tree).__name__}")

@@ -110,7 +110,7 @@ def read_joint_state(
     q: npt.ArrayLike | None = None,
     v: npt.ArrayLike | None = None,
     tau: npt.ArrayLike | None = None,
-    model_instance: int | None = None,
+    model_instance: int | str | None = None,
     ignore_unknown: bool = False,
 ) -> JointStateArrays:
     """Return positions, velocities and forces of which a ``sensor_msgs/JointState`` names some.
@@ -125,7 +125,7 @@ def read_joint_state(
         With `name`, and `position`, `velocity`, `effort`, each as long, empty or missing.
     q, v, tau : array_like, optional
         Of what the message does not name: by default positions of the tree, and zeros.
-    model_instance : int, optional
+    model_instance : int or str, optional
         To which the joints belong, where names occur in several.
     ignore_unknown : bool, optional
         Whether other joints than those of the tree may be named.
@@ -288,7 +288,7 @@ def _place(joint: Joint, field: str) -> int:
 
 
 def _find_joints(
-    tree: MultibodyTree, names: Any, model_instance: int | None, ignore_unknown: bool
+    tree: MultibodyTree, names: Any, model_instance: int | str | None, ignore_unknown: bool
 ) -> list[Joint | None]:
     by_name: dict[str, Joint | None] = {}
     for joint in tree.joints:

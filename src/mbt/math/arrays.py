@@ -417,7 +417,7 @@ def _as_real_array(value: object, name: str, dtype: Any = np.float64) -> FloatAr
             array.dtype if isinstance(value, np.ndarray) or array.dtype.kind == "c" else describe_type(value)
         )
         raise ArgumentTypeError(
-            f"{name}: expected real numbers convertible to float64, got {got}{_cure_for(array)}"
+            f"{name}: expected real numbers convertible to float64, got {got}{_cure_for(array, value, name)}"
         )
     if dtype is np.float32 and not (
         isinstance(value, (list, tuple, int, float)) or np.can_cast(array.dtype, dtype)
@@ -444,8 +444,10 @@ def _as_floats(array: npt.NDArray[Any], name: str) -> FloatArray:
         ) from None
 
 
-def _cure_for(array: npt.NDArray[Any]) -> str:
-    """Return what to do with an array of objects or of text, if that are numbers."""
+def _cure_for(array: npt.NDArray[Any], value: object, name: str) -> str:
+    """Return what to do with what became an array of objects or of text, if there are numbers in it."""
+    if name in ("q", "v") and hasattr(type(value), name):  # Of a Context, or a Trajectory.
+        return f": its {name} are, pass .{name}"
     if array.dtype.kind not in "OSU" or not array.ndim:
         return ""
     # NumPy would make NaN of it.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbt.errors import ShapeError, shape_error
+from mbt.errors import ShapeError, cure_for_efforts, shape_error
 from mbt.math.arrays import as_finite_array, as_float_array
 from mbt.tree.hooks import add_note
 
@@ -106,4 +106,5 @@ class Inputs:
         except ValueError:
             raise ShapeError(
                 f"control: expected shape {wanted}, a row for each step, or ({nv},), got {rows.shape}"
+                f"{cure_for_efforts(wanted, rows.shape)}"
             ) from None

@@ -71,8 +71,8 @@ def make_expressions(
         "inverse_dynamics_derivatives" or "forward_dynamics_derivatives".
     scalar : {"sympy", "casadi"}, optional
         Whose symbols.
-    frame : Frame, optional
-        The frame of "frame_pose" and "frame_jacobian", and of nothing else.
+    frame : Frame or str, optional
+        The frame, or its name, of "frame_pose" and "frame_jacobian", and of nothing else.
 
     Returns
     -------
@@ -122,6 +122,8 @@ def express(
             if frame is None
             else f"frame: only {' and '.join(map(quote, OF_A_FRAME))} are of a frame, not {quote(quantity)}"
         )
+    if isinstance(frame, str):
+        frame = tree._elements.frame_named(frame, "frame")
     twin = tree.clone_to_scalar(scalar)
     inputs = {}
     for name in chosen.inputs.split():

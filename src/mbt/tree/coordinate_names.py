@@ -59,7 +59,7 @@ class NamedCoordinates(InstanceState):
 
     def get_position_names(
         self,
-        model_instance: int | None = None,
+        model_instance: int | str | None = None,
         add_model_instance_prefix: bool | None = None,
         always_add_suffix: bool = True,
     ) -> list[str]:
@@ -67,7 +67,7 @@ class NamedCoordinates(InstanceState):
 
         Parameters
         ----------
-        model_instance : ModelInstanceIndex, optional
+        model_instance : ModelInstanceIndex or str, optional
             Whose positions; all of the tree unless given.
         add_model_instance_prefix : bool, optional
             Whether the name of the model instance and an underscore come first; not for instances 0 and 1.
@@ -85,7 +85,7 @@ class NamedCoordinates(InstanceState):
 
     def get_velocity_names(
         self,
-        model_instance: int | None = None,
+        model_instance: int | str | None = None,
         add_model_instance_prefix: bool | None = None,
         always_add_suffix: bool = True,
     ) -> list[str]:
@@ -95,7 +95,7 @@ class NamedCoordinates(InstanceState):
         )
 
     def get_state_names(
-        self, model_instance: int | None = None, add_model_instance_prefix: bool | None = None
+        self, model_instance: int | str | None = None, add_model_instance_prefix: bool | None = None
     ) -> list[str]:
         """Return the names of the positions, then of the velocities, as `get_position_names`."""
         return [
@@ -104,7 +104,7 @@ class NamedCoordinates(InstanceState):
         ]
 
     def get_actuator_names(
-        self, model_instance: int | None = None, add_model_instance_prefix: bool | None = None
+        self, model_instance: int | str | None = None, add_model_instance_prefix: bool | None = None
     ) -> list[str]:
         """Return the names of the actuators of a model instance, or of all, as `get_position_names`."""
         instance = self._checked_instance(model_instance)
@@ -248,7 +248,11 @@ class NamedCoordinates(InstanceState):
         return dict(zip(moving, _distinct_names(moving), strict=True))
 
     def _name_all(
-        self, model_instance: int | None, add_prefix: bool | None, always_add_suffix: bool, suffixes: str
+        self,
+        model_instance: int | str | None,
+        add_prefix: bool | None,
+        always_add_suffix: bool,
+        suffixes: str,
     ) -> list[str]:
         instance = self._checked_instance(model_instance)
         names = []

@@ -205,7 +205,7 @@ class Editing:
             self._elements.rename(element, name)
         return element
 
-    def rename_model_instance(self, model_instance: int, name: str) -> None:
+    def rename_model_instance(self, model_instance: int | str, name: str) -> None:
         """Rename a model instance, before `finalize`.
 
         Raises
@@ -216,7 +216,7 @@ class Editing:
             When another one has that name.
         """
         self._check_can_change("rename_model_instance")
-        instance = self._elements.model_instances.at(model_instance, "model_instance")
+        instance = self._elements.instance_at(model_instance, "model_instance")
         self._elements.rename_model_instance(instance, as_name(name, "rename_model_instance: name"))
 
     @abstractmethod

@@ -29,7 +29,7 @@ from mbt.tree.indices import (
 from mbt.tree.parameters import SOURCES, CacheEntry, Declarations, Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import Self
 
@@ -424,6 +424,12 @@ _OWN_HOOKS = {
     "declare_discrete_states": "do_declare_discrete_state",
     "declare_cache_entries": "do_declare_cache_entries",
 }
+#: By the kinds of elements.
+_LOOK_UPS = {
+    "RigidBody": "get_body_by_name",
+    "Frame": "get_frame_by_name",
+    "Joint": "get_joint_by_name",
+}
 _all_hooks = attrgetter(*_OWN_HOOKS, *_OWN_HOOKS.values())
 
 
@@ -438,6 +444,11 @@ def as_name(value: object, argument: str) -> str:
 
 def as_model_instance(value: object, argument: str, count: int | None = None) -> ModelInstanceIndex:
     """Return the index of a model instance; of any tree, unless their `count` is given."""
+    if isinstance(value, str):
+        raise ArgumentTypeError(
+            f"{argument}: expected the index of a model instance, got str {quote(value)}: "
+            f"tree.get_model_instance_by_name({quote(value)}) looks up by name"
+        )
     count = _MAX_MODEL_INSTANCES if count is None else count
     return ModelInstanceIndex(as_index(value, argument, count, "model instance"))
 
@@ -503,6 +514,17 @@ def is_constructed(element: object, element_type: type[Any] = object) -> bool:
     return isinstance(element, element_type) and hasattr(element, "_is_ephemeral")
 
 
+def describe_element(element: object, kinds: Sequence[str]) -> str:
+    """Return what messages show of something else than an element of some kinds, and how to come by one."""
+    for kind, look_up in _LOOK_UPS.items():
+        if isinstance(element, str) and kind in kinds:
+            return f"str {quote(element)}: tree.{look_up}({quote(element)}) looks up by name"
+    if not isinstance(element, MultibodyElement):
+        return type(element).__name__
+    is_body = kinds == ["Frame"] and hasattr(element, "body_frame")
+    return f"{element!r}: its frame is body.body_frame" if is_body else repr(element)
+
+
 def check_element(element: object, element_type: type[Any] | UnionType, argument: str) -> None:
     """Check that an argument is an element of this type, or of one of several, ``A | B``.
 
@@ -512,8 +534,9 @@ def check_element(element: object, element_type: type[Any] | UnionType, argument
         When it is anything else.
     """
     if not isinstance(element, element_type):
-        got = repr(element) if isinstance(element, MultibodyElement) else type(element).__name__
-        names = " or a ".join(kind.__name__ for kind in get_args(element_type) or (element_type,))
-        raise ArgumentTypeError(f"{argument}: expected a {names}, got {got}")
+        kinds = [kind.__name__ for kind in get_args(element_type) or (element_type,)]
+        raise ArgumentTypeError(
+            f"{argument}: expected a {' or a '.join(kinds)}, got {describe_element(element, kinds)}"
+        )
     if isinstance(element, MultibodyElement):
         check_constructed(element, argument)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mbt.tree.element import as_model_instance
 from mbt.tree.indices import (
     BodyIndex,
     ConstraintIndex,
@@ -178,14 +177,14 @@ class ElementAccess:
 
     # By name.
 
-    def get_body_by_name(self, name: str, model_instance: int | None = None) -> RigidBody:
+    def get_body_by_name(self, name: str, model_instance: int | str | None = None) -> RigidBody:
         """Return the body with this name.
 
         Parameters
         ----------
         name : str
             The name, or the scoped name: ``"arm::link"``.
-        model_instance : ModelInstanceIndex, optional
+        model_instance : ModelInstanceIndex or str, optional
             Where to look; all model instances unless given.
 
         Raises
@@ -198,22 +197,22 @@ class ElementAccess:
         instance = self._checked_instance(model_instance)
         return self._elements.bodies.find(name, instance, self._elements.model_instances)
 
-    def get_frame_by_name(self, name: str, model_instance: int | None = None) -> Frame:
+    def get_frame_by_name(self, name: str, model_instance: int | str | None = None) -> Frame:
         """Return the frame with this name; otherwise as `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.frames.find(name, instance, self._elements.model_instances)
 
-    def get_joint_by_name(self, name: str, model_instance: int | None = None) -> Joint:
+    def get_joint_by_name(self, name: str, model_instance: int | str | None = None) -> Joint:
         """Return the joint with this name; otherwise as `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.joints.find(name, instance, self._elements.model_instances)
 
-    def get_joint_actuator_by_name(self, name: str, model_instance: int | None = None) -> JointActuator:
+    def get_joint_actuator_by_name(self, name: str, model_instance: int | str | None = None) -> JointActuator:
         """Return the joint actuator with this name; otherwise as `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.actuators.find(name, instance, self._elements.model_instances)
 
-    def get_constraint_by_name(self, name: str, model_instance: int | None = None) -> Constraint:
+    def get_constraint_by_name(self, name: str, model_instance: int | str | None = None) -> Constraint:
         """Return the constraint with this name; otherwise as `get_body_by_name`."""
         instance = self._checked_instance(model_instance)
         return self._elements.constraints.find(name, instance, self._elements.model_instances)
@@ -222,27 +221,27 @@ class ElementAccess:
         """Return the index of the model instance with this name."""
         return self._elements.model_instances.find(name, None, self._elements.model_instances).index
 
-    def has_body_named(self, name: str, model_instance: int | None = None) -> bool:
+    def has_body_named(self, name: str, model_instance: int | str | None = None) -> bool:
         """Return whether there is a body with this name: in one model instance, or in any."""
         instance = self._checked_instance(model_instance)
         return self._elements.bodies.has(name, instance, self._elements.model_instances)
 
-    def has_frame_named(self, name: str, model_instance: int | None = None) -> bool:
+    def has_frame_named(self, name: str, model_instance: int | str | None = None) -> bool:
         """Return whether there is a frame with this name: in one model instance, or in any."""
         instance = self._checked_instance(model_instance)
         return self._elements.frames.has(name, instance, self._elements.model_instances)
 
-    def has_joint_named(self, name: str, model_instance: int | None = None) -> bool:
+    def has_joint_named(self, name: str, model_instance: int | str | None = None) -> bool:
         """Return whether there is a joint with this name: in one model instance, or in any."""
         instance = self._checked_instance(model_instance)
         return self._elements.joints.has(name, instance, self._elements.model_instances)
 
-    def has_joint_actuator_named(self, name: str, model_instance: int | None = None) -> bool:
+    def has_joint_actuator_named(self, name: str, model_instance: int | str | None = None) -> bool:
         """Return whether there is a joint actuator with this name: in one model instance, or in any."""
         instance = self._checked_instance(model_instance)
         return self._elements.actuators.has(name, instance, self._elements.model_instances)
 
-    def has_constraint_named(self, name: str, model_instance: int | None = None) -> bool:
+    def has_constraint_named(self, name: str, model_instance: int | str | None = None) -> bool:
         """Return whether there is a constraint with this name: in one model instance, or in any."""
         instance = self._checked_instance(model_instance)
         return self._elements.constraints.has(name, instance, self._elements.model_instances)
@@ -266,47 +265,47 @@ class ElementAccess:
         """Return the name of a model instance."""
         return self._elements.model_instances.at(model_instance, "model_instance").name
 
-    def get_body_indices(self, model_instance: int) -> list[BodyIndex]:
+    def get_body_indices(self, model_instance: int | str) -> list[BodyIndex]:
         """Return the indices of the bodies of a model instance, in increasing order."""
         return [
             body.index for body in self._elements.bodies.in_instance(self._known_instance(model_instance))
         ]
 
-    def get_frame_indices(self, model_instance: int) -> list[FrameIndex]:
+    def get_frame_indices(self, model_instance: int | str) -> list[FrameIndex]:
         """Return the indices of the frames of a model instance, in increasing order."""
         return [
             frame.index for frame in self._elements.frames.in_instance(self._known_instance(model_instance))
         ]
 
-    def get_joint_indices(self, model_instance: int) -> list[JointIndex]:
+    def get_joint_indices(self, model_instance: int | str) -> list[JointIndex]:
         """Return the indices of the joints of a model instance, in increasing order."""
         return [
             joint.index for joint in self._elements.joints.in_instance(self._known_instance(model_instance))
         ]
 
-    def get_num_bodies(self, model_instance: int) -> int:
+    def get_num_bodies(self, model_instance: int | str) -> int:
         """Return the number of bodies of a model instance."""
         return len(self.get_body_indices(model_instance))
 
-    def get_num_frames(self, model_instance: int) -> int:
+    def get_num_frames(self, model_instance: int | str) -> int:
         """Return the number of frames of a model instance, body frames included."""
         return len(self.get_frame_indices(model_instance))
 
-    def get_num_joints(self, model_instance: int) -> int:
+    def get_num_joints(self, model_instance: int | str) -> int:
         """Return the number of joints of a model instance; after ``finalize()`` with those that it made."""
         return len(self.get_joint_indices(model_instance))
 
-    def get_num_actuators(self, model_instance: int) -> int:
+    def get_num_actuators(self, model_instance: int | str) -> int:
         """Return the number of joint actuators of a model instance."""
         return len(self.get_joint_actuator_indices(model_instance))
 
-    def get_joint_actuator_indices(self, model_instance: int) -> list[JointActuatorIndex]:
+    def get_joint_actuator_indices(self, model_instance: int | str) -> list[JointActuatorIndex]:
         """Return the indices of the joint actuators of a model instance, in increasing order."""
         instance = self._known_instance(model_instance)
         return [actuator.index for actuator in self._elements.actuators.in_instance(instance)]
 
-    def _checked_instance(self, model_instance: int | None) -> ModelInstanceIndex | None:
+    def _checked_instance(self, model_instance: int | str | None) -> ModelInstanceIndex | None:
         return None if model_instance is None else self._known_instance(model_instance)
 
-    def _known_instance(self, model_instance: int) -> ModelInstanceIndex:
-        return as_model_instance(model_instance, "model_instance", len(self._elements.model_instances))
+    def _known_instance(self, model_instance: int | str) -> ModelInstanceIndex:
+        return self._elements.instance_at(model_instance, "model_instance").index

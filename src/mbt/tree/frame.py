@@ -21,6 +21,7 @@ from mbt.tree.element import (
     MultibodyElement,
     call_constructor,
     check_constructed,
+    describe_element,
     is_constructed,
 )
 from mbt.tree.frame_acceleration import FrameAcceleration
@@ -514,9 +515,7 @@ class FixedOffsetFrame(Frame):
         model_instance: int | None = None,
     ) -> None:
         what = type(self).__name__ if name is None else f"{type(self).__name__} {quote(name)}"
-        parent = getattr(P, "body_frame", P)
-        if not isinstance(parent, Frame):
-            raise ArgumentTypeError(f"{what}: P: expected a Frame or a RigidBody, got {type(P).__name__}")
+        parent = as_frame(P, f"{what}: P")
         if not is_constructed(parent):
             check_constructed(parent, f"{what}: P")
         X = _frozen_pose(X_PF, f"{what}: X_PF")
@@ -600,5 +599,6 @@ def as_frame(value: object, argument: str) -> Frame:
     """Return a frame; a body stands for its body frame."""
     frame = getattr(value, "body_frame", value)
     if not isinstance(frame, Frame):
-        raise ArgumentTypeError(f"{argument}: expected a Frame or a RigidBody, got {type(value).__name__}")
+        got = describe_element(value, ["Frame", "RigidBody"])
+        raise ArgumentTypeError(f"{argument}: expected a Frame or a RigidBody, got {got}")
     return frame

@@ -36,8 +36,8 @@ _MISSING: Any = _Missing()
 class InstanceState(StateLayout):
     """The part of `MultibodyTree` that knows which positions, velocities and inputs a model instance has.
 
-    The part of an instance has the order of the whole array. A `ModelInstance` will do wherever an index of
-    one is wanted.
+    The part of an instance has the order of the whole array. A `ModelInstance`, or its name, will do wherever
+    an index of one is wanted.
     """
 
     @property
@@ -47,30 +47,30 @@ class InstanceState(StateLayout):
 
     # Sizes.
 
-    def get_num_positions(self, model_instance: int) -> int:
+    def get_num_positions(self, model_instance: int | str) -> int:
         """Return the number of positions of a model instance."""
         return len(self._position_indices(model_instance))
 
-    def get_num_velocities(self, model_instance: int) -> int:
+    def get_num_velocities(self, model_instance: int | str) -> int:
         """Return the number of velocities of a model instance."""
         return len(self._velocity_indices(model_instance))
 
-    def get_num_states(self, model_instance: int) -> int:
+    def get_num_states(self, model_instance: int | str) -> int:
         """Return the number of positions and velocities of a model instance."""
         return self.get_num_positions(model_instance) + self.get_num_velocities(model_instance)
 
-    def get_num_actuated_dofs(self, model_instance: int) -> int:
+    def get_num_actuated_dofs(self, model_instance: int | str) -> int:
         """Return the number of inputs of the actuators of a model instance."""
         return len(self._input_indices(model_instance))
 
     # Out of arrays, and into them.
 
-    def get_positions_from_array(self, model_instance: int, q: object) -> FloatArray:
+    def get_positions_from_array(self, model_instance: int | str, q: object) -> FloatArray:
         """Return the positions of a model instance, a copy.
 
         Parameters
         ----------
-        model_instance : ModelInstanceIndex
+        model_instance : ModelInstanceIndex or str
             The model instance.
         q : array_like, shape (..., num_positions)
             Positions of the whole tree.
@@ -82,12 +82,12 @@ class InstanceState(StateLayout):
         indices = self._position_indices(model_instance)
         return self._numbers.as_float_array(q, "q", (..., self.num_positions))[..., indices]
 
-    def set_positions_in_array(self, model_instance: int, q_instance: object, q: FloatArray) -> None:
+    def set_positions_in_array(self, model_instance: int | str, q_instance: object, q: FloatArray) -> None:
         """Write the positions of a model instance into those of the whole tree.
 
         Parameters
         ----------
-        model_instance : ModelInstanceIndex
+        model_instance : ModelInstanceIndex or str
             The model instance.
         q_instance : array_like, shape (..., get_num_positions(model_instance))
             Positions of the model instance, with the leading axes of `q`.
@@ -104,12 +104,12 @@ class InstanceState(StateLayout):
             self._position_indices(model_instance),
         )
 
-    def get_velocities_from_array(self, model_instance: int, v: object) -> FloatArray:
+    def get_velocities_from_array(self, model_instance: int | str, v: object) -> FloatArray:
         """Return the velocities of a model instance, a copy; `v` has the shape (..., num_velocities)."""
         indices = self._velocity_indices(model_instance)
         return self._numbers.as_float_array(v, "v", (..., self.num_velocities))[..., indices]
 
-    def set_velocities_in_array(self, model_instance: int, v_instance: object, v: FloatArray) -> None:
+    def set_velocities_in_array(self, model_instance: int | str, v_instance: object, v: FloatArray) -> None:
         """Write the velocities of a model instance into `v`, as `set_positions_in_array`."""
         _write(
             self._numbers,
@@ -121,26 +121,26 @@ class InstanceState(StateLayout):
             self._velocity_indices(model_instance),
         )
 
-    def get_actuation_from_array(self, model_instance: int, u: object) -> FloatArray:
+    def get_actuation_from_array(self, model_instance: int | str, u: object) -> FloatArray:
         """Return the inputs of a model instance, a copy; `u` has the shape (..., num_actuated_dofs)."""
         indices = self._input_indices(model_instance)
         return self._numbers.as_float_array(u, "u", (..., len(self._elements.actuators)))[..., indices]
 
-    def set_actuation_in_array(self, model_instance: int, u_instance: object, u: FloatArray) -> None:
+    def set_actuation_in_array(self, model_instance: int | str, u_instance: object, u: FloatArray) -> None:
         """Write the inputs of a model instance into `u`, as `set_positions_in_array`."""
         size = len(self._elements.actuators)
         _write(self._numbers, u_instance, "u_instance", u, "u", size, self._input_indices(model_instance))
 
     # Out of a Context, and into it.
 
-    def get_positions(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
+    def get_positions(self, context: ContextCore, model_instance: int | str | None = None) -> FloatArray:
         """Return the positions that a Context holds.
 
         Parameters
         ----------
         context : Context
             Of this tree.
-        model_instance : ModelInstanceIndex, optional
+        model_instance : ModelInstanceIndex or str, optional
             Whose positions; those of the whole tree unless given.
 
         Returns
@@ -159,7 +159,7 @@ class InstanceState(StateLayout):
     @overload
     def set_positions(self, context: ContextCore, q: npt.ArrayLike, /) -> None: ...
     @overload
-    def set_positions(self, context: ContextCore, model_instance: int, q: npt.ArrayLike) -> None: ...
+    def set_positions(self, context: ContextCore, model_instance: int | str, q: npt.ArrayLike) -> None: ...
 
     def set_positions(self, context: ContextCore, model_instance: Any = None, q: Any = _MISSING) -> None:
         """Set the positions of a Context: ``set_positions(context, q)``, or those of one model instance.
@@ -168,7 +168,7 @@ class InstanceState(StateLayout):
         ----------
         context : Context
             Of this tree.
-        model_instance : ModelInstanceIndex, optional
+        model_instance : ModelInstanceIndex or str, optional
             Whose positions; all others remain. Those of the whole tree unless given.
         q : array_like, shape (num_positions,) or (get_num_positions(model_instance),)
             The positions.
@@ -186,7 +186,7 @@ class InstanceState(StateLayout):
         context = self._own(context)
         context.q = self._replaced(context, context.q, instance, values, "q", self._position_indices)
 
-    def get_velocities(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
+    def get_velocities(self, context: ContextCore, model_instance: int | str | None = None) -> FloatArray:
         """Return the velocities that a Context holds, as `get_positions`."""
         v = self._own(context).v
         return v if model_instance is None else self.get_velocities_from_array(model_instance, v)
@@ -194,7 +194,7 @@ class InstanceState(StateLayout):
     @overload
     def set_velocities(self, context: ContextCore, v: npt.ArrayLike, /) -> None: ...
     @overload
-    def set_velocities(self, context: ContextCore, model_instance: int, v: npt.ArrayLike) -> None: ...
+    def set_velocities(self, context: ContextCore, model_instance: int | str, v: npt.ArrayLike) -> None: ...
 
     def set_velocities(self, context: ContextCore, model_instance: Any = None, v: Any = _MISSING) -> None:
         """Set the velocities of a Context: all, or those of one model instance, as `set_positions`."""
@@ -203,7 +203,7 @@ class InstanceState(StateLayout):
         context.v = self._replaced(context, context.v, instance, values, "v", self._velocity_indices)
 
     def get_positions_and_velocities(
-        self, context: ContextCore, model_instance: int | None = None
+        self, context: ContextCore, model_instance: int | str | None = None
     ) -> FloatArray:
         """Return positions and velocities in one array, a copy, shape (num_states,): first q, then v.
 
@@ -211,7 +211,7 @@ class InstanceState(StateLayout):
         ----------
         context : Context
             Of this tree.
-        model_instance : ModelInstanceIndex, optional
+        model_instance : ModelInstanceIndex or str, optional
             Whose state; that of the whole tree unless given.
         """
         q = self.get_positions(context, model_instance)
@@ -221,7 +221,7 @@ class InstanceState(StateLayout):
     def set_positions_and_velocities(self, context: ContextCore, q_v: npt.ArrayLike, /) -> None: ...
     @overload
     def set_positions_and_velocities(
-        self, context: ContextCore, model_instance: int, q_v: npt.ArrayLike
+        self, context: ContextCore, model_instance: int | str, q_v: npt.ArrayLike
     ) -> None: ...
 
     def set_positions_and_velocities(
@@ -253,7 +253,7 @@ class InstanceState(StateLayout):
             context.v = before
             raise
 
-    def get_actuation(self, context: ContextCore, model_instance: int | None = None) -> FloatArray:
+    def get_actuation(self, context: ContextCore, model_instance: int | str | None = None) -> FloatArray:
         """Return the inputs that a Context holds, a copy: all, or those of a model instance."""
         u = self._own(context).actuation
         return u.copy() if model_instance is None else self.get_actuation_from_array(model_instance, u)
@@ -261,7 +261,7 @@ class InstanceState(StateLayout):
     @overload
     def set_actuation(self, context: ContextCore, u: npt.ArrayLike, /) -> None: ...
     @overload
-    def set_actuation(self, context: ContextCore, model_instance: int, u: npt.ArrayLike) -> None: ...
+    def set_actuation(self, context: ContextCore, model_instance: int | str, u: npt.ArrayLike) -> None: ...
 
     def set_actuation(self, context: ContextCore, model_instance: Any = None, u: Any = _MISSING) -> None:
         """Set the inputs of a Context: of all actuators, or of one model instance, as `set_positions`."""
@@ -281,7 +281,7 @@ class InstanceState(StateLayout):
         self,
         context: ContextCore,
         array: FloatArray,
-        model_instance: int | None,
+        model_instance: int | str | None,
         values: object,
         argument: str,
         indices_of: Any,
@@ -296,17 +296,17 @@ class InstanceState(StateLayout):
         changed: FloatArray = numbers.replaced(array, indices, part)
         return changed
 
-    def _position_indices(self, model_instance: int) -> IndexArray:
+    def _position_indices(self, model_instance: int | str) -> IndexArray:
         instance = self._known_instance(model_instance)
         mobilizers = self._finalized("The layout of the positions").mobilizer_of_node
         return _concatenate([m._position_range() for m in mobilizers if m.model_instance == instance])
 
-    def _velocity_indices(self, model_instance: int) -> IndexArray:
+    def _velocity_indices(self, model_instance: int | str) -> IndexArray:
         instance = self._known_instance(model_instance)
         mobilizers = self._finalized("The layout of the velocities").mobilizer_of_node
         return _concatenate([m._velocity_range() for m in mobilizers if m.model_instance == instance])
 
-    def _input_indices(self, model_instance: int) -> IndexArray:
+    def _input_indices(self, model_instance: int | str) -> IndexArray:
         instance = self._known_instance(model_instance)
         actuators = self._elements.actuators.in_instance(instance)
         return np.array([actuator.input_start for actuator in actuators], dtype=np.intp)

@@ -248,9 +248,9 @@ class MultibodyTree(
         self,
         joint: Callable[Concatenate[str, Frame, Frame, P], JointT],
         name: str,
-        parent: Frame | RigidBody,
+        parent: Frame | RigidBody | str,
         X_PF: object,
-        child: Frame | RigidBody,
+        child: Frame | RigidBody | str,
         X_BM: object,
         *args: P.args,
         **kwargs: P.kwargs,
@@ -260,9 +260,9 @@ class MultibodyTree(
         self,
         joint: Joint | Callable[..., Joint],
         name: str | None = None,
-        parent: Frame | RigidBody | Any = None,
+        parent: Frame | RigidBody | str | Any = None,
         X_PF: object = None,
-        child: Frame | RigidBody | Any = None,
+        child: Frame | RigidBody | str | Any = None,
         X_BM: object = None,
         *args: Any,
         **kwargs: Any,
@@ -279,12 +279,12 @@ class MultibodyTree(
             The joint, or its class.
         name : str
             Name of the joint, unique among the joints of the child's model instance.
-        parent : RigidBody or Frame
-            The parent body, or a frame on it; P is that frame, or the body frame.
+        parent : RigidBody, Frame or str
+            The parent body, or a frame on it, or its name; P is that frame, or the body frame.
         X_PF : array_like, shape (4, 4), or None
             Pose of the frame F in P. None: F is P itself; otherwise a frame ``"<name>_parent"`` is added.
-        child : RigidBody or Frame
-            The child body, or a frame on it; B is that frame, or the body frame.
+        child : RigidBody, Frame or str
+            The child body, or a frame on it, or its name; B is that frame, or the body frame.
         X_BM : array_like, shape (4, 4), or None
             Pose of the frame M in B. None: M is B itself; otherwise a frame ``"<name>_child"`` is added.
         *args, **kwargs
@@ -314,6 +314,10 @@ class MultibodyTree(
             self._elements.add_joint(element)
             return element
         name = as_name(name, "add_joint: name")
+        if isinstance(parent, str):
+            parent = self._elements.frame_named(parent, f"joint {quote(name)}: parent")
+        if isinstance(child, str):
+            child = self._elements.frame_named(child, f"joint {quote(name)}: child")
         for end, argument in ((parent, "parent"), (child, "child")):
             check_element(end, RigidBody | Frame, f"joint {quote(name)}: {argument}")
             self._elements.check_is_owned(end, f"joint {quote(name)}: {argument}")

@@ -110,6 +110,17 @@ class ElementRegistry:
         self._check_instance_name_is_free(instance.name, "add_model_instance")
         self._own(instance, self.model_instances)
 
+    def frame_named(self, name: str, argument: str) -> Frame:
+        """Return the frame whose name, or scoped name, was given as `argument`."""
+        return self.frames.named(name, self.model_instances, argument)
+
+    def instance_at(self, value: object, argument: str) -> ModelInstance:
+        """Return the model instance whose index or name was given as `argument`, or which was itself."""
+        instances = self.model_instances
+        if isinstance(value, str):
+            return instances.named(value, instances, argument)
+        return instances.at(value, argument)
+
     def add_body(self, body: RigidBody) -> None:
         """Add a body with its frame."""
         self._check_is_new(body)

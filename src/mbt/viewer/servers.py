@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
-from mbt.errors import ArgumentValueError
+from mbt.errors import ArgumentTypeError, ArgumentValueError
 from mbt.viewer.packages import require
 from mbt.viewer.visitors import Visitors
 
@@ -39,6 +40,11 @@ def start_server(port: int, what: str, title: str, allowed_hosts: Sequence[str] 
     ArgumentTypeError, ArgumentValueError
         When there is no such port, or one of the names is none.
     """
+    if not isinstance(port, Integral):
+        raise ArgumentTypeError(
+            f"port: expected an int, got {type(port).__name__}; mbt.view(tree) and viewer.add(tree) show a "
+            "model"
+        )
     if not 0 <= port <= 65535:
         raise ArgumentValueError(f"port: expected 0 to 65535, got {port}")
     visitors = Visitors(allowed_hosts)

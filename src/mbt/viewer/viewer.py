@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from mbt.context.checks import compile_copy
 from mbt.context.context import Context
-from mbt.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, quote
+from mbt.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ModelWarning,
+    UnknownNameError,
+    quote,
+    unknown_name_error,
+)
 from mbt.math.arrays import as_bool, as_positive
 from mbt.math.poses import IDENTITY, as_pose
 from mbt.motion.trajectory import Trajectory
@@ -160,7 +167,7 @@ class Viewer:
         dt: float | None = None,
         speed: float = 1.0,
         loop: bool = True,
-        model: ViewedModel | None = None,
+        model: ViewedModel | str | None = None,
     ) -> None:
         """Play a trajectory, with a time line in the page; does not wait for its end.
 
@@ -174,18 +181,18 @@ class Viewer:
             How many seconds pass in one.
         loop : bool, optional
             Whether it begins again at its end.
-        model : ViewedModel, optional
-            Which one of several; the first unless given.
+        model : ViewedModel or str, optional
+            Which one of several, or its name; the first unless given.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError
             When the trajectory cannot be of this model, or an option cannot be.
+        UnknownNameError
+            When there is no model of this name.
         """
         self._check_open("play")
-        chosen = self._first() if model is None else model
-        if chosen not in self._models:
-            raise ArgumentValueError("model: expected one of this viewer")
+        chosen = self._first() if model is None else self._find(model)
         film = Film(chosen.tree, trajectory, dt)
         self._start(chosen, film, speed=as_positive(speed, "speed"), loop=as_bool(loop, "loop"))
 
@@ -295,6 +302,16 @@ class Viewer:
         if not self._models:
             raise ArgumentValueError("the viewer shows no model yet: viewer.add(tree)")
         return self._models[0]
+
+    def _find(self, model: object) -> ViewedModel:
+        """Return the model of this viewer that an argument is, or whose name it is."""
+        names = [known.name for known in self._models]
+        if isinstance(model, str) and model not in names:
+            raise UnknownNameError(f"model: {unknown_name_error('model', model, names)}")
+        for known, name in zip(self._models, names, strict=True):
+            if model in (known, name):
+                return known
+        raise ArgumentValueError(f"model: expected one of this viewer, {', '.join(map(quote, names))}")
 
     def _name_for(self, tree: MultibodyTree, name: str | None) -> str:
         names = {model.name for model in self._models}

@@ -25,7 +25,7 @@ def body_poses(tree: MultibodyTree, q: npt.ArrayLike, *, out: FloatArray | None 
     """
 
 def frame_pose(
-    tree: MultibodyTree, q: npt.ArrayLike, frame: Frame | RigidBody, *, out: FloatArray | None = None
+    tree: MultibodyTree, q: npt.ArrayLike, frame: Frame | RigidBody | str, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Return the pose X_WF of a frame in World.
 
@@ -37,7 +37,7 @@ def frame_pose(
         A finalized tree.
     q : array_like, shape (..., num_positions)
         Generalized positions.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     out : ndarray, shape (..., 4, 4), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
@@ -74,9 +74,9 @@ def frame_pose(
 def frame_jacobian(
     tree: MultibodyTree,
     q: npt.ArrayLike,
-    frame: Frame | RigidBody,
+    frame: Frame | RigidBody | str,
     *,
-    expressed_in: Frame | RigidBody | None = None,
+    expressed_in: Frame | RigidBody | str | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return the Jacobian of a frame's spatial velocity in World, at the frame origin: ``V_WF = J v``.
@@ -87,9 +87,9 @@ def frame_jacobian(
         A finalized tree.
     q : array_like, shape (..., num_positions)
         Generalized positions.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
-    expressed_in : Frame, optional
+    expressed_in : Frame, RigidBody or str, optional
         The frame E whose axes the velocity is expressed in; World unless given.
     out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
@@ -127,19 +127,19 @@ def frame_jacobian(
 @deprecated("the order is frame_jacobian(tree, q, frame) now")
 def frame_jacobian(
     tree: MultibodyTree,
-    q: Frame | RigidBody,
+    q: Frame | RigidBody | str,
     frame: npt.ArrayLike,
     *,
-    expressed_in: Frame | RigidBody | None = None,
+    expressed_in: Frame | RigidBody | str | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray: ...
 def frame_jacobian_rate(
     tree: MultibodyTree,
     q: npt.ArrayLike,
     v: npt.ArrayLike,
-    frame: Frame | RigidBody,
+    frame: Frame | RigidBody | str,
     *,
-    expressed_in: Frame | RigidBody | None = None,
+    expressed_in: Frame | RigidBody | str | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return the time derivative of `frame_jacobian` in World: ``A_WF = J vdot + Jdot v``.
@@ -152,9 +152,9 @@ def frame_jacobian_rate(
         Generalized positions.
     v : array_like, shape (..., num_velocities)
         Generalized velocities. Leading axes broadcast.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
-    expressed_in : Frame, optional
+    expressed_in : Frame, RigidBody or str, optional
         The frame E whose axes it is expressed in; World unless given. The derivative is taken in World.
     out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
@@ -177,9 +177,9 @@ def frame_jacobian_rate(
 def operational_space_inertia(
     tree: MultibodyTree,
     q: npt.ArrayLike,
-    frame: Frame | RigidBody,
+    frame: Frame | RigidBody | str,
     *,
-    expressed_in: Frame | RigidBody | None = None,
+    expressed_in: Frame | RigidBody | str | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return ``(J M^-1 J')^-1`` of a frame, with J of `frame_jacobian` (Khatib 1987).
@@ -192,9 +192,9 @@ def operational_space_inertia(
         A finalized tree.
     q : array_like, shape (..., num_positions)
         Generalized positions.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
-    expressed_in : Frame, optional
+    expressed_in : Frame, RigidBody or str, optional
         The frame E whose axes accelerations and forces are expressed in; World unless given.
     out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
@@ -218,9 +218,9 @@ def operational_space_inertia(
 def operational_space_inverse_inertia(
     tree: MultibodyTree,
     q: npt.ArrayLike,
-    frame: Frame | RigidBody,
+    frame: Frame | RigidBody | str,
     *,
-    expressed_in: Frame | RigidBody | None = None,
+    expressed_in: Frame | RigidBody | str | None = None,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return ``J M^-1 J'`` of a frame, with J of `frame_jacobian`: the inverse of `operational_space_inertia`.
@@ -233,9 +233,9 @@ def operational_space_inverse_inertia(
         A finalized tree.
     q : array_like, shape (..., num_positions)
         Generalized positions.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
-    expressed_in : Frame, optional
+    expressed_in : Frame, RigidBody or str, optional
         The frame E whose axes accelerations and forces are expressed in; World unless given.
     out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.

@@ -64,7 +64,7 @@ def frame_pose(tree, q, frame, *, out=None):
         A finalized tree.
     q : array_like, shape (..., num_positions)
         Generalized positions.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
     out : ndarray, shape (..., 4, 4), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
@@ -159,9 +159,9 @@ def frame_jacobian(tree, q, frame, *, expressed_in=None, out=None):
         A finalized tree.
     q : array_like, shape (..., num_positions)
         Generalized positions.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
-    expressed_in : Frame, optional
+    expressed_in : Frame, RigidBody or str, optional
         The frame E whose axes the velocity is expressed in; World unless given.
     out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
@@ -294,9 +294,9 @@ def frame_jacobian_rate(tree, q, v, frame, *, expressed_in=None, out=None):
         Generalized positions.
     v : array_like, shape (..., num_velocities)
         Generalized velocities. Leading axes broadcast.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
-    expressed_in : Frame, optional
+    expressed_in : Frame, RigidBody or str, optional
         The frame E whose axes it is expressed in; World unless given. The derivative is taken in World.
     out : ndarray, shape (..., 6, num_velocities), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
@@ -333,9 +333,9 @@ def operational_space_inertia(tree, q, frame, *, expressed_in=None, out=None):
         A finalized tree.
     q : array_like, shape (..., num_positions)
         Generalized positions.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
-    expressed_in : Frame, optional
+    expressed_in : Frame, RigidBody or str, optional
         The frame E whose axes accelerations and forces are expressed in; World unless given.
     out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.
@@ -369,9 +369,9 @@ def operational_space_inverse_inertia(tree, q, frame, *, expressed_in=None, out=
         A finalized tree.
     q : array_like, shape (..., num_positions)
         Generalized positions.
-    frame : Frame
+    frame : Frame, RigidBody or str
         A frame of the tree; a body stands for its body frame.
-    expressed_in : Frame, optional
+    expressed_in : Frame, RigidBody or str, optional
         The frame E whose axes accelerations and forces are expressed in; World unless given.
     out : ndarray, shape (..., 6, 6), float64, C-contiguous, optional
         Written in place and returned. Left untouched when an argument is rejected.

@@ -57,9 +57,9 @@ class TreeAccelerations(TreeJacobians):
     def _calc_frame_acceleration(
         self,
         context: ContextCore,
-        frame_F: Frame | RigidBody,
-        frame_M: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_F: Frame | RigidBody | str,
+        frame_M: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         name_M: str,
         name_E: str,
     ) -> FloatArray: ...

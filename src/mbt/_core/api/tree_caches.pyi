@@ -77,18 +77,20 @@ class TreeCaches:
         """Return the velocity kinematics of a Context, cached; see `calc_velocity_kinematics_cache`."""
 
     @overload
-    def eval_body_pose_in_world(self, context: BatchContext, body: RigidBody) -> FloatArray:
+    def eval_body_pose_in_world(self, context: BatchContext, body: RigidBody | str) -> FloatArray:
         """Return the pose X_WB of a body, (4, 4), cached and read-only."""
 
     @overload
-    def eval_body_pose_in_world(self, context: ScalarContext, body: RigidBody) -> Any: ...
+    def eval_body_pose_in_world(self, context: ScalarContext, body: RigidBody | str) -> Any: ...
     @overload
-    def eval_body_pose_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray: ...
+    def eval_body_pose_in_world(self, context: ContextCore, body: RigidBody | str) -> FloatArray: ...
     @overload
-    def eval_body_spatial_velocity_in_world(self, context: BatchContext, body: RigidBody) -> FloatArray:
+    def eval_body_spatial_velocity_in_world(self, context: BatchContext, body: RigidBody | str) -> FloatArray:
         """Return the spatial velocity V_WB of a body, (6,) [rad/s, m/s], cached and read-only."""
 
     @overload
-    def eval_body_spatial_velocity_in_world(self, context: ScalarContext, body: RigidBody) -> Any: ...
+    def eval_body_spatial_velocity_in_world(self, context: ScalarContext, body: RigidBody | str) -> Any: ...
     @overload
-    def eval_body_spatial_velocity_in_world(self, context: ContextCore, body: RigidBody) -> FloatArray: ...
+    def eval_body_spatial_velocity_in_world(
+        self, context: ContextCore, body: RigidBody | str
+    ) -> FloatArray: ...

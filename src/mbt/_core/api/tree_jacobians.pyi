@@ -19,10 +19,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -36,13 +36,13 @@ class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What the columns are for.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
             The point, from B's origin, in B [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (6, num_velocities) or (6, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -58,10 +58,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ScalarContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -70,10 +70,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ContextCore,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -81,10 +81,10 @@ class TreeJacobians(TreeDynamics):
     def calc_jacobian_spatial_velocity_rate(
         self,
         context: BatchContext,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -97,13 +97,13 @@ class TreeJacobians(TreeDynamics):
         ----------
         context : Context
             Of this tree.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
             The point, from B's origin, in B [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured, and its Jacobian differentiated.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (6, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -131,10 +131,10 @@ class TreeJacobians(TreeDynamics):
     def calc_jacobian_spatial_velocity_rate(
         self,
         context: ScalarContext,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -142,10 +142,10 @@ class TreeJacobians(TreeDynamics):
     def calc_jacobian_spatial_velocity_rate(
         self,
         context: ContextCore,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -154,9 +154,9 @@ class TreeJacobians(TreeDynamics):
         self,
         context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -170,11 +170,11 @@ class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What the columns are for.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that turns; a body stands for its body frame.
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (3, num_velocities) or (3, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -189,9 +189,9 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ScalarContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -200,9 +200,9 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ContextCore,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -211,10 +211,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -228,13 +228,13 @@ class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What the columns are for.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
             The points from B's origin, in B, one a column, or one point [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocities are measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which they are expressed.
         out : ndarray, shape of the result, float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -250,10 +250,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ScalarContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -262,10 +262,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ContextCore,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -273,10 +273,10 @@ class TreeJacobians(TreeDynamics):
     def calc_jacobian_position_vector(
         self,
         context: BatchContext,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -289,13 +289,13 @@ class TreeJacobians(TreeDynamics):
         ----------
         context : Context
             Of this tree.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
             The points from B's origin, in B, one a column, or one point [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame from whose origin the positions are measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which they are expressed.
         out : ndarray, shape (3 n, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -310,10 +310,10 @@ class TreeJacobians(TreeDynamics):
     def calc_jacobian_position_vector(
         self,
         context: ScalarContext,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -321,10 +321,10 @@ class TreeJacobians(TreeDynamics):
     def calc_jacobian_position_vector(
         self,
         context: ContextCore,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -333,10 +333,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -351,13 +351,13 @@ class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What s is: the bias is Jdot v, or Jdot_qdot qdot.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
             The point, from B's origin, in B [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the acceleration is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (6,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -373,10 +373,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ScalarContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -385,10 +385,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ContextCore,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBp_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -397,9 +397,9 @@ class TreeJacobians(TreeDynamics):
         self,
         context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -413,11 +413,11 @@ class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What s is.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that turns.
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the acceleration is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -433,9 +433,9 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ScalarContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -444,9 +444,9 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ContextCore,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -455,10 +455,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -473,13 +473,13 @@ class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What s is.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
             The points from B's origin, in B, one a column, or one point [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the accelerations are measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which they are expressed.
         out : ndarray of the shape of `p_BoBi_B`, float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -495,10 +495,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ScalarContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -507,10 +507,10 @@ class TreeJacobians(TreeDynamics):
         self,
         context: ContextCore,
         with_respect_to: Literal["v", "qdot"],
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BoBi_B: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...

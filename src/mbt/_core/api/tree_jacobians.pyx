@@ -50,13 +50,13 @@ cdef class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What the columns are for.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
             The point, from B's origin, in B [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (6, num_velocities) or (6, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -89,13 +89,13 @@ cdef class TreeJacobians(TreeDynamics):
         ----------
         context : Context
             Of this tree.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
             The point, from B's origin, in B [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured, and its Jacobian differentiated.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (6, num_velocities), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -137,11 +137,11 @@ cdef class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What the columns are for.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that turns; a body stands for its body frame.
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (3, num_velocities) or (3, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -172,13 +172,13 @@ cdef class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What the columns are for.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
             The points from B's origin, in B, one a column, or one point [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocities are measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which they are expressed.
         out : ndarray, shape of the result, float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -205,13 +205,13 @@ cdef class TreeJacobians(TreeDynamics):
         ----------
         context : Context
             Of this tree.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
             The points from B's origin, in B, one a column, or one point [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame from whose origin the positions are measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which they are expressed.
         out : ndarray, shape (3 n, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -275,13 +275,13 @@ cdef class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What s is: the bias is Jdot v, or Jdot_qdot qdot.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the point.
         p_BoBp_B : array_like, shape (3,)
             The point, from B's origin, in B [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the acceleration is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (6,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -312,11 +312,11 @@ cdef class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What s is.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that turns.
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the acceleration is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -349,13 +349,13 @@ cdef class TreeJacobians(TreeDynamics):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What s is.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             The frame that carries the points.
         p_BoBi_B : array_like, shape (3, n) or (3,)
             The points from B's origin, in B, one a column, or one point [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the accelerations are measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which they are expressed.
         out : ndarray of the shape of `p_BoBi_B`, float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.

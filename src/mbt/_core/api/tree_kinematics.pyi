@@ -50,8 +50,8 @@ class TreeKinematics(TreeCaches):
     def calc_relative_transform(
         self,
         context: BatchContext,
-        frame_A: Frame | RigidBody,
-        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_B: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -61,7 +61,7 @@ class TreeKinematics(TreeCaches):
         ----------
         context : Context
             Of this tree.
-        frame_A, frame_B : Frame
+        frame_A, frame_B : Frame, RigidBody or str
             Frames of this tree; a body stands for its body frame.
         out : ndarray, shape (4, 4), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -71,8 +71,8 @@ class TreeKinematics(TreeCaches):
     def calc_relative_transform(
         self,
         context: ScalarContext,
-        frame_A: Frame | RigidBody,
-        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_B: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -80,8 +80,8 @@ class TreeKinematics(TreeCaches):
     def calc_relative_transform(
         self,
         context: ContextCore,
-        frame_A: Frame | RigidBody,
-        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_B: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -89,8 +89,8 @@ class TreeKinematics(TreeCaches):
     def calc_relative_rotation_matrix(
         self,
         context: BatchContext,
-        frame_A: Frame | RigidBody,
-        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_B: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -100,7 +100,7 @@ class TreeKinematics(TreeCaches):
         ----------
         context : Context
             Of this tree.
-        frame_A, frame_B : Frame
+        frame_A, frame_B : Frame, RigidBody or str
             Frames of this tree; a body stands for its body frame.
         out : ndarray, shape (3, 3), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -110,8 +110,8 @@ class TreeKinematics(TreeCaches):
     def calc_relative_rotation_matrix(
         self,
         context: ScalarContext,
-        frame_A: Frame | RigidBody,
-        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_B: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -119,8 +119,8 @@ class TreeKinematics(TreeCaches):
     def calc_relative_rotation_matrix(
         self,
         context: ContextCore,
-        frame_A: Frame | RigidBody,
-        frame_B: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_B: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
@@ -128,9 +128,9 @@ class TreeKinematics(TreeCaches):
     def calc_points_positions(
         self,
         context: BatchContext,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BQi: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
@@ -140,11 +140,11 @@ class TreeKinematics(TreeCaches):
         ----------
         context : Context
             Of this tree.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             Where the points are given.
         p_BQi : array_like, shape (3, n) or (3,)
             One point a column, or one point [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             Where they are wanted.
         out : ndarray of the shape of `p_BQi`, float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -159,9 +159,9 @@ class TreeKinematics(TreeCaches):
     def calc_points_positions(
         self,
         context: ScalarContext,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BQi: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
         *,
         out: Any | None = None,
     ) -> Any: ...
@@ -169,18 +169,18 @@ class TreeKinematics(TreeCaches):
     def calc_points_positions(
         self,
         context: ContextCore,
-        frame_B: Frame | RigidBody,
+        frame_B: Frame | RigidBody | str,
         p_BQi: npt.ArrayLike,
-        frame_A: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
         *,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
     def _calc_frame_velocity(
         self,
         context: ContextCore,
-        frame_F: Frame | RigidBody,
-        frame_M: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_F: Frame | RigidBody | str,
+        frame_M: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         name_M: str,
         name_E: str,
     ) -> FloatArray: ...

@@ -90,7 +90,7 @@ cdef class TreeKinematics(TreeCaches):
         ----------
         context : Context
             Of this tree.
-        frame_A, frame_B : Frame
+        frame_A, frame_B : Frame, RigidBody or str
             Frames of this tree; a body stands for its body frame.
         out : ndarray, shape (4, 4), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -108,7 +108,7 @@ cdef class TreeKinematics(TreeCaches):
         ----------
         context : Context
             Of this tree.
-        frame_A, frame_B : Frame
+        frame_A, frame_B : Frame, RigidBody or str
             Frames of this tree; a body stands for its body frame.
         out : ndarray, shape (3, 3), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -126,11 +126,11 @@ cdef class TreeKinematics(TreeCaches):
         ----------
         context : Context
             Of this tree.
-        frame_B : Frame
+        frame_B : Frame, RigidBody or str
             Where the points are given.
         p_BQi : array_like, shape (3, n) or (3,)
             One point a column, or one point [m].
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             Where they are wanted.
         out : ndarray of the shape of `p_BQi`, float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.

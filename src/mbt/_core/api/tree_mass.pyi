@@ -23,7 +23,7 @@ class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
 
         Returns
@@ -54,7 +54,7 @@ class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -100,7 +100,7 @@ class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -148,7 +148,7 @@ class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -185,8 +185,8 @@ class TreeMass(TreeAccelerations):
         self,
         context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: FloatArray | None = None,
@@ -201,11 +201,11 @@ class TreeMass(TreeAccelerations):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What the columns are for.
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3, num_velocities) or (3, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -225,8 +225,8 @@ class TreeMass(TreeAccelerations):
         self,
         context: ScalarContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: Any | None = None,
@@ -236,8 +236,8 @@ class TreeMass(TreeAccelerations):
         self,
         context: ContextCore,
         with_respect_to: Literal["v", "qdot"],
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: FloatArray | None = None,
@@ -247,8 +247,8 @@ class TreeMass(TreeAccelerations):
         self,
         context: BatchContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: FloatArray | None = None,
@@ -264,11 +264,11 @@ class TreeMass(TreeAccelerations):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What s is.
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the acceleration is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -289,8 +289,8 @@ class TreeMass(TreeAccelerations):
         self,
         context: ScalarContext,
         with_respect_to: Literal["v", "qdot"],
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: Any | None = None,
@@ -300,8 +300,8 @@ class TreeMass(TreeAccelerations):
         self,
         context: ContextCore,
         with_respect_to: Literal["v", "qdot"],
-        frame_A: Frame | RigidBody,
-        frame_E: Frame | RigidBody,
+        frame_A: Frame | RigidBody | str,
+        frame_E: Frame | RigidBody | str,
         model_instances: int | Sequence[int] | None = None,
         *,
         out: FloatArray | None = None,
@@ -323,7 +323,7 @@ class TreeMass(TreeAccelerations):
             Of this tree.
         p_WoP_W : array_like, shape (3,)
             The point [m].
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (6,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -383,7 +383,7 @@ class TreeMass(TreeAccelerations):
         self, context: ContextCore, *, out: FloatArray | None = None
     ) -> FloatArray: ...
     def calc_spatial_inertia(
-        self, context: ContextCore, frame_F: Frame | RigidBody, body_indexes: Sequence[int | RigidBody]
+        self, context: ContextCore, frame_F: Frame | RigidBody | str, body_indexes: Sequence[int | RigidBody]
     ) -> SpatialInertia:
         """Return the mass properties M_SFo_F of a set of bodies S, as they are posed, about Fo, expressed in F.
 
@@ -391,9 +391,9 @@ class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        frame_F : Frame
+        frame_F : Frame, RigidBody or str
             The frame F.
-        body_indexes : sequence of BodyIndex or RigidBody
+        body_indexes : sequence of BodyIndex, RigidBody or str
             The bodies, each once. World may be among them: it has no mass.
 
         Returns
@@ -415,9 +415,9 @@ class TreeMass(TreeAccelerations):
     def calc_operational_space_inverse_inertia(
         self,
         context: BatchContext,
-        frame_F: Frame | RigidBody,
+        frame_F: Frame | RigidBody | str,
         *,
-        expressed_in: Frame | RigidBody | None = None,
+        expressed_in: Frame | RigidBody | str | None = None,
         out: FloatArray | None = None,
     ) -> FloatArray:
         """Return ``J M^-1 J'`` of a frame: the acceleration in World that a force on it gives a tree at rest.
@@ -428,9 +428,9 @@ class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        frame_F : Frame
+        frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
-        expressed_in : Frame, optional
+        expressed_in : Frame, RigidBody or str, optional
             The frame E whose axes accelerations and forces are expressed in; World unless given.
         out : ndarray, shape (6, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -450,27 +450,27 @@ class TreeMass(TreeAccelerations):
     def calc_operational_space_inverse_inertia(
         self,
         context: ScalarContext,
-        frame_F: Frame | RigidBody,
+        frame_F: Frame | RigidBody | str,
         *,
-        expressed_in: Frame | RigidBody | None = None,
+        expressed_in: Frame | RigidBody | str | None = None,
         out: Any | None = None,
     ) -> Any: ...
     @overload
     def calc_operational_space_inverse_inertia(
         self,
         context: ContextCore,
-        frame_F: Frame | RigidBody,
+        frame_F: Frame | RigidBody | str,
         *,
-        expressed_in: Frame | RigidBody | None = None,
+        expressed_in: Frame | RigidBody | str | None = None,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
     @overload
     def calc_operational_space_inertia(
         self,
         context: BatchContext,
-        frame_F: Frame | RigidBody,
+        frame_F: Frame | RigidBody | str,
         *,
-        expressed_in: Frame | RigidBody | None = None,
+        expressed_in: Frame | RigidBody | str | None = None,
         out: FloatArray | None = None,
     ) -> FloatArray:
         """Return ``(J M^-1 J')^-1`` of a frame: the force on it that gives it an acceleration, the tree being at rest.
@@ -482,9 +482,9 @@ class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        frame_F : Frame
+        frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
-        expressed_in : Frame, optional
+        expressed_in : Frame, RigidBody or str, optional
             The frame E whose axes accelerations and forces are expressed in; World unless given.
         out : ndarray, shape (6, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -513,18 +513,18 @@ class TreeMass(TreeAccelerations):
     def calc_operational_space_inertia(
         self,
         context: ScalarContext,
-        frame_F: Frame | RigidBody,
+        frame_F: Frame | RigidBody | str,
         *,
-        expressed_in: Frame | RigidBody | None = None,
+        expressed_in: Frame | RigidBody | str | None = None,
         out: Any | None = None,
     ) -> Any: ...
     @overload
     def calc_operational_space_inertia(
         self,
         context: ContextCore,
-        frame_F: Frame | RigidBody,
+        frame_F: Frame | RigidBody | str,
         *,
-        expressed_in: Frame | RigidBody | None = None,
+        expressed_in: Frame | RigidBody | str | None = None,
         out: FloatArray | None = None,
     ) -> FloatArray: ...
     @overload

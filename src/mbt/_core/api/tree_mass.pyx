@@ -32,7 +32,7 @@ cdef class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
 
         Returns
@@ -54,7 +54,7 @@ cdef class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -83,7 +83,7 @@ cdef class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -114,7 +114,7 @@ cdef class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -150,11 +150,11 @@ cdef class TreeMass(TreeAccelerations):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What the columns are for.
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the velocity is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3, num_velocities) or (3, num_positions), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -191,11 +191,11 @@ cdef class TreeMass(TreeAccelerations):
             Of this tree.
         with_respect_to : {"v", "qdot"}
             What s is.
-        frame_A : Frame
+        frame_A : Frame, RigidBody or str
             The frame in which the acceleration is measured.
-        frame_E : Frame
+        frame_E : Frame, RigidBody or str
             The frame in which it is expressed.
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (3,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -229,7 +229,7 @@ cdef class TreeMass(TreeAccelerations):
             Of this tree.
         p_WoP_W : array_like, shape (3,)
             The point [m].
-        model_instances : ModelInstanceIndex or sequence of them, optional
+        model_instances : ModelInstanceIndex or str, or sequence of them, optional
             Whose bodies count; by default all but World. A body counts once.
         out : ndarray, shape (6,), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -280,9 +280,9 @@ cdef class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        frame_F : Frame
+        frame_F : Frame, RigidBody or str
             The frame F.
-        body_indexes : sequence of BodyIndex or RigidBody
+        body_indexes : sequence of BodyIndex, RigidBody or str
             The bodies, each once. World may be among them: it has no mass.
 
         Returns
@@ -337,9 +337,9 @@ cdef class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        frame_F : Frame
+        frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
-        expressed_in : Frame, optional
+        expressed_in : Frame, RigidBody or str, optional
             The frame E whose axes accelerations and forces are expressed in; World unless given.
         out : ndarray, shape (6, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.
@@ -366,9 +366,9 @@ cdef class TreeMass(TreeAccelerations):
         ----------
         context : Context
             Of this tree.
-        frame_F : Frame
+        frame_F : Frame, RigidBody or str
             The frame; a body stands for its body frame.
-        expressed_in : Frame, optional
+        expressed_in : Frame, RigidBody or str, optional
             The frame E whose axes accelerations and forces are expressed in; World unless given.
         out : ndarray, shape (6, 6), float64, C-contiguous, optional
             Written in place and returned. Left untouched when an argument is rejected.

@@ -23,16 +23,18 @@ class NativeFunction:
         otherwise: Callable[[tuple[Any, ...], Any], Any],
         single: bool,
     ) -> NativeFunction: ...
-    def of_positions(self, q: Any, *, out: Any = None) -> Any:
+    def of_positions(self, q: Any = None, *more: Any, out: Any = None) -> Any:
         """Call with generalized positions (..., num_positions)."""
 
-    def of_velocities(self, q: Any, v: Any, *, out: Any = None) -> Any:
+    def of_velocities(self, q: Any = None, v: Any = None, *more: Any, out: Any = None) -> Any:
         """Call with generalized positions and velocities (..., num_velocities)."""
 
-    def of_accelerations(self, q: Any, v: Any, vdot: Any, *, out: Any = None) -> Any:
+    def of_accelerations(
+        self, q: Any = None, v: Any = None, vdot: Any = None, *more: Any, out: Any = None
+    ) -> Any:
         """Call with generalized positions, velocities and accelerations (..., num_velocities)."""
 
-    def of_forces(self, q: Any, v: Any, tau: Any, *, out: Any = None) -> Any:
+    def of_forces(self, q: Any = None, v: Any = None, tau: Any = None, *more: Any, out: Any = None) -> Any:
         """Call with generalized positions, velocities and forces (..., num_velocities)."""
 
     def call_many(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...], count: int) -> None:

@@ -64,29 +64,35 @@ cdef class NativeFunction:
             for k in range(self.num_axes[i]):
                 self.shapes[i][k] = shapes[i][k]
 
-    def of_positions(self, q, *, out=None):
+    # What is missing is None here, and what is too much in `more`: `otherwise` has the words to refuse it.
+
+    def of_positions(self, q=None, *more, out=None):
         """Call with generalized positions (..., num_positions)."""
         cdef const void* inputs[MAX]
-        if self.num_inputs == 1 and self.is_one(q, 0) and self.takes(out):
+        if self.num_inputs == 1 and not more and self.is_one(q, 0) and self.takes(out):
             inputs[0] = data(q)
             return self.call_one(inputs, out)
-        return self.call((q,), out)
+        return self.call((q, *more), out)
 
-    def of_velocities(self, q, v, *, out=None):
+    def of_velocities(self, q=None, v=None, *more, out=None):
         """Call with generalized positions and velocities (..., num_velocities)."""
         cdef const void* inputs[MAX]
-        if self.num_inputs == 2 and self.is_one(q, 0) and self.is_one(v, 1) and self.takes(out):
+        if self.num_inputs == 2 and not more and self.is_one(q, 0) and self.is_one(v, 1) and self.takes(out):
             inputs[0] = data(q)
             inputs[1] = data(v)
             return self.call_one(inputs, out)
-        return self.call((q, v), out)
+        return self.call((q, v, *more), out)
 
-    def of_accelerations(self, q, v, vdot, *, out=None):
+    def of_accelerations(self, q=None, v=None, vdot=None, *more, out=None):
         """Call with generalized positions, velocities and accelerations (..., num_velocities)."""
+        if more:
+            return self.call((q, v, vdot, *more), out)
         return self.call_with_three(q, v, vdot, out)
 
-    def of_forces(self, q, v, tau, *, out=None):
+    def of_forces(self, q=None, v=None, tau=None, *more, out=None):
         """Call with generalized positions, velocities and forces (..., num_velocities)."""
+        if more:
+            return self.call((q, v, tau, *more), out)
         return self.call_with_three(q, v, tau, out)
 
     def call_many(self, tuple inputs, tuple outputs, Py_ssize_t count):

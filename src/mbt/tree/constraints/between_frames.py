@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from mbt.errors import ArgumentTypeError, ArgumentValueError, quote
+from mbt.errors import ArgumentValueError, quote
 from mbt.tree.body import RigidBody
 from mbt.tree.constraints.constraint import Constraint
 from mbt.tree.element import MultibodyElement
-from mbt.tree.frame import Frame
+from mbt.tree.frame import Frame, as_frame
 from mbt.tree.indices import world_model_instance
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class ConstraintBetweenFrames(Constraint):
         stabilization: object,
     ) -> None:
         what = f"{self.kind} {quote(name)}"
-        A, B = _as_frame(frame_A, f"{what}: frame_A"), _as_frame(frame_B, f"{what}: frame_B")
+        A, B = as_frame(frame_A, f"{what}: frame_A"), as_frame(frame_B, f"{what}: frame_B")
         if A.body is B.body:
             raise ArgumentValueError(
                 f"{what}: expected frames on two bodies, but {A._label} and {B._label} are both "
@@ -87,10 +87,3 @@ class ConstraintBetweenFrames(Constraint):
         )
         name_A, name_B = (frame.name if is_inside else frame.scoped_name for frame in frames)
         return name_A, name_B
-
-
-def _as_frame(value: object, argument: str) -> Frame:
-    frame = getattr(value, "body_frame", value)
-    if not isinstance(frame, Frame):
-        raise ArgumentTypeError(f"{argument}: expected a Frame or a RigidBody, got {type(value).__name__}")
-    return frame

@@ -81,7 +81,7 @@ class UniformGravityFieldElement(ForceElement):
         self._g_W = frozen(as_finite_array(g_W, f"{self._label}: g_W", (3,)))
         return self
 
-    def is_enabled(self, model_instance: int) -> bool:
+    def is_enabled(self, model_instance: int | str) -> bool:
         """Return whether gravity acts on a model instance by default.
 
         Raises
@@ -91,7 +91,7 @@ class UniformGravityFieldElement(ForceElement):
         """
         return self._checked_instance(model_instance) not in self._disabled_model_instances
 
-    def set_enabled(self, model_instance: int, is_enabled: bool) -> Self:
+    def set_enabled(self, model_instance: int | str, is_enabled: bool) -> Self:
         """Set whether gravity acts on a model instance by default, before ``finalize()``.
 
         Raises
@@ -128,7 +128,7 @@ class UniformGravityFieldElement(ForceElement):
         )
         return self
 
-    def is_enabled_in(self, context: ContextCore, model_instance: int) -> bool:
+    def is_enabled_in(self, context: ContextCore, model_instance: int | str) -> bool:
         """Return whether gravity acts on the bodies of a model instance in `context`.
 
         Raises
@@ -145,7 +145,7 @@ class UniformGravityFieldElement(ForceElement):
             return self.is_enabled(instance)
         return not context._is_weightless(nodes[0])
 
-    def set_enabled_in(self, context: ContextCore, model_instance: int, is_enabled: bool) -> Self:
+    def set_enabled_in(self, context: ContextCore, model_instance: int | str, is_enabled: bool) -> Self:
         """Set whether gravity acts on the bodies of a model instance in `context`.
 
         Raises
@@ -225,8 +225,10 @@ class UniformGravityFieldElement(ForceElement):
             as_model_instance(instance, f"{self._label}: disabled_model_instances", count)
 
     def _checked_instance(self, model_instance: object) -> ModelInstanceIndex:
-        count = self._tree.num_model_instances if self._tree is not None else None
-        return as_model_instance(model_instance, f"{self._label}: model_instance", count)
+        argument = f"{self._label}: model_instance"
+        if self._tree is None:
+            return as_model_instance(model_instance, argument)
+        return self._tree._elements.instance_at(model_instance, argument).index
 
     def _nodes_of(self, instance: int) -> list[int]:
         return [body._node_index for body in self.parent_tree.bodies if body.model_instance == instance]
