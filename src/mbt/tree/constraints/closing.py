@@ -63,13 +63,19 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
         return ""
-    gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck
+    gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck if _is_open(tree, end) else {}
     if gaps:
         found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
         return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
     found, mobility = _describe_locking(tree, start)
     is_held = found and _count_motions(tree, start) < mobility - _LEAST_PART
     return found if is_held else ""
+
+
+def _is_open(tree: MultibodyTree, context: Context) -> bool:
+    """Whether any error counts, which is all that can be stuck, without the rank that tells which is."""
+    units, rounding = Equations(tree, context).calc_units(context)
+    return not bool(np.all(np.abs(tree.calc_constraint_errors(context)) <= DOUBTFUL * units + rounding))
 
 
 def _describe_locking(tree: MultibodyTree, context: Context) -> tuple[str, int]:
