@@ -75,6 +75,42 @@ def test_damping_that_is_too_stiff_is_named_with_its_cure(method: str) -> None:
         assert cured.q[-1, 0] == pytest.approx(INERTIA / 10.0, abs=error)
 
 
+def test_steps_that_nobody_can_take_are_no_cure() -> None:
+    tree = damped_box(1e7)
+    _, message = warned(tree, moving(tree, [1.0]), 0.1)
+    assert "take dt" not in message
+    assert message.endswith("take method='Radau' or 'BDF', or give what it moves more inertia, as of a rotor")
+    assert warned(tree, moving(tree, [1.0]), 0.1, method="Radau")[1] == ""
+
+
+@pytest.mark.parametrize(("rate", "is_fast"), [(1.9e3, False), (2.1e3, True)])
+def test_many_dampings_are_bounded_without_their_eigenvalues(
+    monkeypatch: pytest.MonkeyPatch, rate: float, is_fast: bool
+) -> None:
+    tree = mbt.MultibodyTree()
+    for i in range(30):
+        box = tree.add_body(
+            mbt.RigidBody(f"box{i}", mbt.SpatialInertia.solid_box_with_mass(1.0, 0.1, 0.1, 0.1))
+        )
+        joint = mbt.RevoluteJoint
+        tree.add_joint(
+            joint, f"j{i}", tree.world_body, None, box, None, axis=[0, 1, 0], damping=rate * INERTIA
+        )
+    tree.finalize()
+    calls: list[Any] = []
+    eig = np.linalg.eig
+
+    def counted(A: Any) -> Any:
+        calls.append(A)
+        return eig(A)
+
+    monkeypatch.setattr(np.linalg, "eig", counted)
+    _, message = warned(tree, moving(tree, np.full(30, 1e-3)), 0.2)
+    # Semi-implicit steps are stable below a rate of 2 / dt.
+    assert bool(calls) == is_fast
+    assert ("too long for the damping of joint" in message) == is_fast
+
+
 @pytest.mark.parametrize(("method", "bound"), [("semi_implicit_euler", 2.0), ("rk4", 2.785)])
 def test_the_bound_of_a_step_is_that_of_the_method(method: str, bound: float) -> None:
     tree = damped_box()

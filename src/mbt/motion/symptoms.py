@@ -23,6 +23,8 @@ __all__ = ["find_cause", "find_symptoms"]
 # One state is looked at for so many steps, and no more than so many in all.
 _STEPS_A_PROBE = 400
 _MOST_PROBES = 8
+# Nor of more velocities than this, in all: a look costs as their cube.
+_PROBED_DOFS = 600
 # Of a failure, which happens within few steps.
 _PROBES_OF_FAILURE = 24
 # Shorter simulations of steps that stay finite are not looked at.
@@ -34,6 +36,8 @@ _MOST_GAIN = 0.2
 _CLOSED = 1e-6
 # What part of its range a joint may be behind a limit.
 _PART_OF_RANGE = 1e-3
+# So many times as many steps are no cure: what needs them moves next to no mass.
+_MOST_MORE_STEPS = 1000
 # Turn of a body in a step that is too long [rad].
 _LARGE_TURN = 0.3
 # Forces of a control that has run away [N m, N].
@@ -81,7 +85,7 @@ def _describe_stiffness(task: Task, trajectory: Trajectory) -> str:
     is_damped = any(np.any(joint.get_damping_vector(task.context)) for joint in tree.joints)
     if not is_damped and all(isinstance(x, UniformGravityFieldElement) for x in tree.force_elements):
         return ""
-    count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE)
+    count = min(_MOST_PROBES, 1 + task.num_steps // _STEPS_A_PROBE, 1 + _PROBED_DOFS // tree.num_velocities)
     for i in np.unique(np.linspace(0, len(trajectory) - 1, count).astype(int)).tolist():
         fast = _probe(task, trajectory, i)
         if fast is not None and fast.element is not None:
@@ -176,10 +180,11 @@ def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) ->
     when = f"at {trajectory.time[i]:.4g} s"
     if fast is not None and fast.element is not None:
         dt = _rounded_down(fast.longest_step)
-        return (
-            f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: "
-            f"take dt = {dt:g} s, or method='Radau' or 'BDF'"
-        )
+        if dt * _MOST_MORE_STEPS < task.dt:
+            cure = "take method='Radau' or 'BDF', or give what it moves more inertia, as of a rotor"
+        else:
+            cure = f"take dt = {dt:g} s, or method='Radau' or 'BDF'"
+        return f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: {cure}"
     body, speed = find_fastest_body(_context_at(task, trajectory, i))
     other = "'RK45'" if task.method == "rk4" else "'rk4' or 'RK45'"
     if speed * task.dt < 1e-3:

@@ -48,7 +48,7 @@ def describe_gap(tree: MultibodyTree) -> str:
         except AssemblyError:
             return f"{gap}. Check the places of what they hold together: nothing close by closes them"
         return f"{gap}. {_CURE}"
-    return _describe_locking(tree, context)[0]
+    return _describe_locking(tree, context, only_held=False)
 
 
 def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
@@ -63,30 +63,36 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
         return ""
-    gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck
+    gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck if _is_open(tree, end) else {}
     if gaps:
         found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
         return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
-    found, mobility = _describe_locking(tree, start)
-    is_held = found and _count_motions(tree, start) < mobility - _LEAST_PART
-    return found if is_held else ""
+    return _describe_locking(tree, start, only_held=True)
 
 
-def _describe_locking(tree: MultibodyTree, context: Context) -> tuple[str, int]:
+def _is_open(tree: MultibodyTree, context: Context) -> bool:
+    """Whether any error counts, which is all that can be stuck, without the rank that tells which is."""
+    units, rounding = Equations(tree, context).calc_units(context)
+    return not bool(np.all(np.abs(tree.calc_constraint_errors(context)) <= DOUBTFUL * units + rounding))
+
+
+def _describe_locking(tree: MultibodyTree, context: Context, *, only_held: bool) -> str:
     """Return which constraints lock a mechanism by equations that say as little as rounding; or nothing.
 
-    And the mobility without these. Equations say little where a mechanism is stretched, too; but then not
-    nearby.
+    Equations say little where a mechanism is stretched, too; but then not nearby. Where only what is held
+    counts, forward dynamics does not move the mechanism either.
     """
     work = context.clone()
     try:
         found, mobility = _find_locking(tree, work)
+        if only_held and found and _count_motions(tree, context) >= mobility - _LEAST_PART:
+            return ""
         if found:
             _move_nearby(tree, work)
             found = found if _find_locking(tree, work)[0] else ""
     except SingularityError:
-        return "", 0
-    return found, mobility
+        return ""
+    return found
 
 
 def _find_locking(tree: MultibodyTree, context: Context) -> tuple[str, int]:
