@@ -6,7 +6,8 @@ import pytest
 import mbt
 
 
-def make_loop(masses):
+def make_loop(masses: tuple[float, ...]) -> mbt.MultibodyTree:
+    """Return a four-bar with these masses."""
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
     inboard, X_PF = tree.world_body, np.eye(4)
@@ -22,8 +23,11 @@ def make_loop(masses):
     return tree
 
 
-@pytest.mark.parametrize("masses", [(1, 1, 1), (1, 1, 1e-9), (1, 2.9e3, 5e-13), (1e6, 1e7, 1e-12), (1, 1, 1e-14)])
-def test_right_or_refused(masses):
+@pytest.mark.parametrize(
+    "masses", [(1, 1, 1), (1, 1, 1e-9), (1, 2.9e3, 5e-13), (1e6, 1e7, 1e-12), (1, 1, 1e-14)]
+)
+def test_right_or_refused(masses: tuple[float, ...]) -> None:
+    """One state and a batch."""
     tree = make_loop(masses)
     context = tree.create_default_context()
     context.q, context.v = [-0.9, 0.7, 1.1], [1.0, 2.0, 3.0]
