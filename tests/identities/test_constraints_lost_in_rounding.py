@@ -1,4 +1,4 @@
-"""Loops whose masses differ by more than doubles tell apart: an error or NaN, never accelerations that are wrong."""
+"""Loops whose masses differ by more than doubles tell apart: an error or NaN, never wrong numbers."""
 
 import numpy as np
 import pytest
