@@ -152,6 +152,7 @@ static MBT_INLINE void keep_much(std::ptrdiff_t m, const T* excess, T* y) {
 constexpr double kSquaredRemainder = 1e-18;
 constexpr double kSquaredCosine = 1e-6;       // of rows that count as redundant it is some 3e-5
 constexpr double kSquaredRowOfZeros = 1e-14;  // beside the largest
+constexpr double kSquaredImmobile = 1e-22;    // of what is of size one unless nothing can move
 
 template <class T, class Dof>
 static void spoil_unsolved_numbers(
@@ -177,7 +178,8 @@ static void spoil_unsolved_numbers(
       if (pass == 0) {
         largest = select_lt(largest, square, square, largest);
       } else {
-        const T least = largest * kSquaredRowOfZeros;
+        T least = largest * kSquaredRowOfZeros;
+        least = select_lt(T(kSquaredImmobile), least, least, T(kSquaredImmobile));
         square = select_lt(least, square, square, least);
         avoidable = select_lt(square * total * kSquaredCosine, along * along, remains, avoidable);
       }

@@ -127,7 +127,10 @@ cdef inline void add_constraint_rates(
         if x.type == COUPLER:
             if switches.stabilized:
                 add_scaled(rates.J + x.row*stride, c[0]*c[0], model.num_velocities, rates.by_q + x.row*stride)
-                add_scaled(rates.J + x.row*stride, c[0]*c[1]*(2.0*switches.stabilized), model.num_velocities, rates.by_v + x.row*stride)
+                add_scaled(
+                    rates.J + x.row*stride, c[0]*c[1]*(2.0*switches.stabilized), model.num_velocities,
+                    rates.by_v + x.row*stride
+                )
             continue
         set_relative_pose(model, x, p, moving, &motion)
         set_relative_motion(x, rates.multipliers + x.row, moving, &motion)
