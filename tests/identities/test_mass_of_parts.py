@@ -172,7 +172,7 @@ def test_no_mass(arms: TwoArms) -> None:
         lonely.calc_centroidal_momentum_matrix(lonely.create_default_context())
 
 
-@pytest.mark.parametrize("bad", [99, -1, [0, 99], "left", [None], 1.5, ["left"]])
+@pytest.mark.parametrize("bad", [99, -1, [0, 99], "middle", [None], 1.5, ["middle"]])
 def test_unknown_model_instances(arms: TwoArms, bad: object) -> None:
     with pytest.raises(mbt.MbtError, match="model_instances"):
         arms.tree.calc_total_mass(arms.c, bad)  # type: ignore[arg-type]

@@ -305,9 +305,9 @@ def test_wrong_kind_of_element(tree: MultibodyTree, link: RigidBody) -> None:
     with pytest.raises(ArgumentTypeError, match="add_frame: expected nothing after frame 'f'"):
         tree.add_frame(FixedOffsetFrame("f", link), make_pose())  # type: ignore[call-overload]
     with pytest.raises(
-        ArgumentTypeError, match="joint 'j': parent: expected a RigidBody or a Frame, got str"
+        ArgumentTypeError, match="joint 'j': parent: expected a RigidBody or a Frame, got bytes"
     ):
-        tree.add_joint(WeldJoint, "j", "world", None, link, None)  # type: ignore[arg-type]
+        tree.add_joint(WeldJoint, "j", b"world", None, link, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

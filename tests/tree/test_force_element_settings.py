@@ -238,7 +238,7 @@ WRONG: list[tuple[Callable[[Model], Any], type[Exception], str]] = [
     (
         lambda m: mbt.LinearBushingRollPitchYaw(m.hinge, m.arm, *np.ones((4, 3))),
         mbt.ArgumentTypeError,
-        "frameA: expected a Frame or a RigidBody, got RevoluteJoint",
+        "frameA: expected a Frame or a RigidBody, got <RevoluteJoint 'hinge'",
     ),
     (
         lambda m: mbt.LinearBushingRollPitchYaw(m.frame, m.sled, [1] * 3, [1] * 3, [1, -1, 1], [1] * 3),

@@ -169,8 +169,12 @@ class TestMembership:
                 mbt.ElementIndexError, match=rf"model_instance: .*0 <= index < 4\), got {index}"
             ):
                 getattr(tree, method)(index)
-        with pytest.raises(mbt.ArgumentTypeError, match=r"model_instance: .*got str 'arm'"):
-            getattr(tree, method)("arm")
+        by_index = method in ("get_model_instance", "get_model_instance_name")
+        error = mbt.ArgumentTypeError if by_index else mbt.UnknownNameError
+        with pytest.raises(error, match=r"model_instance.*'armm'"):
+            getattr(tree, method)("armm")
+        if not by_index:
+            assert getattr(tree, method)("arm") == getattr(tree, method)(2)
 
 
 class TestArrays:

@@ -1,6 +1,6 @@
 """Cython view of derivative_columns.hpp, which says what each field means."""
 
-from mbt._core.algebra.records cimport ArticulatedDof, Mobod, Moving
+from mbt._core.algebra.records cimport Mobod, Moving
 
 
 cdef extern from "algebra/derivative_columns.hpp" namespace "MBT_NS" nogil:
@@ -72,9 +72,6 @@ cdef extern from "algebra/semidefinite_rows.hpp" namespace "MBT_NS" nogil:
     void keep_independent[S](Py_ssize_t m, const S* L, S* y, S* t)
     bint leaves_much[S](const S* excess, int times)
     void keep_much[S](Py_ssize_t m, const S* excess, S* y)
-    void spoil_unsolved[S](
-        Py_ssize_t m, Py_ssize_t nv, const S* Z, const S* scale, const S* size, const S* y, ArticulatedDof[S]* dofs,
-        S* D, S* vdot, S* multipliers)
     # Rows of `stride`, a multiple of MBT_W where S is double.
     void multiply_rows[S](Py_ssize_t m, int n, Py_ssize_t stride, const S* A, const S* X, S* y)
     void solve_columns[S](

@@ -11,8 +11,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
-#include <type_traits>
 
 #include "algebra/derivative_columns.hpp"
 
@@ -127,80 +125,21 @@ static MBT_INLINE void keep_independent(std::ptrdiff_t m, const T* L, T* y, T* t
 
 // Whether a solution is to be improved, in any lane, where `excess` is positive of what it leaves. Derivatives and
 // symbols are improved once, whatever the numbers.
+static MBT_INLINE bool leaves_much(const double* excess, int) { return *excess > 0.0; }
+static MBT_INLINE bool leaves_much(const Lanes* excess, int) {
+  return !is_zero(select_lt(Lanes(0.0), *excess, Lanes(1.0), Lanes(0.0)));
+}
+static MBT_INLINE bool leaves_much(const Dual* excess, int times) { return times == 0 || excess->x > 0.0; }
 template <class T>
-static MBT_INLINE bool leaves_much(const T* excess, int times) {
-  if constexpr (std::is_same_v<T, double>)
-    return *excess > 0.0;
-  else if constexpr (std::is_same_v<T, Lanes>)
-    return !is_zero(select_lt(Lanes(0.0), *excess, Lanes(1.0), Lanes(0.0)));
-  else if constexpr (std::is_same_v<T, Dual>)
-    return times == 0 || excess->x > 0.0;
-  else
-    return times == 0;
+static MBT_INLINE bool leaves_much(const T*, int times) {
+  return times == 0;
 }
 
 // What it leaves, y (m,), becomes zero in the other lanes.
 template <class T>
-static MBT_INLINE void keep_much(std::ptrdiff_t m, const T* excess, T* y) {
-  if constexpr (std::is_same_v<T, Lanes>)
-    for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(Lanes(0.0), *excess, y[e], Lanes(0.0));
-}
-
-// What least squares cannot explain: where more than 1e-9 of `size` (m,), squared, remains in y (m,), in units of
-// `scale`, and dofs could make it less, by columns of Z' (nv, m) that are not at right angles to it. Then the results
-// are NaN, and so are derivatives, by D; the first pivot is kUnsolved. Of symbols nothing is known.
-constexpr double kSquaredRemainder = 1e-18;
-constexpr double kSquaredCosine = 1e-6;       // of rows that count as redundant it is some 3e-5
-constexpr double kSquaredRowOfZeros = 1e-14;  // beside the largest
-constexpr double kSquaredImmobile = 1e-22;    // of what is of size one unless nothing can move
-
-template <class T, class Dof>
-static void spoil_unsolved_numbers(
-    std::ptrdiff_t m, std::ptrdiff_t nv, const T* Z, const T* scale, const T* size, const T* y, Dof* dofs, T* D,
-    T* vdot, T* multipliers) {
-  const T zero(0.0), one(1.0);
-  T remains = zero, total = zero, largest = zero, avoidable = zero;
-  for (std::ptrdiff_t e = 0; e < m; ++e) {
-    remains = select_lt(size[e] * scale[e] * scale[e] * kSquaredRemainder, y[e] * y[e], one, remains);
-    total = total + y[e] * y[e];
-  }
-  if (is_zero(remains)) return;
-  // Twice: the size of the largest row first.
-  for (int pass = 0; pass < 2; ++pass) {
-    for (std::ptrdiff_t k = 0; k < nv; ++k) {
-      const T moves = dofs[k].D * dofs[k].D_inverse;  // one, or zero where it is locked
-      T along = zero, square = zero;
-      for (std::ptrdiff_t e = 0; e < m; ++e) {
-        const T z = Z[m * k + e] * scale[e] * moves;
-        along = along + z * y[e];
-        square = square + z * z;
-      }
-      if (pass == 0) {
-        largest = select_lt(largest, square, square, largest);
-      } else {
-        T least = largest * kSquaredRowOfZeros;
-        least = select_lt(T(kSquaredImmobile), least, least, T(kSquaredImmobile));
-        square = select_lt(least, square, square, least);
-        avoidable = select_lt(square * total * kSquaredCosine, along * along, remains, avoidable);
-      }
-    }
-  }
-  if (is_zero(avoidable)) return;
-  const T bad = select_lt(zero, avoidable, T(std::numeric_limits<double>::quiet_NaN()), zero);
-  for (std::ptrdiff_t k = 0; k < nv; ++k) vdot[k] = vdot[k] + bad;
-  for (std::ptrdiff_t e = 0; e < m; ++e) {
-    multipliers[e] = multipliers[e] + bad;
-    D[e] = D[e] + bad;
-  }
-  dofs->D = select_lt(zero, avoidable, T(kUnsolved), dofs->D);
-}
-
-template <class T, class Dof>
-static MBT_INLINE void spoil_unsolved(
-    std::ptrdiff_t m, std::ptrdiff_t nv, const T* Z, const T* scale, const T* size, const T* y, Dof* dofs, T* D,
-    T* vdot, T* multipliers) {
-  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, Lanes> || std::is_same_v<T, Dual>)
-    spoil_unsolved_numbers(m, nv, Z, scale, size, y, dofs, D, vdot, multipliers);
+static MBT_INLINE void keep_much(std::ptrdiff_t, const T*, T*) {}
+static MBT_INLINE void keep_much(std::ptrdiff_t m, const Lanes* excess, Lanes* y) {
+  for (std::ptrdiff_t e = 0; e < m; ++e) y[e] = select_lt(Lanes(0.0), *excess, y[e], Lanes(0.0));
 }
 
 // y = A X, with rows of `stride`, n columns of A (m, n) and of X (n, n).

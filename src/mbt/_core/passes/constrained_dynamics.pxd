@@ -19,7 +19,7 @@ has the sweeps. In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    factor_semidefinite, keep_independent, keep_much, leaves_much, solve_semidefinite, spoil_unsolved,
+    factor_semidefinite, keep_independent, keep_much, leaves_much, solve_semidefinite,
 )
 from mbt._core.algebra.records cimport (
     Articulated, ArticulatedDof, FrameMotion, Parameters, Placed, Pose, add_to_columns, carry_columns,
@@ -143,7 +143,6 @@ cdef inline void calc_constrained_accelerations(
         if times + 1 == MAX_TIMES or not leaves_much(&excess, times):
             break
         keep_much(m, &excess, right)
-    spoil_unsolved(m, model.num_velocities, Z, scale, size, right, dofs, D, vdot, multipliers)
 
 
 cdef inline void start_constraints(
