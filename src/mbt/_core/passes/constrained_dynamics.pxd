@@ -12,7 +12,7 @@ semidefinite_rows.hpp. A row follows from those before it when what is left of i
   number with five digits.
 
 Light bodies between heavy ones leave little of rows, too: so what comes out is put in, and the equations are solved
-again for what remains of J vdot + Jdot v, until that is rounding of the accelerations it is a difference of.
+once more for what remains of J vdot + Jdot v.
 
 J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021,
 has the sweeps. In NumPy: tests/support/constraints.py.
