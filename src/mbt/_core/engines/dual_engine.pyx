@@ -14,7 +14,9 @@ from mbt._core.engines.context cimport ContextCore, Engine, check_maps, check_po
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives as partials, kernels
+from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
+from mbt._core.quantities.every cimport register_quantities
 from mbt._core.quantities.table cimport (
     FORWARD_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of, integer_of,
     needs_element_forces, needs_maps, shape_tuple, sizes_of, take_integers,
@@ -44,6 +46,9 @@ cdef extern from "algebra/seeds.hpp" namespace "MBT_NS" nogil:
 cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
     double* arena_doubles(Py_ssize_t count)
 
+
+cdef Functions[Dual] of_duals
+register_quantities[Dual](&of_duals)
 
 # Imported at the first use: `mbt.autodiff` costs time.
 cdef object autodiff_array = None
@@ -390,11 +395,11 @@ cdef class DualEngine(Engine):
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t num_x = sizes.input
         cdef Py_ssize_t num_out = sizes.result
-        cdef Py_ssize_t num_work = count_work_of(quantity, integers, m)
+        cdef Py_ssize_t num_work = count_work_of[Dual](&of_duals, quantity, integers, m)
         cdef Py_ssize_t base_size = (m.num_bodies*sizeof(int))//sizeof(double) + 1
         cdef Py_ssize_t i, first, per_dual = sizeof(Dual)//sizeof(double)
         cdef int singular = -1
-        cdef Pivots[Dual] pivots
+        cdef Call[Dual] c
         self.derive_blocks()
         self.q.make_blocks()
         self.v.make_blocks()
@@ -405,16 +410,16 @@ cdef class DualEngine(Engine):
         # The next multiple of 64 bytes.
         cdef Dual* dual_x = <Dual*>((<size_t>(arena + base_size) + 63) & ~<size_t>63)
         cdef Dual* out = dual_x + num_x
-        cdef Dual* work = out + num_out
+        c.integers, c.model, c.switches, c.x, c.base, c.out = integers, m, &context.switches, dual_x, base, out
+        c.memory = out + num_out
         for i in range(max(1, (directions + MBT_W - 1)//MBT_W)):
             first = MBT_W*i
             load_duals(x, dx, directions, first, num_x, dual_x)
-            pivots = calc_quantity[Dual](
-                quantity, integers, m, &context.switches, &self.of_block[i if self.num_derived > 1 else 0],
-                self.q.block(i), self.v.block(i), dual_x, work, base, out
-            )
-            if i == 0 and pivots.D != NULL:
-                singular = find_pivot_of_zero(m, &pivots)
+            c.p = &self.of_block[i if self.num_derived > 1 else 0]
+            c.q, c.v = self.q.block(i), self.v.block(i)
+            calc_quantity[Dual](&of_duals, quantity, &c)
+            if i == 0 and c.pivots.D != NULL:
+                singular = find_pivot_of_zero(m, &c.pivots)
             store_duals(out, directions, first, num_out, values, derivatives)
         return singular
 

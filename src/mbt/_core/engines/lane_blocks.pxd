@@ -14,7 +14,8 @@ from mbt._core.passes.inverse_dynamics_derivatives cimport set_sparse_places
 from mbt._core.passes.packed_mass_matrix cimport set_packed_places
 from mbt._core.passes.regressor cimport set_regressor_places
 from mbt._core.quantities cimport kernels
-from mbt._core.quantities.dispatch cimport count_work_of
+from mbt._core.quantities.call cimport Call
+from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
 from mbt._core.quantities.table cimport INVERSE_DYNAMICS_REGRESSOR, MASS_MATRIX, MOBILIZER, element_of, integer_of
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, store_rows, store_rows_partial,
@@ -38,7 +39,7 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
     """Samples `first` to `end` - 1. Returns 0, or 1 without memory."""
     cdef const Model* m = job.model
     cdef Py_ssize_t num_input = 0, num_output = job.output_size*job.num_outputs
-    cdef Py_ssize_t num_work = count_work_of(job.quantity, job.integers, m)
+    cdef Py_ssize_t num_work = count_work_of[Lanes](job.functions, job.quantity, job.integers, m)
     cdef Py_ssize_t num_parameters = 0
     cdef Py_ssize_t num_rows = job.output_size*MBT_W + 8 if job.streamed else 0
     cdef Py_ssize_t num_checked_work = kernels.work_size(m) if job.checked_parameters != NULL else 0
@@ -178,9 +179,13 @@ cdef inline void run_kernel(
     const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
     Lanes* out
 ) noexcept nogil:
-    cdef Pivots[Lanes] pivots = job.kernel(job, p, q, v, x, work, bases, out)
-    if pivots.D != NULL:
-        spoil_massless(job.model, &pivots, job.output_size*job.num_outputs, out)
+    cdef Call[Lanes] c
+    c.integers = &job.integers[0]
+    c.model, c.switches, c.p = job.model, job.switches, p
+    c.q, c.v, c.x, c.memory, c.base, c.out = q, v, x, work, bases, out
+    calc_quantity[Lanes](job.functions, job.quantity, &c)
+    if c.pivots.D != NULL:
+        spoil_massless(job.model, &c.pivots, job.output_size*job.num_outputs, out)
 
 
 # Samples without a result ---------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities.call cimport Functions
 
+cdef void register_dynamics_of_doubles(Functions[double]* functions) noexcept
 cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil
 cdef Py_ssize_t work_size(const Model* model) noexcept nogil
 
@@ -43,13 +45,10 @@ cdef int forward_dynamics(
 cdef int forward_dynamics_with_elements(
     const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
-cdef int impulse_dynamics(
-    const Model* model, const Parameters[double]* p, const Switches* switches,
-    const double* q, const double* v, const double* restitution, double* memory, double* out) noexcept nogil
 cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil
 cdef void rollout(
     const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,
-    const double* v, const double* x, double* memory, double* out) noexcept nogil
+    const double* v, double* x, double* memory, double* out) noexcept nogil
 cdef const double* multipliers_in(const Model* model, double* memory) noexcept nogil
 cdef void mass_matrix(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M) noexcept nogil
@@ -83,8 +82,5 @@ cdef void stateless_generalized_forces(
     const Model* model, const Parameters[double]* p, const double* q, const double* F_Bo_W, double* memory,
     double* tau) noexcept nogil
 
-cdef int mass_matrix_inverse(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse
-) noexcept nogil
 cdef void velocities_of_mobilizer(
     int type, const double* constants, const double* q, const double* qdot, double* v) noexcept nogil

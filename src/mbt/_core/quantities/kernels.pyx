@@ -7,11 +7,25 @@ from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, 
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities cimport algorithms
-from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work
+from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.dynamics cimport count_memory, register_dynamics
+from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work, register_motion
+from mbt._core.quantities.names cimport MASS_MATRIX
 
 
 cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
     double* arena_doubles(Py_ssize_t count)
+
+
+cdef void register_dynamics_of_doubles(Functions[double]* functions) noexcept:
+    """Of the dynamics and of motion, which are compiled here."""
+    register_dynamics[double](functions)
+    register_motion[double](functions)
+    functions.set(MASS_MATRIX, calc_mass_matrix_of_doubles, count_memory)
+
+
+cdef void calc_mass_matrix_of_doubles(Call[double]* c) noexcept nogil:
+    mass_matrix(c.model, c.p, c.q, c.memory, c.out)
 
 
 cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil:
@@ -123,16 +137,6 @@ cdef int forward_dynamics_with_elements(
     ))
 
 
-cdef int impulse_dynamics(
-    const Model* model, const Parameters[double]* p, const Switches* switches,
-    const double* q, const double* v, const double* restitution, double* memory, double* out
-) noexcept nogil:
-    """Velocities and impulses, (nv + m,). Needs nv more doubles of memory. The same is returned."""
-    return find_massless_dof(model, switches.locked, algorithms.run_impulse_dynamics[double](
-        model, p, switches, q, v, restitution, memory, out, out + model.num_velocities
-    ))
-
-
 cdef int find_massless_dof(const Model* model, const int* locked, const ArticulatedDof[double]* dofs) noexcept nogil:
     cdef int k
     # The farthest from World first: what a pivot of zero leaves inboard means nothing.
@@ -150,9 +154,12 @@ cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil:
 
 cdef void rollout(
     const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,
-    const double* v, const double* x, double* memory, double* out
+    const double* v, double* x, double* memory, double* out
 ) noexcept nogil:
-    calc_rollout[double](integers, model, switches, p, q, v, x, memory, out)
+    cdef Call[double] c
+    c.integers, c.model, c.switches, c.p = integers, model, switches, p
+    c.q, c.v, c.x, c.memory, c.out = q, v, x, memory, out
+    calc_rollout[double](&c)
 
 
 cdef void mass_matrix(
@@ -246,15 +253,6 @@ cdef void stateless_generalized_forces(
 
 
 # Kinematics and mass of frames, points and sets of bodies --------------------------------------------------------
-
-cdef int mass_matrix_inverse(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse
-) noexcept nogil:
-    """Returns -1, or the first dof that no mass resists."""
-    return find_massless_dof(
-        model, NULL, algorithms.run_mass_matrix_inverse[double](model, p, q, memory, more, M_inverse)
-    )
-
 
 cdef void velocities_of_mobilizer(
     int type, const double* constants, const double* q, const double* qdot, double* v

@@ -1,0 +1,204 @@
+"""One mobilizer for itself, of the body whose number is the integer.
+
+Across it: of the outboard frame in the inboard one, expressed in that one.
+"""
+
+from mbt._core.algebra.spatial cimport add_to, dot6, set_pose4, set_zero
+from mbt._core.joints.mobilizers cimport (
+    apply_Ndot, apply_Nplusdot, calc_across_H, calc_across_Hdot, calc_across_pose, calc_qdot, calc_v,
+)
+from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.dynamics cimport count_memory
+from mbt._core.quantities.names cimport *
+from mbt._core.scalars cimport T
+
+
+cdef inline void register_mobilizers(Functions[T]* functions) noexcept:
+    functions.set(MOBILIZER_TRANSFORM, calc_transform[T], count_memory)
+    functions.set(MOBILIZER_H, calc_H[T], count_memory)
+    functions.set(MOBILIZER_SPATIAL_VELOCITY, calc_spatial_velocity[T], count_memory)
+    functions.set(MOBILIZER_SPATIAL_ACCELERATION, calc_spatial_acceleration[T], count_memory)
+    functions.set(MOBILIZER_PROJECTION, calc_projection[T], count_memory)
+    functions.set(MOBILIZER_QDOT, calc_mobilizer_qdot[T], count_memory)
+    functions.set(MOBILIZER_VELOCITY, calc_mobilizer_velocity[T], count_memory)
+    functions.set(MOBILIZER_QDDOT, calc_mobilizer_qddot[T], count_memory)
+    functions.set(MOBILIZER_ACCELERATION, calc_mobilizer_acceleration[T], count_memory)
+    functions.set(MOBILIZER_N, calc_mobilizer_N[T], count_memory)
+    functions.set(MOBILIZER_NPLUS, calc_mobilizer_Nplus[T], count_memory)
+    functions.set(MOBILIZER_NDOT, calc_mobilizer_Ndot[T], count_memory)
+    functions.set(MOBILIZER_NPLUSDOT, calc_mobilizer_Nplusdot[T], count_memory)
+
+
+cdef inline int num_q(const Call[T]* c) noexcept nogil:
+    return c.model.q_start[c.integers[0] + 1] - c.model.q_start[c.integers[0]]
+
+
+cdef inline int num_v(const Call[T]* c) noexcept nogil:
+    return c.model.v_start[c.integers[0] + 1] - c.model.v_start[c.integers[0]]
+
+
+cdef inline const T* q_of(const Call[T]* c) noexcept nogil:
+    return c.q + c.model.q_start[c.integers[0]]
+
+
+cdef inline const T* v_of(const Call[T]* c) noexcept nogil:
+    return c.v + c.model.v_start[c.integers[0]]
+
+
+cdef inline void calc_transform(Call[T]* c) noexcept nogil:
+    """X_FM."""
+    cdef int b = c.integers[0]
+    cdef T R[9]
+    cdef T p[3]
+    calc_across_pose(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), R, p)
+    set_pose4(R, p, c.out)
+
+
+# With the columns of H_FM as rows, (6, 6) ---------------------------------------------------------------------------
+
+cdef inline void set_H(const Call[T]* c, T* H) noexcept nogil:
+    cdef int b = c.integers[0]
+    set_zero(H, 36)
+    calc_across_H(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), H)
+
+
+cdef inline void calc_H(Call[T]* c) noexcept nogil:
+    cdef T H[36]
+    cdef int i, k, nv = num_v(c)
+    set_H(c, H)
+    for k in range(nv):
+        for i in range(6):
+            c.out[nv*i + k] = H[6*k + i]
+
+
+cdef inline void calc_projection(Call[T]* c) noexcept nogil:
+    """H' F."""
+    cdef T H[36]
+    cdef int k
+    set_H(c, H)
+    for k in range(num_v(c)):
+        c.out[k] = dot6(H + 6*k, c.x)
+
+
+cdef inline void calc_spatial_velocity(Call[T]* c) noexcept nogil:
+    """H v."""
+    cdef T H[36]
+    set_H(c, H)
+    multiply_columns(H, c.x, num_v(c), c.out)
+
+
+cdef inline void calc_spatial_acceleration(Call[T]* c) noexcept nogil:
+    """H vdot + Hdot v."""
+    cdef int b = c.integers[0]
+    cdef T H[36]
+    cdef T bias[6]
+    set_H(c, H)
+    multiply_columns(H, c.x, num_v(c), c.out)
+    calc_across_Hdot(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), v_of(c), H)
+    multiply_columns(H, v_of(c), num_v(c), bias)
+    add_to(bias, 6, c.out)
+
+
+cdef inline void multiply_columns(const T* H, const T* v, int nv, T* V) noexcept nogil:
+    """V = H v."""
+    cdef int i, k
+    set_zero(V, 6)
+    for k in range(nv):
+        for i in range(6):
+            V[i] = V[i] + H[6*k + i]*v[k]
+
+
+# Between v and qdot -------------------------------------------------------------------------------------------------
+
+cdef inline void apply_N(const Call[T]* c, const T* v, T* qdot) noexcept nogil:
+    calc_qdot(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), v, qdot)
+
+
+cdef inline void apply_Nplus(const Call[T]* c, const T* qdot, T* v) noexcept nogil:
+    calc_v(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), qdot, v)
+
+
+cdef inline void apply_rate_of_N(const Call[T]* c, const T* v, T* y) noexcept nogil:
+    apply_Ndot(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), v_of(c), v, y)
+
+
+cdef inline void apply_rate_of_Nplus(const Call[T]* c, const T* qdot, T* y) noexcept nogil:
+    apply_Nplusdot(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), v_of(c), qdot, y)
+
+
+cdef inline void calc_mobilizer_qdot(Call[T]* c) noexcept nogil:
+    apply_N(c, c.x, c.out)
+
+
+cdef inline void calc_mobilizer_velocity(Call[T]* c) noexcept nogil:
+    apply_Nplus(c, c.x, c.out)
+
+
+cdef inline void calc_mobilizer_qddot(Call[T]* c) noexcept nogil:
+    """N vdot + Ndot v."""
+    cdef T bias[7]
+    apply_N(c, c.x, c.out)
+    apply_rate_of_N(c, v_of(c), bias)
+    add_to(bias, num_q(c), c.out)
+
+
+cdef inline void calc_mobilizer_acceleration(Call[T]* c) noexcept nogil:
+    """N+ qddot + N+dot qdot."""
+    cdef T qdot[7]
+    cdef T bias[6]
+    apply_Nplus(c, c.x, c.out)
+    apply_N(c, v_of(c), qdot)
+    apply_rate_of_Nplus(c, qdot, bias)
+    add_to(bias, num_v(c), c.out)
+
+
+cdef inline void calc_mobilizer_N(Call[T]* c) noexcept nogil:
+    cdef T unit[7]
+    cdef T column[7]
+    cdef int k
+    for k in range(num_v(c)):
+        set_unit(k, unit)
+        apply_N(c, unit, column)
+        set_column(num_q(c), num_v(c), k, column, c.out)
+
+
+cdef inline void calc_mobilizer_Nplus(Call[T]* c) noexcept nogil:
+    cdef T unit[7]
+    cdef T column[7]
+    cdef int k
+    for k in range(num_q(c)):
+        set_unit(k, unit)
+        apply_Nplus(c, unit, column)
+        set_column(num_v(c), num_q(c), k, column, c.out)
+
+
+cdef inline void calc_mobilizer_Ndot(Call[T]* c) noexcept nogil:
+    cdef T unit[7]
+    cdef T column[7]
+    cdef int k
+    for k in range(num_v(c)):
+        set_unit(k, unit)
+        apply_rate_of_N(c, unit, column)
+        set_column(num_q(c), num_v(c), k, column, c.out)
+
+
+cdef inline void calc_mobilizer_Nplusdot(Call[T]* c) noexcept nogil:
+    cdef T unit[7]
+    cdef T column[7]
+    cdef int k
+    for k in range(num_q(c)):
+        set_unit(k, unit)
+        apply_rate_of_Nplus(c, unit, column)
+        set_column(num_v(c), num_q(c), k, column, c.out)
+
+
+cdef inline void set_unit(int k, T* unit) noexcept nogil:
+    set_zero(unit, 7)
+    unit[k] = <T>1.0
+
+
+cdef inline void set_column(int num_rows, int num_columns, int k, const T* column, T* A) noexcept nogil:
+    """Column k of A, (num_rows, num_columns)."""
+    cdef int i
+    for i in range(num_rows):
+        A[num_columns*i + k] = column[i]
