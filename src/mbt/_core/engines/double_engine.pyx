@@ -1,20 +1,20 @@
 from libc.string cimport memcpy
 
-from mbt._core.algebra.records cimport PIVOT_TOLERANCE, Kinematics, Parameters, Pivots
+from mbt._core.algebra.records cimport Kinematics, Parameters
 from mbt._core.model.structs cimport Model, Switches
-from mbt._core.quantities cimport derivatives, kernels
-from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities cimport kernels
+from mbt._core.quantities.call cimport Call, find_pivot_of_zero
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.from_kinematics cimport register_from_kinematics
 from mbt._core.quantities.table cimport (
     DIVIDES, OVERWRITES_INPUT, POSES, POSITIONS, VELOCITIES, Sizes, describe, sizes_of,
 )
 
-# The hot ones are compiled elsewhere, each once.
-cdef Functions[double] of_doubles
-kernels.register_dynamics_of_doubles(&of_doubles)
-derivatives.register_derivatives_of_doubles(&of_doubles)
-register_from_kinematics[double](&of_doubles)
+
+from mbt._core.quantities import derivatives  # noqa: F401 - it registers its functions
+
+# The others are compiled elsewhere: their modules are imported here, and add theirs.
+register_from_kinematics[double](&kernels.of_doubles)
 
 
 cdef int evaluate(
@@ -63,7 +63,7 @@ cdef Py_ssize_t count_memory(int quantity, const int* integers, const Model* mod
     cdef Sizes sizes = sizes_of(quantity, integers, model)
     cdef int flags = describe(quantity).flags
     return (
-        count_work_of[double](&of_doubles, quantity, integers, model) + model.num_bodies
+        count_work_of[double](&kernels.of_doubles, quantity, integers, model) + model.num_bodies
         + (sizes.result if flags & DIVIDES else 0) + (sizes.input if flags & OVERWRITES_INPUT else 0)
     )
 
@@ -73,11 +73,11 @@ cdef int run(
     const double* q, const double* v, const double* x, Kinematics[double]* k, double* memory, double* out
 ) noexcept nogil:
     cdef int flags = describe(quantity).flags
-    cdef double* behind = memory + kernels.work_size(model) + count_work_of[double](&of_doubles, quantity, integers, model)
+    cdef double* behind = memory + kernels.work_size(model) + count_work_of[double](&kernels.of_doubles, quantity, integers, model)
     cdef int singular
     cdef Sizes sizes
     cdef Call[double] c
-    c.functions = &of_doubles
+    c.functions = &kernels.of_doubles
     c.integers, c.model, c.switches, c.p, c.q, c.v, c.x = integers, model, switches, p, q, v, <double*>x
     c.k = k[0]
     c.k.F_Bo_W = memory
@@ -87,33 +87,15 @@ cdef int run(
     c.out = out
     c.pivots.D = NULL
     if not flags & DIVIDES:
-        of_doubles.call(quantity, &c)
+        kernels.of_doubles.call(quantity, &c)
         return -1
     sizes = sizes_of(quantity, integers, model)
     c.out = behind + model.num_bodies
     if flags & OVERWRITES_INPUT:
         c.x = c.out + sizes.result
         memcpy(c.x, x, sizes.input*sizeof(double))
-    of_doubles.call(quantity, &c)
-    singular = find_pivot_of_zero(model, &c.pivots)
+    kernels.of_doubles.call(quantity, &c)
+    singular = find_pivot_of_zero[double](model, &c.pivots)
     if singular < 0:
         memcpy(out, c.out, sizes.result*sizeof(double))
     return singular
-
-
-cdef int find_pivot_of_zero(const Model* model, const Pivots[double]* p) noexcept nogil:
-    """Returns -1, the last dof that no mass resists, or nv plus the first of the further pivots that is zero."""
-    cdef int k, nv = model.num_velocities
-    # What a pivot of zero leaves inboard means nothing.
-    for k in range(nv - 1, -1, -1):
-        if is_zero(p, k) and not (p.locked != NULL and p.locked[k]):
-            return k
-    for k in range(nv, nv + <int>p.further):
-        if is_zero(p, k):
-            return k
-    return -1
-
-
-cdef inline bint is_zero(const Pivots[double]* p, Py_ssize_t k) noexcept nogil:
-    # NaN is not zero: it propagates.
-    return p.D[p.stride*k] <= PIVOT_TOLERANCE*p.scale[p.stride*k]

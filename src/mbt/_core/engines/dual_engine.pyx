@@ -6,7 +6,7 @@ An engine holds the parameters, q and v of one Context in the form that kernels 
 cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
-from mbt._core.algebra.records cimport PIVOT_TOLERANCE, Parameters, Pivots
+from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, count_columns, data, is_array1, new1, new2
@@ -14,8 +14,9 @@ from mbt._core.engines.context cimport ContextCore, Engine, check_maps, check_po
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives as partials, kernels
-from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.call cimport Call, Functions, find_pivot_of_zero
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
+from mbt._core.quantities.dynamics cimport register_mass_matrix
 from mbt._core.quantities.every cimport register_quantities
 from mbt._core.quantities.table cimport (
     FORWARD_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of, integer_of,
@@ -49,6 +50,7 @@ cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
 
 cdef Functions[Dual] of_duals
 register_quantities[Dual](&of_duals)
+register_mass_matrix[Dual](&of_duals)
 
 # Imported at the first use: `mbt.autodiff` costs time.
 cdef object autodiff_array = None
@@ -419,7 +421,7 @@ cdef class DualEngine(Engine):
             c.q, c.v = self.q.block(i), self.v.block(i)
             calc_quantity[Dual](&of_duals, quantity, &c)
             if i == 0 and c.pivots.D != NULL:
-                singular = find_pivot_of_zero(m, &c.pivots)
+                singular = find_pivot_of_zero[Dual](m, &c.pivots)
             store_duals(out, directions, first, num_out, values, derivatives)
         return singular
 
@@ -489,22 +491,6 @@ cdef class DualEngine(Engine):
         if m.num_map_checked and needs_maps(quantity, integers):
             check_maps(context.tree, self.compiled, context.q_data, integer_of(quantity, integers, MOBILIZER))
         return 0
-
-
-cdef Py_ssize_t find_pivot_of_zero(const Model* m, const Pivots[Dual]* p) noexcept nogil:
-    """As `kernels.find_massless_dof`, by the values; and behind the dofs, from the first one on."""
-    cdef Py_ssize_t k, nv = m.num_velocities
-    for k in range(nv - 1, -1, -1):
-        if is_zero(p, k) and not (p.locked != NULL and p.locked[k]):
-            return k
-    for k in range(nv, nv + p.further):
-        if is_zero(p, k):
-            return k
-    return -1
-
-
-cdef inline bint is_zero(const Pivots[Dual]* p, Py_ssize_t k) noexcept nogil:
-    return p.D[p.stride*k].x <= PIVOT_TOLERANCE*p.scale[p.stride*k].x
 
 
 cdef void set_velocity_seeds(

@@ -412,6 +412,7 @@ cdef int set_up(
     cdef int flags = describe(quantity).flags
     cdef int i
     job.functions = &of_lanes
+    job.row = describe(quantity)
     job.quantity = quantity
     memcpy(job.integers, integers, sizeof(job.integers))
     job.model = m

@@ -4,7 +4,7 @@ from mbt._core.algebra.records cimport Parameters
 from mbt._core.engines.leading_axes cimport Operand
 from mbt._core.model.structs cimport Model, ParameterLayout, Switches
 from mbt._core.quantities.call cimport Functions
-from mbt._core.quantities.table cimport MAX_INTEGERS
+from mbt._core.quantities.table cimport MAX_INTEGERS, Description
 from mbt._core.scalars cimport Lanes
 
 
@@ -23,6 +23,7 @@ cdef struct Path:
 # One computation of all samples.
 cdef struct Job:
     const Functions[Lanes]* functions
+    const Description* row
     int quantity
     int[<int>MAX_INTEGERS] integers
     const Model* model

@@ -14,6 +14,7 @@ from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
+from mbt._core.quantities.dynamics cimport register_mass_matrix
 from mbt._core.quantities.every cimport register_quantities
 from mbt._core.quantities.table cimport MAX_INTEGERS, Sizes, shape_tuple, sizes_of, take_integers
 from mbt._core.scalars cimport PyFunctionsScope, PyScalar
@@ -28,6 +29,7 @@ cdef extern from "Python.h":
 
 cdef Functions[PyScalar] of_objects
 register_quantities[PyScalar](&of_objects)
+register_mass_matrix[PyScalar](&of_objects)
 
 
 cdef class ObjectEngine(Engine):

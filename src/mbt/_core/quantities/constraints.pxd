@@ -25,77 +25,85 @@ cdef inline void register_constraints(Functions[T]* functions) noexcept:
 cdef inline const Constraint* next_constraint(
     Call[T]* c, int* i, FrameMotion[T]* A, FrameMotion[T]* B
 ) noexcept nogil:
-    """Constraint i or the first behind it that is not disabled, with its frames at rest; NULL where there is none.
+    """The first from number i on that is not disabled, with its frames at rest; NULL where there is none.
 
     `i` becomes the number behind it.
     """
-    cdef const Constraint* constraint
+    cdef const Constraint* x
     while i[0] < c.model.num_constraints:
-        constraint = &c.model.constraints[i[0]]
+        x = &c.model.constraints[i[0]]
         i[0] += 1
         if c.switches.disabled == NULL or not c.switches.disabled[i[0] - 1]:
-            if constraint.type != COUPLER:
-                set_frame(c.model, c.p, c.k.X_WB, constraint.a, A)
-                set_frame(c.model, c.p, c.k.X_WB, constraint.b, B)
-            return constraint
+            if x.type != COUPLER:
+                set_frame(c.model, c.p, c.k.X_WB, x.a, A)
+                set_frame(c.model, c.p, c.k.X_WB, x.b, B)
+            return x
     return NULL
 
 
 cdef inline void calc_errors(Call[T]* c) noexcept nogil:
     """Zero of those that are disabled, as everything below."""
+    cdef const Constraint* x
     cdef FrameMotion[T] A
     cdef FrameMotion[T] B
     cdef int i = 0
-    cdef const Constraint* x = next_constraint(c, &i, &A, &B)
     set_zero(c.out, c.model.num_equations)
-    while x != NULL:
-        calc_constraint_errors(x, c.p.constraints + x.start, c.q, &A, &B, c.out + x.row)
+    while True:
         x = next_constraint(c, &i, &A, &B)
+        if x == NULL:
+            return
+        calc_constraint_errors(x, c.p.constraints + x.start, c.q, &A, &B, c.out + x.row)
 
 
 cdef inline void calc_jacobian(Call[T]* c) noexcept nogil:
+    cdef const Constraint* x
     cdef FrameMotion[T] A
     cdef FrameMotion[T] B
     cdef int i = 0
-    cdef const Constraint* x = next_constraint(c, &i, &A, &B)
     set_zero(c.out, <Py_ssize_t>c.model.num_equations*c.model.num_velocities)
-    while x != NULL:
-        add_columns(c.model, x, c.p, &c.k, &A, &B, c.out + x.row*c.model.num_velocities)
+    while True:
         x = next_constraint(c, &i, &A, &B)
+        if x == NULL:
+            return
+        add_columns(c.model, x, c.p, &c.k, &A, &B, c.out + x.row*c.model.num_velocities)
 
 
 cdef inline void calc_bias(Call[T]* c) noexcept nogil:
     """Jdot v."""
+    cdef const Constraint* x
     cdef T* vdot = c.k.rest
     cdef T* A_WB = c.k.rest + c.model.num_velocities
     cdef FrameMotion[T] A
     cdef FrameMotion[T] B
     cdef int i = 0
-    cdef const Constraint* x = next_constraint(c, &i, &A, &B)
     set_zero(c.out, c.model.num_equations)
     set_zero(vdot, c.model.num_velocities)
     calc_acceleration_kinematics(
         c.model, c.p.X_BF, c.q, c.v, vdot, c.k.X_WB, c.k.H_PB_W, c.k.V_PB_W, c.k.V_WB, A_WB
     )
-    while x != NULL:
+    while True:
+        x = next_constraint(c, &i, &A, &B)
+        if x == NULL:
+            return
         if x.type != COUPLER:
             move_frame(c.model, c.k.X_WB, c.k.V_WB, A_WB, x.a, &A)
             move_frame(c.model, c.k.X_WB, c.k.V_WB, A_WB, x.b, &B)
         calc_constraint_accelerations(x, c.p.constraints + x.start, vdot, &A, &B, c.out + x.row)
-        x = next_constraint(c, &i, &A, &B)
 
 
 cdef inline void calc_forces(Call[T]* c) noexcept nogil:
     """F_Bo_W and tau of multipliers."""
+    cdef const Constraint* x
     cdef Py_ssize_t nb = c.model.num_bodies
     cdef FrameMotion[T] A
     cdef FrameMotion[T] B
     cdef int i = 0
-    cdef const Constraint* x = next_constraint(c, &i, &A, &B)
     set_zero(c.out, 6*nb + c.model.num_velocities)
-    while x != NULL:
-        add_forces(c.model, x, c.p, c.k.X_WB, c.x + x.row, &A, &B, c.out, c.out + 6*nb)
+    while True:
         x = next_constraint(c, &i, &A, &B)
+        if x == NULL:
+            return
+        add_forces(c.model, x, c.p, c.k.X_WB, c.x + x.row, &A, &B, c.out, c.out + 6*nb)
 
 
 cdef inline void set_frame(

@@ -3,7 +3,7 @@
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions
-from mbt._core.quantities.table cimport IN_FULL, POSES, POSITIONS, VELOCITIES, describe
+from mbt._core.quantities.table cimport IN_FULL, POSES, POSITIONS, VELOCITIES, Description, describe
 from mbt._core.scalars cimport T
 
 
@@ -19,24 +19,23 @@ cdef inline Py_ssize_t count_work_of(
 
 cdef inline void calc_quantity(const Functions[T]* functions, int quantity, Call[T]* c) noexcept nogil:
     """Compute what a quantity reads, and it. The pivots of what divides by them are in the memory."""
-    calc_kinematics(quantity, c)
+    calc_kinematics(describe(quantity), c)
     c.functions = functions
     c.pivots.D = NULL
     functions.call(quantity, c)
 
 
-cdef inline void calc_kinematics(int quantity, Call[T]* c) noexcept nogil:
+cdef inline void calc_kinematics(const Description* row, Call[T]* c) noexcept nogil:
     """Those that a quantity reads, in the memory."""
-    cdef int reads = describe(quantity).reads
-    cdef bint in_full = describe(quantity).flags & IN_FULL
-    if reads == POSES:
+    cdef bint in_full = row.flags & IN_FULL
+    if row.reads == POSES:
         c.k.X_WB = c.memory
         c.k.F_Bo_W = c.k.X_WB + 16*c.model.num_bodies
         c.k.rest = c.k.F_Bo_W + 6*c.model.num_bodies
         algorithms.run_body_poses(c.model, c.p, c.q, c.k.F_Bo_W, c.k.X_WB)
-    elif reads >= POSITIONS:
-        algorithms.run_positions(in_full and reads == POSITIONS, c.model, c.p, c.q, c.memory, &c.k)
-        if reads == VELOCITIES:
+    elif row.reads >= POSITIONS:
+        algorithms.run_positions(in_full and row.reads == POSITIONS, c.model, c.p, c.q, c.memory, &c.k)
+        if row.reads == VELOCITIES:
             if in_full:
                 algorithms.run_velocities_in_parents(c.model, c.v, &c.k)
             else:

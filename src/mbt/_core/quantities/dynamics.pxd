@@ -3,8 +3,8 @@
 from mbt._core.algebra.records cimport ArticulatedDof
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.passes cimport jacobian
 from mbt._core.passes.element_forces cimport acts_on_bodies
-from mbt._core.passes.jacobian cimport multiply_by_Nplus
 from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.call cimport Call, Functions, set_pivots, set_pivots_in_row
 from mbt._core.quantities.names cimport *
@@ -12,10 +12,10 @@ from mbt._core.scalars cimport T
 
 
 cdef inline void register_dynamics(Functions[T]* functions) noexcept:
+    """All but the mass matrix, which doubles and lanes compute in ways of their own."""
     functions.set(MOTION_FORCES, calc_motion_forces[T], count_memory)
     functions.set(INVERSE_DYNAMICS, calc_inverse_dynamics[T], count_memory)
     functions.set(FORWARD_DYNAMICS, calc_forward_dynamics[T], count_memory)
-    functions.set(MASS_MATRIX, calc_mass_matrix[T], count_memory)
     functions.set(MASS_MATRIX_INVERSE, calc_mass_matrix_inverse[T], count_inverse_memory)
     functions.set(MASS_MATRIX_BY_INVERSE_DYNAMICS, calc_mass_matrix_by_inverse_dynamics[T], count_memory)
     functions.set(GRAVITY_GENERALIZED_FORCES, calc_gravity_generalized_forces[T], count_memory)
@@ -29,6 +29,10 @@ cdef inline void register_dynamics(Functions[T]* functions) noexcept:
     functions.set(OPERATIONAL_SPACE_INERTIA, calc_operational_space_inertia[T], count_operational_space_memory)
     functions.set(CONSTRAINED_FORWARD_DYNAMICS, calc_constrained_forward_dynamics[T], count_memory)
     functions.set(IMPULSE_DYNAMICS, calc_impulse_dynamics[T], count_memory)
+
+
+cdef inline void register_mass_matrix(Functions[T]* functions) noexcept:
+    functions.set(MASS_MATRIX, calc_mass_matrix[T], count_memory)
 
 
 cdef inline Py_ssize_t count_memory(const int* integers, const Model* model) noexcept nogil:
@@ -241,15 +245,22 @@ cdef inline void calc_frame_pose(Call[T]* c) noexcept nogil:
 
 
 cdef inline void calc_frame_jacobian(Call[T]* c) noexcept nogil:
-    """Integers are the frames F and E, BY_QDOT and POINTS: 0 for the origin of F."""
+    """(6, nv) or (6, nq), of the spatial velocity in World. Integers are frames F and E, BY_QDOT, POINTS: 0 for Fo."""
     cdef bint by_qdot = c.integers[2]
+    cdef int frame_E = c.integers[1]
     cdef const T* p_FoP_F = <const T*>c.x if c.integers[3] != 0 else <const T*>NULL
+    cdef T* sin_q = c.memory + 16*c.model.num_mobods
+    cdef T* cos_q = sin_q + c.model.angle_stride
     cdef T* J_v = c.memory + algorithms.count_work(c.model) if by_qdot else c.out
-    algorithms.run_frame_jacobian(
-        c.model, c.p, c.integers[0], c.integers[1], c.q, p_FoP_F, c.memory, c.base, J_v
+    cdef T X_WE[16]
+    jacobian.calc_frame_jacobian(
+        c.model, c.integers[0], c.p.mobods, c.p.X_NB, c.p.X_BF, c.q, p_FoP_F, c.base, sin_q, cos_q, c.memory, J_v
     )
+    if frame_E != 0:
+        algorithms.run_frame_pose(c.model, c.p, frame_E, c.q, c.memory, c.base, X_WE)
+        jacobian.express_jacobian(6, c.model.num_velocities, X_WE, J_v)
     if by_qdot:
-        multiply_by_Nplus(c.model, c.q, 6, J_v, c.out)
+        jacobian.multiply_by_Nplus(c.model, c.q, 6, J_v, c.out)
 
 
 cdef inline void calc_center_of_mass(Call[T]* c) noexcept nogil:

@@ -3,7 +3,7 @@
 Across it: of the outboard frame in the inboard one, expressed in that one.
 """
 
-from mbt._core.algebra.spatial cimport add_to, dot6, set_pose4, set_zero
+from mbt._core.algebra.spatial cimport set_pose4, set_zero
 from mbt._core.joints.mobilizers cimport (
     apply_Ndot, apply_Nplusdot, calc_across_H, calc_across_Hdot, calc_across_pose, calc_qdot, calc_v,
 )
@@ -54,111 +54,107 @@ cdef inline void calc_transform(Call[T]* c) noexcept nogil:
     set_pose4(R, p, c.out)
 
 
-# With the columns of H_FM as rows, (6, 6) ---------------------------------------------------------------------------
+# What follows from others is computed from them: each function of joints/ is compiled once.
 
-cdef inline void set_H(const Call[T]* c, T* H) noexcept nogil:
-    cdef int b = c.integers[0]
-    set_zero(H, 36)
-    calc_across_H(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), H)
+cdef inline void run(Call[T]* c, int quantity, const T* x, T* out) noexcept nogil:
+    """Another quantity of this mobilizer, of an input where it has one."""
+    cdef Call[T] other = c[0]
+    other.x = <T*>x
+    other.out = out
+    c.functions.call(quantity, &other)
 
+
+cdef inline void multiply(int m, int n, const T* A, const T* x, T* y) noexcept nogil:
+    """y += A x, of A (m, n)."""
+    cdef int i, k
+    for i in range(m):
+        for k in range(n):
+            y[i] = y[i] + A[n*i + k]*x[k]
+
+
+# H_FM ---------------------------------------------------------------------------------------------------------------
 
 cdef inline void calc_H(Call[T]* c) noexcept nogil:
-    cdef T H[36]
+    """(6, nv)."""
+    cdef int b = c.integers[0]
     cdef int i, k, nv = num_v(c)
-    set_H(c, H)
+    cdef T columns[36]
+    set_zero(columns, 36)
+    calc_across_H(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), columns)
     for k in range(nv):
         for i in range(6):
-            c.out[nv*i + k] = H[6*k + i]
+            c.out[nv*i + k] = columns[6*k + i]
 
 
 cdef inline void calc_projection(Call[T]* c) noexcept nogil:
     """H' F."""
     cdef T H[36]
-    cdef int k
-    set_H(c, H)
-    for k in range(num_v(c)):
-        c.out[k] = dot6(H + 6*k, c.x)
+    cdef int i, k, nv = num_v(c)
+    run(c, MOBILIZER_H, NULL, H)
+    set_zero(c.out, nv)
+    for k in range(nv):
+        for i in range(6):
+            c.out[k] = c.out[k] + H[nv*i + k]*c.x[i]
 
 
 cdef inline void calc_spatial_velocity(Call[T]* c) noexcept nogil:
     """H v."""
     cdef T H[36]
-    set_H(c, H)
-    multiply_columns(H, c.x, num_v(c), c.out)
+    run(c, MOBILIZER_H, NULL, H)
+    set_zero(c.out, 6)
+    multiply(6, num_v(c), H, c.x, c.out)
 
 
 cdef inline void calc_spatial_acceleration(Call[T]* c) noexcept nogil:
     """H vdot + Hdot v."""
     cdef int b = c.integers[0]
-    cdef T H[36]
-    cdef T bias[6]
-    set_H(c, H)
-    multiply_columns(H, c.x, num_v(c), c.out)
-    calc_across_Hdot(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), v_of(c), H)
-    multiply_columns(H, v_of(c), num_v(c), bias)
-    add_to(bias, 6, c.out)
-
-
-cdef inline void multiply_columns(const T* H, const T* v, int nv, T* V) noexcept nogil:
-    """V = H v."""
     cdef int i, k
-    set_zero(V, 6)
-    for k in range(nv):
+    cdef const T* v = v_of(c)
+    cdef T columns[36]
+    run(c, MOBILIZER_SPATIAL_VELOCITY, c.x, c.out)
+    set_zero(columns, 36)
+    calc_across_Hdot(c.model.type[b], c.model.reversed[b], c.model.constants[b], q_of(c), v, columns)
+    for k in range(num_v(c)):
         for i in range(6):
-            V[i] = V[i] + H[6*k + i]*v[k]
+            c.out[i] = c.out[i] + columns[6*k + i]*v[k]
 
 
 # Between v and qdot -------------------------------------------------------------------------------------------------
 
-cdef inline void apply_N(const Call[T]* c, const T* v, T* qdot) noexcept nogil:
-    calc_qdot(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), v, qdot)
-
-
-cdef inline void apply_Nplus(const Call[T]* c, const T* qdot, T* v) noexcept nogil:
-    calc_v(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), qdot, v)
-
-
-cdef inline void apply_rate_of_N(const Call[T]* c, const T* v, T* y) noexcept nogil:
-    apply_Ndot(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), v_of(c), v, y)
-
-
-cdef inline void apply_rate_of_Nplus(const Call[T]* c, const T* qdot, T* y) noexcept nogil:
-    apply_Nplusdot(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), v_of(c), qdot, y)
-
-
 cdef inline void calc_mobilizer_qdot(Call[T]* c) noexcept nogil:
-    apply_N(c, c.x, c.out)
+    calc_qdot(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), c.x, c.out)
 
 
 cdef inline void calc_mobilizer_velocity(Call[T]* c) noexcept nogil:
-    apply_Nplus(c, c.x, c.out)
+    calc_v(c.model.type[c.integers[0]], c.model.constants[c.integers[0]], q_of(c), c.x, c.out)
 
 
 cdef inline void calc_mobilizer_qddot(Call[T]* c) noexcept nogil:
     """N vdot + Ndot v."""
-    cdef T bias[7]
-    apply_N(c, c.x, c.out)
-    apply_rate_of_N(c, v_of(c), bias)
-    add_to(bias, num_q(c), c.out)
+    cdef T Ndot[42]
+    run(c, MOBILIZER_QDOT, c.x, c.out)
+    run(c, MOBILIZER_NDOT, NULL, Ndot)
+    multiply(num_q(c), num_v(c), Ndot, v_of(c), c.out)
 
 
 cdef inline void calc_mobilizer_acceleration(Call[T]* c) noexcept nogil:
     """N+ qddot + N+dot qdot."""
     cdef T qdot[7]
-    cdef T bias[6]
-    apply_Nplus(c, c.x, c.out)
-    apply_N(c, v_of(c), qdot)
-    apply_rate_of_Nplus(c, qdot, bias)
-    add_to(bias, num_v(c), c.out)
+    cdef T Nplusdot[42]
+    run(c, MOBILIZER_VELOCITY, c.x, c.out)
+    run(c, MOBILIZER_QDOT, v_of(c), qdot)
+    run(c, MOBILIZER_NPLUSDOT, NULL, Nplusdot)
+    multiply(num_v(c), num_q(c), Nplusdot, qdot, c.out)
 
 
 cdef inline void calc_mobilizer_N(Call[T]* c) noexcept nogil:
+    """(nq, nv), column by column, as all below."""
     cdef T unit[7]
     cdef T column[7]
     cdef int k
     for k in range(num_v(c)):
         set_unit(k, unit)
-        apply_N(c, unit, column)
+        run(c, MOBILIZER_QDOT, unit, column)
         set_column(num_q(c), num_v(c), k, column, c.out)
 
 
@@ -168,27 +164,29 @@ cdef inline void calc_mobilizer_Nplus(Call[T]* c) noexcept nogil:
     cdef int k
     for k in range(num_q(c)):
         set_unit(k, unit)
-        apply_Nplus(c, unit, column)
+        run(c, MOBILIZER_VELOCITY, unit, column)
         set_column(num_v(c), num_q(c), k, column, c.out)
 
 
 cdef inline void calc_mobilizer_Ndot(Call[T]* c) noexcept nogil:
+    cdef int b = c.integers[0]
     cdef T unit[7]
     cdef T column[7]
     cdef int k
     for k in range(num_v(c)):
         set_unit(k, unit)
-        apply_rate_of_N(c, unit, column)
+        apply_Ndot(c.model.type[b], c.model.constants[b], q_of(c), v_of(c), unit, column)
         set_column(num_q(c), num_v(c), k, column, c.out)
 
 
 cdef inline void calc_mobilizer_Nplusdot(Call[T]* c) noexcept nogil:
+    cdef int b = c.integers[0]
     cdef T unit[7]
     cdef T column[7]
     cdef int k
     for k in range(num_q(c)):
         set_unit(k, unit)
-        apply_rate_of_Nplus(c, unit, column)
+        apply_Nplusdot(c.model.type[b], c.model.constants[b], q_of(c), v_of(c), unit, column)
         set_column(num_v(c), num_q(c), k, column, c.out)
 
 
