@@ -26,7 +26,6 @@ _MOVING = {
 }
 # Elements of Drake beside links and joints that do not: collisions are not computed.
 _HARMLESS = {"drake:collision_filter_group"}
-_NO = ("", "0", "false")
 _GAINS = "drake:controller_gains"
 
 
@@ -72,7 +71,7 @@ def _says_no(element: Element, *, if_empty: bool = False) -> bool:
     try:
         return float(text) == 0.0
     except ValueError:
-        return text in _NO
+        return text == "false"
 
 
 def _says_yes(element: Element) -> bool:
