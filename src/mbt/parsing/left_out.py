@@ -44,8 +44,8 @@ def report_left_out(root: Element, report: ParseReport) -> None:
             report.warn(f"{path}: no controller acts{_count(elements)}: apply its force", elements[0].line)
         else:
             outside = path.rpartition("/")[0]
-            place = f" in {outside}" if outside else ""
-            elements[0].repair(f"it cannot be modelled{place}{_count(elements)}", "ignored")
+            it = f"this child of {outside}" if outside else "it"
+            elements[0].repair(f"mbt does not support {it}{_count(elements)}", "ignored")
 
 
 def _moves(path: str, element: Element) -> bool:
