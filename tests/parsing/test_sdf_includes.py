@@ -258,6 +258,7 @@ class TestRobots:
         (limb / "limb.urdf").write_text(self.LIMB.replace("</robot>", tip + "</robot>"))
         with pytest.warns(mbt.ModelWarning):
             alone = mbt.load_model(limb / "limb.urdf").parse_reports[0]
+        with pytest.warns(mbt.ModelWarning):
             included = load(robot(include("limb.urdf")), limb).parse_reports[0]
         assert alone.inactive
         assert included.inactive == alone.inactive

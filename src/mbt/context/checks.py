@@ -272,7 +272,7 @@ def raise_singular_pivot(tree: MultibodyTree, pivot: int, what: str = "forward d
 
 
 def describe_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dynamics") -> str:
-    """Return why forward dynamics, or what the message is to call it, has no answer for a degree of freedom."""
+    """Return why forward dynamics, or what the message is to call it, has no answer for a dof."""
     if not _has_finite_mass(tree):
         return f"{what}: the masses of the bodies add up to more than a float can hold"
     mobilizer = next(

@@ -239,7 +239,7 @@ class _Problem:
     def _error(self, errors: FloatArray, relative: FloatArray, what: str) -> AssemblyError:
         """Return the error that names the constraints, and the samples, that remain open."""
         is_left = ~(np.abs(relative) <= self._tolerance)
-        is_open = is_left.any(axis=-1)
+        is_open = np.asarray(is_left.any(axis=-1))
         left = np.where(is_left, np.abs(errors), 0.0).reshape(-1, errors.shape[-1])
         found: dict[str, float] = {}
         for constraint in self._equations.constraints:

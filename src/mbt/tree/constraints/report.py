@@ -278,9 +278,7 @@ def take_rows(
         rates[whole.rows] = part @ context.v[whole.dofs]
         size = np.linalg.norm(whole.matrix(entries.sizes), axis=1)
         scales[whole.rows] = size = np.where(size > 0.0, size, 1.0)
-        blocks.append(
-            Block(constraints, whole.rows, whole.dofs, part * columns[whole.dofs] / size[:, None])
-        )
+        blocks.append(Block(constraints, whole.rows, whole.dofs, part * columns[whole.dofs] / size[:, None]))
     return blocks, scales, columns, rates
 
 
