@@ -181,7 +181,7 @@ def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) ->
     if fast is not None and fast.element is not None:
         dt = _rounded_down(fast.longest_step)
         if dt * _MOST_MORE_STEPS < task.dt:
-            cure = "take method='Radau' or 'BDF', or give what it moves more inertia, as of a rotor"
+            cure = "give what it moves more inertia, as of a rotor, or take method='Radau' or 'BDF'"
         else:
             cure = f"take dt = {dt:g} s, or method='Radau' or 'BDF'"
         return f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: {cure}"
