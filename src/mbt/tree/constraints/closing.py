@@ -77,9 +77,9 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
         return ""
-    if _is_large(tree, end):
-        return ""
     try:
+        if _is_large(tree, end):
+            return ""
         gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck if _is_open(tree, end) else {}
         if gaps:
             found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
