@@ -177,7 +177,7 @@ CASES = [
         "force elements and constraints",
         robot(BASE, "<force_element/>"),
         3,
-        "<force_element>: it cannot be modelled",
+        "<force_element>: mbt does not support it",
     ),
     (
         "blanks before `<?xml`",

@@ -169,7 +169,7 @@ class TestJoints:
         spring = "<dynamics><damping>2</damping><spring_stiffness>5</spring_stiffness></dynamics>"
         text = robot(A, B, joint("j", "a", "b", "ball", f"<axis>{spring}</axis>"))
         tree = load_with_warning(
-            text, "<spring_stiffness>: it cannot be modelled in model/joint/axis/dynamics"
+            text, "<spring_stiffness>: mbt does not support this child of model/joint/axis/dynamics"
         )
         np.testing.assert_array_equal(tree.get_joint_by_name("j").default_damping_vector, [2, 2, 2])
         assert tree.parse_reports[0].ignored == {"model/joint/axis/dynamics/spring_stiffness": 1}

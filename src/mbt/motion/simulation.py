@@ -11,7 +11,7 @@ from mbt.motion.fixed_steps import simulate_fixed_steps
 from mbt.motion.operands import METHODS
 from mbt.motion.progress import Progress
 from mbt.motion.solvers import SOLVERS, simulate_with_solver
-from mbt.motion.symptoms import find_cause, find_symptoms
+from mbt.motion.symptoms import FEWEST_STEPS, find_cause, find_symptoms
 from mbt.motion.task import make_task
 from mbt.motion.trajectory import Trajectory
 
@@ -164,7 +164,8 @@ def simulate(
         symptoms = [trajectory.message]
     else:
         symptoms = find_symptoms(task, trajectory)
-        if tree.num_constraints and not context.batch_shape:
+        is_looked_at = max(task.num_steps, trajectory.num_steps) >= FEWEST_STEPS
+        if tree.num_constraints and is_looked_at and not context.batch_shape:
             from mbt.tree.constraints.closing import describe_stuck
 
             stuck = describe_stuck(tree, context, trajectory.final_context)

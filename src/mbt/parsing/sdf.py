@@ -27,8 +27,6 @@ from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_sdf"]
 
-# As far as this gravities are the same [m/s^2]: files round it to 9.8.
-
 
 def read_sdf(root: Element, report: ParseReport, options: ReadOptions, source: Source) -> ModelDescription:
     """Read and check a whole SDF document, with the files that it includes.

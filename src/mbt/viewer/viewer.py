@@ -307,7 +307,8 @@ class Viewer:
         """Return the model of this viewer that an argument is, or whose name it is."""
         names = [known.name for known in self._models]
         if isinstance(model, str) and model not in names:
-            raise UnknownNameError(f"model: {unknown_name_error('model', model, names)}")
+            fault = str(unknown_name_error("model", model, names))
+            raise UnknownNameError(f"model: {fault[:1].lower()}{fault[1:]}")
         for known, name in zip(self._models, names, strict=True):
             if model in (known, name):
                 return known

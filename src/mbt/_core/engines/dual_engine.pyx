@@ -19,8 +19,8 @@ from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
 from mbt._core.quantities.dynamics cimport register_mass_matrix
 from mbt._core.quantities.every cimport register_quantities
 from mbt._core.quantities.table cimport (
-    FORWARD_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of, integer_of,
-    needs_element_forces, needs_maps, shape_tuple, sizes_of, take_integers,
+    FORWARD_DYNAMICS, IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of,
+    integer_of, needs_element_forces, needs_maps, shape_tuple, sizes_of, take_integers,
 )
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
 
@@ -386,7 +386,9 @@ cdef class DualEngine(Engine):
                 context, quantity, integers, sizes, x, dx, directions, values, derivatives
             )
         if singular >= 0:
-            above.raise_singular_pivot(context.tree, singular)
+            above.raise_singular_pivot(
+                context.tree, singular, "impulse dynamics" if quantity == IMPULSE_DYNAMICS else "forward dynamics"
+            )
         return 0
 
     cdef int compute_in_blocks(
