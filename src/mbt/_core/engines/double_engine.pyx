@@ -2,7 +2,7 @@ from libc.string cimport memcpy
 
 from mbt._core.algebra.records cimport Kinematics, Parameters
 from mbt._core.model.structs cimport Model, Switches
-from mbt._core.quantities cimport kernels
+from mbt._core.quantities cimport derivatives, kernels
 from mbt._core.quantities.call cimport Call, find_pivot_of_zero
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.from_kinematics cimport register_from_kinematics
@@ -10,11 +10,9 @@ from mbt._core.quantities.table cimport (
     DIVIDES, OVERWRITES_INPUT, POSES, POSITIONS, VELOCITIES, Sizes, describe, sizes_of,
 )
 
-
-from mbt._core.quantities import derivatives  # noqa: F401 - it registers its functions
-
-# The others are compiled elsewhere: their modules are imported here, and add theirs.
+# Those of the dynamics are registered where they are compiled.
 register_from_kinematics[double](&kernels.of_doubles)
+derivatives.register_derivatives_of_doubles(&kernels.of_doubles)
 
 
 cdef int evaluate(
@@ -58,12 +56,16 @@ cdef int evaluate_state(
     return run(quantity, integers, model, switches, p, q, v, x, &k, work, out)
 
 
+cdef inline Py_ssize_t count_work(int quantity, const int* integers, const Model* model) noexcept nogil:
+    return count_work_of[double](&kernels.of_doubles, quantity, integers, model)
+
+
 cdef Py_ssize_t count_memory(int quantity, const int* integers, const Model* model) noexcept nogil:
     """Doubles that `run` needs behind those of any algorithm."""
     cdef Sizes sizes = sizes_of(quantity, integers, model)
     cdef int flags = describe(quantity).flags
     return (
-        count_work_of[double](&kernels.of_doubles, quantity, integers, model) + model.num_bodies
+        count_work(quantity, integers, model) + model.num_bodies
         + (sizes.result if flags & DIVIDES else 0) + (sizes.input if flags & OVERWRITES_INPUT else 0)
     )
 
@@ -73,7 +75,7 @@ cdef int run(
     const double* q, const double* v, const double* x, Kinematics[double]* k, double* memory, double* out
 ) noexcept nogil:
     cdef int flags = describe(quantity).flags
-    cdef double* behind = memory + kernels.work_size(model) + count_work_of[double](&kernels.of_doubles, quantity, integers, model)
+    cdef double* behind = memory + kernels.work_size(model) + count_work(quantity, integers, model)
     cdef int singular
     cdef Sizes sizes
     cdef Call[double] c

@@ -472,7 +472,8 @@ cdef int run_job(Job* job) except -1:
 
 cdef bint plan_runs(Job* job) noexcept nogil:
     """Samples to begin with, for a fraction of a second whatever the model, in whole blocks; whether more come then."""
-    cdef Py_ssize_t numbers = count_work_of[Lanes](job.functions, job.quantity, job.integers, job.model) + job.output_size*job.num_outputs
+    cdef Py_ssize_t numbers = count_work_of[Lanes](job.functions, job.quantity, job.integers, job.model)
+    numbers += job.output_size*job.num_outputs
     if job.path != NULL:
         numbers *= job.integers[1]
     job.first_run = MBT_W*(1 + WORK_OF_FIRST_RUN//(MBT_W*numbers))

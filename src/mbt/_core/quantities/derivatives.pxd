@@ -2,7 +2,9 @@
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities.call cimport Functions
 
+cdef void register_derivatives_of_doubles(Functions[double]* functions) noexcept
 cdef Py_ssize_t inverse_work_size(const Model* model) noexcept nogil
 cdef Py_ssize_t forward_work_size(const Model* model) noexcept nogil
 cdef void inverse_dynamics_derivatives(

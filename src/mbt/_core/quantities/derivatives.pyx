@@ -1,11 +1,12 @@
 from mbt._core.algebra.records cimport PIVOT_TOLERANCE, Parameters
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport derivative_algorithms as algorithms
-from mbt._core.quantities cimport kernels
+from mbt._core.quantities.call cimport Functions
 from mbt._core.quantities.dynamics_derivatives cimport register_derivatives
 
 
-register_derivatives[double](&kernels.of_doubles)
+cdef void register_derivatives_of_doubles(Functions[double]* functions) noexcept:
+    register_derivatives[double](functions)
 
 
 cdef Py_ssize_t inverse_work_size(const Model* model) noexcept nogil:

@@ -7,7 +7,7 @@ from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, 
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities cimport algorithms
-from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.dynamics cimport count_memory, register_dynamics
 from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work, register_motion
 from mbt._core.quantities.names cimport MASS_MATRIX
@@ -29,7 +29,6 @@ multiply_by_Nplus = jacobian.multiply_by_Nplus[double]
 velocity_kinematics = calc_velocity_kinematics[double]
 generalized_forces = algorithms.run_generalized_forces[double]
 velocities_of_mobilizer = calc_v[double]
-
 
 # Of the dynamics and of motion, which are compiled here; other modules add theirs.
 register_dynamics[double](&of_doubles)

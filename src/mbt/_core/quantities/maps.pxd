@@ -15,7 +15,7 @@ cdef inline void register_maps(Functions[T]* functions) noexcept:
     functions.set(QDOT, calc_qdots[T], count_memory)
     functions.set(VELOCITY, calc_velocities[T], count_memory)
     functions.set(QDDOT, calc_qddots[T], count_memory)
-    functions.set(ACCELERATION, calc_accelerations[T], count_memory)
+    functions.set(ACCELERATION, calc_accelerations_of_qddot[T], count_memory)
     functions.set(N_MATRIX, calc_N_matrix[T], count_memory)
     functions.set(NPLUS_MATRIX, calc_Nplus_matrix[T], count_memory)
     functions.set(INTEGRATED_POSITIONS, calc_integrated_positions[T], count_memory)
@@ -35,7 +35,7 @@ cdef inline void calc_qddots(Call[T]* c) noexcept nogil:
     map_acceleration_to_qddot(c.model, c.q, c.v, c.x, c.out)
 
 
-cdef inline void calc_accelerations(Call[T]* c) noexcept nogil:
+cdef inline void calc_accelerations_of_qddot(Call[T]* c) noexcept nogil:
     map_qddot_to_acceleration(c.model, c.q, c.v, c.x, c.out)
 
 

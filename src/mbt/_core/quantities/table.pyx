@@ -82,7 +82,12 @@ cdef void describe_quantities() noexcept:
     of(vector(row(INVERSE_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV), GIVEN)
     # tau, F_Bo_W, more tau -> vdot, with gravity, damping and force elements.
     of(
-        vector(row(FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT), NV),
+        vector(
+            row(
+                FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT
+            ),
+            NV
+        ),
         GIVEN
     )
     matrix(row(MASS_MATRIX, NONE, FROM_Q, SPARSE), NV, NV)
@@ -105,7 +110,10 @@ cdef void describe_quantities() noexcept:
     # vdot, body forces; tau, body forces.
     of(block(row(MOTION_FORCES_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, SPARSE_IN_BRANCHES), THREE, NV, NV), GIVEN)
     of(
-        block(row(INVERSE_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | SPARSE_IN_BRANCHES), THREE, NV, NV),
+        block(
+            row(INVERSE_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | SPARSE_IN_BRANCHES),
+            THREE, NV, NV
+        ),
         GIVEN
     )
     of(
@@ -115,7 +123,13 @@ cdef void describe_quantities() noexcept:
 
     # tau, F_Bo_W, more tau -> vdot, multipliers.
     of(
-        vector(row(CONSTRAINED_FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT), NV + NE),
+        vector(
+            row(
+                CONSTRAINED_FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V,
+                AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT
+            ),
+            NV + NE
+        ),
         GIVEN, STABILIZED
     )
     # restitution -> v1, impulses.
@@ -124,7 +138,8 @@ cdef void describe_quantities() noexcept:
     of(
         block(
             row(
-                CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT
+                CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V,
+                AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT
             ),
             THREE, NV + NE, NV
         ),
