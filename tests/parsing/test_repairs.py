@@ -193,7 +193,7 @@ CASES = [
     ),
     ("`--` in a comment", robot(BASE, "<!-- a -- b\n --- -->"), 3, "'--' stands in a comment"),
     (
-        "`&nbsp;` and other entities",
+        "`&nbsp;` and other HTML entities",
         robot(BASE, "<a>&nbsp;</a>", "<b>&nbsp;</b>"),
         3,
         r"&nbsp; is of HTML.*\(2 t",
