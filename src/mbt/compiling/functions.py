@@ -32,18 +32,18 @@ def compile(
     cache: bool = True,
     timeout: float | None = None,
 ) -> CompiledFunctions:
-    """Return functions of a tree in native code that was made for it alone.
+    """Return functions of a tree in native code made for this tree alone.
 
-    What a tree computes is written down in symbols with its numbers in it, so that zeros, ones and what is
-    computed twice fall out, and goes through a C compiler: for one state, and for as many states at once as a
-    register has lanes. Which functions gain, and how much: docs/compiling.md.
+    The computation is written as symbolic expressions that contain the numbers of the tree, without zeros,
+    ones and repeated terms, and compiled by a C compiler: for one state, and for as many states at once as a
+    register has lanes. docs/compiling.md tells which functions gain, and how much.
 
     Parameters
     ----------
     tree : MultibodyTree
-        A finalized one. Its default parameters are built in.
+        A finalized tree. Its default parameters are built in.
     functions : str or sequence of str, optional
-        Functions of `mbt.functional`: those that `mbt.symbolic.make_expressions` knows.
+        Functions of `mbt.functional` that `mbt.symbolic.make_expressions` knows.
     frame : Frame or str, optional
         The frame of "frame_pose" and "frame_jacobian", which it takes, or its name.
     dtype : dtype, optional
@@ -106,7 +106,7 @@ class CompiledFunctions:
     names : tuple of str
         Their names.
     sources : dict of str to str
-        The C that each of them was made of.
+        The C code of each function.
     dtype : dtype
         Of the arrays that they take and return.
     """

@@ -63,7 +63,7 @@ def load_model(
     prefix: str = "",
     user_elements: bool | Iterable[type[MultibodyElement]] = False,
 ) -> MultibodyTree:
-    """Load a robot into a tree of its own and finalize it.
+    """Load a robot into a new tree and finalize it.
 
     Links, joints and actuators are added depth first, children in the order of the file. So the index of a
     body is its row in per-body arrays, and actuators are in the order of the velocities that they drive.
@@ -174,7 +174,7 @@ def add_model(
     prefix: str = "",
     user_elements: bool | Iterable[type[MultibodyElement]] = False,
 ) -> ModelInstanceIndex:
-    """Add a robot to a tree that is not finalized yet. When that fails, the tree is as it was.
+    """Add a robot to a tree that is not finalized yet. If that fails, the tree is unchanged.
 
     The tree gets no gravity: ``tree.add_force_element(mbt.UniformGravityFieldElement())`` adds it, once for
     all models. That of the file is ``tree.parse_reports[-1].gravity``.
@@ -188,7 +188,7 @@ def add_model(
     user_elements : bool, or classes of elements, optional
         As in `load_model`.
     parent : Frame or RigidBody, optional
-        A frame P of the tree, or a body for its frame, on which the model is mounted, in place of World: its
+        A frame P of the tree, or a body (for its frame), on which to mount the model instead of World: its
         root is welded there.
     X_PF : array_like, shape (4, 4), optional
         Pose in the parent frame at which it is; the identity unless given. Where a model has several roots,
