@@ -196,7 +196,7 @@ CASES = [
         "`&nbsp;` and other HTML entities",
         robot(BASE, "<a>&nbsp;</a>", "<b>&nbsp;</b>"),
         3,
-        r"&nbsp; is of HTML.*\(2 t",
+        r"&nbsp; is an entity of HTML.*\(2 t",
     ),
     ("an `&` that stands alone", robot(BASE, "<a>R & D</a>"), 3, "'&' stands alone"),
     ("bytes that are not UTF-8", robot(BASE, "<a>é</a>").encode("latin-1"), 3, "a byte is not UTF-8"),
@@ -216,7 +216,7 @@ CASES = [
         "elements, or end tags, after the root",
         robot(BASE) + "\n</robot>",
         4,
-        "there is more behind the root element",
+        "there is more after the root element",
     ),
 ]
 
