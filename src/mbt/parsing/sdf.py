@@ -232,7 +232,7 @@ class _SdfReader:
                 self.report.weightless_instances.append(name)
         if self.report.weightless_instances and self.options.gravity is None:
             shown = ", ".join(quote(name, limit=30) for name in self.report.weightless_instances[:10])
-            self.report.warn(f"gravity does not act on {shown}: tell the element of gravity, set_enabled()")
+            self.report.warn(f"gravity does not act on {shown}: call set_enabled() of the gravity element")
 
     def _place_roots(self) -> None:
         frames = {link.name: link for link in (*self.walker.links, *self.walker.robot_links)}
