@@ -317,6 +317,24 @@ def test_mistakes_in_elements_of_users_are_told(capfd: pytest.CaptureFixture[str
     assert "a mistake" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_residuals_take_a_frame_its_body_or_its_name(base: str) -> None:
+    tree = mbt.load_model(model_path("mbt_arm"), base=base)
+    state = mcrocoddyl.make_state(tree)
+    body = tree.bodies[-1]
+    x = np.concatenate([tree.random_positions(np.random.default_rng(7)), np.zeros(tree.num_velocities)])
+    X_WF = mbt.functional.frame_pose(tree, x[: tree.num_positions], body.body_frame)
+    for place in (body.body_frame, body, body.name):
+        residual = mcrocoddyl.ResidualModelFrameTranslation(state, place, np.ones(3))
+        data = residual.createData(crocoddyl.DataCollectorAbstract())
+        residual.calc(data, x)
+        np.testing.assert_array_equal(data.r, X_WF[:3, 3] - 1.0)
+        residual = mcrocoddyl.ResidualModelFramePose(state, place, X_WF)
+        data = residual.createData(crocoddyl.DataCollectorAbstract())
+        residual.calc(data, x)
+        np.testing.assert_allclose(data.r, np.zeros(6), atol=1e-12)
+
+
 def test_errors_name_the_argument() -> None:
     tree = mbt.load_model(model_path("mbt_arm"))
     state = mcrocoddyl.make_state(tree)
@@ -334,7 +352,11 @@ def test_errors_name_the_argument() -> None:
     with pytest.raises(mbt.ShapeError, match="actuation"):
         make(tree, make_costs(state, 6), actuation=np.eye(5))
     with pytest.raises(mbt.ArgumentTypeError, match="frame: expected a Frame"):
-        mcrocoddyl.ResidualModelFramePose(state, tree.bodies[1], np.eye(4))
+        mcrocoddyl.ResidualModelFramePose(state, tree.joints[0], np.eye(4))
+    with pytest.raises(mbt.MbtError, match=r"frame: .*'nowhere'"):
+        mcrocoddyl.ResidualModelFramePose(state, "nowhere", np.eye(4))
+    with pytest.raises(mbt.ArgumentTypeError, match=r"frame: .* Pass the state that make_state\(tree\)"):
+        mcrocoddyl.ResidualModelFramePose(crocoddyl.StateVector(12), tree.frames[1].name, np.eye(4))
     with pytest.raises(mbt.ArgumentValueError, match="state: expected one of the tree of the frame"):
         mcrocoddyl.ResidualModelFramePose(crocoddyl.StateVector(6), tree.frames[1], np.eye(4))
     with pytest.raises(mbt.ArgumentValueError, match="X_WR"):

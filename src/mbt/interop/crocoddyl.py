@@ -31,7 +31,8 @@ from mbt.math import (
 from mbt.math.arrays import FloatArray, as_finite_array, as_float_array
 from mbt.math.poses import as_pose
 from mbt.motion.stages import find_turning_dofs
-from mbt.tree import Frame, MultibodyTree
+from mbt.tree import Frame, MultibodyTree, RigidBody
+from mbt.tree.frame import as_frame
 
 try:
     import crocoddyl
@@ -103,6 +104,7 @@ def make_state(tree: MultibodyTree) -> Any:
     if not tree.is_velocity_equal_to_qdot:
         return StateTree(tree)
     state = crocoddyl.StateVector(2 * tree.num_positions)
+    state._tree = tree  # Whose frames residuals find by name; StateTree has it too.
     _set_limits(state, tree)
     return state
 
@@ -335,15 +337,25 @@ class ResidualModelTreeState(_Residual):  # type: ignore[misc]
         data.Rx = self.state.Jdiff(self._x_ref, x, crocoddyl.Jcomponent.second)
 
 
+def _find_frame(state: Any, frame: Frame | RigidBody | str) -> Frame:
+    """Return a frame of the tree that a state was made for, also by its name."""
+    if not isinstance(frame, str):
+        return as_frame(frame, "frame")
+    tree = getattr(state, "_tree", None)
+    if tree is None:
+        raise ArgumentTypeError(
+            f"frame: expected a Frame or a RigidBody, got the name {quote(frame)}, and a state that does not "
+            "know its tree. Pass the state that make_state(tree) returned, or tree.get_frame_by_name(...)."
+        )
+    return tree._elements.frame_named(frame, "frame")  # type: ignore[no-any-return]
+
+
 class _FrameResidual(_Residual):  # type: ignore[misc]
     """What is left of a way to a goal, of a frame."""
 
-    def __init__(self, state: Any, frame: Frame, size: int, nu: int | None) -> None:
-        if not isinstance(frame, Frame):
-            raise ArgumentTypeError(
-                f"frame: expected a Frame, as tree.get_frame_by_name() returns it, got {quote(frame)}"
-            )
-        self._frame, self._tree = frame, frame.parent_tree
+    def __init__(self, state: Any, frame: Frame | RigidBody | str, size: int, nu: int | None) -> None:
+        self._frame = _find_frame(state, frame)
+        self._tree = self._frame.parent_tree
         self._nq, self._nv = self._tree.num_positions, self._tree.num_velocities
         if (state.nx, state.ndx) != (self._nq + self._nv, 2 * self._nv):
             raise ArgumentValueError(
@@ -363,8 +375,8 @@ class ResidualModelFrameTranslation(_FrameResidual):
     ----------
     state : crocoddyl.StateAbstract
         That of `make_state`.
-    frame : Frame
-        F.
+    frame : Frame, RigidBody or str
+        F, the body whose frame it is, or its name in the tree of the state.
     p_WR : array_like, shape (3,)
         Where it should be [m].
     nu : int, optional
@@ -376,7 +388,9 @@ class ResidualModelFrameTranslation(_FrameResidual):
         When an argument is of another kind.
     """
 
-    def __init__(self, state: Any, frame: Frame, p_WR: Any, *, nu: int | None = None) -> None:
+    def __init__(
+        self, state: Any, frame: Frame | RigidBody | str, p_WR: Any, *, nu: int | None = None
+    ) -> None:
         super().__init__(state, frame, 3, nu)
         self._p_WR = as_finite_array(p_WR, "p_WR", (3,))
 
@@ -400,8 +414,8 @@ class ResidualModelFramePose(_FrameResidual):
     ----------
     state : crocoddyl.StateAbstract
         That of `make_state`.
-    frame : Frame
-        F.
+    frame : Frame, RigidBody or str
+        F, the body whose frame it is, or its name in the tree of the state.
     X_WR : array_like, shape (4, 4)
         Where it should be.
     nu : int, optional
@@ -413,7 +427,9 @@ class ResidualModelFramePose(_FrameResidual):
         When an argument is of another kind.
     """
 
-    def __init__(self, state: Any, frame: Frame, X_WR: Any, *, nu: int | None = None) -> None:
+    def __init__(
+        self, state: Any, frame: Frame | RigidBody | str, X_WR: Any, *, nu: int | None = None
+    ) -> None:
         super().__init__(state, frame, 6, nu)
         self._X_RW = inverse_pose(as_pose(X_WR, "X_WR"))
 
