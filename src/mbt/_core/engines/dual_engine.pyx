@@ -6,7 +6,7 @@ An engine holds the parameters, q and v of one Context in the form that kernels 
 cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
-from mbt._core.algebra.records cimport PIVOT_TOLERANCE, Parameters, Pivots
+from mbt._core.algebra.records cimport NUM_FURTHER, PIVOT_TOLERANCE, UNSOLVED, Parameters, Pivots
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, count_columns, data, is_array1, new1, new2
@@ -490,6 +490,8 @@ cdef Py_ssize_t find_pivot_of_zero(const Model* m, const Pivots[Dual]* p) noexce
     """As `kernels.find_massless_dof`, by the values; and behind the dofs, from the first one on."""
     cdef Py_ssize_t k, nv = m.num_velocities
     for k in range(nv - 1, -1, -1):
+        if p.D[p.stride*k].x == UNSOLVED:
+            return nv + NUM_FURTHER
         if is_zero(p, k) and not (p.locked != NULL and p.locked[k]):
             return k
     for k in range(nv, nv + p.further):

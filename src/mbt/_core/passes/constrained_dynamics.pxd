@@ -12,27 +12,30 @@ semidefinite_rows.hpp. A row follows from those before it when what is left of i
   number with five digits.
 
 Light bodies between heavy ones leave little of rows, too: so what comes out is put in, and the equations are solved
-once more for what remains of J vdot + Jdot v.
+once more for what remains of J vdot + Jdot v, and again while that is more than rounding and becomes less. What
+remains then is judged in constraint_checks.
 
 J. Carpentier, R. Budhiraja, N. Mansard, "Proximal and Sparse Resolution of Constrained Dynamic Equations", RSS 2021,
 has the sweeps. In NumPy: tests/support/constraints.py.
 """
 
 from mbt._core.algebra.derivative_columns cimport (
-    factor_semidefinite, keep_independent, keep_much, leaves_much, solve_semidefinite,
+    factor_semidefinite, improves, keep_independent, remains, solve_semidefinite,
 )
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, FrameMotion, Parameters, Placed
 from mbt._core.algebra.spatial cimport copy, dot3, set_zero
 from mbt._core.forces.constraints cimport (
     calc_constraint_accelerations, calc_constraint_errors, calc_constraint_rates, num_equations_of,
 )
-from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
-from mbt._core.model.structs cimport Constraint, Model, Switches
+from mbt._core.forces.force_elements cimport COUPLER, WELD
+from mbt._core.joints.mobod_joints cimport add_dof_acceleration
+from mbt._core.model.structs cimport Constraint, MobodJoint, Model, Switches
+from mbt._core.passes.constraint_checks cimport spoil_unsolved
 from mbt._core.passes.constraint_frames cimport (
     calc_frame_accelerations, calc_frame_motion, place_mobods, set_rates,
 )
 from mbt._core.passes.constraint_rows cimport (
-    MAX_EQUATIONS, SQUARED_LEVER, add_constraint_forces, calc_Lambda, sweep_from_ends,
+    MAX_EQUATIONS, SQUARED_LEVER, add_constraint_forces, calc_Lambda, common_mobod, sweep_from_ends,
 )
 from mbt._core.passes.forward_dynamics cimport calc_accelerations
 from mbt._core.passes.forward_dynamics_in_parents cimport calc_accelerations_in_parents
@@ -45,14 +48,17 @@ cdef extern from *:
     // angles with five digits, of the square of 3.2e-5, a few of them.
     static constexpr double kRoundingOfRow = 1e-13;
     static constexpr double kSquaredAngle = 1e-9;
-    // Rounding of the accelerations that J vdot + Jdot v is a difference of, squared.
-    static constexpr double kSquaredRounding = 1e-25;
+    // What rows are a difference of is at least 1e-4 of all of these; and of what the tree without constraints leaves,
+    // as much as rounding leaves of rounding.
+    static constexpr double kSquaredShare = 1e-8;
+    static constexpr double kSquaredStart = 1e-20;
     // More than all that rows leave.
     static constexpr double kMuch = 1e300;
     """
     const double ROUNDING_OF_ROW "kRoundingOfRow"
     const double SQUARED_ANGLE "kSquaredAngle"
-    const double SQUARED_ROUNDING "kSquaredRounding"
+    const double SQUARED_SHARE "kSquaredShare"
+    const double SQUARED_START "kSquaredStart"
     const double MUCH "kMuch"
 
 
@@ -96,8 +102,10 @@ cdef inline void calc_constrained_accelerations(
     cdef T* step = wanted + m
     cdef T* rest = step + m
     cdef T* size = rest + m
-    cdef FrameMotion[T]* ends = <FrameMotion[T]*>(size + m)
-    cdef T excess
+    cdef T* angle = size + m
+    cdef FrameMotion[T]* ends = <FrameMotion[T]*>(angle + m)
+    cdef T first = <T>0.0
+    cdef T left
     cdef int times
     cdef Py_ssize_t e
     cdef const T* moving = vdot
@@ -105,7 +113,9 @@ cdef inline void calc_constrained_accelerations(
     if jump != NULL:
         set_rates(model, jump, H_N, work)
         moving = jump
-    start_constraints(model, switches, p, q, v, moving, work, placed, H_N, dofs, Z, scale, right, wanted, D, ends)
+    start_constraints(
+        model, switches, p, q, v, moving, work, placed, H_N, dofs, Z, scale, right, wanted, D, angle, ends
+    )
     calc_Lambda(model, dofs, Z, scale, Lambda)
     factor_semidefinite(m, Lambda, D)
     set_zero(multipliers, m)
@@ -113,6 +123,7 @@ cdef inline void calc_constrained_accelerations(
         copy(right, m, wanted)
     for e in range(m):
         right[e] = right[e]*scale[e]
+        first = first + right[e]*right[e]
     for times in range(MAX_TIMES):
         solve_semidefinite(m, Lambda, D, right, step)
         for e in range(m):
@@ -123,18 +134,20 @@ cdef inline void calc_constrained_accelerations(
             calc_accelerations_in_parents(model, H_N, dofs, work, vdot)
         else:
             calc_accelerations(model, H_N, dofs, work, vdot)
-        calc_remainders(model, switches, p, vdot, work, placed, wanted, ends, right, size)
+        calc_remainders(model, switches, p, vdot, work, placed, wanted, ends, right)
         for e in range(m):
             right[e] = right[e]*scale[e]
             rest[e] = right[e]
         keep_independent(m, Lambda, rest, step)
-        excess = <T>0.0
-        for e in range(m):
-            rest[e] = rest[e]*rest[e] - size[e]*(scale[e]*scale[e]*SQUARED_ROUNDING)
-            excess = select_lt(excess, rest[e], rest[e], excess)
-        if times + 1 == MAX_TIMES or not leaves_much(&excess, times):
+        if times > 0:
+            calc_sizes(model, switches, p, vdot, H_N, work, dofs, ends, scale, first, size)
+        if times + 1 == MAX_TIMES or not improves(m, size, rest, times, right, &left):
             break
-        keep_much(m, &excess, right)
+    if remains(m, size, rest, right):
+        spoil_unsolved(
+            model, switches, p, H_N, work, placed, ends, scale, angle, size, rest, right, Z, dofs, D, vdot,
+            multipliers
+        )
 
 
 cdef inline void start_constraints(
@@ -157,6 +170,7 @@ cdef inline void start_constraints(
     T* right,                      # (num_equations,) [rad/s^2, m/s^2]  what is missing of `wanted`
     T* wanted,                     # (num_equations,) [rad/s^2, m/s^2]  of J vdot + Jdot v
     T* least,                      # (num_equations,) [1]  what is left of a row, in units of `scale`, that counts
+    T* angle,                      # (num_equations,) [1]  what angles with five digits leave
     FrameMotion[T]* ends,          # (num_constraints, 2)
 ) noexcept nogil:
     """Every constraint alone."""
@@ -189,8 +203,8 @@ cdef inline void start_constraints(
     for i in range(model.num_constraints):
         x = &model.constraints[i]
         for e in range(num_equations_of(x.type)):
-            least[x.row + e] = heaviest[unit_of(x, e)]*(scale[x.row + e]*scale[x.row + e])
-            least[x.row + e] = select_lt(<T>ROUNDING_OF_ROW, least[x.row + e], least[x.row + e], <T>ROUNDING_OF_ROW)
+            angle[x.row + e] = heaviest[unit_of(x, e)]*(scale[x.row + e]*scale[x.row + e])
+            least[x.row + e] = select_lt(<T>ROUNDING_OF_ROW, angle[x.row + e], angle[x.row + e], <T>ROUNDING_OF_ROW)
 
 
 cdef inline void start_constraint(
@@ -276,42 +290,106 @@ cdef inline void calc_remainders(
     # Out:
     FrameMotion[T]* ends,          # (num_constraints, 2)  accelerations; in: poses and velocities
     T* right,                      # (num_equations,) [rad/s^2, m/s^2]  wanted - (J vdot + Jdot v)
-    T* size,                       # (num_equations,) [rad/s^2, m/s^2]  squared, of what it is a difference of
 ) noexcept nogil:
     cdef const Constraint* x
-    cdef const T* c
-    cdef const FrameMotion[T]* A
-    cdef const FrameMotion[T]* B
     cdef T y[MAX_EQUATIONS]
-    cdef T squares[2]
     cdef int i, e, n
     for i in range(model.num_constraints):
         x = &model.constraints[i]
         n = num_equations_of(x.type)
         if switches.disabled != NULL and switches.disabled[i]:
             set_zero(right + x.row, n)
-            set_zero(size + x.row, n)
             continue
-        c = p.constraints + x.start
-        A = &ends[2*i]
-        B = &ends[2*i + 1]
         calc_frame_accelerations(model, x, work, placed, ends + 2*i)
-        if x.type == COUPLER:
-            squares[0] = vdot[x.dof_a]*vdot[x.dof_a] + (c[2]*c[2])*(vdot[x.dof_b]*vdot[x.dof_b])
-        else:
-            squares[0] = dot3(A.alpha, A.alpha) + dot3(B.alpha, B.alpha)
-            squares[1] = dot3(A.a, A.a) + dot3(B.a, B.a)
-            if x.type == DISTANCE:
-                # Of points on lever arms.
-                squares[0] = squares[1] + dot3(A.alpha, A.alpha)*dot3(c + 3, c + 3) + (
-                    dot3(B.alpha, B.alpha)*dot3(c + 6, c + 6)
-                )
-            elif x.type != WELD:
-                squares[0] = squares[1]
-        calc_constraint_accelerations(x, c, vdot, A, B, y)
+        calc_constraint_accelerations(x, p.constraints + x.start, vdot, &ends[2*i], &ends[2*i + 1], y)
         for e in range(n):
             right[x.row + e] = wanted[x.row + e] - y[e]
-            size[x.row + e] = squares[e//3] + wanted[x.row + e]*wanted[x.row + e]
+
+
+cdef inline void calc_sizes(
+    # Topology:
+    const Model* model,
+    const Switches* switches,
+    # Parameters:
+    const Parameters[T]* p,
+    # In:
+    const T* vdot,                 # (nv,)            [rad/s^2, m/s^2]
+    const T* H_N,                  # (nv, 6)          [1, m]
+    const Articulated[T]* work,    # (num_mobods,)
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const FrameMotion[T]* ends,    # (num_constraints, 2)
+    const T* scale,                # (num_equations,) [1]
+    T first,                       # [1]              what the tree without constraints leaves, squared, in `scale`
+    # Out:
+    T* size,                       # (num_equations,) [1]  squared, in units of `scale`
+) noexcept nogil:
+    """The accelerations that rows are a difference of."""
+    cdef const Constraint* x
+    cdef T squares[2]
+    cdef T ratio
+    cdef T total = first*SQUARED_START
+    cdef int i, e
+    for i in range(model.num_constraints):
+        x = &model.constraints[i]
+        if x.type == COUPLER:
+            ratio = p.constraints[x.start + 2]*vdot[x.dof_b]
+            squares[1] = vdot[x.dof_a]*vdot[x.dof_a] + ratio*ratio
+        elif switches.disabled != NULL and switches.disabled[i]:
+            set_zero(squares, 2)
+        else:
+            sum_accelerations(model, x, H_N, work, dofs, ends + 2*i, squares)
+        for e in range(x.row, x.row + num_equations_of(x.type)):
+            size[e] = squares[0 if x.type == WELD and e < x.row + 3 else 1]*(scale[e]*scale[e])
+            total = total + size[e]
+    for e in range(model.num_equations):
+        size[e] = size[e] + total*SQUARED_SHARE
+
+
+cdef inline void sum_accelerations(
+    # Topology:
+    const Model* model,
+    const Constraint* x,
+    # In:
+    const T* H_N,                  # (nv, 6)          [1, m]
+    const Articulated[T]* work,    # (num_mobods,)
+    const ArticulatedDof[T]* dofs,  # (nv,)
+    const FrameMotion[T]* ends,    # (2,)
+    # Out:
+    T* squares,                    # (2,)             [rad^2/s^4, m^2/s^4]
+) noexcept nogil:
+    """Of the frames of a constraint, of mobods from one to the other, and of their dofs if nothing inboard moves."""
+    cdef int i, k
+    cdef int a = x.mobod_a
+    cdef int b = x.mobod_b
+    cdef int meet = common_mobod(model, a, b)
+    cdef const MobodJoint* joint
+    cdef T acc[6]
+    cdef T vdot
+    set_zero(squares, 2)
+    for i in range(2):
+        squares[0] = squares[0] + dot3(ends[i].alpha, ends[i].alpha)
+        squares[1] = squares[1] + dot3(ends[i].a, ends[i].a)
+    while a != meet or b != meet:
+        if a != meet:
+            i = a
+            a = model.joints[i].parent
+        else:
+            i = b
+            b = model.joints[i].parent
+        joint = &model.joints[i]
+        squares[0] = squares[0] + dot3(work[i].acc, work[i].acc)
+        squares[1] = squares[1] + dot3(work[i].acc + 3, work[i].acc + 3)
+        for k in range(joint.v_start, joint.v_start + joint.nv):
+            vdot = dofs[k].u
+            if T is double:
+                if k > joint.v_start:
+                    vdot = vdot*dofs[k].D_inverse
+            else:
+                vdot = vdot*dofs[k].D_inverse
+            set_zero(acc, 6)
+            add_dof_acceleration(joint, k, H_N, vdot, acc)
+            squares[0] = squares[0] + dot3(acc, acc)
+            squares[1] = squares[1] + dot3(acc + 3, acc + 3)
 
 
 cdef inline T* factor_in(const Model* model, T* memory) noexcept nogil:

@@ -12,7 +12,7 @@ from mbt._core.quantities.table cimport (
     IMPULSE_DYNAMICS, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
     MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA,
 )
-from mbt._core.scalars cimport T
+from mbt._core.scalars cimport PyScalar, T
 
 
 cdef inline Pivots[T] no_pivots(const T* memory) noexcept nogil:
@@ -109,6 +109,8 @@ cdef inline Pivots[T] calc_constrained_forward_dynamics(
     cdef const T* F_Bo_W = NULL
     cdef const T* further = x + nv + 6*model.num_bodies
     cdef T* vdot = out
+    cdef T first
+    cdef T* matrices
     cdef Pivots[T] pivots
     stabilized.stabilized = integers[1]
     if quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
@@ -123,13 +125,13 @@ cdef inline Pivots[T] calc_constrained_forward_dynamics(
         copy(algorithms.multipliers_in(model, memory), model.num_equations, out + nv)
         return pivots
     derivative_algorithms.keep_factor(model, memory, &rates)
-    return pivots_of_matrices(
-        model,
-        derivative_algorithms.run_constrained_forward_dynamics_derivatives(
-            model, p, &stabilized, q, v, F_Bo_W, &rates, memory, out
-        ),
-        switches.locked,
+    first = pivots.D[0]
+    matrices = derivative_algorithms.run_constrained_forward_dynamics_derivatives(
+        model, p, &stabilized, q, v, F_Bo_W, &rates, memory, out
     )
+    if T is not PyScalar:
+        derivative_algorithms.keep_unsolved(model, first, matrices)
+    return pivots_of_matrices(model, matrices, switches.locked)
 
 
 cdef inline Pivots[T] pivots_of_matrices(const Model* model, const T* matrices, const int* locked) noexcept nogil:
