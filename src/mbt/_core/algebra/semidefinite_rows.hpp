@@ -13,17 +13,9 @@
 #include <cstddef>
 
 #include "algebra/derivative_columns.hpp"
+#include "algebra/pivots.hpp"
 
 namespace MBT_NS {
-
-// Whether a number is zero, in all lanes.
-static MBT_INLINE bool is_zero(double a) { return a == 0.0; }
-static MBT_INLINE bool is_zero(const Lanes& a) { return !any_not_within(abs_(a).r, 0.0); }
-static MBT_INLINE bool is_zero(const Dual& a) { return a.x == 0.0; }
-template <class T>
-static MBT_INLINE bool is_zero(const T&) {  // who knows
-  return false;
-}
 
 // Of A (m, m) the lower triangle is read; above are zeros. D (m,) is 1 / D or 0, and before the pivots that a row must
 // have more than not to follow from others.
