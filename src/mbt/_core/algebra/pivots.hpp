@@ -3,7 +3,6 @@
 
 #include <cstddef>
 
-#include "algebra/records.hpp"
 #include "scalars/dual.hpp"
 #include "scalars/lanes.hpp"
 #include "scalars/real.hpp"
@@ -19,17 +18,20 @@ static MBT_INLINE bool is_zero(const T&) {  // who knows
   return false;
 }
 
-// Pivots this small beside the largest are looked at, see `compare_with_composites`.
+// Pivots this small beside the largest are compared with composites.
 constexpr double kSmallPivot = 1e-8;
 
-// Whether there are such pivots, in any lane.
+// Of composites: rounding is more where pivots outboard are small, too, in most attitudes by less than this.
+constexpr double kSeveralShares = 1e3;
+
+// Whether there are such pivots, in any lane; D of dof k is `stride * k` numbers further.
 template <class T>
-static MBT_INLINE bool has_small_pivots(std::ptrdiff_t nv, const ArticulatedDof<T>* dofs) {
+static MBT_INLINE bool has_small_pivots(std::ptrdiff_t nv, const T* D, std::ptrdiff_t stride) {
   if (nv == 0) return false;
-  T largest = dofs[0].D, least = dofs[0].D;
+  T largest = D[0], least = D[0];
   for (std::ptrdiff_t k = 1; k < nv; ++k) {
-    largest = select_lt(largest, dofs[k].D, dofs[k].D, largest);
-    least = select_lt(dofs[k].D, least, dofs[k].D, least);
+    largest = select_lt(largest, D[stride * k], D[stride * k], largest);
+    least = select_lt(D[stride * k], least, D[stride * k], least);
   }
   return !is_zero(select_lt(largest * kSmallPivot, least, T(0.0), T(1.0)));
 }

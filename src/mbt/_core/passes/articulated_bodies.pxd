@@ -4,7 +4,7 @@ R. Featherstone, "Rigid Body Dynamics Algorithms", Springer 2008, section 7.2.
 In NumPy: tests/support/textbook.py, forward_dynamics.
 """
 
-from mbt._core.algebra.pivots cimport has_small_pivots
+from mbt._core.algebra.pivots cimport SEVERAL_SHARES, has_small_pivots
 from mbt._core.algebra.records cimport Articulated, ArticulatedDof, Mobod
 from mbt._core.algebra.spatial cimport (
     add_cross, copy, cross, dot3, dot6, rotate, rotate_inverse, set_zero, symmetric_multiply,
@@ -16,13 +16,6 @@ from mbt._core.joints.mobod_joints cimport (
 )
 from mbt._core.model.structs cimport MobodJoint, Model
 from mbt._core.scalars cimport PyScalar, T, select_lt, set_articulation_rows, sincos_of_angles
-
-
-cdef extern from *:
-    """
-    static constexpr double kSeveralShares = 1e3;
-    """
-    const double SEVERAL_SHARES "kSeveralShares"
 
 
 cdef inline void calc_motions_and_articulations(
@@ -234,7 +227,7 @@ cdef inline void compare_with_composites(
     cdef T size
     cdef T h[3]
     if T is not PyScalar:  # objects have no order
-        if not has_small_pivots(model.num_velocities, dofs):
+        if not has_small_pivots(model.num_velocities, &dofs.D, sizeof(ArticulatedDof[T])//sizeof(T)):
             return
         # Mass times mass centre, mass, and trace of the rotational inertia, about No.
         for i in range(1, model.num_mobods):
