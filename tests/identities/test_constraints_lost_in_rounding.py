@@ -1,4 +1,4 @@
-"""Loops whose masses differ by more than doubles tell apart: an error or NaN, never accelerations that are wrong."""
+"""Loops whose masses differ by more than doubles tell apart: refused, or right, never silently wrong."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def remainder_of(tree: mbt.MultibodyTree, context: Any, vdot: Array) -> float:
 
 
 def hang_rods(masses: Array, rng: np.random.Generator) -> tuple[mbt.MultibodyTree, Any]:
-    """Return rods on crossing hinges from World, and from a floating base, with the ends of all held where they are."""
+    """Return rods on hinges, from World and from a floating base, with both ends held where they are."""
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
     base = tree.add_body(mbt.RigidBody("base", rod_of(masses[0], 0.5)))

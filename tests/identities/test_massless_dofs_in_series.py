@@ -1,4 +1,4 @@
-"""Axes that cross in one point, and a point mass: one combination of dofs has no inertia, whichever joint it is."""
+"""Axes of several joints that cross in one point, and a point mass: one motion has no inertia."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def crossing_hinges(
     tree = mbt.MultibodyTree()
     tree.add_force_element(mbt.UniformGravityFieldElement())
     arm = tree.add_body(mbt.RigidBody("arm", mbt.SpatialInertia.solid_cube_with_mass(1.0, 0.3)))
-    tree.add_joint(mbt.RevoluteJoint, "shoulder", tree.world_body, None, arm, make_pose([0.2, 0, 0]), [0, 0, 1])
+    tree.add_joint(
+        mbt.RevoluteJoint, "shoulder", tree.world_body, None, arm, make_pose([0.2, 0, 0]), [0, 0, 1]
+    )
     inboard, X = arm, make_pose([0.3, 0.1, 0.0])
     for i in range(num_hinges):
         M = inertia if i == num_hinges - 1 else mbt.SpatialInertia.zero()
@@ -55,7 +57,9 @@ def test_a_point_mass_leaves_one_without_inertia() -> None:
                 assert "no mass resists" in str(error)  # noqa: PT017 - counted, not expected
             else:
                 num_missed[name] += 1
-        batch = functional.forward_dynamics(tree, np.tile(context.q, (3, 1)), np.zeros((3, 4)), np.zeros((3, 4)))
+        batch = functional.forward_dynamics(
+            tree, np.tile(context.q, (3, 1)), np.zeros((3, 4)), np.zeros((3, 4))
+        )
         num_missed["batch"] += not np.isnan(batch).all()
         if seed < 20:
             twin = tree.clone_to_scalar("autodiff")

@@ -253,9 +253,9 @@ def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
     """Refuse forward dynamics where no mass resists a degree of freedom, or, behind these, of constraints."""
     if dof >= tree.num_velocities:
         raise SingularityError(
-            "forward dynamics: the constraints could not be solved: masses within one loop differ by so much that "
-            "equations get lost in rounding, and the accelerations would violate them. Make the light "
-            "bodies heavier."
+            "forward dynamics: the constraints could not be solved: masses within one loop differ by so "
+            "much that equations get lost in rounding, and the accelerations would violate them. Make the "
+            "light bodies heavier."
         )
     rest = " tree.finalize_report.massless_branches lists all such joints." if _has_finite_mass(tree) else ""
     raise SingularityError(describe_massless_dof(tree, dof) + rest)

@@ -29,10 +29,18 @@ template <class T>
 static MBT_INLINE bool has_small_pivots(std::ptrdiff_t nv, const T* D, std::ptrdiff_t stride) {
   if (nv == 0) return false;
   T largest = D[0], least = D[0];
-  for (std::ptrdiff_t k = 1; k < nv; ++k) {
+  const auto look_at = [&](std::ptrdiff_t k) {
     largest = select_lt(largest, D[stride * k], D[stride * k], largest);
     least = select_lt(D[stride * k], least, D[stride * k], least);
+  };
+  std::ptrdiff_t k = 1;
+  for (; k + 4 <= nv; k += 4) {
+    look_at(k);
+    look_at(k + 1);
+    look_at(k + 2);
+    look_at(k + 3);
   }
+  for (; k < nv; ++k) look_at(k);
   return !is_zero(select_lt(largest * kSmallPivot, least, T(0.0), T(1.0)));
 }
 

@@ -112,16 +112,17 @@ cdef inline void calc_articulated_dofs(
         if joint.parent != 0:
             for j in range(6):
                 moving[joint.parent].dF[j] = moving[joint.parent].dF[j] + dF[j]
-    compare_with_composites_in_world(model, columns, axes, D, scale)
+    compare_with_composites_in_world(model, axes, D, columns, scale)
 
 
 cdef inline void compare_with_composites_in_world(
     # Topology:
     const Model* model,
     # In:
-    DerivativeColumns[T]* columns,  # I
     const T* axes,                 # (nv, 6)             [1, m]  S
     const T* D,                    # (nv,)               [kg m^2, kg]
+    # Work:
+    DerivativeColumns[T]* columns,  # I
     # Out:
     T* scale,                      # (nv,)               [kg m^2, kg]
 ) noexcept nogil:
