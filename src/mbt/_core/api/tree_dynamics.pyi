@@ -254,7 +254,7 @@ class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When no mass resists a degree of freedom, or constraints are lost in rounding.
         """
 
     @overload
@@ -318,7 +318,7 @@ class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When no mass resists a degree of freedom, or constraints are lost in rounding.
 
         Examples
         --------
@@ -391,7 +391,7 @@ class TreeDynamics(TreeKinematics):
         ArgumentValueError
             When `restitution` is not from 0 to 1.
         SingularityError
-            When no mass resists a degree of freedom.
+            When no mass resists a degree of freedom, or constraints are lost in rounding.
 
         Examples
         --------

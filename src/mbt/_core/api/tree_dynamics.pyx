@@ -343,7 +343,7 @@ cdef class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When no mass resists a degree of freedom, or constraints are lost in rounding.
         """
         cdef Section alone
         alone.enter(context)
@@ -397,7 +397,7 @@ cdef class TreeDynamics(TreeKinematics):
         Raises
         ------
         SingularityError
-            When no mass resists a degree of freedom.
+            When no mass resists a degree of freedom, or constraints are lost in rounding.
 
         Examples
         --------
@@ -450,7 +450,7 @@ cdef class TreeDynamics(TreeKinematics):
         ArgumentValueError
             When `restitution` is not from 0 to 1.
         SingularityError
-            When no mass resists a degree of freedom.
+            When no mass resists a degree of freedom, or constraints are lost in rounding.
 
         Examples
         --------
