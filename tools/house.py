@@ -1,4 +1,4 @@
-"""Measure the sources of mbt: what a new thing touches, how large files and functions are, what is told twice.
+"""Measure the sources: what a new thing touches, how long files and functions are, what stands twice.
 
     python tools/house.py
 
