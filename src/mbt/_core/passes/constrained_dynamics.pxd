@@ -105,7 +105,7 @@ cdef inline void calc_constrained_accelerations(
     cdef T* angle = size + m
     cdef FrameMotion[T]* ends = <FrameMotion[T]*>(angle + m)
     cdef T first = <T>0.0
-    cdef T left
+    cdef T left = <T>MUCH
     cdef int times
     cdef Py_ssize_t e
     cdef const T* moving = vdot
