@@ -18,6 +18,15 @@ static MBT_INLINE bool is_zero(const T&) {  // who knows
   return false;
 }
 
+// Whether a number is positive, or not a number, in any lane.
+static MBT_INLINE bool is_positive(double a) { return !(a <= 0.0); }
+static MBT_INLINE bool is_positive(const Lanes& a) { return any_not_within(a.r, 0.0); }
+static MBT_INLINE bool is_positive(const Dual& a) { return !(a.x <= 0.0); }
+template <class T>
+static MBT_INLINE bool is_positive(const T&) {  // who knows
+  return false;
+}
+
 // Pivots this small beside the largest are compared with composites.
 constexpr double kSmallPivot = 1e-8;
 
@@ -41,7 +50,7 @@ static MBT_INLINE bool has_small_pivots(std::ptrdiff_t nv, const T* D, std::ptrd
     look_at(k + 3);
   }
   for (; k < nv; ++k) look_at(k);
-  return !is_zero(select_lt(largest * kSmallPivot, least, T(0.0), T(1.0)));
+  return is_positive(largest * kSmallPivot - least);
 }
 
 }  // namespace MBT_NS

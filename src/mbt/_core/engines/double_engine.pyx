@@ -88,6 +88,7 @@ cdef int run(
     c.base = <int*>behind
     c.out = out
     c.pivots.D = NULL
+    c.gravity = NULL
     if not flags & DIVIDES:
         kernels.of_doubles.call(quantity, &c)
         return -1

@@ -17,7 +17,7 @@ from mbt._core.quantities cimport kernels
 from mbt._core.quantities.call cimport Call
 from mbt._core.quantities.dispatch cimport calc_kinematics, count_work_of
 from mbt._core.quantities.table cimport (
-    INVERSE_DYNAMICS_REGRESSOR, MASS_MATRIX, MOBILIZER, POSES, element_of, integer_of,
+    INVERSE_DYNAMICS_REGRESSOR, MASS_MATRIX, MOBILIZER, element_of, integer_of,
 )
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, store_rows, store_rows_partial,
@@ -91,6 +91,7 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
     c.q, c.v, c.x, c.memory, c.base = inputs, v, x, work, bases
     c.k.rest = work
     c.pivots.D = NULL
+    c.gravity = NULL
     if job.sparse:
         places = <int*>(checked_work + num_checked_work + num_bases)
         set_places(job, <int>num_output, places)
@@ -186,7 +187,7 @@ cdef inline void store_sparse_samples(
 
 cdef inline void run_kernel(const Job* job, Call[Lanes]* c, Lanes* out) noexcept nogil:
     c.out = out
-    if job.row.reads >= POSES:
+    if job.reads_kinematics:
         calc_kinematics[Lanes](job.row, c)
     job.functions.call(job.quantity, c)
     if c.pivots.D != NULL:

@@ -25,8 +25,8 @@ from mbt._core.quantities.derivative_algorithms cimport has_sparse_derivatives
 from mbt._core.quantities.call cimport Functions
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.table cimport (
-    GIVEN, IN_ROWS, MAX_INTEGERS, OVERWRITES_INPUT, ROLLOUT, SPARSE, SPARSE_IN_BRANCHES, Sizes, describe, integer_of,
-    needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
+    GIVEN, IN_ROWS, MAX_INTEGERS, OVERWRITES_INPUT, POSES, ROLLOUT, SPARSE, SPARSE_IN_BRANCHES, Sizes, describe,
+    integer_of, needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
 )
 from mbt._core.scalars cimport MBT_W, Lanes
 
@@ -413,6 +413,7 @@ cdef int set_up(
     cdef int i
     job.functions = &of_lanes
     job.row = describe(quantity)
+    job.reads_kinematics = job.row.reads >= POSES
     job.quantity = quantity
     memcpy(job.integers, integers, sizeof(job.integers))
     job.model = m

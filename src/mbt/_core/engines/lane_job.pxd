@@ -24,6 +24,7 @@ cdef struct Path:
 cdef struct Job:
     const Functions[Lanes]* functions
     const Description* row
+    bint reads_kinematics
     int quantity
     int[<int>MAX_INTEGERS] integers
     const Model* model

@@ -20,6 +20,7 @@ struct Call {
   const MbtModel* model;
   const MbtSwitches* switches;
   const Parameters<T>* p;
+  const T* gravity;  // of motion forces: (3,), or null for none
   const T* q;       // (nq,)
   const T* v;       // (nv,)
   T* x;             // the input; destroyed by what the table says so of

@@ -16,6 +16,7 @@ cdef extern from "quantities/call.hpp" namespace "MBT_NS" nogil:
         const Model* model
         const Switches* switches
         const Parameters[S]* p
+        const S* gravity
         const S* q
         const S* v
         S* x

@@ -22,6 +22,7 @@ cdef inline void calc_quantity(const Functions[T]* functions, int quantity, Call
     calc_kinematics(describe(quantity), c)
     c.functions = functions
     c.pivots.D = NULL
+    c.gravity = NULL
     functions.call(quantity, c)
 
 

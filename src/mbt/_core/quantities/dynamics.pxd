@@ -51,22 +51,25 @@ cdef inline Py_ssize_t count_operational_space_memory(const int* integers, const
 # Inverse and forward dynamics -----------------------------------------------------------------------------------
 
 cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
-    """M vdot + C v less body forces and generalized forces."""
+    """M vdot + C v less body forces and generalized forces; and less the call's gravity, where it has one."""
     cdef T no_gravity[3]
-    set_zero(no_gravity, 3)
-    algorithms.run_inverse_dynamics(c.model, c.p, no_gravity, c.q, c.v, c.x, c.memory, c.out)
+    cdef const T* gravity = c.gravity
+    if gravity == NULL:
+        set_zero(no_gravity, 3)
+        gravity = no_gravity
+    algorithms.run_inverse_dynamics(c.model, c.p, gravity, c.q, c.v, c.x, c.memory, c.out)
     subtract_given_forces(c)
 
 
 cdef inline void calc_inverse_dynamics(Call[T]* c) noexcept nogil:
     """The same less gravity, joint damping and force elements."""
     cdef T zero[3]
-    cdef const T* gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, zero)
-    algorithms.run_inverse_dynamics(c.model, c.p, gravity, c.q, c.v, c.x, c.memory, c.out)
+    c.gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, zero)
+    c.functions.call(MOTION_FORCES, c)
+    c.gravity = NULL
     algorithms.add_joint_forces(c.model, c.p, c.q, c.v, 1, c.out)
     if acts_on_bodies(c.model, c.switches.weightless):
         algorithms.subtract_body_forces(c.model, c.p, c.switches.weightless, c.q, c.v, c.memory, c.out)
-    subtract_given_forces(c)
 
 
 cdef inline void subtract_given_forces(Call[T]* c) noexcept nogil:
