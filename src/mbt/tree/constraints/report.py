@@ -200,8 +200,8 @@ def calc_constraint_report(
 ) -> ConstraintReport:
     """Return the report of a Context; see ``MultibodyTree.calc_constraint_report``.
 
-    Whoever asks for several reports hands over the equations: they serve all Contexts with the same parameters
-    and constraints that are enabled.
+    Whoever asks for several reports hands over the equations: they serve all Contexts with the same
+    parameters and the same constraints enabled.
     """
     limit = as_positive(tolerance, "calc_constraint_report: tolerance")
     check_is_of_doubles("calc_constraint_report", tree, context)
