@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import mbt
+from mbt.motion.symptoms import FEWEST_STEPS
+from mbt.tree.constraints import closing, report
+from mbt.tree.constraints.equations import Equations
 from support import urdf_texts as urdf
 from support.linkages import four_bar
 
@@ -158,3 +161,53 @@ def test_a_stretched_mechanism_is_not_stuck() -> None:
     context.q = [np.pi, np.pi - 1e-6, 0.0]
     tree.assemble(context, tolerance=1e-4)
     mbt.simulate(tree, context, 0.05)
+
+
+@pytest.fixture(scope="module")
+def locked() -> mbt.MultibodyTree:
+    """A four-bar that an angle of three digits locks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mbt.ModelWarning)
+        return mbt.load_model(urdf.four_bar("1.57", urdf.HINGE))
+
+
+def closed(tree: mbt.MultibodyTree) -> mbt.Context:
+    context = tree.create_default_context()
+    context.q = [0.9, -0.7, -1.1]
+    tree.assemble(context, tolerance=1e-2)
+    return context
+
+
+def test_short_simulations_do_not_look_for_what_is_stuck(locked: mbt.MultibodyTree) -> None:
+    """The look takes longer than so few steps."""
+    assert FEWEST_STEPS == 100
+    mbt.simulate(locked, closed(locked), 0.099, 1e-3)
+    with pytest.warns(mbt.SimulationWarning, match="stuck"):
+        mbt.simulate(locked, closed(locked), 0.1, 1e-3)
+
+
+def test_connected_equations_beyond_a_bound_are_not_looked_at(
+    locked: mbt.MultibodyTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, count = closed(locked), locked.num_constraint_equations
+    for bound, is_told in ((count, True), (count - 1, False)):
+        monkeypatch.setattr(closing, "_PROBED_DOFS", bound)
+        assert bool(closing.describe_stuck(locked, context, context)) == is_told
+
+
+def test_one_set_of_equations_serves_all_looks(
+    locked: mbt.MultibodyTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tree.assemble`, which closes the model nearby, makes its own."""
+    made: list[mbt.MultibodyTree] = []
+
+    class Counted(Equations):
+        def __init__(self, tree: mbt.MultibodyTree, *args: Any) -> None:
+            made.append(tree)
+            super().__init__(tree, *args)
+
+    for module in (closing, report):
+        monkeypatch.setattr(module, "Equations", Counted)
+    context = closed(locked)
+    assert closing.describe_stuck(locked, context, context)
+    assert made == [locked]

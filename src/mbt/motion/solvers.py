@@ -83,6 +83,8 @@ class _Run:
         # NumPy treats arithmetic errors there.
         self.own_error: Exception | None = None
         self.error_state: Any = np.geterr()
+        # The state that the solver asked about last, and its derivative.
+        self.last: tuple[FloatArray, ...] = ()
         # Where the last thousand steps began.
         self.milestone, self.steps_since = task.start, 0
         # Forces that are known, of each time between samples, and those that act now.
@@ -147,18 +149,22 @@ class _Run:
         return self.reached, q, v
 
     def _call(self, function: Callable[[], Any]) -> Any:
-        """Let a solver work; what numbers that are not finite make it raise is a `_NotFiniteError`.
-
-        Of ValueErrors these are those that say so, as SciPy and NumPy do.
-        """
+        """Let a solver work; what numbers that are not finite make it raise is a `_NotFiniteError`."""
         try:
             with np.errstate(all="ignore"):
                 return function()
         except (ValueError, ArithmeticError) as error:
-            says_so = isinstance(error, ArithmeticError) or "nan" in str(error).lower()
-            if error is self.own_error or not says_so:
+            is_finite = isinstance(error, ValueError) and self._is_finite(getattr(function, "__self__", None))
+            if error is self.own_error or is_finite:
                 raise
             raise _NotFiniteError from error
+
+    def _is_finite(self, solver: object) -> bool:
+        """Whether a solver can compute with its numbers: its norms take their squares, which may overflow."""
+        of_solver = [getattr(solver, name, None) for name in ("y", "f", "J")]
+        numbers = [x for x in (*self.last, *of_solver) if isinstance(x, np.ndarray)]
+        with np.errstate(all="ignore"):
+            return all(np.isfinite(x * x).all() for x in numbers)
 
     def _shorten_step(self, end: float) -> None:
         """Begin again where the solver was with a shorter step, or fail where that is as good as none."""
@@ -191,6 +197,7 @@ class _Run:
             raise
         if not np.isfinite(rate).all():
             raise _NotFiniteError
+        self.last = y, rate
         return rate
 
     def _record(self, chart: Chart, solver: Any, dense: Callable[[float], FloatArray]) -> None:

@@ -50,7 +50,8 @@ def describe_gap(tree: MultibodyTree) -> str:
             assemble(tree, context, (), 1e-10, attempts)
         except AssemblyError as error:
             return _describe_open(tree, context, error, attempts)
-        return "" if _is_large(tree, context) else _describe_locking(tree, context, only_held=False)
+        equations = Equations(tree, context)
+        return "" if _is_large(equations) else _describe_locking(equations, context, only_held=False)
     except _WITHOUT_NUMBERS:
         return ""
 
@@ -73,55 +74,59 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     tree : MultibodyTree
         A tree of doubles.
     start, end : Context
-        Of one state each, before and behind a motion in which errors could die away.
+        Of one state each, before and behind a motion in which errors could die away. What is enabled, and
+        parameters, are the same.
     """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
         return ""
     try:
-        if _is_large(tree, end):
+        equations = Equations(tree, end)
+        if _is_large(equations):
             return ""
-        gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck if _is_open(tree, end) else {}
+        is_open = _is_open(equations, end)
+        gaps = calc_constraint_report(tree, end, DOUBTFUL, equations).stuck if is_open else {}
         if gaps:
             found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
             return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
-        return _describe_locking(tree, start, only_held=True)
+        return _describe_locking(equations, start, only_held=True)
     except _WITHOUT_NUMBERS:
         return ""
 
 
-def _is_large(tree: MultibodyTree, context: Context) -> bool:
+def _is_large(equations: Equations) -> bool:
     """Whether so many equations are connected that their rank takes long: it costs as their cube."""
-    components = Equations(tree, context).components
-    return any(sum(x.num_equations for x in component) > _PROBED_DOFS for component in components)
+    sizes = (sum(x.num_equations for x in component) for component in equations.components)
+    return any(size > _PROBED_DOFS for size in sizes)
 
 
-def _is_open(tree: MultibodyTree, context: Context) -> bool:
+def _is_open(equations: Equations, context: Context) -> bool:
     """Whether any error counts, which is all that can be stuck, without the rank that tells which is."""
-    units, rounding = Equations(tree, context).calc_units(context)
-    return not bool(np.all(np.abs(tree.calc_constraint_errors(context)) <= DOUBTFUL * units + rounding))
+    units, rounding = equations.calc_units(context)
+    errors = np.abs(equations.tree.calc_constraint_errors(context))
+    return not bool(np.all(errors <= DOUBTFUL * units + rounding))
 
 
-def _describe_locking(tree: MultibodyTree, context: Context, *, only_held: bool) -> str:
+def _describe_locking(equations: Equations, context: Context, *, only_held: bool) -> str:
     """Return which constraints lock a mechanism by equations that say as little as rounding; or nothing.
 
     Equations say little where a mechanism is stretched, too; but then not nearby. Where only what is held
     counts, forward dynamics does not move the mechanism either.
     """
     work = context.clone()
-    found, mobility = _find_locking(tree, work)
-    if only_held and found and _count_motions(tree, context) >= mobility - _LEAST_PART:
+    found, mobility = _find_locking(equations, work)
+    if only_held and found and _count_motions(equations.tree, context) >= mobility - _LEAST_PART:
         return ""
     if found:
-        _move_nearby(tree, work)
-        found = found if _find_locking(tree, work)[0] else ""
+        _move_nearby(equations, work)
+        found = found if _find_locking(equations, work)[0] else ""
     return found
 
 
-def _find_locking(tree: MultibodyTree, context: Context) -> tuple[str, int]:
-    exact = calc_constraint_report(tree, context, _TOLERANCE)
+def _find_locking(equations: Equations, context: Context) -> tuple[str, int]:
+    exact = calc_constraint_report(equations.tree, context, _TOLERANCE, equations)
     if not exact.is_doubtful:
         return "", exact.mobility
-    rounded = calc_constraint_report(tree, context, DOUBTFUL)
+    rounded = calc_constraint_report(equations.tree, context, DOUBTFUL, equations)
     names = {
         x.name: str(y.num_redundant - x.num_redundant)
         for x, y in zip(exact.entries, rounded.entries, strict=True)
@@ -145,9 +150,9 @@ def _count_motions(tree: MultibodyTree, context: Context) -> float:
     return float((tree.calc_mass_matrix(context) * Y).sum())
 
 
-def _move_nearby(tree: MultibodyTree, context: Context) -> None:
+def _move_nearby(equations: Equations, context: Context) -> None:
     """Move a Context along what the constraints leave but for rounding, and close it as well as it can be."""
-    equations = Equations(tree, context)
+    tree = equations.tree
     units, _ = equations.calc_units(context)
     blocks, _, columns, _ = take_rows(equations, context, equations.calc_lengths(units))
     along = np.random.default_rng(0).uniform(-1.0, 1.0, tree.num_velocities)

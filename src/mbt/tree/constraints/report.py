@@ -195,8 +195,14 @@ class ConstraintReport:
         return [Section("Constraints", table=table, is_open=True), Section("Mobility", sums)]
 
 
-def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: object) -> ConstraintReport:
-    """Return the report of a Context; see ``MultibodyTree.calc_constraint_report``."""
+def calc_constraint_report(
+    tree: MultibodyTree, context: Context, tolerance: object, equations: Equations | None = None
+) -> ConstraintReport:
+    """Return the report of a Context; see ``MultibodyTree.calc_constraint_report``.
+
+    Whoever asks for several reports hands over the equations: they serve all Contexts with the same
+    parameters and the same constraints enabled.
+    """
     limit = as_positive(tolerance, "calc_constraint_report: tolerance")
     check_is_of_doubles("calc_constraint_report", tree, context)
     if context.batch_shape:
@@ -205,7 +211,7 @@ def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: obj
             f"{context.batch_shape}"
         )
     errors = tree.calc_constraint_errors(context)
-    equations = Equations(tree, context)
+    equations = Equations(tree, context) if equations is None else equations
     units, rounding = equations.calc_units(context)
     blocks, scales, _, rates = take_rows(equations, context, equations.calc_lengths(units))
     # What of the errors lies outside the range of J.
