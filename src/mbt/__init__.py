@@ -6,7 +6,7 @@ compute with a `Context`, or with the stateless functions of `mbt.functional`.
 
 import typing as _typing
 
-from mbt.collector import CollectorAtRest as _CollectorAtRest
+from mbt.importing import CollectorAtRest as _CollectorAtRest
 
 with _CollectorAtRest():
     from mbt import functional, math
@@ -47,21 +47,13 @@ with _CollectorAtRest():
     from mbt.math import SpatialInertia, UnitInertia
     from mbt.tree import (
         AbstractParameterIndex,
-        BallConstraint,
-        BallRpyJoint,
         BodyFrame,
         BodyIndex,
         BodyNodeIndex,
         CacheEntry,
         Constraint,
         ConstraintIndex,
-        CouplerConstraint,
-        CurvilinearJoint,
-        CurvilinearMobilizer,
-        CylindricalJoint,
-        CylindricalMobilizer,
         DiscreteStateIndex,
-        DistanceConstraint,
         FixedOffsetFrame,
         ForceElement,
         ForceElementIndex,
@@ -70,10 +62,7 @@ with _CollectorAtRest():
         Joint,
         JointActuator,
         JointActuatorIndex,
-        JointFriction,
         JointIndex,
-        LinearBushingRollPitchYaw,
-        LinearSpringDamper,
         Mobilizer,
         MobilizerIndex,
         ModelInstance,
@@ -82,32 +71,9 @@ with _CollectorAtRest():
         MultibodyTree,
         NumericParameterIndex,
         Parameters,
-        PlanarJoint,
-        PlanarMobilizer,
-        PointContact,
-        PrismaticJoint,
-        PrismaticMobilizer,
-        PrismaticSpring,
-        QuaternionBallJoint,
-        QuaternionBallMobilizer,
-        QuaternionFloatingJoint,
-        QuaternionFloatingMobilizer,
-        RevoluteJoint,
-        RevoluteMobilizer,
-        RevoluteSpring,
         RigidBody,
-        RpyBallMobilizer,
-        RpyFloatingJoint,
-        RpyFloatingMobilizer,
-        ScrewJoint,
-        ScrewMobilizer,
         Shape,
         UniformGravityFieldElement,
-        UniversalJoint,
-        UniversalMobilizer,
-        WeldConstraint,
-        WeldJoint,
-        WeldMobilizer,
         default_model_instance,
         world_index,
         world_model_instance,
@@ -126,6 +92,42 @@ if _typing.TYPE_CHECKING:
     from mbt.saving import save_model
     from mbt.scalars import BatchContext
     from mbt.topology import SpanningForest
+    from mbt.tree import (
+        BallConstraint,
+        BallRpyJoint,
+        CouplerConstraint,
+        CurvilinearJoint,
+        CurvilinearMobilizer,
+        CylindricalJoint,
+        CylindricalMobilizer,
+        DistanceConstraint,
+        JointFriction,
+        LinearBushingRollPitchYaw,
+        LinearSpringDamper,
+        PlanarJoint,
+        PlanarMobilizer,
+        PointContact,
+        PrismaticJoint,
+        PrismaticMobilizer,
+        PrismaticSpring,
+        QuaternionBallJoint,
+        QuaternionBallMobilizer,
+        QuaternionFloatingJoint,
+        QuaternionFloatingMobilizer,
+        RevoluteJoint,
+        RevoluteMobilizer,
+        RevoluteSpring,
+        RpyBallMobilizer,
+        RpyFloatingJoint,
+        RpyFloatingMobilizer,
+        ScrewJoint,
+        ScrewMobilizer,
+        UniversalJoint,
+        UniversalMobilizer,
+        WeldConstraint,
+        WeldJoint,
+        WeldMobilizer,
+    )
     from mbt.tree.constraints.report import ConstraintReport
     from mbt.tree.force_elements.door_hinge import DoorHinge, DoorHingeConfig
     from mbt.tree.locking import lock_joints
@@ -284,7 +286,7 @@ __all__ = [
 ]
 
 
-# What takes time to import, the parsers half of that of an import, and is not always used.
+# What takes time to import and is not always used; types of elements come from `mbt.tree`.
 _MODULES_OF = {
     "load_model": "mbt.parsing",
     "lock_joints": "mbt.tree.locking",
@@ -320,8 +322,8 @@ def __getattr__(name: str) -> _typing.Any:
 
     if name in ("autodiff", "checking", "interop", "models", "parsing", "plotting", "symbolic"):
         return import_module(f"mbt.{name}")  # Which sets the attribute.
-    if name in _MODULES_OF:
-        return globals().setdefault(name, getattr(import_module(_MODULES_OF[name]), name))
+    if name in __all__:
+        return globals().setdefault(name, getattr(import_module(_MODULES_OF.get(name, "mbt.tree")), name))
     if name in ("load_urdf", "load_sdf", "load_mjcf", "load", "buildModelFromUrdf"):
         raise AttributeError(f"module 'mbt' has no attribute {name!r}; mbt.load_model reads all formats")
     if name in functional._ELSEWHERE or name in functional.__all__:

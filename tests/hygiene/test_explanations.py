@@ -157,7 +157,7 @@ WRITES: dict[str, tuple[Callable[[mbt.MultibodyTree, mbt.Context], object], str]
     "gravity": (lambda tree, c: tree.gravity_field.set_gravity_vector(c, [0, 0, -1.0]), "gravity"),
     "weightless": (
         lambda tree, c: tree.gravity_field.set_enabled_in(c, 1, False),
-        "which bodies gravity spares",
+        "which bodies are exempt from gravity",
     ),
     "damping": (lambda tree, c: tree.joints[1].set_damping(c, 2.0), "damping of joint 'waist'"),
     "lock": (lambda tree, c: tree.joints[2].lock(c), "lock of joint"),

@@ -203,3 +203,21 @@ def test_bad_restitution_is_refused(share: float) -> None:
             mbt.ShapeError, match=r"restitution: expected one number, or shape \(4,\), got \("
         ):
             tree.calc_impulse_dynamics(several, np.full(shape, 0.5))
+
+
+@pytest.mark.parametrize("kind", ["context", "function", "autodiff"])
+def test_what_no_mass_resists_is_told_of_impulse_dynamics(kind: str) -> None:
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.zero()))
+    tree.add_joint(mbt.RevoluteJoint, "hinge", tree.world_body, None, body, None, [0.0, 0.0, 1.0])
+    tree.finalize()
+    user = tree.to_autodiff() if kind == "autodiff" else tree
+    context = user.create_default_context()
+
+    def strike() -> Any:
+        if kind == "function":
+            return functional.impulse_dynamics(tree, [0.0], [0.0])
+        return user.calc_impulse_dynamics(context)
+
+    with pytest.raises(mbt.SingularityError, match=r"^impulse dynamics: no mass resists .*'hinge'"):
+        strike()

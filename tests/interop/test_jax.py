@@ -205,7 +205,7 @@ def test_errors_name_the_argument(arm: mbt.MultibodyTree) -> None:
         mjax.frame_pose(arm, q, get_tree("arm7").bodies[-1].body_frame)
     with pytest.raises(mbt.MbtError, match="body_poses takes none; these do: bias_term"):
         mjax.body_poses(arm, q, parameters={arm.bodies[1]: 1.0})
-    with pytest.raises(mbt.UnknownNameError, match="parameters: There is no frame named 'mass'"):
+    with pytest.raises(mbt.UnknownNameError, match="parameters: there is no frame named 'mass'"):
         mjax.mass_matrix(arm, q, parameters={"mass": 1.0})
     with pytest.raises(mbt.ArgumentTypeError, match="parameters: expected bodies"):
         mjax.mass_matrix(arm, q, parameters={3: 1.0})

@@ -151,3 +151,22 @@ def test_an_empty_batch(shape: tuple[int, ...], control: Any) -> None:
         assert trajectory.vdot.shape == trajectory.v.shape
         assert trajectory.energy.total.shape == trajectory.work.shape == (*shape, 11)
         assert trajectory.final_context.v.shape == (*shape, tree.num_velocities)
+
+
+def test_errors_of_a_solver_are_not_taken_for_numbers_that_are_not_finite(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    integrate = pytest.importorskip("scipy.integrate")
+    tree = mbt.load_model(mbt.models.model_path("mbt_arm"))
+
+    def run(text: str) -> mbt.Trajectory:
+        def step(solver: Any) -> None:
+            raise ValueError(text)
+
+        monkeypatch.setattr(integrate.RK45, "step", step)
+        return mbt.simulate(tree, tree.create_default_context(), 0.1, method="RK45")
+
+    with pytest.raises(ValueError, match="of another kind"):
+        run("of another kind")
+    with pytest.warns(mbt.SimulationWarning, match="not finite"):
+        assert run("array must not contain infs or NaNs").status == "failed"

@@ -232,8 +232,14 @@ GAINS = '<drake:controller_gains p="1" d="2"/>'
             sdf.robot(sdf.link("a", "<drake:deformable_properties/>")),
             "deformable in Drake: it is a rigid body",
         ),
-        (sdf.robot(A, B, "<drake:tendon_constraint/>"), "<drake:tendon_constraint>: it cannot be modelled"),
-        (sdf.robot(A, B, "<drake:novelty/>", "<drake:novelty/>"), r"cannot be modelled in model \(2 of them"),
+        (
+            sdf.robot(A, B, "<drake:tendon_constraint/>"),
+            "<drake:tendon_constraint>: mbt does not support this child of model: ignored",
+        ),
+        (
+            sdf.robot(A, B, "<drake:novelty/>", "<drake:novelty/>"),
+            r"mbt does not support this child of model \(2 of them",
+        ),
         (rail(BEND, "<pose>1 0 0 0 0 0</pose>"), "a <drake:joint> has no <pose>"),
         (rail(BEND, "<axis><xyz>0 0 1</xyz></axis>"), "a <drake:joint> has no <axis>"),
         (
@@ -241,7 +247,7 @@ GAINS = '<drake:controller_gains p="1" d="2"/>'
                 *urdf.TWO_LINKS[:2],
                 urdf.joint("j", "base", "arm", inside="<dynamics><damping>100</damping></dynamics>"),
             ),
-            "<damping>: it cannot be modelled in joint/dynamics",
+            "<damping>: mbt does not support this child of joint/dynamics",
         ),
         (
             urdf.robot(

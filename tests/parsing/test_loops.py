@@ -1,6 +1,7 @@
 """Joints that close loops, of SDF and URDF, become constraints that do what the joints do."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -350,3 +351,19 @@ def test_a_hinge_in_a_plane_keeps_energy():
         energies.append(np.abs(trajectory.energy_drift).max())
     np.testing.assert_allclose(energies[1], energies[0], rtol=0.1, atol=1e-8)
     assert energies[1] < 1e-4
+
+
+@pytest.mark.parametrize("error", [mbt.SingularityError, np.linalg.LinAlgError])
+def test_closures_without_numbers_do_not_break_a_load(monkeypatch, error):
+    """What is looked for after a model has been read is advice: no error of it reaches the caller."""
+    from mbt.tree.constraints import closing
+
+    def fail(*args):
+        raise error("no numbers")
+
+    text = sdf.robot(A, B, C, J, K, sdf.joint("l", "c", "a", "ball", ""))
+    for name in ("assemble", "calc_constraint_report"):
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore", mbt.ModelWarning)
+            patch.setattr(closing, name, fail)
+            assert mbt.load_model(text).num_constraints == 1

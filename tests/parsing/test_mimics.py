@@ -27,7 +27,7 @@ RULES = [("k", "k", "hinge", -2.0, 0.5), ("l", "l", "k", 0.01, 0.0)]
 
 
 def load(text: str = CHAIN, **options: object) -> mbt.MultibodyTree:
-    with pytest.warns(ModelWarning, match="it keeps a coordinate of its own"):
+    with pytest.warns(ModelWarning, match="it keeps its own coordinate"):
         return mbt.load_model(text, **options)
 
 

@@ -154,8 +154,8 @@ def test_paths_of_windows(folder: Path) -> None:
 ALMOST_XML = {
     "'--' stands in a comment: read as one": "{}<!-- a -- b -->",
     "'&' stands alone: it is read as &amp;": "{}<custom><text name='t' data='a & b'/></custom>",
-    "there is more behind the root element: it is left out": "{}</mujoco>",
-    "&nbsp; is of HTML, not of XML": "{}<custom><text name='t' data='&nbsp;'/></custom>",
+    "there is more after the root element: it is left out": "{}</mujoco>",
+    "&nbsp; is an entity of HTML, not of XML": "{}<custom><text name='t' data='&nbsp;'/></custom>",
     "a byte is not UTF-8: such bytes are read as Latin-1": "{}<!-- \xe9 -->",
 }
 

@@ -157,3 +157,21 @@ def test_as_drake_welds_it(name):
         expected = plant.EvalBodyPoseInWorld(theirs, plant.GetBodyByName(body)).GetAsMatrix4()
         found = tree.get_body_by_name(body).eval_pose_in_world(context)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("on_world", ["frame", "body"])
+def test_on_world_that_the_caller_names(on_world):
+    """A free model is welded there, its root at the pose, as on any other frame."""
+    tree = mbt.MultibodyTree()
+    parent = tree.world_frame if on_world == "frame" else tree.world_body
+    mbt.parsing.add_model(tree, GRIPPER, parent=parent)
+    mbt.parsing.add_model(tree, GRIPPER, model_name="placed", parent=parent, X_PF=POSE)
+    mbt.parsing.add_model(tree, GRIPPER, model_name="free")
+    tree.finalize()
+    assert tree.num_velocities == 1 + 1 + 7
+    context = tree.create_default_context()
+    first, placed = (i for i in (2, 3))
+    X_WB = [
+        tree.get_body_by_name("palm", instance).eval_pose_in_world(context) for instance in (first, placed)
+    ]
+    np.testing.assert_allclose(X_WB, [np.eye(4), POSE], atol=1e-15)

@@ -73,7 +73,7 @@ def test_what_is_behind_the_root_element_is_left_out(root, more):
     element, warnings = read(f"{root}\n{more}")
     assert (element.tag, [child.tag for child in element.children]) == ("a", ["b"] if "<b" in root else [])
     told = [(warning.text, warning.line) for warning in warnings]
-    assert told[-1] == ("there is more behind the root element: it is left out", 3)
+    assert told[-1] == ("there is more after the root element: it is left out", 3)
     with pytest.raises(ParseError, match="f\\.xml:3: "):
         read(f"{root}\n{more}", strict=True)
 

@@ -25,7 +25,7 @@ def on_arm(inside, kind="continuous"):
 # Row of the table, text, line of the fault, beginning of the warning.
 CASES = [
     (
-        "what `<gazebo>` says about gravity",
+        "gravity, springs, joints, or plugins",
         robot(*TWO_LINKS, '<gazebo reference="arm"><turnGravityOff>1</turnGravityOff></gazebo>'),
         5,
         "<turnGravityOff>: Gazebo is told that gravity does not act on arm",
@@ -86,19 +86,19 @@ CASES = [
         "it has no <type>",
     ),
     (
-        "a transmission of a joint without exactly one",
+        "a transmission for a joint that does not have exactly one",
         robot(BASE, ARM, joint("j", "base", "arm", "fixed"), transmission("j")),
         5,
         "no single degree of freedom",
     ),
     (
-        "two actuators of one name",
+        "two actuators with the same name",
         robot(*TWO_LINKS, transmission("hinge"), transmission("hinge")),
         6,
         '<actuator name="hinge_motor">: there is an actuator of this name already',
     ),
     (
-        "a shape with a number that is none",
+        "a shape with an invalid number",
         robot(BASE, '<link name="arm"><visual><geometry><sphere radius="x"/></geometry></visual></link>'),
         3,
         "<sphere>: radius='x': expected a number",
@@ -109,10 +109,10 @@ CASES = [
         2,
         "<color>: rgba='1 0 0': expected 4 numbers from 0 to 1",
     ),
-    ("a mimic of a joint that does not exist", on_arm('<mimic joint="k"/>'), 4, "'k', which does not exist"),
-    ("a mimic of a joint that does not exist", on_arm('<mimic joint="j"/>'), 4, "which mimics it in turn"),
+    ("a mimic that follows a missing joint", on_arm('<mimic joint="k"/>'), 4, "'k', which does not exist"),
+    ("a mimic that follows a missing joint", on_arm('<mimic joint="j"/>'), 4, "which mimics it in turn"),
     (
-        "a mimic of a joint that does not exist",
+        "a mimic that follows a missing joint",
         robot(
             BASE,
             ARM,
@@ -124,7 +124,7 @@ CASES = [
         "<joint name=\"k\">: it mimics 'j', which mimics it in turn",
     ),
     (
-        "a mimic of, or by, a joint without exactly one",
+        "a mimic in which either joint does not have exactly one",
         robot(*TWO_LINKS, link("tip"), joint("k", "arm", "tip", "fixed", '<mimic joint="hinge"/>')),
         6,
         "one of them has no single coordinate",
@@ -177,7 +177,7 @@ CASES = [
         "force elements and constraints",
         robot(BASE, "<force_element/>"),
         3,
-        "<force_element>: it cannot be modelled",
+        "<force_element>: mbt does not support it",
     ),
     (
         "blanks before `<?xml`",
@@ -193,30 +193,30 @@ CASES = [
     ),
     ("`--` in a comment", robot(BASE, "<!-- a -- b\n --- -->"), 3, "'--' stands in a comment"),
     (
-        "`&nbsp;` and other entities",
+        "`&nbsp;` and other HTML entities",
         robot(BASE, "<a>&nbsp;</a>", "<b>&nbsp;</b>"),
         3,
-        r"&nbsp; is of HTML.*\(2 t",
+        r"&nbsp; is an entity of HTML.*\(2 t",
     ),
     ("an `&` that stands alone", robot(BASE, "<a>R & D</a>"), 3, "'&' stands alone"),
     ("bytes that are not UTF-8", robot(BASE, "<a>é</a>").encode("latin-1"), 3, "a byte is not UTF-8"),
     (
-        "an encoding that is not known",
+        "an unknown encoding",
         ('<?xml version="1.0" encoding="klingon"?>' + robot(BASE)).encode(),
         1,
         "encoding 'klingon' is not known",
     ),
     (
-        "an encoding that is not known",
+        "an unknown encoding",
         ('<?xml version="1.0" encoding="utf-16"?>' + robot(BASE)).encode(),
         1,
         "encoding 'utf-16' is not that of this text",
     ),
     (
-        "elements, or end tags, behind the root",
+        "elements, or end tags, after the root",
         robot(BASE) + "\n</robot>",
         4,
-        "there is more behind the root element",
+        "there is more after the root element",
     ),
 ]
 

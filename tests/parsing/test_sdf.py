@@ -169,7 +169,7 @@ class TestJoints:
         spring = "<dynamics><damping>2</damping><spring_stiffness>5</spring_stiffness></dynamics>"
         text = robot(A, B, joint("j", "a", "b", "ball", f"<axis>{spring}</axis>"))
         tree = load_with_warning(
-            text, "<spring_stiffness>: it cannot be modelled in model/joint/axis/dynamics"
+            text, "<spring_stiffness>: mbt does not support this child of model/joint/axis/dynamics"
         )
         np.testing.assert_array_equal(tree.get_joint_by_name("j").default_damping_vector, [2, 2, 2])
         assert tree.parse_reports[0].ignored == {"model/joint/axis/dynamics/spring_stiffness": 1}
@@ -188,7 +188,7 @@ class TestCouplings:
         """The follower's q = multiplier (q_leader - reference) + offset."""
         mimic = AXIS.format("0 0 1", MIMIC.format("j"))
         text = robot(A, B, C, joint("j", "a", "b"), joint("k", "b", "c", inside=mimic))
-        tree = load_with_warning(text, "keeps a coordinate of its own")
+        tree = load_with_warning(text, "keeps its own coordinate")
         (coupler,) = tree.constraints
         assert (coupler.joint0.name, coupler.joint1.name) == ("k", "j")
         assert (coupler.default_gear_ratio, coupler.default_offset) == (3, pytest.approx(0.2))
@@ -197,7 +197,7 @@ class TestCouplings:
         mimic = AXIS.format("0 0 1", "") + '<drake:mimic joint="inner::j" multiplier="2" offset="1"/>'
         inner = model("inner", B, C, joint("j", "b", "c"))
         text = robot(A, inner, joint("k", "a", "inner::b", inside=mimic))
-        tree = load_with_warning(text, "keeps a coordinate of its own")
+        tree = load_with_warning(text, "keeps its own coordinate")
         (coupler,) = tree.constraints
         assert (coupler.joint1.name, coupler.default_gear_ratio, coupler.default_offset) == ("j", 2, 1)
 
@@ -207,7 +207,9 @@ class TestCouplings:
         ratio = "<gearbox_ratio>4</gearbox_ratio><gearbox_reference_body>a</gearbox_reference_body>"
         gears = joint("g", "b", "c", "gearbox", TWO_AXES.format("0 0 1", "", "0 0 1", "") + ratio)
         second = joint("k", "c", "a") if reverse else joint("k", "a", "c")
-        tree = load_with_warning(robot(A, B, C, joint("j", "a", "b"), second, gears), "keeps a coordinate")
+        tree = load_with_warning(
+            robot(A, B, C, joint("j", "a", "b"), second, gears), "keeps its own coordinate"
+        )
         (coupler,) = tree.constraints
         assert (coupler.joint0.name, coupler.joint1.name, coupler.default_gear_ratio) == ("k", "j", 4 * sign)
 

@@ -221,7 +221,9 @@ def test_a_long_chain_of_frames():
 
 
 def test_elements_that_are_missed():
-    with pytest.warns(mbt.ModelWarning, match="<drake:tendon_constraint>: it cannot be modelled"):
+    with pytest.warns(
+        mbt.ModelWarning, match="<drake:tendon_constraint>: mbt does not support this child of"
+    ):
         mbt.load_model(robot(A, "<drake:tendon_constraint/>"))
 
 

@@ -251,6 +251,20 @@ class TestRobots:
         with pytest.raises(ParseError, match=r"limb.urdf:3: <mass>: value='x'"):
             load(robot(include("limb.urdf")), limb)
 
+    def test_the_report_is_that_of_the_robot(self, limb):
+        """What does not act, and what remarks are about, are told as of the robot by itself."""
+        inside = '<dynamics friction="0.1"/><mimic joint="hinge"/>'
+        tip = urdf.link("tip") + urdf.joint("k", "arm", "tip", inside=inside)
+        (limb / "limb.urdf").write_text(self.LIMB.replace("</robot>", tip + "</robot>"))
+        with pytest.warns(mbt.ModelWarning):
+            alone = mbt.load_model(limb / "limb.urdf").parse_reports[0]
+        with pytest.warns(mbt.ModelWarning):
+            included = load(robot(include("limb.urdf")), limb).parse_reports[0]
+        assert alone.inactive
+        assert included.inactive == alone.inactive
+        assert "mimic" in {remark.about for remark in alone.warnings}
+        assert [x.about for x in included.warnings] == [x.about for x in alone.warnings]
+
     def test_it_is_not_merged(self, limb):
         with pytest.raises(ParseError, match="3: <include>: URDF cannot be merged into a model"):
             load(robot(include("limb.urdf", "", 'merge="true"')), limb)

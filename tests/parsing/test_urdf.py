@@ -355,7 +355,7 @@ def test_impossible_inertias_are_loaded_as_written_with_a_warning():
     [
         (link("a", 2, TRIANGLE), "No physical body has this inertia"),
         (link("a", 1, '<inertia ixx="1" iyy="1" izz="1"/>'), "without ixy, ixz, iyz"),
-        ("<force_element/>", "<force_element>: it cannot be modelled"),
+        ("<force_element/>", "<force_element>: mbt does not support it"),
         (joint("j", "world", "base", "fixed") + transmission("j"), "no single degree of freedom to drive"),
         (transmission("j", "", ""), "it has no <type>"),
         (transmission("j", "", "Differential"), "its type 'Differential' is not SimpleTransmission"),

@@ -173,7 +173,7 @@ LOSSY = {
             '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
             '<actuator><motor name="m" tendon="t"/></actuator>',
         ),
-        "1 actuator is left out, for want of a hinge or a slide: 'm'",
+        "1 actuator is left out, not being on a hinge or slide: 'm'",
     ),
     "equality of one joint": (
         _model(

@@ -309,3 +309,85 @@ def test_arguments():
         clone = getattr(tree, f"to_{scalar}")()
         with pytest.raises(mbt.ArgumentTypeError, match="assemble: context: expected one of doubles"):
             clone.assemble(clone.create_default_context())
+
+
+def test_what_is_closed_exactly_is_left_at_once(monkeypatch):
+    from mbt.tree.constraints import assembly
+
+    count = 0
+    evaluate = assembly._Problem._evaluate
+
+    def counting(problem, q):
+        nonlocal count
+        count += 1
+        return evaluate(problem, q)
+
+    monkeypatch.setattr(assembly._Problem, "_evaluate", counting)
+    tree = mbt.MultibodyTree()
+    body = tree.add_body(mbt.RigidBody("body", mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)))
+    tree.add_constraint(mbt.BallConstraint("pin", tree.world_frame, body.body_frame))
+    tree.finalize()
+    context = tree.create_default_context()
+    assert not tree.calc_constraint_errors(context).any()
+    tree.assemble(context)
+    assert count <= 3
+
+
+def test_velocities_that_obey_to_rounding_are_not_named():
+    """Of two loops beside each other one is driven by two motors: only that one is named."""
+    tree, rng = mbt.MultibodyTree(), np.random.default_rng(4)
+    M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    for name in ("free", "driven"):
+        crank, rocker = (tree.add_body(mbt.RigidBody(f"{name}_{i}", M)) for i in range(2))
+        for body, axis in ((crank, [0.3, 0.2, 1.0]), (rocker, [0.3, 0.2, 1.0])):
+            tree.add_joint(mbt.RevoluteJoint, f"of_{body.name}", tree.world_body, None, body, None, axis)
+        ends = [
+            tree.add_frame(
+                mbt.FixedOffsetFrame(f"on_{body.name}", body, mbt.math.make_pose([0.37, 0.71, 0.13]))
+            )
+            for body in (crank, rocker)
+        ]
+        tree.add_constraint(mbt.BallConstraint(name, *ends))
+    tree.finalize()
+    for _ in range(5):
+        context = tree.create_default_context()
+        angles = rng.uniform(-1.0, 1.0, 2)
+        context.q, context.v = np.repeat(angles, 2), rng.normal(size=4)
+        with pytest.raises(AssemblyError) as caught:
+            tree.assemble(context, fixed=["of_driven_0", "of_driven_1"])
+        assert list(caught.value.errors) == ["driven"]
+
+
+def test_loops_beside_each_other_are_judged_one_by_one(monkeypatch):
+    """No decomposition of a matrix grows with the number of loops, and the report is as of one."""
+    tree = mbt.MultibodyTree()
+    M = mbt.SpatialInertia.solid_sphere_with_mass(1.0, 0.1)
+    z = [0.0, 0.0, 1.0]
+    for i in range(20):
+        bodies = [tree.add_body(mbt.RigidBody(f"body_{i}_{k}", M)) for k in range(3)]
+        for body, inboard in zip(bodies, (tree.world_body, bodies[0], tree.world_body), strict=True):
+            place = mbt.math.make_pose([0.3, 0.1, 0.0] if inboard is bodies[0] else [0.0, 0.0, 0.0])
+            tree.add_joint(mbt.RevoluteJoint, f"j_{body.name}", inboard, place, body, None, z)
+        tree.add_constraint(mbt.BallConstraint(f"loop_{i}", bodies[1].body_frame, _on(tree, bodies[2])))
+    tree.finalize()
+    sizes = []
+    svd = np.linalg.svd
+
+    def recording(A, *args, **options):
+        sizes.append(max(A.shape))
+        return svd(A, *args, **options)
+
+    context = tree.create_default_context()
+    context.q = np.random.default_rng(5).uniform(-1.0, 1.0, tree.num_positions)
+    J = tree.calc_constraint_jacobian(context)
+    monkeypatch.setattr(np.linalg, "svd", recording)
+    report = tree.calc_constraint_report(context)
+    monkeypatch.undo()
+    assert max(sizes) == 3
+    assert report.rank == np.linalg.matrix_rank(J, tol=1e-10)
+    assert report.mobility == tree.num_velocities - report.rank
+    assert {entry.num_redundant for entry in report.entries} == {1}
+
+
+def _on(tree, body):
+    return tree.add_frame(mbt.FixedOffsetFrame(f"on_{body.name}", body, mbt.math.make_pose([0.3, 0.1, 0.0])))

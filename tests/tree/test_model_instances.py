@@ -316,3 +316,15 @@ class TestNames:
         assert tree.topology.body_names == ("world", "left arm::link")
         with pytest.raises(mbt.AlreadyFinalizedError, match="rename_model_instance"):
             tree.rename_model_instance(arm, "right arm")
+
+
+def test_the_instance_of_world_is_not_for_bodies_of_readers():
+    """Nothing is added where what a reader hands over at once has such a body."""
+    tree = mbt.MultibodyTree()
+    bodies = [
+        mbt.RigidBody(name, mbt.SpatialInertia.zero(), model_instance=instance)
+        for name, instance in (("good", 1), ("bad", 0))
+    ]
+    with pytest.raises(mbt.ArgumentValueError, match="'bad': model_instance: instance 0 is for the world"):
+        tree._elements.add_model(bodies, [], [], [])
+    assert tree.num_bodies == 1

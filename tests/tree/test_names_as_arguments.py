@@ -60,7 +60,7 @@ def test_names_in_methods_and_other_scalars(arm: mbt.MultibodyTree) -> None:
 
 
 def test_unknown_and_ambiguous_names(arm: mbt.MultibodyTree, pair: mbt.MultibodyTree) -> None:
-    with pytest.raises(mbt.UnknownNameError, match=r"^frame: There is no frame named 'tol'.*'tool'"):
+    with pytest.raises(mbt.UnknownNameError, match=r"^frame: there is no frame named 'tol'.*'tool'"):
         F.frame_pose(arm, arm.default_positions, "tol")
     with pytest.raises(mbt.UnknownNameError, match=r"^expressed_in: .*'tool'"):
         F.frame_jacobian(arm, arm.default_positions, "tool", expressed_in="tol")

@@ -291,7 +291,7 @@ def test_arguments() -> None:
             with pytest.raises(mbt.ArgumentValueError, match="one of this viewer"):
                 viewer.play([[0.0]], dt=0.1, model=other.models[0])
             assert other.url != viewer.url
-        with pytest.raises(mbt.UnknownNameError, match=r"^model: There is no model named 'modl'.*'model'"):
+        with pytest.raises(mbt.UnknownNameError, match=r"^model: there is no model named 'modl'.*'model'"):
             viewer.play([[0.0]], dt=0.1, model="modl")
         viewer.play([[0.0], [0.5]], dt=0.1, model="model")
         viewer.pause()

@@ -212,11 +212,16 @@ class _Selftest:
         if not self.tree.num_constraint_equations:
             return 1.0
         equations = Equations(self.tree, context)
-        J, _, columns, _ = take_rows(
+        blocks, _, columns, _ = take_rows(
             equations, context, equations.calc_lengths(equations.calc_units(context)[0])
         )
-        U, s, _ = np.linalg.svd(J, full_matrices=False)
-        independent = U[:, s > _INDEPENDENT].T @ J / columns
+        parts = [np.zeros((0, len(columns)))]
+        for block in blocks:
+            U, s, _ = np.linalg.svd(block.J, full_matrices=False)
+            U = U[:, s > _INDEPENDENT]
+            parts.append(np.zeros((U.shape[1], len(columns))))
+            parts[-1][:, block.dofs] = U.T @ block.J / columns[block.dofs]
+        independent = np.concatenate(parts)
         values = np.linalg.eigvalsh(independent @ np.linalg.solve(M, independent.T))
         return float(values[-1] / values[0]) if values.size else 1.0
 

@@ -24,7 +24,7 @@ def _add_info(commands: Any) -> None:
     )
     add_reading_options(info)
     form = info.add_mutually_exclusive_group()
-    form.add_argument("--all", action="store_true", help="show every body and joint, with whole names")
+    form.add_argument("--all", action="store_true", help="show every body and joint, with full names")
     form.add_argument("--json", action="store_true", help="print one JSON object, errors too")
     info.set_defaults(run=_run_info)
 
@@ -43,7 +43,7 @@ def _run_info(options: argparse.Namespace) -> tuple[str, int]:
 def _add_check(commands: Any) -> None:
     check = commands.add_parser(
         "check",
-        help="look for what is wrong with robot descriptions",
+        help="look for faults in robot descriptions",
         description="Look for impossible inertias, units, limits, names, masses and sizes that do not fit, "
         "and for what forward dynamics cannot compute. Exit code 0: nothing found, 1: something that "
         "--fail-on asks for, 2: a file cannot be read.",
@@ -57,7 +57,7 @@ def _add_check(commands: Any) -> None:
     )  # fmt: skip
     check.add_argument(
         "--fail-on", choices=("error", "warning", "note", "never"), default="warning",
-        help="the least that makes the exit code 1 (default: warning)",
+        help="lowest severity that makes the exit code 1 (default: warning)",
     )  # fmt: skip
     check.add_argument("--quiet", action="store_true", help="do not show notes")
     check.add_argument(
@@ -65,9 +65,7 @@ def _add_check(commands: Any) -> None:
         help="try identities of dynamics on each model, as this machine computes it; what fails makes the "
         "exit code 1",
     )  # fmt: skip
-    check.add_argument(
-        "--fix", metavar="OUT", help="write a repaired URDF, and tell what is still wrong with it"
-    )
+    check.add_argument("--fix", metavar="OUT", help="write a repaired URDF, and report its remaining faults")
     check.add_argument("--json", action="store_true", help="print one JSON object, errors too")
     check.set_defaults(run=_run_check)
 
@@ -86,10 +84,8 @@ def _add_convert(commands: Any) -> None:
         allow_abbrev=False,
     )
     add_reading_options(convert)
-    convert.add_argument(
-        "--to", choices=("json", "urdf"), help="the format; told by the suffix of OUT if any"
-    )
-    convert.add_argument("-o", "--output", metavar="OUT", help="file to write, whole or not at all")
+    convert.add_argument("--to", choices=("json", "urdf"), help="the format (default: by the suffix of OUT)")
+    convert.add_argument("-o", "--output", metavar="OUT", help="file to write, completely or not at all")
     convert.add_argument("--json", action="store_true", help="print one JSON object, with text and remarks")
     convert.set_defaults(run=_run_convert)
 
@@ -109,7 +105,7 @@ def _run_convert(options: argparse.Namespace) -> tuple[str, int]:
 def _add_simulate(commands: Any) -> None:
     simulate = commands.add_parser(
         "simulate",
-        help="let a robot move",
+        help="simulate a robot",
         description="Simulate a robot description, from the default positions and at rest unless given.",
         allow_abbrev=False,
     )
@@ -124,16 +120,16 @@ def _add_simulate(commands: Any) -> None:
         help="rk4 (default), semi_implicit_euler, or a solver of SciPy: RK45, DOP853, Radau, ...",
     )
     for name, what in (
-        ("position", "where a joint is at the beginning [rad, m]"),
-        ("velocity", "how it moves there [rad/s, m/s]"),
-        ("torque", "torque or force on it, all the time [N m, N]"),
+        ("position", "initial position of a joint [rad, m]"),
+        ("velocity", "initial velocity of a joint [rad/s, m/s]"),
+        ("torque", "constant torque or force on a joint [N m, N]"),
     ):
         simulate.add_argument(
             f"--{name}",
             action="append",
             default=[],
             metavar="JOINT=VALUE",
-            help=f"{what}; VALUE,VALUE,... where it has several; may be repeated",
+            help=f"{what}; VALUE,VALUE,... for several coordinates; may be repeated",
         )
     simulate.add_argument(
         "--limit-efforts", action="store_true", help="clip torques to the limits of the file"
@@ -167,15 +163,17 @@ def _add_view(commands: Any) -> None:
         action="append",
         default=[],
         metavar="JOINT=VALUE",
-        help="where a joint is [rad, m]; VALUE,VALUE,... where it has several; may be repeated",
+        help="position of a joint [rad, m]; VALUE,VALUE,... for several coordinates; may be repeated",
     )
     view.add_argument("--trajectory", metavar="FILE", help="play what `mbt simulate --save FILE.npz` wrote")
-    view.add_argument("--speed", type=float, default=1.0, metavar="S", help="of playing (default: 1)")
+    view.add_argument("--speed", type=float, default=1.0, metavar="S", help="playing speed (default: 1)")
     view.add_argument(
-        "--record", metavar="OUT", help="write a page, OUT.html, that plays the trajectory, or stands still"
+        "--record", metavar="OUT", help="write a page, OUT.html, that plays the trajectory, or a still one"
     )
-    view.add_argument("--port", type=int, default=0, help="of the address (default: any that is free)")
-    view.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
+    view.add_argument("--port", type=int, default=0, help="port of the address (default: any free one)")
+    view.add_argument(
+        "--no-browser", action="store_true", help="print the address, but do not open a browser"
+    )
     view.add_argument("--json", action="store_true", help="print one JSON object, errors too")
     view.set_defaults(run=_run_view)
 
@@ -234,10 +232,10 @@ def add_reading_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--base",
         choices=("fixed", "floating"),
-        help="weld the root link to World, or leave it free (default: as the file says, and fixed in URDF)",
+        help="weld the root link to World, or leave it free (default: as the file says; in URDF fixed)",
     )
     command.add_argument(
-        "--strict", action="store_true", help="refuse impossible inertias and whatever is repaired"
+        "--strict", action="store_true", help="raise an error for impossible inertias and every repair"
     )
     command.add_argument(
         "--package-path",

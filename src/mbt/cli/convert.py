@@ -22,7 +22,7 @@ def convert(file: str, output: str | None, to: Format | None, **options: Any) ->
     output : str or None
         The file to write; None: the text is returned.
     to : {"json", "urdf"} or None
-        The format; told by the suffix of `output` unless given.
+        The format; by default the suffix of `output` decides.
     **options
         As in `load_model`. With ``strict=True`` nothing may be lost either.
 

@@ -32,41 +32,42 @@ def compile(
     cache: bool = True,
     timeout: float | None = None,
 ) -> CompiledFunctions:
-    """Return functions of a tree in native code that was made for it alone.
+    """Return functions of a tree in native code made for this tree alone.
 
-    What a tree computes is written down in symbols with its numbers in it, so that zeros, ones and what is
-    computed twice fall out, and goes through a C compiler: for one state, and for as many states at once as a
-    register has lanes. Which functions gain, and how much: docs/compiling.md.
+    The computation is written as symbolic expressions that contain the numbers of the tree, without zeros,
+    ones and repeated terms, and compiled by a C compiler: for one state, and for as many states at once as a
+    register has lanes. docs/compiling.md tells which functions gain, and how much.
 
     Parameters
     ----------
     tree : MultibodyTree
-        A finalized one. Its default parameters are built in.
+        A finalized tree. Its default parameters are built in.
     functions : str or sequence of str, optional
-        Functions of `mbt.functional`: those that `mbt.symbolic.make_expressions` knows.
+        Functions of `mbt.functional` that `mbt.symbolic.make_expressions` knows.
     frame : Frame or str, optional
-        The frame of "frame_pose" and "frame_jacobian", which it takes, or its name.
+        The frame of "frame_pose" and "frame_jacobian", or its name.
     dtype : dtype, optional
-        float64, or float32: the functions then take, compute and return float32, twice the states a register.
+        float64, or float32: the functions then take, compute and return float32, twice the states per
+        register.
     compiler : str, optional
-        A command that compiles C: GCC or Clang. The environment variable CC, or ``cc``, unless given.
+        A command that compiles C: GCC or Clang. By default the environment variable CC, or ``cc``.
     cache : bool, optional
-        Whether what was compiled is kept, in MBT_CACHE_DIR or ``~/.cache/mbt``, for the next time.
+        Whether to keep the compiled libraries in MBT_CACHE_DIR or ``~/.cache/mbt`` for the next time.
     timeout : float, optional
-        How long the compiler may take for one function [s], ``math.inf`` for ever. The environment variable
-        MBT_COMPILER_TIMEOUT, or half an hour, unless given.
+        How long the compiler may take for one function [s]; ``math.inf`` sets no limit. By default the
+        environment variable MBT_COMPILER_TIMEOUT, or half an hour.
 
     Returns
     -------
     CompiledFunctions
-        With the functions as attributes. They take the arrays of those in `mbt.functional`, without the tree,
-        and ``out=``. Those of float32 refuse arrays that do not convert to it without loss.
+        With the functions as attributes. They take the same arrays as those in `mbt.functional`, without the
+        tree, and ``out=``. Functions of float32 reject arrays that do not convert without loss.
 
     Raises
     ------
     CompilerError
-        When there is no compiler, it fails or takes too long, or the folder of the cache is not fit to keep
-        what is executed.
+        When there is no compiler, it fails or takes too long, or the folder of the cache is not safe for
+        executable files.
     UnknownNameError, ArgumentTypeError, ArgumentValueError
         When there is no such function or dtype, `tree` is none, `frame` is missing or out of place, or
         `timeout` is not greater than zero.
@@ -106,7 +107,7 @@ class CompiledFunctions:
     names : tuple of str
         Their names.
     sources : dict of str to str
-        The C that each of them was made of.
+        The C code of each function.
     dtype : dtype
         Of the arrays that they take and return.
     """

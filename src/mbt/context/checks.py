@@ -249,21 +249,21 @@ def describe_singular_map(tree: MultibodyTree, node: int) -> str:
     )
 
 
-def raise_massless_dof(tree: MultibodyTree, dof: int) -> NoReturn:
-    """Refuse forward dynamics where no mass resists a degree of freedom."""
+def raise_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dynamics") -> NoReturn:
+    """Refuse forward dynamics, or what the message is to call it, where no mass resists a dof."""
     rest = " tree.finalize_report.massless_branches lists all such joints." if _has_finite_mass(tree) else ""
-    raise SingularityError(describe_massless_dof(tree, dof) + rest)
+    raise SingularityError(describe_massless_dof(tree, dof, what) + rest)
 
 
 def _has_finite_mass(tree: MultibodyTree) -> bool:
     return math.isfinite(sum(body.default_mass for body in tree.bodies))
 
 
-def raise_singular_pivot(tree: MultibodyTree, pivot: int) -> NoReturn:
+def raise_singular_pivot(tree: MultibodyTree, pivot: int, what: str = "forward dynamics") -> NoReturn:
     """Refuse what divides by a pivot of zero: of a dof, or behind these of a component of a velocity."""
     row = pivot - tree.num_velocities
     if row < 0:
-        raise_massless_dof(tree, pivot)
+        raise_massless_dof(tree, pivot, what)
     raise SingularityError(
         "operational-space inertia: the frame cannot move with six independent velocities here: component "
         f"{row} of [angular; linear] depends on those before it, or is always zero. The inverse, "
@@ -271,15 +271,15 @@ def raise_singular_pivot(tree: MultibodyTree, pivot: int) -> NoReturn:
     )
 
 
-def describe_massless_dof(tree: MultibodyTree, dof: int) -> str:
-    """Return why forward dynamics has no answer for a degree of freedom."""
+def describe_massless_dof(tree: MultibodyTree, dof: int, what: str = "forward dynamics") -> str:
+    """Return why forward dynamics, or what the message is to call it, has no answer for a dof."""
     if not _has_finite_mass(tree):
-        return "forward dynamics: the masses of the bodies add up to more than a float can hold"
+        return f"{what}: the masses of the bodies add up to more than a float can hold"
     mobilizer = next(
         m for m in tree.mobilizers if m.velocity_start <= dof < m.velocity_start + m.num_velocities
     )
     return (
-        f"forward dynamics: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
+        f"{what}: no mass resists velocity {dof}, of {_describe(mobilizer)}: "
         f"{mobilizer.outboard_body._label} and what it carries have no mass, or no inertia about the "
         "axis. Give it a mass, weld the joint, or add a rotor inertia."
     )

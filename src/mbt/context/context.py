@@ -38,8 +38,8 @@ class Context(ContextCore):
     ``deepcopy`` of something that holds the tree as well, one of the copy of that tree. A pickle includes the
     tree.
 
-    Made by ``tree.create_default_context()``. Use one Context per thread; the tree may be shared. A thread
-    that uses a Context which another one is computing with gets a `ConcurrentUseError`.
+    ``tree.create_default_context()`` makes it. Use one Context per thread; threads may share the tree. If a
+    thread uses a Context with which another thread is computing, it gets a `ConcurrentUseError`.
 
     Attributes
     ----------
@@ -101,8 +101,8 @@ class Context(ContextCore):
     def set_numeric_parameter(self, index: NumericParameterIndex | int, values: object) -> None:
         """Set a vector that an element declared as parameter.
 
-        Whatever was computed from parameters is computed anew when it is needed; frames whose poses are
-        computed in Python are placed anew at once.
+        Quantities that depend on parameters are computed again when they are needed; frames whose poses are
+        computed in Python are placed again at once.
 
         Parameters
         ----------
@@ -267,14 +267,14 @@ class Context(ContextCore):
         return restore_context, (FORMAT, type(self), self.tree, self._get_state())
 
     def validate(self) -> None:
-        """Check that the state and the inputs are such that everything can be computed.
+        """Check that everything can be computed from the state and the inputs.
 
         Numbers must be finite, as far as they are known: q, v, time, the actuation, the applied forces, the
         discrete state of elements. No joint may be at gimbal lock, the force of each element must be defined
         (the ends of a spring must not coincide), and mass must resist each degree of freedom that is not
-        locked. A floating base whose position seems to stand in front of its quaternion, as in MuJoCo and
-        Pinocchio, is doubted too. Of a batch this is said of each sample; symbols are finite, and singular
-        nowhere.
+        locked. The check also reports a floating base whose position seems to come before its quaternion, as
+        in MuJoCo and Pinocchio. In a batch it reports each sample; it takes symbols for finite and nowhere
+        singular.
 
         Raises
         ------
@@ -300,17 +300,17 @@ class Context(ContextCore):
     # For those who look for what takes time.
 
     def explain(self, cache: object) -> CacheExplanation:
-        """Return which writes to this Context made a cache stale, so that it is refused or computed again.
+        """Return which writes to this Context made a cache stale, so that it is rejected or computed again.
 
-        What is written draws a number; a cache keeps those of what it was computed from. Nothing else is
-        recorded, so writes cost no more: of several to the same thing the last is told. Positions and
-        parameters that differ are told by name, of one state of doubles.
+        Each write gets a number, and a cache keeps the numbers of the values it was computed from. Nothing
+        else is recorded, so writes cost no more: of several writes to the same value, only the last is
+        reported. For one state of doubles, the names of changed positions and parameters are reported.
 
         Parameters
         ----------
         cache : PositionKinematicsCache, VelocityKinematicsCache or CacheEntry
-            What ``tree.eval_position_kinematics(context)`` and the like returned, before the writes; or what
-            an element declared.
+            The result of ``tree.eval_position_kinematics(context)`` and the like, before the writes; or an
+            entry that an element declared.
 
         Returns
         -------
@@ -345,12 +345,12 @@ class Context(ContextCore):
         return explain(self, cache)
 
     def freeze(self) -> Freezing:
-        """Refuse writes of parameters from now on, and of locks and switches: for loops that shall not stall.
+        """Reject writes of parameters, locks and switches from now on, for loops that must not stall.
 
         Masses, inertias, frames, gravity, damping, and parameters of force elements, actuators and
-        constraints stay as they are; so do locks, what gravity spares, which constraints are enabled, and
-        what elements declared as parameters. To reset the Context is refused, too. The state and the inputs
-        are written as ever: time, q, v, actuation, applied forces, discrete state. That costs nothing.
+        constraints stay as they are; so do locks, exemptions from gravity, enabled constraints, and
+        parameters that elements declared. The Context cannot be reset either. You can still write the state
+        and the inputs: time, q, v, actuation, applied forces, discrete state. That costs nothing.
 
         Copies are not frozen. `thaw` ends it, and so does the end of ``with context.freeze():``.
 

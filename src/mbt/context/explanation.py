@@ -231,7 +231,7 @@ def describe_part(tree: MultibodyTree, section: str, index: int) -> str:
         "disabled": "the switch",
     }
     if section in ("gravity", "weightless"):
-        return "gravity" if section == "gravity" else "which bodies gravity spares"
+        return "gravity" if section == "gravity" else "which bodies are exempt from gravity"
     if section == "parameters":
         return "a parameter that an element declared"
     if section == "everything":

@@ -37,7 +37,7 @@ _PART_OF_RADIAN = 1e-3
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """What one element did with the energy of a trajectory.
+    """The energy that one element gave to, or took from, a trajectory.
 
     Attributes
     ----------
@@ -45,10 +45,10 @@ class AuditEntry:
         What it is: ``"force element 'spring'"``, ``"damping of joint 'elbow'"``, ``"control and actuators"``,
         ``"applied forces"``, a constraint; or ``"integration"``: what the motion has and no force explains.
     given : float
-        What it gave in all: the work of its forces, and what that added to its potential energy [J].
-        Negative: taken.
+        Energy given in total: the work of its forces plus the change of its potential energy [J]. Negative:
+        taken.
     largest : float
-        The largest part of that between two samples, by magnitude [J].
+        The largest part of it between two samples, by magnitude [J].
     step : int
         Where: from this sample to the next.
     time : float
@@ -56,9 +56,9 @@ class AuditEntry:
     peak : float
         The most it had given, or taken, by any time [J].
     quadrature : float
-        What of it may be due to samples that are too far apart [J].
+        The part that may be due to samples that are too far apart [J].
     may_give : bool
-        Whether it is there to give energy: control, actuators, applied forces.
+        Whether its purpose is to give energy: control, actuators, applied forces.
     """
 
     element: str
@@ -80,18 +80,18 @@ class AuditReport:
     entries : tuple of AuditEntry
         The largest first.
     suspects : tuple of AuditEntry
-        Those that gave energy that they cannot have, and the integration where it gave or took any: beyond
+        Elements that gave energy although they have none, and the integration if it gave or took any, beyond
         `tolerance`.
     change : float
-        What kinetic and potential energy gained in all [J]: the sum of what was given.
+        Change of the kinetic and potential energy [J]: the sum of the energies given.
     scale : float
         The largest kinetic energy, or change of potential energy [J].
     tolerance : float
-        What part of that counts as nothing.
+        The share of that below which an energy is ignored.
     num_samples : int
-        Number of samples that were looked at: up to the first whose state or energy is not finite.
+        Number of samples examined: up to the first whose state or energy is not finite.
     message : str
-        Why the simulation failed: with the element and the cure, where they are known. Empty if it did not.
+        Why the simulation failed, with the element and the cure if they are known. Empty if it did not fail.
     """
 
     entries: tuple[AuditEntry, ...]

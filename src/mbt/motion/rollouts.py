@@ -109,34 +109,34 @@ def rollout(
     every: int = 1,
     out: tuple[FloatArray | None, FloatArray | None] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the states at the ends of steps of equal length, that of the beginning in front.
+    """Return the initial state and the states after steps of equal length.
 
-    Gravity, the other force elements and joint damping act, with the default parameters of the tree. What a
-    sample gets depends neither on the others nor on the number of threads. Where forward dynamics has no
-    answer, a sample is NaN from there on.
+    Gravity, the other force elements and joint damping act, with the default parameters of the tree. The
+    result of a sample depends neither on the others nor on the number of threads. If forward dynamics has no
+    solution, a sample is NaN from there on.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     q0 : array_like, shape (..., num_positions)
-        Generalized positions at the beginning.
+        Initial generalized positions.
     v0 : array_like, shape (..., num_velocities)
-        Generalized velocities at the beginning.
+        Initial generalized velocities.
     tau : array_like, shape (..., T, num_velocities)
-        Generalized forces of each of T steps [N m, N]; those that are the same in all of them by
-        ``np.broadcast_to``. Leading axes broadcast.
+        Generalized forces of each of T steps [N m, N]; ``np.broadcast_to`` repeats forces that are the same
+        in all steps. Leading axes broadcast.
     dt : float
         Length of a step [s], of either sign.
     method : {"semi_implicit_euler", "rk4"}, optional
-        ``v += vdot dt``, then ``q += v dt`` with the new v: of order one; errors of the energy stay bounded
-        where the mass matrix is constant, not in general. Or Runge-Kutta, of order four, with four times the
-        work a step. Rotations take steps on their group, so quaternions keep their length.
+        ``v += vdot dt``, then ``q += v dt`` with the new v: of order one; energy errors stay bounded if the
+        mass matrix is constant, not in general. Or Runge-Kutta, of order four, with four times the work per
+        step. Rotations take steps on their group, so quaternions keep their length.
     every : int, optional
-        The state behind each so many steps is kept.
+        Keep the state after every n-th step.
     out : tuple of two (ndarray or None), optional
-        Arrays of the shapes of the results, float64, C-contiguous, written in place and returned: fresh
-        memory for many states takes time. Left untouched when an argument is rejected.
+        Arrays of the shapes of the results, float64, C-contiguous, written in place and returned; this saves
+        the time to allocate memory. Left untouched when an argument is rejected.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def rollout(
     ShapeError, ArgumentTypeError
         When an array is not of the right shape or type.
     SingularityError
-        When a single state has no accelerations at the beginning.
+        When the accelerations of a single initial state do not exist.
 
     Notes
     -----

@@ -11,7 +11,7 @@ from mbt.motion.fixed_steps import simulate_fixed_steps
 from mbt.motion.operands import METHODS
 from mbt.motion.progress import Progress
 from mbt.motion.solvers import SOLVERS, simulate_with_solver
-from mbt.motion.symptoms import find_cause, find_symptoms
+from mbt.motion.symptoms import FEWEST_STEPS, find_cause, find_symptoms
 from mbt.motion.task import make_task
 from mbt.motion.trajectory import Trajectory
 
@@ -41,38 +41,38 @@ def simulate(
     atol: float = 1e-9,
     progress: bool | Callable[[float], object] = False,
 ) -> Trajectory:
-    """Let a model move, from the state of a Context, and return its trajectory.
+    """Simulate a model from the state of a Context and return its trajectory.
 
-    Gravity, the other force elements and joint damping act, ``context.actuation`` and
-    ``context.applied_forces`` all the time, and the control. Locked joints stay locked. The Context stays as
-    it is; ``trajectory.final_context`` is one at the end, from where another simulation can go on. The same
-    arguments give the same trajectory, to the last bit.
+    Gravity, the other force elements, joint damping and the control act, and ``context.actuation`` and
+    ``context.applied_forces`` throughout. Locked joints stay locked. The Context does not change;
+    ``trajectory.final_context`` holds the state at the end, from which another simulation can continue. The
+    same arguments give the same trajectory, to the last bit.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     context : Context
-        The state at the beginning, inputs and parameters; of one state or a batch, whose samples move side by
+        Initial state, inputs and parameters, of one state or of a batch, whose samples are computed side by
         side.
     duration : float
-        How long [s]. Where it is not a multiple of `dt` the last step is shorter.
+        Duration [s]. If it is not a multiple of `dt` the last step is shorter.
     dt : float, optional
-        Length of a step [s]. A solver of SciPy chooses its steps, and `dt` is the time between samples.
+        Length of a step [s]. SciPy's solvers choose their steps, and `dt` is the time between samples.
     method : str, optional
         ``"semi_implicit_euler"`` (of order one) or ``"rk4"`` (of order four), compiled; see
-        `mbt.functional.rollout`. Or a solver of SciPy, of one state: ``"RK23"``, ``"RK45"``, ``"DOP853"``,
+        `mbt.functional.rollout`. Or a solver of SciPy, for one state: ``"RK23"``, ``"RK45"``, ``"DOP853"``,
         ``"LSODA"``, and for stiff models ``"Radau"``, ``"BDF"``.
     control : array_like, shape (..., n, num_velocities) or (num_velocities,), or callable, optional
         Generalized forces [N m, N]: an array has a row for each of the n steps, or one for all. A function
         ``control(time, q, v) -> tau``, shape (..., num_velocities), is called before each step of fixed
-        length, and its forces are held, as those of a digital controller; a solver of SciPy calls it whenever
-        it needs accelerations.
+        length, and its forces are held during the step, as by a digital controller; SciPy's solvers call it
+        whenever they need accelerations.
     events : callable or sequence of callable, optional
-        Functions ``event(time, q, v) -> float`` of one state. Where the sign changes is located, to rounding,
-        by a step of the method that is shorter, or on the interpolant of the solver. With the attribute
-        ``event.terminal = True``, or the number of passages, it ends the simulation; ``event.direction``,
-        positive or negative, counts only passages in that direction.
+        Functions ``event(time, q, v) -> float`` of one state. The simulation locates sign changes to
+        rounding, by a shorter step of the method or on the interpolant of the solver. The attribute
+        ``event.terminal = True``, or a number of sign changes, ends the simulation there;
+        ``event.direction``, positive or negative, counts only changes in that direction.
     every : int, optional
         Keep every n-th step; the final state is always kept.
     limit_efforts : bool, optional
@@ -81,7 +81,7 @@ def simulate(
     rtol, atol : float, optional
         Relative and absolute tolerance of a solver of SciPy, of positions and velocities.
     progress : bool or callable, optional
-        True shows a bar, where `tqdm` is installed. A function is called with the share done, from 0 to 1.
+        True shows a bar if `tqdm` is installed. A function is called with the share done, from 0 to 1.
 
     Returns
     -------
@@ -94,25 +94,25 @@ def simulate(
     ContextMismatchError
         When the Context is of another tree.
     SingularityError
-        When no mass resists a degree of freedom at the beginning.
+        When no mass resists a degree of freedom in the initial state.
     MissingPackageError
-        When a solver of SciPy is asked for, and SciPy is not installed.
+        When `method` is a solver of SciPy, and SciPy is not installed.
 
     Warns
     -----
     SimulationWarning
-        When the simulation of one state cannot go on: the samples so far are returned, with the status
-        "failed" and a message that names cause and cure. Of a batch such samples are NaN from there on. Also
-        when a joint passes a limit of its position, steps of fixed length are too long for an element or for
-        a spinning body, an event function returns NaN, or constraints of one state contradict each other or
-        lock a mechanism by numbers with few digits.
+        When the simulation of one state fails: it returns the samples so far, with the status "failed" and a
+        message that names cause and cure. In a batch such samples are NaN from there on. Also when a joint
+        passes a position limit, steps of fixed length are too long for an element or for a spinning body, an
+        event function returns NaN, or constraints of one state contradict each other or, because of numbers
+        with few digits, lock a mechanism.
 
     Notes
     -----
-    Quaternions stay on their group by all methods. A solver of SciPy integrates rotation vectors, with their
-    exact rate, from orientations that are replaced when the vectors become long. After a derivative that is
-    not finite it goes on with a tenth of the step; it fails when that is 1e-13 of the duration, or when 1000
-    steps in a row advance by less than 1e-5 of it.
+    All methods keep quaternions at unit length. SciPy's solvers integrate rotation vectors, with their exact
+    rate, relative to orientations that are replaced when the vectors become long. After a derivative that is
+    not finite, a solver continues with a tenth of the step; it fails when that is 1e-13 of the duration, or
+    when 1000 steps in a row advance by less than 1e-5 of it.
 
     Examples
     --------
@@ -164,7 +164,8 @@ def simulate(
         symptoms = [trajectory.message]
     else:
         symptoms = find_symptoms(task, trajectory)
-        if tree.num_constraints and not context.batch_shape:
+        is_looked_at = max(task.num_steps, trajectory.num_steps) >= FEWEST_STEPS
+        if tree.num_constraints and is_looked_at and not context.batch_shape:
             from mbt.tree.constraints.closing import describe_stuck
 
             stuck = describe_stuck(tree, context, trajectory.final_context)

@@ -147,12 +147,16 @@ class _Run:
         return self.reached, q, v
 
     def _call(self, function: Callable[[], Any]) -> Any:
-        """Let a solver work; what numbers that are not finite make it raise is a `_NotFiniteError`."""
+        """Let a solver work; what numbers that are not finite make it raise is a `_NotFiniteError`.
+
+        Of ValueErrors these are those that say so, as SciPy and NumPy do.
+        """
         try:
             with np.errstate(all="ignore"):
                 return function()
         except (ValueError, ArithmeticError) as error:
-            if error is self.own_error:
+            says_so = isinstance(error, ArithmeticError) or "nan" in str(error).lower()
+            if error is self.own_error or not says_so:
                 raise
             raise _NotFiniteError from error
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbt.motion.task import Task
     from mbt.motion.trajectory import Trajectory
 
-__all__ = ["find_cause", "find_symptoms"]
+__all__ = ["FEWEST_STEPS", "find_cause", "find_symptoms"]
 
 # One state is looked at for so many steps, and no more than so many in all.
 _STEPS_A_PROBE = 400
@@ -27,8 +27,8 @@ _MOST_PROBES = 8
 _PROBED_DOFS = 600
 # Of a failure, which happens within few steps.
 _PROBES_OF_FAILURE = 24
-# Shorter simulations of steps that stay finite are not looked at.
-_FEWEST_STEPS = 100
+#: Shorter simulations of steps that stay finite are not looked at.
+FEWEST_STEPS = 100
 _ENERGY_SAMPLES = 16
 # What part of the energy of a motion may come from nowhere: the method is of order one.
 _MOST_GAIN = 0.2
@@ -51,7 +51,7 @@ def find_symptoms(task: Task, trajectory: Trajectory) -> list[str]:
     methods: joints that passed their limits.
     """
     found = [_describe_limits(trajectory)]
-    is_looked_at = task.method in METHODS and task.num_steps >= _FEWEST_STEPS
+    is_looked_at = task.method in METHODS and task.num_steps >= FEWEST_STEPS
     if is_looked_at and not trajectory.batch_shape and task.tree.num_velocities:
         with np.errstate(all="ignore"):
             stiffness = _describe_stiffness(task, trajectory)
@@ -181,7 +181,7 @@ def _advise(task: Task, trajectory: Trajectory, i: int, fast: TooFast | None) ->
     if fast is not None and fast.element is not None:
         dt = _rounded_down(fast.longest_step)
         if dt * _MOST_MORE_STEPS < task.dt:
-            cure = "take method='Radau' or 'BDF', or give what it moves more inertia, as of a rotor"
+            cure = "give what it moves more inertia, as of a rotor, or take method='Radau' or 'BDF'"
         else:
             cure = f"take dt = {dt:g} s, or method='Radau' or 'BDF'"
         return f"{steps} {fast.element}, which acts at a rate of {fast.rate:.3g} 1/s {when}: {cure}"

@@ -51,12 +51,11 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
-    """States over time, from `simulate`. Of a batch all arrays have its axes in front.
+    """States over time, from `simulate`. For a batch all arrays have its axes in front.
 
-    Accelerations, energies, errors and forces of constraints, and forces in contact are computed when they
-    are first asked for.
-    ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of them, ``trajectory[a:b:c]`` a
-    trajectory of some. Arrays are read-only.
+    Accelerations, energies, errors and forces of constraints, and contact forces are computed when you first
+    read them. ``len(trajectory)`` is the number of samples, ``trajectory[i]`` one of them,
+    ``trajectory[a:b:c]`` a trajectory of some. Arrays are read-only.
 
     Attributes
     ----------
@@ -167,7 +166,7 @@ class Trajectory:
 
     @property
     def vdot(self) -> FloatArray:
-        """Accelerations with `tau`, shape (..., n, num_velocities): errors of constraints die away."""
+        """Accelerations with `tau`, shape (..., n, num_velocities): errors of constraints decay."""
         return self._calc("vdot")
 
     @cached_property
@@ -204,10 +203,10 @@ class Trajectory:
 
     @cached_property
     def energy_drift(self) -> FloatArray:
-        """What the total energy has gained that no work explains [J], shape (..., n).
+        """Energy gained without work [J], shape (..., n).
 
-        Without damping and inputs this is the error of the integration; otherwise that of `work` is in it,
-        which needs samples that are close to each other.
+        Without damping and inputs this is the error of the integration; otherwise it includes the error of
+        `work`, which needs samples that are close to each other.
         """
         total = self.energy.total
         return _frozen(total - total[..., :1] - self.work)
@@ -215,15 +214,15 @@ class Trajectory:
     def audit(self, *, tolerance: float = 1e-3) -> AuditReport:
         """Return which element gave or took how much energy, in which step most, and whether it may.
 
-        An element gives the work of its forces, and what that adds to its potential energy: nothing for a
-        spring, less than nothing for what dissipates. Nothing is taken from what it says of its powers. What
-        the motion has beyond all of that is the error of the integration. Elements that give energy and have
-        none, and an integration that gives or takes any, are `suspects`.
+        The energy that an element gives is the work of its forces plus the change of its potential energy:
+        zero for a spring, negative for dissipation. The powers that an element reports are not used. The
+        remaining energy of the motion is the error of the integration. Elements that give energy although
+        they have none, and an integration that gives or takes any, are `suspects`.
 
         Parameters
         ----------
         tolerance : float, optional
-            What part of the largest energy counts as nothing.
+            The share of the largest energy below which an energy is ignored.
 
         Returns
         -------
@@ -257,7 +256,7 @@ class Trajectory:
     def multipliers(self) -> FloatArray:
         """Forces and torques of the constraints [N, N m], shape (..., n, num_constraint_equations).
 
-        Those that go with `vdot`; what they act on is said by the type of each constraint. That of one is
+        They belong to `vdot`; the type of each constraint tells where they act. Those of one constraint c are
         ``multipliers[..., c.first_equation : c.first_equation + c.num_equations]``.
         """
         return self._calc("multipliers")
@@ -266,7 +265,7 @@ class Trajectory:
     def contact_forces(self) -> FloatArray:
         """Force at each point of each `PointContact`, in World [N], shape (..., n, num_points, 3).
 
-        In the order of the force elements, on the frames that the points belong to; zero where none touches.
+        In the order of the force elements, on the frames that the points belong to; zero without contact.
         """
         forces = self._calc("contact_forces")
         return forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3)
@@ -292,7 +291,7 @@ class Trajectory:
     def final_context(self) -> Context:
         """A new Context with the last state and its time, and the parameters and inputs of the first.
 
-        A trajectory from a file has none.
+        A trajectory from a file does not have one.
         """
         context = self._need_context("final_context").clone()
         if self._actuation is not None:
@@ -382,7 +381,7 @@ class Trajectory:
         return as_dataframe(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything into a file, whole or not at all.
+        """Write everything into a file, completely or not at all.
 
         Parameters
         ----------
@@ -415,13 +414,13 @@ class Trajectory:
     def plot(self, figure: Any = None) -> Any:
         """Draw positions, velocities, forces and energies over time.
 
-        Dotted lines are limits that are near, where the tree is known. Of the energies the sum stays as it
-        is, but for the work of forces without a potential: ``total - work`` is drawn too where there is any.
+        Dotted lines are nearby limits, if the tree is known. The total energy only changes by the work of
+        forces without a potential; if there is any, ``total - work`` is drawn too.
 
         Parameters
         ----------
         figure : matplotlib.figure.Figure, optional
-            Where to; a new one of ``matplotlib.pyplot`` unless given.
+            The figure to draw into; by default a new one of ``matplotlib.pyplot``.
 
         Returns
         -------

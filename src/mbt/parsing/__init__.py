@@ -63,7 +63,7 @@ def load_model(
     prefix: str = "",
     user_elements: bool | Iterable[type[MultibodyElement]] = False,
 ) -> MultibodyTree:
-    """Load a robot into a tree of its own and finalize it.
+    """Load a robot into a new tree and finalize it.
 
     Links, joints and actuators are added depth first, children in the order of the file. So the index of a
     body is its row in per-body arrays, and actuators are in the order of the velocities that they drive.
@@ -78,36 +78,37 @@ def load_model(
         Name of the model instance; otherwise the robot's own, or that of the file. A world of several models
         is a model instance that holds them: ``"hall::robot"``.
     base : {"fixed", "floating"}, optional
-        Weld the root links to World, or leave them free. None is as the file says: links of SDF that nothing
-        fixes are free, as are free joints of MJCF; URDF, which cannot say, is fixed. A link named ``world``
-        is World; ``"floating"`` takes the joints out that fix links to it.
+        Weld the root links to World, or leave them free. None means as in the file: links of SDF that nothing
+        fixes are free, as are free joints of MJCF; URDF, which cannot tell, is fixed. A link named ``world``
+        is World; ``"floating"`` removes the joints that fix links to it.
     base_pose : array_like, shape (4, 4), optional
-        Pose in World at which the roots are welded, and where a floating base is by default; also that of a
-        link named ``world``.
+        Pose in World at which the roots are welded, and the default pose of a floating base; also the pose of
+        a link named ``world``.
     gravity : array_like, shape (3,), "file" or None, optional
-        Gravity in World [m/s^2]. ``"file"`` is that of the file: of the option of MJCF, of the world of SDF,
-        of a model in JSON, which may have none; and ``(0, 0, -9.81)`` where the file says nothing, as URDF.
-        Numbers replace it, and None adds none.
+        Gravity in World [m/s^2]. ``"file"`` takes it from the file: from the option of MJCF, the world of
+        SDF, or a model in JSON, which may have none; it is ``(0, 0, -9.81)`` if the file has none, as in
+        URDF. Numbers replace it, and None adds none.
     package_paths : sequence of paths, optional
         Where to look for a source ``package://name/...``: folders of packages, or folders that contain such
-        folders. What ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` list comes after them. Meshes are never
-        opened; `mbt.parsing.resolve_mesh` finds them.
+        folders. The folders in ``ROS_PACKAGE_PATH`` and ``AMENT_PREFIX_PATH`` come after them. Meshes are
+        never opened; `mbt.parsing.resolve_mesh` finds them.
     strict : bool, optional
-        Refuse inertias that no physical body has, and every repair, which are loaded with a warning
-        otherwise. Warnings of what is read as it is written remain: joints that mimic others, the inertia of
-        a link ``world``, joints that ``base="floating"`` leaves out, what no mass resists.
+        Raise an error for inertias that no physical body has, and for every repair; otherwise these are
+        warnings. Content that is read as written still gives a warning: joints that mimic others, the inertia
+        of a link ``world``, joints that ``base="floating"`` leaves out, massless dofs.
     actuators : {"declared", "all"}, optional
-        Only those that the file declares, or one for each joint with one degree of freedom: those without get
-        one of their own name with the effort limit of the joint. A joint whose effort limit is zero has none.
+        Only the actuators that the file declares, or one for each joint with one degree of freedom: joints
+        without one get an actuator with the name and the effort limit of the joint. A joint whose effort
+        limit is zero gets none.
     joint_friction : bool, optional
-        Add a `JointFriction` for each joint whose description has a friction. Otherwise none is added, and
-        ``tree.parse_reports`` counts them: most other libraries ignore friction, so results agree.
+        Add a `JointFriction` for each joint with friction in the description. Otherwise
+        ``tree.parse_reports`` counts these joints: most other libraries ignore friction, so results agree.
     prefix : str, optional
-        What to put in front of the names of all elements, and of that of the model unless `model_name` is
+        Text to put before the names of all elements, and before that of the model unless `model_name` is
         given: with ``"left_"`` a link ``palm`` becomes ``"left_palm"``. The report has the names of the file.
     user_elements : bool, or classes of elements, optional
-        Which classes of users a model in JSON may name: these, or with True all that can be imported. To
-        import a module runs its code, so nothing is imported unless this is asked for.
+        User-written classes that a model in JSON may name; True allows everything that can be imported.
+        Importing a module runs its code, so nothing is imported by default.
 
     Returns
     -------
@@ -174,7 +175,7 @@ def add_model(
     prefix: str = "",
     user_elements: bool | Iterable[type[MultibodyElement]] = False,
 ) -> ModelInstanceIndex:
-    """Add a robot to a tree that is not finalized yet. When that fails, the tree is as it was.
+    """Add a robot to a tree that is not finalized yet. If that fails, the tree is unchanged.
 
     The tree gets no gravity: ``tree.add_force_element(mbt.UniformGravityFieldElement())`` adds it, once for
     all models. That of the file is ``tree.parse_reports[-1].gravity``.
@@ -188,7 +189,7 @@ def add_model(
     user_elements : bool, or classes of elements, optional
         As in `load_model`.
     parent : Frame or RigidBody, optional
-        A frame P of the tree, or a body for its frame, on which the model is mounted, in place of World: its
+        A frame P of the tree, or a body (for its frame), on which to mount the model instead of World: its
         root is welded there.
     X_PF : array_like, shape (4, 4), optional
         Pose in the parent frame at which it is; the identity unless given. Where a model has several roots,

@@ -68,10 +68,13 @@ class Mount:
         World's own, or that of the body on which the model is mounted.
     X_FR : ndarray, shape (4, 4), or None
         Pose of the roots in that frame; None is the identity.
+    is_given : bool
+        Whether the caller named the frame: then roots are welded there, on World too.
     """
 
     frame: Frame
     X_FR: FloatArray | None
+    is_given: bool = True
 
     def place(self, X_RB: FloatArray | None) -> FloatArray | None:
         """Return the pose in `frame` of what stands at X_RB on the World of the model."""
@@ -135,7 +138,7 @@ def make_mount(
     if parent is None:
         if X_PF is not None:
             raise ArgumentValueError("X_PF: it is the pose in the frame `parent`, and none is given")
-        return Mount(tree.world_frame, X_FR)
+        return Mount(tree.world_frame, X_FR, is_given=False)
     if isinstance(parent, RigidBody):
         parent = parent.body_frame
     if not isinstance(parent, Frame):
@@ -167,7 +170,7 @@ def add_description(
         Where it stands.
     base : {"fixed", "floating"}, optional
         Whether its roots are welded to the mount or left free. None leaves free what the description does,
-        unless the mount is a frame of the tree.
+        unless the caller named the mount.
     """
     elements = _Elements(tree, model, mount, _find_free_roots(tree, model, mount, base))
     for name in elements.instance_names:
@@ -200,7 +203,7 @@ def finish_tree(tree: MultibodyTree, g_W: Sequence[float] | FloatArray | None) -
 def _find_free_roots(tree: MultibodyTree, model: ModelDescription, mount: Mount, base: Base) -> set[str]:
     if base == "floating":
         return set(model.roots)
-    return model.free if base is None and mount.frame is tree.world_frame else set()
+    return model.free if base is None and not mount.is_given else set()
 
 
 class _Elements:

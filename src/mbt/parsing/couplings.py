@@ -21,7 +21,7 @@ class Couplings:
     def add(
         self, element: Element, at: Element, joint: str, master: str, multiplier: float, offset: float
     ) -> None:
-        """Couple two joints: ``q = multiplier * q_master + offset``. Each keeps a coordinate of its own.
+        """Couple two joints: ``q = multiplier * q_master + offset``. Each keeps its own coordinate.
 
         A coupling that cannot be is left out with a warning: to a joint that does not exist, to itself, round
         a loop, or of a joint without exactly one coordinate.
@@ -45,7 +45,7 @@ class Couplings:
         model.couplers.append(CouplerDescription(joint, joint, master, multiplier, offset, at.line))
         rule = f"q = {multiplier:g} q_{shorten(master)}" + (f" {offset:+g}" if offset else "")
         what = f"joint {quote(joint)} mimics {quote(master)} ({rule})"
-        model.report.warn(f"{what}: it keeps a coordinate of its own", at.line, "mimic")
+        model.report.warn(f"{what}: it keeps its own coordinate", at.line, "mimic")
 
     def _criticize(self, joint: str, master: str) -> str | None:
         """Return why there is no such coupling, or None."""

@@ -26,7 +26,6 @@ _MOVING = {
 }
 # Elements of Drake beside links and joints that do not: collisions are not computed.
 _HARMLESS = {"drake:collision_filter_group"}
-_NO = ("", "0", "false")
 _GAINS = "drake:controller_gains"
 
 
@@ -45,8 +44,8 @@ def report_left_out(root: Element, report: ParseReport) -> None:
             report.warn(f"{path}: no controller acts{_count(elements)}: apply its force", elements[0].line)
         else:
             outside = path.rpartition("/")[0]
-            place = f" in {outside}" if outside else ""
-            elements[0].repair(f"it cannot be modelled{place}{_count(elements)}", "ignored")
+            it = f"this child of {outside}" if outside else "it"
+            elements[0].repair(f"mbt does not support {it}{_count(elements)}", "ignored")
 
 
 def _moves(path: str, element: Element) -> bool:
@@ -72,7 +71,7 @@ def _says_no(element: Element, *, if_empty: bool = False) -> bool:
     try:
         return float(text) == 0.0
     except ValueError:
-        return text in _NO
+        return text == "false"
 
 
 def _says_yes(element: Element) -> bool:

@@ -83,11 +83,8 @@ def resolve_mesh(shape: Shape, package_paths: Sequence[str | os.PathLike[str]] =
         path = Path(folder, path)
     try:
         found = path.resolve() if path.is_file() else None
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-    ):  # A name that is too long, or has a zero inside; a loop of links.
+    except (OSError, ValueError, RuntimeError):
+        # A name that is too long, or has a zero inside; a loop of links.
         found = None
     if found is None:
         where = "" if folder is None else f" (searched: {quote_path(folder)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -15,6 +16,10 @@ __all__ = ["warnings_of_mujoco"]
 
 # MuJoCo has one function for all threads.
 _LOCK = threading.Lock()
+# Words of what is drawn, and does not move.
+_LOOKS = re.compile(
+    r"\b(textures?|materials?|rgba|colou?rs?|skins?|lights?|cameras?|visuals?)\b", re.IGNORECASE
+)
 
 
 @contextmanager
@@ -31,4 +36,5 @@ def warnings_of_mujoco(mujoco: Any, report: ParseReport) -> Iterator[None]:
             mujoco.set_mju_user_warning(before)
             texts.update(dict.fromkeys(str(warning.message) for warning in caught))
     for text in texts:
-        report.warn(f"MuJoCo says: {shorten('; '.join(text.strip().splitlines()), 300)}")
+        said = shorten("; ".join(text.strip().splitlines()), 300)
+        report.warn(f"MuJoCo says: {said}", about="looks" if _LOOKS.search(text) else "")

@@ -166,4 +166,4 @@ def _report_what_is_missing(
         shown = ", ".join(quote(names.actuators[i], limit=30) for i in others[:_SHOWN])
         shown += " ..." if len(others) > _SHOWN else ""
         are = "1 actuator is" if len(others) == 1 else f"{len(others)} actuators are"
-        model.report.warn(f"{are} left out, for want of a hinge or a slide: {shown}")
+        model.report.warn(f"{are} left out, not being on a hinge or slide: {shown}")

@@ -30,7 +30,7 @@ def place_on(mount: Mount, model: ModelDescription, child_frame: str | None) -> 
     """
     if child_frame is None:
         on_world = any(WORLD in (joint.parent, joint.child) for joint in model.joints)
-        is_as_written = mount.X_FR is None and mount.frame.is_world_frame
+        is_as_written = mount.X_FR is None and not mount.is_given
         if is_as_written or on_world or model.freed or len(model.roots) != 1:
             return mount
         X_WC = model.root_poses.get(model.roots[0])

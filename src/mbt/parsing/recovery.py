@@ -78,7 +78,7 @@ def recover(data: bytes, file: str, encoding: str | None = None) -> tuple[str, l
     behind = text[end:].lstrip()
     if behind.startswith("<"):
         place = len(text) - len(behind)
-        repairs.note("there is more behind the root element", "it is left out", text, place)
+        repairs.note("there is more after the root element", "it is left out", text, place)
         text = text[:end]
     return text, repairs.collect()
 
@@ -212,7 +212,7 @@ def _resolve_reference(text: str, start: int, repairs: _Repairs) -> tuple[int, s
     if reference is not None and (name is None or name in _OF_XML):
         return reference.end(), None
     if reference is not None and name in name2codepoint:
-        repairs.note(f"&{name}; is of HTML, not of XML", "the character is taken", text, start)
+        repairs.note(f"&{name}; is an entity of HTML, not of XML", "the character is taken", text, start)
         return reference.end(), f"&#{name2codepoint[name]};"
     repairs.note("'&' stands alone", "it is read as &amp;", text, start)
     return start + 1, "&amp;"

@@ -56,7 +56,7 @@ class ParseRemark:
 class MimicJoint:
     """A joint that the description couples to another one: ``q = multiplier * q_master + offset``.
 
-    It keeps a coordinate of its own, and the tree a `CouplerConstraint` of the name of the joint, which says
+    It keeps its own coordinate, and the tree a `CouplerConstraint` of the name of the joint, which says
     what holds.
 
     Attributes

@@ -27,8 +27,6 @@ from mbt.parsing.xml_tree import Element
 
 __all__ = ["read_sdf"]
 
-# As far as this gravities are the same [m/s^2]: files round it to 9.8.
-
 
 def read_sdf(root: Element, report: ParseReport, options: ReadOptions, source: Source) -> ModelDescription:
     """Read and check a whole SDF document, with the files that it includes.
@@ -234,7 +232,7 @@ class _SdfReader:
                 self.report.weightless_instances.append(name)
         if self.report.weightless_instances and self.options.gravity is None:
             shown = ", ".join(quote(name, limit=30) for name in self.report.weightless_instances[:10])
-            self.report.warn(f"gravity does not act on {shown}: tell the element of gravity, set_enabled()")
+            self.report.warn(f"gravity does not act on {shown}: call set_enabled() of the gravity element")
 
     def _place_roots(self) -> None:
         frames = {link.name: link for link in (*self.walker.links, *self.walker.robot_links)}

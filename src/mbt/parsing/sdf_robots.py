@@ -104,9 +104,11 @@ def take_over(robot: ModelDescription, model: ModelDescription, prefix: str, *, 
 
 def _take_over_report(own: ParseReport, report: ParseReport, prefix: str) -> None:
     for warning in own.warnings:
-        report.warn(f"{own.file}: {warning.text}", warning.line)
+        report.warn(f"{own.file}: {warning.text}", warning.line, warning.about)
     for path, count in own.ignored.items():
         report.ignored[path] = report.ignored.get(path, 0) + count
+    for kind, count in own.inactive.items():
+        report.leave_inactive(kind, count)
     report.impossible_inertias += [prefix + name for name in own.impossible_inertias]
     report.mimic_joints += own.mimic_joints
 

@@ -45,7 +45,7 @@ def save_model(
     path : str or path, optional
         A file. It is written whole, or when that fails left as it was.
     format : {"json", "urdf"}, optional
-        The format; told by the suffix of the path unless given.
+        The format; by default the suffix of the path decides.
     strict : bool, optional
         Refuse to lose anything, in place of the warning.
     user_elements : bool, optional

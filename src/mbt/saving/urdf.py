@@ -213,7 +213,7 @@ class _Writer:
         if element.gravity_vector.tolist() != _USUAL_GRAVITY:
             self.losses.add_of_model(f"gravity: read it with gravity={element.gravity_vector.tolist()}")
         if element._disabled_model_instances:
-            self.losses.add_of_model("which model instances gravity spares")
+            self.losses.add_of_model("which model instances are exempt from gravity")
 
     def _add_force_element(self, element: ForceElement) -> bool:
         """Return whether URDF has it."""

@@ -2,27 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from mbt.importing import late_names
+from mbt.tree import constraints, force_elements, joints
 from mbt.tree.actuator import JointActuator
 from mbt.tree.body import RigidBody
-from mbt.tree.constraints import (
-    BallConstraint,
-    Constraint,
-    CouplerConstraint,
-    DistanceConstraint,
-    WeldConstraint,
-)
+from mbt.tree.constraints import Constraint
 from mbt.tree.element import MultibodyElement
-from mbt.tree.force_elements import (
-    CompiledForceElement,
-    ForceElement,
-    JointFriction,
-    LinearBushingRollPitchYaw,
-    LinearSpringDamper,
-    PointContact,
-    PrismaticSpring,
-    RevoluteSpring,
-    UniformGravityFieldElement,
-)
+from mbt.tree.force_elements import CompiledForceElement, ForceElement, UniformGravityFieldElement
 from mbt.tree.frame import BodyFrame, FixedOffsetFrame, Frame
 from mbt.tree.indices import (
     AbstractParameterIndex,
@@ -42,32 +28,6 @@ from mbt.tree.indices import (
     world_model_instance,
 )
 from mbt.tree.joint import Joint
-from mbt.tree.joints import (
-    BallRpyJoint,
-    CurvilinearJoint,
-    CurvilinearMobilizer,
-    CylindricalJoint,
-    CylindricalMobilizer,
-    PlanarJoint,
-    PlanarMobilizer,
-    PrismaticJoint,
-    PrismaticMobilizer,
-    QuaternionBallJoint,
-    QuaternionBallMobilizer,
-    QuaternionFloatingJoint,
-    QuaternionFloatingMobilizer,
-    RevoluteJoint,
-    RevoluteMobilizer,
-    RpyBallMobilizer,
-    RpyFloatingJoint,
-    RpyFloatingMobilizer,
-    ScrewJoint,
-    ScrewMobilizer,
-    UniversalJoint,
-    UniversalMobilizer,
-    WeldJoint,
-    WeldMobilizer,
-)
 from mbt.tree.mobilizer import Mobilizer
 from mbt.tree.model_instance import ModelInstance
 from mbt.tree.multibody_tree import MultibodyTree
@@ -75,17 +35,52 @@ from mbt.tree.parameters import CacheEntry, Parameters
 from mbt.tree.shape import Shape
 
 if TYPE_CHECKING:
-    from mbt.tree.force_elements import DoorHinge, DoorHingeConfig
+    from mbt.tree.constraints import BallConstraint, CouplerConstraint, DistanceConstraint, WeldConstraint
+    from mbt.tree.force_elements import (
+        DoorHinge,
+        DoorHingeConfig,
+        JointFriction,
+        LinearBushingRollPitchYaw,
+        LinearSpringDamper,
+        PointContact,
+        PrismaticSpring,
+        RevoluteSpring,
+    )
+    from mbt.tree.joints import (
+        BallRpyJoint,
+        CurvilinearJoint,
+        CurvilinearMobilizer,
+        CylindricalJoint,
+        CylindricalMobilizer,
+        PlanarJoint,
+        PlanarMobilizer,
+        PrismaticJoint,
+        PrismaticMobilizer,
+        QuaternionBallJoint,
+        QuaternionBallMobilizer,
+        QuaternionFloatingJoint,
+        QuaternionFloatingMobilizer,
+        RevoluteJoint,
+        RevoluteMobilizer,
+        RpyBallMobilizer,
+        RpyFloatingJoint,
+        RpyFloatingMobilizer,
+        ScrewJoint,
+        ScrewMobilizer,
+        UniversalJoint,
+        UniversalMobilizer,
+        WeldJoint,
+        WeldMobilizer,
+    )
 else:
-
-    def __getattr__(name: str) -> object:
-        """Import the hinge of a door when it is first asked for."""
-        if name not in ("DoorHinge", "DoorHingeConfig"):
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from mbt.tree import force_elements
-
-        return getattr(force_elements, name)
-
+    __getattr__ = late_names(
+        __name__,
+        {
+            **dict.fromkeys(joints.__all__, "joints"),
+            **dict.fromkeys(force_elements.__all__, "force_elements"),
+            **dict.fromkeys(constraints.__all__, "constraints"),
+        },
+    )
 
 __all__ = [
     "MultibodyTree",

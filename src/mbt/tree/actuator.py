@@ -40,7 +40,7 @@ class JointActuator(MultibodyElement):
     joint : Joint
         The joint that it drives.
     effort_limit : float, optional
-        Largest effort [N m, N], not negative, for those who ask: computations do not enforce it.
+        Largest effort [N m, N], not negative. For information: computations do not enforce it.
     rotor_inertia : float, optional
         Inertia of the rotor [kg m^2, kg], not negative. The default of a parameter of each Context.
     gear_ratio : float, optional

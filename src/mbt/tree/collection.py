@@ -118,7 +118,8 @@ class ElementCollection(Generic[E]):
             if len(found) < 2:
                 return self.find(name, None, instances)
         except UnknownNameError as error:
-            raise UnknownNameError(f"{argument}: {error}") from None
+            fault = str(error)
+            raise UnknownNameError(f"{argument}: {fault[:1].lower()}{fault[1:]}") from None
         scoped = [quote(f"{instances._elements[i].name}{_SEPARATOR}{found[i].name}") for i in sorted(found)]
         raise ArgumentValueError(
             f"{argument}: {len(found)} model instances have a {self._kind} named {quote(name)}: say which "

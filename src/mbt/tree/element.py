@@ -304,7 +304,7 @@ class MultibodyElement:
         prerequisites : iterable of str and CacheEntry, optional
             What it depends on: any of ``"time"``, ``"q"``, ``"v"``, ``"parameters"``, ``"inputs"`` and
             ``"discrete_state"``, and cache entries that were declared before. A change of anything else
-            keeps the result. All six unless given. Locks, and whom gravity spares, count as parameters.
+            keeps the result. All six unless given. Locks and exemptions from gravity count as parameters.
 
         Returns
         -------

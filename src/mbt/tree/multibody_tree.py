@@ -214,7 +214,7 @@ class MultibodyTree(
     def add_mobilizer(
         self, mobilizer: Mobilizer | Callable[..., Mobilizer], *args: Any, **kwargs: Any
     ) -> Mobilizer:
-        """Add a mobilizer that no joint stands for. Most models use `add_joint` instead.
+        """Add a mobilizer without a joint. Most models use `add_joint` instead.
 
         Its inboard body must be the one nearer World: `finalize` raises `TopologyError` otherwise.
 
@@ -395,7 +395,7 @@ class MultibodyTree(
         joint : Joint
             The joint that it drives.
         effort_limit : float, optional
-            Largest effort [N m, N], for those who ask: computations do not enforce it.
+            Largest effort [N m, N]. For information: computations do not enforce it.
         rotor_inertia : float, optional
             Inertia of the rotor [kg m^2, kg].
         gear_ratio : float, optional
@@ -433,7 +433,7 @@ class MultibodyTree(
     def add_constraint(
         self, constraint: Constraint | Callable[..., Constraint], *args: Any, **kwargs: Any
     ) -> Constraint:
-        """Add a constraint. Forward dynamics obeys it, and all that follows from its accelerations.
+        """Add a constraint. Forward dynamics, and everything that uses its accelerations, obeys it.
 
         Parameters
         ----------
@@ -462,12 +462,12 @@ class MultibodyTree(
     # The end of building.
 
     def finalize(self) -> None:
-        """Compile the tree: from now on it computes, and cannot change any more.
+        """Compile the tree: from now on it can compute, and cannot change any more.
 
-        Bodies are put in depth-first order from World, positions and velocities in the order of the bodies,
-        children in the order of their joints. Each body that is left without a path to World, or is the base
-        of a group of such bodies, is given a `QuaternionFloatingJoint` named after it. Every body but World
-        then has one mobilizer.
+        Bodies are sorted depth first from World, with children in the order of their joints; positions and
+        velocities follow the order of the bodies. Each body without a path to World, or the base of a group
+        of such bodies, gets a `QuaternionFloatingJoint` named after it. Every body but World then has one
+        mobilizer.
 
         Raises
         ------
@@ -475,10 +475,10 @@ class MultibodyTree(
             When the tree is finalized already.
         TopologyError
             When joints close a loop, or a mobilizer added with `add_mobilizer` works towards World. The tree
-            then remains as it was; also when an element written in Python raises an error in what it
-            declares.
+            then remains as it was, and also when an element written in Python raises an error in its
+            declarations.
         ForeignElementError
-            When an element written in Python has come to refer to one of another tree, or of none.
+            When an element written in Python refers to an element of another tree, or of none.
         ConcurrentUseError
             When another thread is finalizing it.
         """
@@ -523,11 +523,11 @@ class MultibodyTree(
         return declarations
 
     def _default_parameters(self) -> Parameters:
-        """Return the defaults of what the elements of this finalized tree declared."""
+        """Return the defaults of everything that the elements of this finalized tree declared."""
         return self._known_declarations().default_parameters()
 
     def _known_declarations(self) -> Declarations:
-        """Return what the elements of this finalized tree declared."""
+        """Return the declarations of the elements of this finalized tree."""
         if not self.is_finalized:
             raise NotFinalizedError(
                 "Elements declare parameters when tree.finalize() asks them: call it first."
@@ -550,7 +550,7 @@ class MultibodyTree(
         own._reset_declared(super().set_default_context)
 
     def _compile_copy(self) -> None:
-        """Compile a finalized tree that was made by a copy, or by pickle: at its first computation.
+        """Compile a finalized tree that a copy or pickle made, at its first computation.
 
         Not before, because user-written elements may refer to what `pickle` has not completed by then.
         """
@@ -569,7 +569,7 @@ class MultibodyTree(
         """Return an independent copy of this tree with new elements, finalized if this one is.
 
         ``copy.deepcopy(tree)`` and ``copy.copy(tree)`` are the same. Elements are copied with their
-        attributes, or as their `do_clone_to_scalar` says.
+        attributes, or by their `do_clone_to_scalar`.
 
         See Also
         --------

@@ -124,11 +124,7 @@ class ElementRegistry:
     def add_body(self, body: RigidBody) -> None:
         """Add a body with its frame."""
         self._check_is_new(body)
-        if body.model_instance == world_model_instance():
-            raise ArgumentValueError(
-                f"add_body: {body._label}: model_instance: instance 0 is for the world body alone, got it "
-                "for another. Leave model_instance out, or pass what tree.add_model_instance() returns."
-            )
+        _check_is_not_in_world(body)
         # The body frame has the same name, so it must be free among the frames as well.
         body._name = self._checked_name(body, self.bodies, self.frames)
         graph = self.graph  # Of the bodies before this one.
@@ -206,6 +202,8 @@ class ElementRegistry:
         All have names.
         """
         all_frames = [*[body._body_frame for body in bodies], *frames]
+        for body in bodies:
+            _check_is_not_in_world(body)
         # Those of frames of bodies are those of the bodies.
         names: list[Any] = [body._name for body in bodies]
         additions: tuple[tuple[Sequence[Any], ElementCollection[Any], list[Any]], ...] = (
@@ -500,4 +498,12 @@ def _check_force_methods(element: ForceElement) -> None:
         raise ArgumentTypeError(
             f"add_force_element: {name} has a method {own[0]}(), which is never called: the forces and the "
             "energy of its base class are computed by compiled code. Derive it from mbt.ForceElement."
+        )
+
+
+def _check_is_not_in_world(body: RigidBody) -> None:
+    if body._model_instance == world_model_instance():
+        raise ArgumentValueError(
+            f"add_body: {body._label}: model_instance: instance 0 is for the world body alone, got it "
+            "for another. Leave model_instance out, or pass what tree.add_model_instance() returns."
         )

@@ -65,23 +65,24 @@ class ViewedModel:
     def q(self) -> FloatArray:
         """Positions that are shown, or are about to be, shape (..., num_positions), a copy.
 
-        What somebody sets by sliders is here, too.
+        They include changes by sliders.
         """
         return self._q.copy()
 
     def show(self, q: npt.ArrayLike | Context, v: npt.ArrayLike | None = None) -> None:
-        """Show other positions; does not wait until they are drawn.
+        """Show other positions; return before they are drawn.
 
-        A control loop may call this at any rate: what is shown is the latest, about 60 times a second.
+        A control loop may call this at any rate: the viewer draws the latest positions, about 60 times per
+        second.
 
         Parameters
         ----------
         q : array_like, shape (..., num_positions), or Context
-            Positions. Of a batch the first state is drawn solid, and the others as ghosts. Of a Context its
-            velocities and parameters count, too. What is not finite is not drawn. Of more than 200 states so
-            many are, with a `ModelWarning`.
+            Positions. Of a batch, the first state is drawn solid and the others as ghosts. The velocities and
+            parameters of a Context count too. Positions that are not finite are not drawn. At most 200 states
+            are drawn, with a `ModelWarning`.
         v : array_like, shape (..., num_velocities), optional
-            Velocities, on which forces of contacts depend; those of rest unless given.
+            Velocities, on which contact forces depend; by default zero.
 
         Raises
         ------

@@ -51,26 +51,26 @@ def record(
     fps: float = 60.0,
     package_paths: Sequence[str | os.PathLike[str]] = (),
 ) -> None:
-    """Write a page that plays a trajectory by itself: one file, without any other and without a network.
+    """Write a page that plays a trajectory by itself: one file that needs no others and no network.
 
-    It plays over and over, with a time line, and can be turned with the mouse, in any browser.
+    It plays in a loop, with a time line, in any browser; the mouse turns the view.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     trajectory : Trajectory or array_like, shape (..., n, num_positions)
-        What moves. Of a batch the first state is drawn solid, and the others as ghosts.
+        The motion. Of a batch, the first state is drawn solid and the others as ghosts.
     path : path
-        The file to write, as ``"fall.html"``, whole or not at all.
+        The file to write, such as ``"fall.html"``, completely or not at all.
     dt : float, optional
-        Of an array: the time from one row to the next [s].
+        For an array: the time from one row to the next [s].
     speed : float, optional
-        How many seconds pass in one.
+        Simulated seconds per second.
     fps : float, optional
         Pictures per second.
     package_paths : sequence of paths, optional
-        Where packages of meshes are looked for; see `view`. A line in the page says which meshes are missing.
+        Where to look for packages of meshes; see `view`. A line in the page says which meshes are missing.
 
     Warns
     -----
@@ -82,7 +82,7 @@ def record(
     MissingPackageError
         When viser is not installed: ``pip install "multibodytree[viz]"``.
     NotFinalizedError, ArgumentTypeError, ArgumentValueError, ShapeError
-        When an argument cannot be used, or the file not be written.
+        When an argument cannot be used, or the file cannot be written.
 
     See Also
     --------

@@ -50,12 +50,12 @@ _PERIOD, _PERIOD_OF_PANELS = 1.0 / 60.0, 0.1
 class Viewer:
     """A page in the browser that shows models: what ``mbt.view`` returns.
 
-    ``with mbt.view(tree) as viewer:`` closes it at the end. In a notebook it shows itself.
+    ``with mbt.view(tree) as viewer:`` closes it at the end. In a notebook it appears in its cell.
 
     Attributes
     ----------
     url : str
-        Its address, which only this machine reaches.
+        Its address, which only this machine can reach.
     """
 
     def __init__(self, port: int = 0, title: str = "mbt", allowed_hosts: Sequence[str] = ()) -> None:
@@ -96,7 +96,7 @@ class Viewer:
         tree, q_or_trajectory, name, package_paths
             As in `view`.
         X_WR : array_like, shape (4, 4), optional
-            Where World of the model is in that of the viewer; there unless given.
+            Pose of the model's World in that of the viewer; by default the identity.
 
         Returns
         -------
@@ -169,25 +169,25 @@ class Viewer:
         loop: bool = True,
         model: ViewedModel | str | None = None,
     ) -> None:
-        """Play a trajectory, with a time line in the page; does not wait for its end.
+        """Play a trajectory, with a time line in the page; return at once.
 
         Parameters
         ----------
         trajectory : Trajectory or array_like, shape (..., n, num_positions)
-            What moves. All models that have one play at the same time.
+            The motion to play. All models with a trajectory play at the same time.
         dt : float, optional
-            Of an array: the time from one row to the next [s].
+            For an array: the time from one row to the next [s].
         speed : float, optional
-            How many seconds pass in one.
+            Simulated seconds per second.
         loop : bool, optional
-            Whether it begins again at its end.
+            Whether it starts again at its end.
         model : ViewedModel or str, optional
-            Which one of several, or its name; the first unless given.
+            One of several models, or its name; by default the first.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, ShapeError
-            When the trajectory cannot be of this model, or an option cannot be.
+            When the trajectory does not fit the model, or an option is invalid.
         UnknownNameError
             When there is no model of this name.
         """
@@ -221,7 +221,7 @@ class Viewer:
         return self._closed.is_set()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until it is closed, or so long: at the end of a script, which would end the page too.
+        """Wait until it is closed or the time is over: at the end of a script, which would close the page.
 
         Ctrl-C ends the waiting, with a ``KeyboardInterrupt``.
         """
@@ -307,7 +307,8 @@ class Viewer:
         """Return the model of this viewer that an argument is, or whose name it is."""
         names = [known.name for known in self._models]
         if isinstance(model, str) and model not in names:
-            raise UnknownNameError(f"model: {unknown_name_error('model', model, names)}")
+            fault = str(unknown_name_error("model", model, names))
+            raise UnknownNameError(f"model: {fault[:1].lower()}{fault[1:]}")
         for known, name in zip(self._models, names, strict=True):
             if model in (known, name):
                 return known
@@ -341,37 +342,39 @@ def view(
 ) -> Viewer:
     """Show a model in the browser, with sliders for its joints.
 
-    Shapes and meshes of the description are drawn; of a model without any, or whose meshes are not found, a
-    skeleton and the ellipsoids that turn as its bodies do. Frames, names, the centre of mass, collision
-    shapes are one click away, and points in contact with their forces are drawn as they are. The page is on
-    this machine alone, and open until the viewer is closed or Python ends.
+    The viewer draws the shapes and meshes of the description. If there are none, or meshes are not found, it
+    draws a skeleton and the ellipsoids with the inertia of the bodies. Frames, names, the centre of mass and
+    collision shapes are one click away; contact points are drawn with their forces. Only this machine can
+    reach the page, which stays open until the viewer is closed or Python ends.
 
     Parameters
     ----------
     tree : MultibodyTree
         A finalized tree.
     q_or_trajectory : array_like, shape (..., num_positions), Context or Trajectory, optional
-        Positions, a state, or what is played; the default positions unless given. Of a batch the first state
-        is drawn solid, and the others as ghosts.
+        Positions, a state, or a trajectory to play; by default the default positions. Of a batch, the first
+        state is drawn solid and the others as ghosts.
     name : str, optional
-        What the model is called in the page; as in its description unless given.
+        Name of the model in the page; by default that of its description.
     package_paths : sequence of paths, optional
-        Where the packages of meshes are looked for; see ``mbt.parsing.resolve_mesh``. For a mesh that cannot
-        be read the skeleton is drawn, and a `ModelWarning` and a line in the page say which is missing, and
-        what to do.
+        Where to look for the packages of meshes; see ``mbt.parsing.resolve_mesh``. If a mesh cannot be read
+        the skeleton is drawn, and a `ModelWarning` and a line in the page say which mesh is missing, and what
+        to do.
     port : int, optional
-        Of the address; 0, unless given, lets the system choose a free one. One in use gives way to the next.
+        Port of the address; by default, 0, the system chooses a free one. If it is in use, the next one is
+        taken.
     open_browser : bool, optional
-        Whether to open the page; unless given, outside of notebooks, which show it themselves.
+        Whether to open the page; by default only outside notebooks, which show it in the cell.
     allowed_hosts : sequence of str, optional
-        Names of hosts, as ``"hub.example.org"``, under which a browser reaches the page through a proxy.
-        Other hosts, and pages of other servers on this machine, are refused, or any page in the browser could
-        read the scene. The environment variable ``MBT_VIEWER_HOSTS`` has more, with commas between.
+        Names of hosts, such as ``"hub.example.org"``, under which a browser reaches the page through a proxy.
+        Requests under other names, and from pages of other servers on this machine, get an error; otherwise
+        any page in the browser could read the scene. The environment variable ``MBT_VIEWER_HOSTS`` has more,
+        with commas between.
 
     Returns
     -------
     Viewer
-        Which shows other positions, plays trajectories, and is closed.
+        Its methods show other positions, play trajectories, and close the page.
 
     Raises
     ------

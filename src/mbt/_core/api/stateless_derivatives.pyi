@@ -110,7 +110,7 @@ def constrained_forward_dynamics_derivatives(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the derivatives of the accelerations and multipliers of `constrained_forward_dynamics`, analytically.
 
-    See `MultibodyTree.calc_constrained_forward_dynamics_derivatives`, also of constraints that say the same twice.
+    See `MultibodyTree.calc_constrained_forward_dynamics_derivatives`, also for redundant constraints.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, out=N
 def constrained_forward_dynamics_derivatives(tree, q, v, tau, *, external_forces=None, stabilize=False):
     """Return the derivatives of the accelerations and multipliers of `constrained_forward_dynamics`, analytically.
 
-    See `MultibodyTree.calc_constrained_forward_dynamics_derivatives`, also of constraints that say the same twice.
+    See `MultibodyTree.calc_constrained_forward_dynamics_derivatives`, also for redundant constraints.
 
     Parameters
     ----------

@@ -185,9 +185,9 @@ class TreeDerivatives(TreeIdentification):
         ``J dvdot = -d(J vdot + Jdot v)``, with dtau the derivatives of inverse dynamics at these accelerations and
         multipliers. Forces vary as they do in `calc_forward_dynamics_derivatives`.
 
-        Where constraints say the same twice, and go on to do so nearby, the derivatives of the accelerations are
-        unique; those of the multipliers are one set of many that go with them. Of equations that contradict each other,
-        what remains of them is held fixed.
+        If constraints are redundant, and remain so nearby, the derivatives of the accelerations are unique, and those
+        of the multipliers are one of the many sets that belong to them. If equations contradict each other, their
+        remainder is held fixed.
 
         Parameters
         ----------

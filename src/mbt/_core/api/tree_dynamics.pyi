@@ -312,8 +312,8 @@ class TreeDynamics(TreeKinematics):
             Generalized accelerations [rad/s^2, m/s^2].
         multipliers : ndarray, shape (num_constraint_equations,)
             Forces and torques of the constraints [N, N m]; zero of those that are disabled. See each type for what
-            they act on. Where constraints say the same twice, the least of many sets that give these accelerations;
-            zero where nothing can move.
+            they act on. If constraints are redundant, the smallest of the many sets that give these accelerations; zero
+            if nothing can move.
 
         Raises
         ------
@@ -381,10 +381,10 @@ class TreeDynamics(TreeKinematics):
         Returns
         -------
         v1 : ndarray, shape (num_velocities,)
-            Generalized velocities behind the impact [rad/s, m/s].
+            Generalized velocities after the impact [rad/s, m/s].
         impulses : ndarray, shape (num_constraint_equations,)
-            Impulses of the constraints [N s, N m s], in the order and with the signs of multipliers. Where constraints
-            say the same twice, the least of many.
+            Impulses of the constraints [N s, N m s], in the order and with the signs of multipliers. If constraints are
+            redundant, the smallest of many.
 
         Raises
         ------

@@ -17,8 +17,8 @@ from mbt._core.joints.mobilizers cimport map_is_singular, position_is_singular
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport kernels
 from mbt._core.quantities.table cimport (
-    MAX_INTEGERS, MOBILIZER, POSES, POSITIONS, VELOCITIES, Description, Sizes, describe, element_of, integer_of,
-    needs_element_forces, needs_maps, sizes_of, take_integers,
+    IMPULSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, POSES, POSITIONS, VELOCITIES, Description, Sizes, describe, element_of,
+    integer_of, needs_element_forces, needs_maps, sizes_of, take_integers,
 )
 
 import numpy as np
@@ -199,7 +199,9 @@ cdef class ContextCore:
             <const double*>NULL if x is None else <const double*>data(x), &k, target
         )
         if singular >= 0:
-            above.raise_singular_pivot(self.tree, singular)
+            above.raise_singular_pivot(
+                self.tree, singular, "impulse dynamics" if quantity == IMPULSE_DYNAMICS else "forward dynamics"
+            )
         return out if sizes.num_axes else number
 
     cdef object take(self, object value, str name, Py_ssize_t n):

@@ -6,7 +6,7 @@ An engine holds the parameters, q and v of one Context in the form that kernels 
 cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
-from mbt._core.algebra.records cimport PIVOT_TOLERANCE, Parameters, Pivots
+from mbt._core.algebra.records cimport Parameters
 from mbt._core.door.compiled_model cimport CompiledModel, Derived
 from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive_parameters
 from mbt._core.door.exact_arrays cimport adopt, count_columns, data, is_array1, new1, new2
@@ -14,10 +14,13 @@ from mbt._core.engines.context cimport ContextCore, Engine, check_maps, check_po
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.model.structs cimport Model
 from mbt._core.quantities cimport derivatives as partials, kernels
+from mbt._core.quantities.call cimport Call, Functions, find_pivot_of_zero
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
+from mbt._core.quantities.dynamics cimport register_mass_matrix
+from mbt._core.quantities.every cimport register_quantities
 from mbt._core.quantities.table cimport (
-    FORWARD_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of, integer_of,
-    needs_element_forces, needs_maps, shape_tuple, sizes_of, take_integers,
+    FORWARD_DYNAMICS, IMPULSE_DYNAMICS, INVERSE_DYNAMICS, MAX_INTEGERS, MOBILIZER, MOTION_FORCES, Sizes, element_of,
+    integer_of, needs_element_forces, needs_maps, shape_tuple, sizes_of, take_integers,
 )
 from mbt._core.scalars cimport MBT_W, Dual, load_duals, store_duals
 
@@ -44,6 +47,10 @@ cdef extern from "algebra/seeds.hpp" namespace "MBT_NS" nogil:
 cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
     double* arena_doubles(Py_ssize_t count)
 
+
+cdef Functions[Dual] of_duals
+register_quantities[Dual](&of_duals)
+register_mass_matrix[Dual](&of_duals)
 
 # Imported at the first use: `mbt.autodiff` costs time.
 cdef object autodiff_array = None
@@ -379,7 +386,9 @@ cdef class DualEngine(Engine):
                 context, quantity, integers, sizes, x, dx, directions, values, derivatives
             )
         if singular >= 0:
-            above.raise_singular_pivot(context.tree, singular)
+            above.raise_singular_pivot(
+                context.tree, singular, "impulse dynamics" if quantity == IMPULSE_DYNAMICS else "forward dynamics"
+            )
         return 0
 
     cdef int compute_in_blocks(
@@ -390,11 +399,11 @@ cdef class DualEngine(Engine):
         cdef const Model* m = &self.compiled.model
         cdef Py_ssize_t num_x = sizes.input
         cdef Py_ssize_t num_out = sizes.result
-        cdef Py_ssize_t num_work = count_work_of(quantity, integers, m)
+        cdef Py_ssize_t num_work = count_work_of[Dual](&of_duals, quantity, integers, m)
         cdef Py_ssize_t base_size = (m.num_bodies*sizeof(int))//sizeof(double) + 1
         cdef Py_ssize_t i, first, per_dual = sizeof(Dual)//sizeof(double)
         cdef int singular = -1
-        cdef Pivots[Dual] pivots
+        cdef Call[Dual] c
         self.derive_blocks()
         self.q.make_blocks()
         self.v.make_blocks()
@@ -405,16 +414,16 @@ cdef class DualEngine(Engine):
         # The next multiple of 64 bytes.
         cdef Dual* dual_x = <Dual*>((<size_t>(arena + base_size) + 63) & ~<size_t>63)
         cdef Dual* out = dual_x + num_x
-        cdef Dual* work = out + num_out
+        c.integers, c.model, c.switches, c.x, c.base, c.out = integers, m, &context.switches, dual_x, base, out
+        c.memory = out + num_out
         for i in range(max(1, (directions + MBT_W - 1)//MBT_W)):
             first = MBT_W*i
             load_duals(x, dx, directions, first, num_x, dual_x)
-            pivots = calc_quantity[Dual](
-                quantity, integers, m, &context.switches, &self.of_block[i if self.num_derived > 1 else 0],
-                self.q.block(i), self.v.block(i), dual_x, work, base, out
-            )
-            if i == 0 and pivots.D != NULL:
-                singular = find_pivot_of_zero(m, &pivots)
+            c.p = &self.of_block[i if self.num_derived > 1 else 0]
+            c.q, c.v = self.q.block(i), self.v.block(i)
+            calc_quantity[Dual](&of_duals, quantity, &c)
+            if i == 0 and c.pivots.D != NULL:
+                singular = find_pivot_of_zero[Dual](m, &c.pivots)
             store_duals(out, directions, first, num_out, values, derivatives)
         return singular
 
@@ -484,22 +493,6 @@ cdef class DualEngine(Engine):
         if m.num_map_checked and needs_maps(quantity, integers):
             check_maps(context.tree, self.compiled, context.q_data, integer_of(quantity, integers, MOBILIZER))
         return 0
-
-
-cdef Py_ssize_t find_pivot_of_zero(const Model* m, const Pivots[Dual]* p) noexcept nogil:
-    """As `kernels.find_massless_dof`, by the values; and behind the dofs, from the first one on."""
-    cdef Py_ssize_t k, nv = m.num_velocities
-    for k in range(nv - 1, -1, -1):
-        if is_zero(p, k) and not (p.locked != NULL and p.locked[k]):
-            return k
-    for k in range(nv, nv + p.further):
-        if is_zero(p, k):
-            return k
-    return -1
-
-
-cdef inline bint is_zero(const Pivots[Dual]* p, Py_ssize_t k) noexcept nogil:
-    return p.D[p.stride*k].x <= PIVOT_TOLERANCE*p.scale[p.stride*k].x
 
 
 cdef void set_velocity_seeds(

@@ -14,8 +14,11 @@ from mbt._core.passes.inverse_dynamics_derivatives cimport set_sparse_places
 from mbt._core.passes.packed_mass_matrix cimport set_packed_places
 from mbt._core.passes.regressor cimport set_regressor_places
 from mbt._core.quantities cimport kernels
-from mbt._core.quantities.dispatch cimport count_work_of
-from mbt._core.quantities.table cimport INVERSE_DYNAMICS_REGRESSOR, MASS_MATRIX, MOBILIZER, element_of, integer_of
+from mbt._core.quantities.call cimport Call
+from mbt._core.quantities.dispatch cimport calc_kinematics, count_work_of
+from mbt._core.quantities.table cimport (
+    INVERSE_DYNAMICS_REGRESSOR, MASS_MATRIX, MOBILIZER, POSES, element_of, integer_of,
+)
 from mbt._core.scalars cimport (
     MBT_W, Lanes, load_rows, load_rows_partial, select_lt, store_rows, store_rows_partial,
 )
@@ -38,7 +41,7 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
     """Samples `first` to `end` - 1. Returns 0, or 1 without memory."""
     cdef const Model* m = job.model
     cdef Py_ssize_t num_input = 0, num_output = job.output_size*job.num_outputs
-    cdef Py_ssize_t num_work = count_work_of(job.quantity, job.integers, m)
+    cdef Py_ssize_t num_work = count_work_of[Lanes](job.functions, job.quantity, job.integers, m)
     cdef Py_ssize_t num_parameters = 0
     cdef Py_ssize_t num_rows = job.output_size*MBT_W + 8 if job.streamed else 0
     cdef Py_ssize_t num_checked_work = kernels.work_size(m) if job.checked_parameters != NULL else 0
@@ -74,6 +77,7 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
     cdef Lanes* at
     cdef Parameters[Lanes] derived
     cdef const Parameters[Lanes]* parameters = job.parameters
+    cdef Call[Lanes] c
     if job.num_columns:
         for i in range(job.layout.size):
             own_parameters[i] = <Lanes>job.common[i]
@@ -81,6 +85,12 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
             m, job.layout, EVERYTHING, own_parameters, own_parameters + job.layout.size, &derived
         )
         parameters = &derived
+    c.functions = job.functions
+    c.integers = &job.integers[0]
+    c.model, c.switches, c.p = job.model, job.switches, parameters
+    c.q, c.v, c.x, c.memory, c.base = inputs, v, x, work, bases
+    c.k.rest = work
+    c.pivots.D = NULL
     if job.sparse:
         places = <int*>(checked_work + num_checked_work + num_bases)
         set_places(job, <int>num_output, places)
@@ -111,15 +121,15 @@ cdef inline int run_samples(const Job* job, Py_ssize_t first, Py_ssize_t end) no
         if job.in_rows:
             to = job.outputs[0] + job.output_size*i
             if count < MBT_W:
-                run_kernel(job, parameters, inputs, v, x, work, bases, out)
+                run_kernel(job, &c, out)
                 memcpy(to, out, job.output_size*count*sizeof(double))
             elif job.streamed:
-                run_kernel(job, parameters, inputs, v, x, work, bases, <Lanes*>aligned_like(to, rows))
+                run_kernel(job, &c, <Lanes*>aligned_like(to, rows))
                 stream_doubles(aligned_like(to, rows), to, job.output_size*MBT_W)
             else:
-                run_kernel(job, parameters, inputs, v, x, work, bases, <Lanes*>to)
+                run_kernel(job, &c, <Lanes*>to)
         else:
-            run_kernel(job, parameters, inputs, v, x, work, bases, out)
+            run_kernel(job, &c, out)
             for j in range(job.num_outputs):
                 to = job.outputs[j] + job.output_size*i
                 if job.sparse:
@@ -174,13 +184,13 @@ cdef inline void store_sparse_samples(
         store_placed_rows(lanes, places, zero, out, n, n, count)
 
 
-cdef inline void run_kernel(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    cdef Pivots[Lanes] pivots = job.kernel(job, p, q, v, x, work, bases, out)
-    if pivots.D != NULL:
-        spoil_massless(job.model, &pivots, job.output_size*job.num_outputs, out)
+cdef inline void run_kernel(const Job* job, Call[Lanes]* c, Lanes* out) noexcept nogil:
+    c.out = out
+    if job.row.reads >= POSES:
+        calc_kinematics[Lanes](job.row, c)
+    job.functions.call(job.quantity, c)
+    if c.pivots.D != NULL:
+        spoil_massless(job.model, &c.pivots, job.output_size*job.num_outputs, out)
 
 
 # Samples without a result ---------------------------------------------------------------------------------------

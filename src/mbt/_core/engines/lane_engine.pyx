@@ -17,17 +17,16 @@ from mbt._core.door.exact_arrays cimport adopt, apart, data, in1, is_array1, siz
 from mbt._core.engines.context cimport ContextCore, Engine, Exclusive
 from mbt._core.engines.lane_blocks cimport run_samples
 from mbt._core.engines.lane_job cimport Job, Path
-from mbt._core.engines.lane_kernels cimport kernel_of
+from mbt._core.engines.lane_kernels cimport register_quantities_of_lanes
 from mbt._core.engines.leading_axes cimport Batch, Operand, hold, is_alone
 from mbt._core.engines.section cimport Section, publish
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities.derivative_algorithms cimport has_sparse_derivatives
+from mbt._core.quantities.call cimport Functions
 from mbt._core.quantities.dispatch cimport count_work_of
 from mbt._core.quantities.table cimport (
-    BODY_POSES, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, FORWARD_DYNAMICS,
-    INVERSE_DYNAMICS_DERIVATIVES, INVERSE_DYNAMICS_REGRESSOR, MASS_MATRIX, MAX_INTEGERS, MOMENTUM_REGRESSOR,
-    MOTION_FORCES_DERIVATIVES, ROLLOUT, Sizes, needs_element_forces, needs_maps, needs_velocities, shape_tuple,
-    sizes_of, take_integers,
+    GIVEN, IN_ROWS, MAX_INTEGERS, OVERWRITES_INPUT, ROLLOUT, SPARSE, SPARSE_IN_BRANCHES, Sizes, describe, integer_of,
+    needs_element_forces, needs_maps, needs_velocities, shape_tuple, sizes_of, take_integers,
 )
 from mbt._core.scalars cimport MBT_W, Lanes
 
@@ -48,6 +47,10 @@ cdef extern from "engines/pool.hpp" namespace "MBT_NS" nogil:
         int run(PoolTask task, const void* job, int count)
     Pool* get_pool()
     double seconds()
+
+
+cdef Functions[Lanes] of_lanes
+register_quantities_of_lanes(&of_lanes)
 
 
 cdef class LaneParameters:
@@ -406,8 +409,10 @@ cdef int set_up(
 ) except -1:
     """A job without operands, and with neither parameters nor forces."""
     cdef const Model* m = &compiled.model
+    cdef int flags = describe(quantity).flags
     cdef int i
-    job.kernel = kernel_of(quantity)
+    job.functions = &of_lanes
+    job.row = describe(quantity)
     job.quantity = quantity
     memcpy(job.integers, integers, sizeof(job.integers))
     job.model = m
@@ -423,20 +428,13 @@ cdef int set_up(
     job.is_checked = False
     job.has_rates = False
     job.checked_parameters = NULL
-    job.spoils_input = integers[0] and (
-        quantity == FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS
-        or quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES
-    )
+    job.spoils_input = flags & OVERWRITES_INPUT and integer_of(quantity, integers, GIVEN) == 1
     job.path = NULL
     job.num_outputs = len(outputs)
     job.output_size = sizes_of(quantity, integers, m).result//job.num_outputs if outputs else 0
     job.count = count
-    job.in_rows = quantity == BODY_POSES or quantity == MOMENTUM_REGRESSOR
-    job.sparse = quantity == MASS_MATRIX or quantity == INVERSE_DYNAMICS_REGRESSOR or (
-        has_sparse_derivatives(m) and (
-            quantity == INVERSE_DYNAMICS_DERIVATIVES or quantity == MOTION_FORCES_DERIVATIVES
-        )
-    )
+    job.in_rows = flags & IN_ROWS
+    job.sparse = flags & SPARSE or flags & SPARSE_IN_BRANCHES and has_sparse_derivatives(m)
     job.streamed = job.output_size*count*job.num_outputs*<Py_ssize_t>sizeof(double) > STREAMED_BYTES
     for i in range(job.num_outputs):
         if size(outputs[i]) != job.output_size*count:
@@ -474,7 +472,8 @@ cdef int run_job(Job* job) except -1:
 
 cdef bint plan_runs(Job* job) noexcept nogil:
     """Samples to begin with, for a fraction of a second whatever the model, in whole blocks; whether more come then."""
-    cdef Py_ssize_t numbers = count_work_of(job.quantity, job.integers, job.model) + job.output_size*job.num_outputs
+    cdef Py_ssize_t numbers = count_work_of[Lanes](job.functions, job.quantity, job.integers, job.model)
+    numbers += job.output_size*job.num_outputs
     if job.path != NULL:
         numbers *= job.integers[1]
     job.first_run = MBT_W*(1 + WORK_OF_FIRST_RUN//(MBT_W*numbers))

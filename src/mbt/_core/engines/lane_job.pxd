@@ -1,16 +1,11 @@
 """One computation of all samples of a batch: what blocks of them are given."""
 
-from mbt._core.algebra.records cimport Parameters, Pivots
+from mbt._core.algebra.records cimport Parameters
 from mbt._core.engines.leading_axes cimport Operand
 from mbt._core.model.structs cimport Model, ParameterLayout, Switches
-from mbt._core.quantities.table cimport MAX_INTEGERS
+from mbt._core.quantities.call cimport Functions
+from mbt._core.quantities.table cimport MAX_INTEGERS, Description
 from mbt._core.scalars cimport Lanes
-
-
-ctypedef Pivots[Lanes] (*Kernel)(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil
 
 
 # Where a rollout takes its inputs from, and leaves the states that it keeps: as they lie in the arrays of users, a step
@@ -27,7 +22,8 @@ cdef struct Path:
 
 # One computation of all samples.
 cdef struct Job:
-    Kernel kernel
+    const Functions[Lanes]* functions
+    const Description* row
     int quantity
     int[<int>MAX_INTEGERS] integers
     const Model* model

@@ -1,118 +1,48 @@
-"""What a block of samples goes through: one function for all that is computed of them.
+"""What blocks of samples go through where lanes have a way of their own."""
 
-What batches are mostly made of has functions of its own: in one that computes everything, GCC stops to inline.
-"""
-
-from mbt._core.algebra.records cimport Parameters, Pivots
-from mbt._core.engines.lane_job cimport Job, Kernel, Path
+from mbt._core.algebra.records cimport Parameters
+from mbt._core.engines.lane_job cimport Job, Path
 from mbt._core.model.structs cimport Model
 from mbt._core.passes.body_poses cimport calc_body_pose, calc_node_pose
-from mbt._core.quantities cimport algorithms, dynamics
-from mbt._core.quantities.dispatch cimport calc_other_quantity
+from mbt._core.quantities cimport algorithms
+from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.dynamics cimport count_memory
+from mbt._core.quantities.every cimport register_quantities
 from mbt._core.quantities.motion cimport count_rollout_work, take_step
-from mbt._core.quantities.table cimport (
-    BODY_POSES, FORWARD_DYNAMICS, FRAME_JACOBIAN, GRAVITY_GENERALIZED_FORCES, INVERSE_DYNAMICS,
-    INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MOTION_FORCES, ROLLOUT,
-)
+from mbt._core.quantities.names cimport BODY_POSES, MASS_MATRIX
 from mbt._core.scalars cimport Lanes, load_rows_partial, sincos_of_angles, store_pose, store_rows_partial
 
 
-cdef inline Pivots[Lanes] calc_inverse_dynamics(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    dynamics.calc_inverse_dynamics[Lanes](job.quantity, job.integers[0], job.model, job.switches, p, q, v, x, work, out)
-    return no_pivots()
+cdef inline void register_quantities_of_lanes(Functions[Lanes]* functions) noexcept:
+    register_quantities[Lanes](functions)
+    functions.set(MASS_MATRIX, calc_packed_mass_matrix, count_memory)
+    functions.set(BODY_POSES, calc_body_poses_in_rows, count_memory)
 
 
-cdef inline Pivots[Lanes] calc_forward_dynamics(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    return dynamics.calc_forward_dynamics[Lanes](
-        job.integers[0], job.model, job.switches, p, q, v, x, work, out
-    )
+cdef inline void calc_packed_mass_matrix(Call[Lanes]* c) noexcept nogil:
+    algorithms.run_packed_mass_matrix[Lanes](c.model, c.p, c.q, c.memory, c.out)
 
 
-cdef inline Pivots[Lanes] calc_mass_matrix(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    algorithms.run_packed_mass_matrix[Lanes](job.model, p, q, work, out)
-    return no_pivots()
-
-
-cdef inline Pivots[Lanes] calc_body_poses(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
+cdef inline void calc_body_poses_in_rows(Call[Lanes]* c) noexcept nogil:
     """One body at a time, into rows of doubles, (MBT_W, num_bodies, 4, 4): stores go on while the next is computed."""
-    cdef const Model* m = job.model
-    cdef Lanes* sin_q = work + 16*m.num_mobods
+    cdef const Model* m = c.model
+    cdef Lanes* sin_q = c.memory + 16*m.num_mobods
     cdef Lanes* cos_q = sin_q + m.angle_stride
-    cdef double* rows = <double*>out
+    cdef double* rows = <double*>c.out
     cdef Lanes[16] X_WB
     cdef const Lanes* X
     cdef int b, shift
-    sincos_of_angles(q, m.angles, m.num_angles, sin_q, cos_q)
+    sincos_of_angles(c.q, m.angles, m.num_angles, sin_q, cos_q)
     for b in range(m.num_bodies):
         if b > 0 and m.joints[m.mobod[b]].node == b:
-            calc_node_pose[Lanes](m, m.mobod[b], p.mobods, q, sin_q, cos_q, work)
-        X = work + 16*m.mobod[b]
+            calc_node_pose[Lanes](m, m.mobod[b], c.p.mobods, c.q, sin_q, cos_q, c.memory)
+        X = c.memory + 16*m.mobod[b]
         shift = m.axis_shift[b]
         if shift < 0:
-            calc_body_pose[Lanes](m, b, p.X_NB, work, X_WB)
+            calc_body_pose[Lanes](m, b, c.p.X_NB, c.memory, X_WB)
             X = X_WB
             shift = 0
         store_pose(X, shift, rows + 16*b, 16*m.num_bodies)
-    return no_pivots()
-
-
-cdef inline Pivots[Lanes] calc_gravity_generalized_forces(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    algorithms.run_gravity_forces[Lanes](job.model, p, job.switches.weightless, q, work, out)
-    return no_pivots()
-
-
-cdef inline Pivots[Lanes] calc_inverse_dynamics_derivatives(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    return dynamics.calc_derivatives[Lanes](
-        INVERSE_DYNAMICS_DERIVATIVES, job.integers[0], job.model, job.switches, p, q, v, x, work, out
-    )
-
-
-cdef inline Pivots[Lanes] calc_frame_jacobian(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    dynamics.calc_frame_jacobian[Lanes](job.integers, job.model, p, q, x, work, bases, out)
-    return no_pivots()
-
-
-cdef inline Pivots[Lanes] calc_rollout(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    """Inputs and states of all steps in lanes."""
-    cdef const Model* m = job.model
-    cdef Lanes* tau = x + 1 + (6*m.num_bodies if job.integers[4] else 0)
-    cdef Lanes* q_now = work + algorithms.count_work(m) + count_rollout_work(m) - m.num_positions - m.num_velocities
-    cdef Lanes* v_now = q_now + m.num_positions
-    cdef int i
-    copy_lanes(q, m.num_positions, q_now)
-    copy_lanes(v, m.num_velocities, v_now)
-    for i in range(job.integers[1]):
-        take_lane_step(job, p, x, tau, work, q_now, v_now)
-        if not job.integers[3]:
-            tau += m.num_velocities
-        if (i + 1) % job.integers[2] == 0:
-            copy_lanes(q_now, m.num_positions + m.num_velocities, out)
-            out += m.num_positions + m.num_velocities
-    return no_pivots()
 
 
 cdef inline void roll_out_block(
@@ -149,44 +79,3 @@ cdef inline void take_lane_step(
     take_step[Lanes](
         job.integers[0], job.model, job.switches, p, x + 1 if job.integers[4] else NULL, tau, x[0], work, q, v
     )
-
-
-cdef inline void copy_lanes(const Lanes* source, Py_ssize_t n, Lanes* to) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        to[i] = source[i]
-
-
-cdef inline Pivots[Lanes] calc_other(
-    const Job* job, const Parameters[Lanes]* p, const Lanes* q, const Lanes* v, Lanes* x, Lanes* work, int* bases,
-    Lanes* out
-) noexcept nogil:
-    return calc_other_quantity[Lanes](
-        job.quantity, job.integers, job.model, job.switches, p, q, v, x, work, bases, out
-    )
-
-
-cdef inline Pivots[Lanes] no_pivots() noexcept nogil:
-    cdef Pivots[Lanes] pivots
-    pivots.D = NULL
-    return pivots
-
-
-cdef inline Kernel kernel_of(int quantity) noexcept:
-    if quantity == INVERSE_DYNAMICS or quantity == MOTION_FORCES:
-        return calc_inverse_dynamics
-    if quantity == FORWARD_DYNAMICS:
-        return calc_forward_dynamics
-    if quantity == MASS_MATRIX:
-        return calc_mass_matrix
-    if quantity == BODY_POSES:
-        return calc_body_poses
-    if quantity == GRAVITY_GENERALIZED_FORCES:
-        return calc_gravity_generalized_forces
-    if quantity == INVERSE_DYNAMICS_DERIVATIVES:
-        return calc_inverse_dynamics_derivatives
-    if quantity == FRAME_JACOBIAN:
-        return calc_frame_jacobian
-    if quantity == ROLLOUT:
-        return calc_rollout
-    return calc_other

@@ -12,7 +12,10 @@ from mbt._core.door.derived_parameters cimport EVERYTHING, count_derived, derive
 from mbt._core.engines.context cimport ContextCore, Engine
 from mbt._core.engines.section cimport Section
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities.call cimport Call, Functions
 from mbt._core.quantities.dispatch cimport calc_quantity, count_work_of
+from mbt._core.quantities.dynamics cimport register_mass_matrix
+from mbt._core.quantities.every cimport register_quantities
 from mbt._core.quantities.table cimport MAX_INTEGERS, Sizes, shape_tuple, sizes_of, take_integers
 from mbt._core.scalars cimport PyFunctionsScope, PyScalar
 
@@ -22,6 +25,11 @@ cnp.import_array()
 
 cdef extern from "Python.h":
     PyObject* PyErr_Occurred()
+
+
+cdef Functions[PyScalar] of_objects
+register_quantities[PyScalar](&of_objects)
+register_mass_matrix[PyScalar](&of_objects)
 
 
 cdef class ObjectEngine(Engine):
@@ -120,14 +128,16 @@ cdef class ObjectEngine(Engine):
         held = context._locked, context._weightless, context._disabled
         x = self.take([] if x is None else x, "x", sizes.input)
         result = new_objects(sizes.result)
-        work = new_objects(count_work_of(quantity, numbers, m))
+        work = new_objects(count_work_of[PyScalar](&of_objects, quantity, numbers, m))
         bases = np.empty(m.num_bodies, dtype=np.intc)
         cdef PyFunctionsScope scope
         install(&scope, self.functions)
-        calc_quantity[PyScalar](
-            quantity, numbers, m, &switches, &p, objects_of(q), objects_of(v), objects_of(x), objects_of(work),
-            <int*>cnp.PyArray_DATA(bases), objects_of(result)
-        )
+        cdef Call[PyScalar] c
+        c.integers, c.model, c.switches, c.p = numbers, m, &switches, &p
+        c.q, c.v, c.x, c.memory = objects_of(q), objects_of(v), objects_of(x), objects_of(work)
+        c.base = <int*>cnp.PyArray_DATA(bases)
+        c.out = objects_of(result)
+        calc_quantity[PyScalar](&of_objects, quantity, &c)
         raise_if_set()
         del parameters, derived, q, v, held
         return self.give(result)

@@ -42,14 +42,14 @@ cdef struct Constraint:
 
 
 # What a Context turns on and off. Kernels may branch on it, unlike on parameters.
-cdef struct Switches:
+cdef struct Switches "MbtSwitches":
     const int* locked            # (num_velocities,) 1 where a dof cannot move; NULL where all can
     const int* weightless        # (num_bodies,) 1 where gravity spares a body; NULL where it spares none
     const int* disabled          # (num_constraints,) 1 where a constraint is off; NULL where all are on
     int stabilized               # 1 where errors of constraints die away, -1 where they do as time goes back
 
 
-cdef struct Model:
+cdef struct Model "MbtModel":
     int num_bodies
     int num_frames
     int num_positions

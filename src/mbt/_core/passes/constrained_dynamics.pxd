@@ -4,7 +4,7 @@
 
 A column of Z is what a unit multiplier leaves at each dof after those outboard have given way: one sweep to World
 from either frame. Rows are in units in which the sweeps from both frames alone give entries of size one. Constraints
-that say the same twice, or what cannot be otherwise, leave lambda open but not vdot; lambda is the least one, see
+that are redundant, or always satisfied, leave lambda open but not vdot; lambda is the least one, see
 semidefinite_rows.hpp. A row follows from those before it when what is left of it
 
 - is rounding, or

@@ -30,7 +30,6 @@ from mbt._core.passes.forward_dynamics_in_parents cimport (
 from mbt._core.passes.gravity_forces cimport calc_gravity_generalized_forces
 from mbt._core.passes.inverse_dynamics cimport calc_inverse_dynamics
 from mbt._core.passes.inverse_dynamics_in_rows cimport calc_inverse_dynamics_in_rows
-from mbt._core.passes.jacobian cimport calc_frame_jacobian, express_jacobian
 from mbt._core.passes.mass_matrix cimport calc_mass_matrix
 from mbt._core.passes.mass_matrix_inverse cimport calc_mass_matrix_inverse
 from mbt._core.passes.packed_mass_matrix cimport calc_packed_mass_matrix
@@ -396,23 +395,6 @@ cdef inline void run_frame_pose(
     cdef T* sin_q = memory + 16*model.num_mobods
     cdef T* cos_q = sin_q + model.angle_stride
     calc_frame_pose(model, frame, p.mobods, p.X_NB, p.X_BF, q, path, sin_q, cos_q, memory, X_WF)
-
-
-cdef inline void run_frame_jacobian(
-    const Model* model, const Parameters[T]* p, int frame, int frame_E, const T* q, const T* p_FoP_F, T* memory,
-    int* path, T* J
-) noexcept nogil:
-    """(6, nv) Jacobian of the spatial velocity in World of a frame or a point P of it, with respect to v, in E.
-
-    `path` has room for num_bodies.
-    """
-    cdef T* sin_q = memory + 16*model.num_mobods
-    cdef T* cos_q = sin_q + model.angle_stride
-    cdef T X_WE[16]
-    calc_frame_jacobian(model, frame, p.mobods, p.X_NB, p.X_BF, q, p_FoP_F, path, sin_q, cos_q, memory, J)
-    if frame_E != 0:
-        run_frame_pose(model, p, frame_E, q, memory, path, X_WE)
-        express_jacobian(6, model.num_velocities, X_WE, J)
 
 
 cdef inline void run_center_of_mass(

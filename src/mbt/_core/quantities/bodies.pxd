@@ -1,14 +1,10 @@
-"""Kinematics of all bodies, forces on them, energy and power, and regressors: from the kinematics in World."""
+"""Kinematics of all bodies, forces on them, and regressors: from the kinematics in World."""
 
-from mbt._core.algebra.records cimport Kinematics, Parameters
 from mbt._core.algebra.spatial cimport add_shifted_force, copy, rotate_inverse4, set_zero
-from mbt._core.model.structs cimport Model, Switches
+from mbt._core.model.structs cimport Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
 from mbt._core.passes.body_forces cimport calc_generalized_forces, calc_reaction_forces
-from mbt._core.passes.element_forces cimport (
-    add_forces_between, add_gravity_forces, calc_gravity_potential_energy, calc_gravity_power,
-)
-from mbt._core.passes.energy cimport calc_kinetic_energy
+from mbt._core.passes.element_forces cimport add_forces_between, add_gravity_forces
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.regressor cimport (
     calc_inverse_dynamics_regressor, calc_kinetic_energy_regressor, calc_momentum_regressor,
@@ -16,157 +12,186 @@ from mbt._core.passes.regressor cimport (
 )
 from mbt._core.quantities cimport algorithms
 from mbt._core.quantities.frames cimport calc_X_WF, calc_p_WoFo
-from mbt._core.quantities.table cimport (
-    ACCELERATION_KINEMATICS, CONSERVATIVE_POWER, CORIOLIS_MATRIX, ELEMENT_CONSERVATIVE_POWER, ELEMENT_FORCE,
-    ELEMENT_FORCES, ELEMENT_NON_CONSERVATIVE_POWER, ELEMENT_POTENTIAL_ENERGY, FRAME_POSES, GENERALIZED_FORCES,
-    GRAVITY_FORCES, GRAVITY_POTENTIAL_ENERGY, GRAVITY_POWER, INVERSE_DYNAMICS_REGRESSOR, JOINT_REACTIONS,
-    KINETIC_ENERGY, KINETIC_ENERGY_REGRESSOR, MOMENTUM_REGRESSOR, NON_CONSERVATIVE_POWER, POSITION_KINEMATICS,
-    POTENTIAL_ENERGY, REACTION_FORCES, SPATIAL_INERTIAS, VELOCITY_KINEMATICS,
-)
+from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.dynamics cimport count_memory
+from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
 
 
-cdef inline void calc_body_quantity(
-    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
-    const T* v, const T* x, const Kinematics[T]* k, int* base, T* out
-) noexcept nogil:
-    """Kinematics and forces."""
-    cdef Py_ssize_t nb = model.num_bodies
-    if quantity == FRAME_POSES:
-        copy(p.X_BF, 16*model.num_frames, out)
-    elif quantity == POSITION_KINEMATICS:
-        copy(k.X_FM, 16*nb, out)
-        copy(k.X_PB, 16*nb, out + 16*nb)
-        copy(k.X_WB, 16*nb, out + 32*nb)
-        copy(k.H_FM, 6*model.num_velocities, out + 48*nb)
-        copy(k.H_PB_W, 6*model.num_velocities, out + 48*nb + 6*model.num_velocities)
-    elif quantity == SPATIAL_INERTIAS:
-        calc_spatial_inertias_in_world(model, p.mass, p.p_BoBcm_B, p.I_BBo_B, k.X_WB, out, out + 3*nb)
-    elif quantity == VELOCITY_KINEMATICS:
-        copy(k.V_PB_W, 6*nb, out)
-        copy(k.V_PB, 6*nb, out + 6*nb)
-        copy(k.V_WB, 6*nb, out + 12*nb)
-    elif quantity == ACCELERATION_KINEMATICS:
-        calc_acceleration_kinematics(model, p.X_BF, q, v, x, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, out)
-    elif quantity == GENERALIZED_FORCES:
-        copy(x, 6*nb, k.F_Bo_W)
-        calc_generalized_forces(model, k.X_WB, k.H_PB_W, k.F_Bo_W, out)
-    elif quantity == REACTION_FORCES:
-        calc_mobilizer_reactions(integers[0], integers[1], model, switches, p, q, v, x, k, out)
-    elif quantity == JOINT_REACTIONS:
-        calc_joint_reactions(integers[0], model, switches, p, q, v, x, k, out)
-    elif quantity == CORIOLIS_MATRIX:
-        algorithms.run_coriolis_matrix(model, p, q, v, k.X_WB, k.H_FM, k.V_WB, k.rest, base, out)
-    elif quantity == ELEMENT_FORCES:
-        set_zero(out, 6*nb + model.num_velocities)
-        add_element_forces(model, switches, p, k, out)
-        algorithms.add_joint_forces(model, p, q, v, 0, out + 6*nb)
-    else:
-        set_zero(out, 6*nb)
-        add_gravity_forces(model, switches.weightless, p.mass, p.p_BoBcm_B, p.gravity, k.X_WB, out)
+cdef inline void register_bodies(Functions[T]* functions) noexcept:
+    functions.set(FRAME_POSES, calc_frame_poses[T], count_memory)
+    functions.set(POSITION_KINEMATICS, calc_position_kinematics[T], count_memory)
+    functions.set(SPATIAL_INERTIAS, calc_spatial_inertias[T], count_memory)
+    functions.set(VELOCITY_KINEMATICS, calc_velocity_kinematics[T], count_memory)
+    functions.set(ACCELERATION_KINEMATICS, calc_accelerations[T], count_memory)
+    functions.set(GENERALIZED_FORCES, calc_forces_of_bodies[T], count_memory)
+    functions.set(REACTION_FORCES, calc_mobilizer_reactions[T], count_memory)
+    functions.set(JOINT_REACTIONS, calc_joint_reactions[T], count_memory)
+    functions.set(CORIOLIS_MATRIX, calc_coriolis[T], count_memory)
+    functions.set(ELEMENT_FORCES, calc_element_forces[T], count_memory)
+    functions.set(GRAVITY_FORCES, calc_gravity_forces[T], count_memory)
+    functions.set(ELEMENT_FORCE, calc_element_force[T], count_memory)
+    functions.set(CONTACT_FORCES, calc_contact_forces[T], count_memory)
+    functions.set(INVERSE_DYNAMICS_REGRESSOR, calc_dynamics_regressor[T], count_memory)
+    functions.set(KINETIC_ENERGY_REGRESSOR, calc_kinetic_regressor[T], count_memory)
+    functions.set(POTENTIAL_ENERGY_REGRESSOR, calc_potential_regressor[T], count_memory)
+    functions.set(MOMENTUM_REGRESSOR, calc_regressor_of_momentum[T], count_memory)
 
 
-cdef inline void add_element_forces(
-    const Model* model, const Switches* switches, const Parameters[T]* p, const Kinematics[T]* k, T* F_Bo_W
-) noexcept nogil:
-    """Gravity, and elements between two frames."""
-    add_gravity_forces(model, switches.weightless, p.mass, p.p_BoBcm_B, p.gravity, k.X_WB, F_Bo_W)
-    add_forces_between(model, p.force_elements, p.X_BF, k.X_WB, k.V_WB, F_Bo_W)
+# Kinematics -----------------------------------------------------------------------------------------------------
+
+cdef inline void calc_frame_poses(Call[T]* c) noexcept nogil:
+    """X_BF."""
+    copy(c.p.X_BF, 16*c.model.num_frames, c.out)
 
 
-cdef inline void calc_mobilizer_reactions(
-    bint with_elements, bint with_forces, const Model* model, const Switches* switches, const Parameters[T]* p,
-    const T* q, const T* v, const T* x, const Kinematics[T]* k, T* F_BMo_W
-) noexcept nogil:
-    """Of vdot, and of forces on bodies."""
-    cdef T* A_WB = k.rest
-    if with_forces:
-        copy(x + model.num_velocities, 6*model.num_bodies, k.F_Bo_W)
-    else:
-        set_zero(k.F_Bo_W, 6*model.num_bodies)
-    if with_elements:
-        add_element_forces(model, switches, p, k, k.F_Bo_W)
-    calc_acceleration_kinematics(model, p.X_BF, q, v, x, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, A_WB)
-    calc_reaction_forces(
-        model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.X_BF, k.X_WB, k.V_WB, A_WB, k.F_Bo_W,
-        A_WB + 6*model.num_bodies, F_BMo_W
+cdef inline void calc_position_kinematics(Call[T]* c) noexcept nogil:
+    cdef Py_ssize_t nb = c.model.num_bodies
+    cdef Py_ssize_t nv = c.model.num_velocities
+    copy(c.k.X_FM, 16*nb, c.out)
+    copy(c.k.X_PB, 16*nb, c.out + 16*nb)
+    copy(c.k.X_WB, 16*nb, c.out + 32*nb)
+    copy(c.k.H_FM, 6*nv, c.out + 48*nb)
+    copy(c.k.H_PB_W, 6*nv, c.out + 48*nb + 6*nv)
+
+
+cdef inline void calc_spatial_inertias(Call[T]* c) noexcept nogil:
+    calc_spatial_inertias_in_world(
+        c.model, c.p.mass, c.p.p_BoBcm_B, c.p.I_BBo_B, c.k.X_WB, c.out, c.out + 3*c.model.num_bodies
     )
 
 
-cdef inline void calc_joint_reactions(
-    bint with_forces, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
-    const T* x, const Kinematics[T]* k, T* F_CJc_Jc
-) noexcept nogil:
+cdef inline void calc_velocity_kinematics(Call[T]* c) noexcept nogil:
+    cdef Py_ssize_t nb = c.model.num_bodies
+    copy(c.k.V_PB_W, 6*nb, c.out)
+    copy(c.k.V_PB, 6*nb, c.out + 6*nb)
+    copy(c.k.V_WB, 6*nb, c.out + 12*nb)
+
+
+cdef inline void calc_accelerations(Call[T]* c) noexcept nogil:
+    run_accelerations(c, c.out)
+
+
+cdef inline void run_accelerations(Call[T]* c, T* A_WB) noexcept nogil:
+    """Of vdot, with which the input begins."""
+    calc_acceleration_kinematics(
+        c.model, c.p.X_BF, c.q, c.v, c.x, c.k.X_WB, c.k.H_PB_W, c.k.V_PB_W, c.k.V_WB, A_WB
+    )
+
+
+# Forces ---------------------------------------------------------------------------------------------------------
+
+cdef inline void calc_forces_of_bodies(Call[T]* c) noexcept nogil:
+    copy(c.x, 6*c.model.num_bodies, c.k.F_Bo_W)
+    calc_generalized_forces(c.model, c.k.X_WB, c.k.H_PB_W, c.k.F_Bo_W, c.out)
+
+
+cdef inline void calc_mobilizer_reactions(Call[T]* c) noexcept nogil:
+    run_reactions(c, c.integers[0], c.integers[1], c.out)
+
+
+cdef inline void run_reactions(Call[T]* c, bint with_elements, bint with_forces, T* F_BMo_W) noexcept nogil:
+    """Of vdot, and of forces on bodies."""
+    cdef T* A_WB = c.k.rest
+    if with_forces:
+        copy(c.x + c.model.num_velocities, 6*c.model.num_bodies, c.k.F_Bo_W)
+    else:
+        set_zero(c.k.F_Bo_W, 6*c.model.num_bodies)
+    if with_elements:
+        add_element_forces(c, c.k.F_Bo_W)
+    run_accelerations(c, A_WB)
+    calc_reaction_forces(
+        c.model, c.p.mass, c.p.p_BoBcm_B, c.p.I_BBo_B, c.p.X_BF, c.k.X_WB, c.k.V_WB, A_WB, c.k.F_Bo_W,
+        A_WB + 6*c.model.num_bodies, F_BMo_W
+    )
+
+
+cdef inline void add_element_forces(Call[T]* c, T* F_Bo_W) noexcept nogil:
+    """Gravity, and elements between two frames."""
+    add_gravity_forces(
+        c.model, c.switches.weightless, c.p.mass, c.p.p_BoBcm_B, c.p.gravity, c.k.X_WB, F_Bo_W
+    )
+    add_forces_between(c.model, c.p.force_elements, c.p.X_BF, c.k.X_WB, c.k.V_WB, F_Bo_W)
+
+
+cdef inline void calc_joint_reactions(Call[T]* c) noexcept nogil:
     """On the child of each joint at the origin of the frame on it, in that frame."""
-    cdef T* F_BMo_W = k.rest + 12*model.num_bodies
+    cdef const Model* model = c.model
+    cdef T* F_BMo_W = c.k.rest + 12*model.num_bodies
     cdef T X_WJc[16]
     cdef T p_WoMo[3]
     cdef T p_JcMo[3]
     cdef T F[6]
     cdef double sign
     cdef int i, j, frame, node
-    calc_mobilizer_reactions(True, with_forces, model, switches, p, q, v, x, k, F_BMo_W)
+    run_reactions(c, True, c.integers[0], F_BMo_W)
     for j in range(model.num_joints):
         frame = model.joint_frame[j]
         node = model.joint_node[j]
         # The force through the mobilizer, or its reaction on the other body, where Jc is.
         sign = 1.0 if model.frame_node[frame] == node else -1.0
-        calc_X_WF(model, p, k, frame, X_WJc)
-        calc_p_WoFo(model, p, k, model.outboard_frame[node], p_WoMo)
+        calc_X_WF(model, c.p, &c.k, frame, X_WJc)
+        calc_p_WoFo(model, c.p, &c.k, model.outboard_frame[node], p_WoMo)
         for i in range(3):
             p_JcMo[i] = p_WoMo[i] - X_WJc[4*i + 3]
         set_zero(F, 6)
         add_shifted_force(F_BMo_W + 6*node, p_JcMo, F)
         for i in range(6):
             F[i] = F[i]*sign
-        rotate_inverse4(X_WJc, F, F_CJc_Jc + 6*j)
-        rotate_inverse4(X_WJc, F + 3, F_CJc_Jc + 6*j + 3)
+        rotate_inverse4(X_WJc, F, c.out + 6*j)
+        rotate_inverse4(X_WJc, F + 3, c.out + 6*j + 3)
 
 
-cdef inline void calc_element_force(
-    int element, const Model* model, const Parameters[T]* p, const T* q, const T* v, const Kinematics[T]* k, T* out
-) noexcept nogil:
-    set_zero(out, 6*<Py_ssize_t>model.num_bodies + model.num_velocities)
-    algorithms.run_element_force(model, p, element, q, v, k.X_WB, k.V_WB, out, out + 6*model.num_bodies)
-
-
-cdef inline T calc_energy(
-    int quantity, int element, const Model* model, const int* weightless, const Parameters[T]* p, const T* q,
-    const T* v, const Kinematics[T]* k
-) noexcept nogil:
-    """An energy or a power, of all or of one element."""
-    cdef T energy[1]
-    if quantity == KINETIC_ENERGY:
-        calc_kinetic_energy(model, p.mass, p.p_BoBcm_B, p.I_BBo_B, p.reflected_inertia, k.X_WB, k.V_WB, v, energy)
-        return energy[0]
-    if quantity == POTENTIAL_ENERGY:
-        return algorithms.run_potential_energy(model, p, weightless, q, k.X_WB)
-    if quantity == CONSERVATIVE_POWER:
-        return algorithms.run_conservative_power(model, p, weightless, q, v, k.X_WB, k.V_WB)
-    if quantity == NON_CONSERVATIVE_POWER:
-        return algorithms.run_non_conservative_power(model, p, q, v, k.X_WB, k.V_WB)
-    if quantity == GRAVITY_POTENTIAL_ENERGY:
-        return calc_gravity_potential_energy(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, k.X_WB)
-    if quantity == GRAVITY_POWER:
-        return calc_gravity_power(model, weightless, p.mass, p.p_BoBcm_B, p.gravity, k.X_WB, k.V_WB)
-    if quantity == ELEMENT_POTENTIAL_ENERGY:
-        return algorithms.run_element_potential_energy(model, p, element, q, k.X_WB)
-    return algorithms.run_element_power(
-        model, p, element, quantity == ELEMENT_CONSERVATIVE_POWER, q, v, k.X_WB, k.V_WB
+cdef inline void calc_coriolis(Call[T]* c) noexcept nogil:
+    algorithms.run_coriolis_matrix(
+        c.model, c.p, c.q, c.v, c.k.X_WB, c.k.H_FM, c.k.V_WB, c.k.rest, c.base, c.out
     )
 
 
-cdef inline void calc_regressor(
-    int quantity, const Model* model, const int* weightless, const Parameters[T]* p, const T* q, const T* v, const T* x,
-    const Kinematics[T]* k, T* out
-) noexcept nogil:
-    cdef T* A_WB = k.rest
-    if quantity == INVERSE_DYNAMICS_REGRESSOR:
-        calc_acceleration_kinematics(model, p.X_BF, q, v, x, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, A_WB)
-        calc_inverse_dynamics_regressor(model, weightless, p.gravity, k.X_WB, k.H_PB_W, k.V_WB, A_WB, out)
-    elif quantity == KINETIC_ENERGY_REGRESSOR:
-        calc_kinetic_energy_regressor(model, k.X_WB, k.V_WB, out)
-    elif quantity == MOMENTUM_REGRESSOR:
-        calc_momentum_regressor(model, k.X_WB, k.V_WB, x, out)
-    else:
-        calc_potential_energy_regressor(model, weightless, p.gravity, k.X_WB, out)
+cdef inline void calc_element_forces(Call[T]* c) noexcept nogil:
+    """Gravity, damping, all elements: F_Bo_W, tau."""
+    cdef Py_ssize_t nb = c.model.num_bodies
+    set_zero(c.out, 6*nb + c.model.num_velocities)
+    add_element_forces(c, c.out)
+    algorithms.add_joint_forces(c.model, c.p, c.q, c.v, 0, c.out + 6*nb)
+
+
+cdef inline void calc_gravity_forces(Call[T]* c) noexcept nogil:
+    set_zero(c.out, 6*<Py_ssize_t>c.model.num_bodies)
+    add_gravity_forces(
+        c.model, c.switches.weightless, c.p.mass, c.p.p_BoBcm_B, c.p.gravity, c.k.X_WB, c.out
+    )
+
+
+cdef inline void calc_element_force(Call[T]* c) noexcept nogil:
+    cdef Py_ssize_t nb = c.model.num_bodies
+    set_zero(c.out, 6*nb + c.model.num_velocities)
+    algorithms.run_element_force(
+        c.model, c.p, c.integers[0], c.q, c.v, c.k.X_WB, c.k.V_WB, c.out, c.out + 6*nb
+    )
+
+
+cdef inline void calc_contact_forces(Call[T]* c) noexcept nogil:
+    algorithms.run_contact_forces(c.model, c.p, c.integers[0], c.k.X_WB, c.k.V_WB, c.out)
+
+
+# What is linear in the inertial parameters ------------------------------------------------------------------------
+
+cdef inline void calc_dynamics_regressor(Call[T]* c) noexcept nogil:
+    cdef T* A_WB = c.k.rest
+    run_accelerations(c, A_WB)
+    calc_inverse_dynamics_regressor(
+        c.model, c.switches.weightless, c.p.gravity, c.k.X_WB, c.k.H_PB_W, c.k.V_WB, A_WB, c.out
+    )
+
+
+cdef inline void calc_kinetic_regressor(Call[T]* c) noexcept nogil:
+    calc_kinetic_energy_regressor(c.model, c.k.X_WB, c.k.V_WB, c.out)
+
+
+cdef inline void calc_potential_regressor(Call[T]* c) noexcept nogil:
+    calc_potential_energy_regressor(c.model, c.switches.weightless, c.p.gravity, c.k.X_WB, c.out)
+
+
+cdef inline void calc_regressor_of_momentum(Call[T]* c) noexcept nogil:
+    calc_momentum_regressor(c.model, c.k.X_WB, c.k.V_WB, c.x, c.out)

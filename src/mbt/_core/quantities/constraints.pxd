@@ -7,56 +7,103 @@ from mbt._core.forces.constraints cimport (
     num_equations_of,
 )
 from mbt._core.forces.force_elements cimport COUPLER, DISTANCE, WELD
-from mbt._core.model.structs cimport Constraint, Model, Switches
+from mbt._core.model.structs cimport Constraint, Model
 from mbt._core.passes.acceleration_kinematics cimport calc_acceleration_kinematics
-from mbt._core.quantities.table cimport (
-    CONSTRAINT_BIAS, CONSTRAINT_ERRORS, CONSTRAINT_FORCES, CONSTRAINT_JACOBIAN,
-)
+from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.dynamics cimport count_memory
+from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
 
 
-cdef inline void calc_constraint_quantity(
-    int quantity, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
-    const T* x, const Kinematics[T]* k, T* out
+cdef inline void register_constraints(Functions[T]* functions) noexcept:
+    functions.set(CONSTRAINT_ERRORS, calc_errors[T], count_memory)
+    functions.set(CONSTRAINT_JACOBIAN, calc_jacobian[T], count_memory)
+    functions.set(CONSTRAINT_BIAS, calc_bias[T], count_memory)
+    functions.set(CONSTRAINT_FORCES, calc_forces[T], count_memory)
+
+
+cdef inline const Constraint* next_constraint(
+    Call[T]* c, int* i, FrameMotion[T]* A, FrameMotion[T]* B
 ) noexcept nogil:
-    """Rows of those that are disabled are zero. The input of forces are multipliers, that of the bias is none."""
-    cdef const Constraint* constraint
-    cdef T* vdot = k.rest
-    cdef T* A_WB = k.rest + model.num_velocities
+    """The first from number i on that is not disabled, with its frames at rest; NULL where there is none.
+
+    `i` becomes the number behind it.
+    """
+    cdef const Constraint* x
+    while i[0] < c.model.num_constraints:
+        x = &c.model.constraints[i[0]]
+        i[0] += 1
+        if c.switches.disabled == NULL or not c.switches.disabled[i[0] - 1]:
+            if x.type != COUPLER:
+                set_frame(c.model, c.p, c.k.X_WB, x.a, A)
+                set_frame(c.model, c.p, c.k.X_WB, x.b, B)
+            return x
+    return NULL
+
+
+cdef inline void calc_errors(Call[T]* c) noexcept nogil:
+    """Zero of those that are disabled, as everything below."""
+    cdef const Constraint* x
     cdef FrameMotion[T] A
     cdef FrameMotion[T] B
-    cdef int i
-    if quantity == CONSTRAINT_JACOBIAN:
-        set_zero(out, <Py_ssize_t>model.num_equations*model.num_velocities)
-    elif quantity == CONSTRAINT_FORCES:
-        set_zero(out, 6*<Py_ssize_t>model.num_bodies + model.num_velocities)
-    else:
-        set_zero(out, model.num_equations)
-    if quantity == CONSTRAINT_BIAS:
-        set_zero(vdot, model.num_velocities)
-        calc_acceleration_kinematics(model, p.X_BF, q, v, vdot, k.X_WB, k.H_PB_W, k.V_PB_W, k.V_WB, A_WB)
-    for i in range(model.num_constraints):
-        if switches.disabled != NULL and switches.disabled[i]:
-            continue
-        constraint = &model.constraints[i]
-        if constraint.type != COUPLER:
-            set_frame(model, p, k.X_WB, constraint.a, &A)
-            set_frame(model, p, k.X_WB, constraint.b, &B)
-        if quantity == CONSTRAINT_ERRORS:
-            calc_constraint_errors(constraint, p.constraints + constraint.start, q, &A, &B, out + constraint.row)
-        elif quantity == CONSTRAINT_BIAS:
-            if constraint.type != COUPLER:
-                move_frame(model, k.X_WB, k.V_WB, A_WB, constraint.a, &A)
-                move_frame(model, k.X_WB, k.V_WB, A_WB, constraint.b, &B)
-            calc_constraint_accelerations(
-                constraint, p.constraints + constraint.start, vdot, &A, &B, out + constraint.row
-            )
-        elif quantity == CONSTRAINT_JACOBIAN:
-            add_columns(model, constraint, p, k, &A, &B, out + constraint.row*model.num_velocities)
-        else:
-            add_forces(
-                model, constraint, p, k.X_WB, x + constraint.row, &A, &B, out, out + 6*model.num_bodies
-            )
+    cdef int i = 0
+    set_zero(c.out, c.model.num_equations)
+    while True:
+        x = next_constraint(c, &i, &A, &B)
+        if x == NULL:
+            return
+        calc_constraint_errors(x, c.p.constraints + x.start, c.q, &A, &B, c.out + x.row)
+
+
+cdef inline void calc_jacobian(Call[T]* c) noexcept nogil:
+    cdef const Constraint* x
+    cdef FrameMotion[T] A
+    cdef FrameMotion[T] B
+    cdef int i = 0
+    set_zero(c.out, <Py_ssize_t>c.model.num_equations*c.model.num_velocities)
+    while True:
+        x = next_constraint(c, &i, &A, &B)
+        if x == NULL:
+            return
+        add_columns(c.model, x, c.p, &c.k, &A, &B, c.out + x.row*c.model.num_velocities)
+
+
+cdef inline void calc_bias(Call[T]* c) noexcept nogil:
+    """Jdot v."""
+    cdef const Constraint* x
+    cdef T* vdot = c.k.rest
+    cdef T* A_WB = c.k.rest + c.model.num_velocities
+    cdef FrameMotion[T] A
+    cdef FrameMotion[T] B
+    cdef int i = 0
+    set_zero(c.out, c.model.num_equations)
+    set_zero(vdot, c.model.num_velocities)
+    calc_acceleration_kinematics(
+        c.model, c.p.X_BF, c.q, c.v, vdot, c.k.X_WB, c.k.H_PB_W, c.k.V_PB_W, c.k.V_WB, A_WB
+    )
+    while True:
+        x = next_constraint(c, &i, &A, &B)
+        if x == NULL:
+            return
+        if x.type != COUPLER:
+            move_frame(c.model, c.k.X_WB, c.k.V_WB, A_WB, x.a, &A)
+            move_frame(c.model, c.k.X_WB, c.k.V_WB, A_WB, x.b, &B)
+        calc_constraint_accelerations(x, c.p.constraints + x.start, vdot, &A, &B, c.out + x.row)
+
+
+cdef inline void calc_forces(Call[T]* c) noexcept nogil:
+    """F_Bo_W and tau of multipliers."""
+    cdef const Constraint* x
+    cdef Py_ssize_t nb = c.model.num_bodies
+    cdef FrameMotion[T] A
+    cdef FrameMotion[T] B
+    cdef int i = 0
+    set_zero(c.out, 6*nb + c.model.num_velocities)
+    while True:
+        x = next_constraint(c, &i, &A, &B)
+        if x == NULL:
+            return
+        add_forces(c.model, x, c.p, c.k.X_WB, c.x + x.row, &A, &B, c.out, c.out + 6*nb)
 
 
 cdef inline void set_frame(

@@ -2,7 +2,9 @@
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities.call cimport Functions
 
+cdef void register_derivatives_of_doubles(Functions[double]* functions) noexcept
 cdef Py_ssize_t inverse_work_size(const Model* model) noexcept nogil
 cdef Py_ssize_t forward_work_size(const Model* model) noexcept nogil
 cdef void inverse_dynamics_derivatives(
@@ -16,6 +18,3 @@ cdef void forward_dynamics_derivatives(
     const Model* model, double* matrices, double* dvdot_dq, double* dvdot_dv, double* M_inverse) noexcept nogil
 cdef void subtract_from_rates(
     const Model* model, const double* dtau_dq, const double* dtau_dv, double* matrices) noexcept nogil
-cdef int constrained_forward_dynamics_derivatives(
-    const Model* model, const Parameters[double]* p, const Switches* switches, const double* q, const double* v,
-    const double* tau, const double* F_Bo_W, const double* further, double* memory, double* out) noexcept nogil

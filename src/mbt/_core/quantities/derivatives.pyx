@@ -1,9 +1,12 @@
-from libc.string cimport memcpy
-
-from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ConstraintRates, Parameters
+from mbt._core.algebra.records cimport PIVOT_TOLERANCE, Parameters
 from mbt._core.model.structs cimport Model, Switches
 from mbt._core.quantities cimport derivative_algorithms as algorithms
-from mbt._core.quantities cimport kernels
+from mbt._core.quantities.call cimport Functions
+from mbt._core.quantities.dynamics_derivatives cimport register_derivatives
+
+
+cdef void register_derivatives_of_doubles(Functions[double]* functions) noexcept:
+    register_derivatives[double](functions)
 
 
 cdef Py_ssize_t inverse_work_size(const Model* model) noexcept nogil:
@@ -63,33 +66,3 @@ cdef void subtract_from_rates(
         for j in range(nv):
             matrices[stride*i + j] -= dtau_dq[nv*i + j]
             matrices[stride*(nv + i) + j] -= dtau_dv[nv*i + j]
-
-
-cdef int constrained_forward_dynamics_derivatives(
-    const Model* model, const Parameters[double]* p, const Switches* switches, const double* q, const double* v,
-    const double* tau, const double* F_Bo_W, const double* further, double* memory, double* out
-) noexcept nogil:
-    """Of accelerations and multipliers by q, v and tau; F_Bo_W and the generalized forces behind it may be NULL.
-
-    Returns -1, or a dof that no mass resists.
-    """
-    cdef ConstraintRates[double] rates
-    cdef double* vdot = algorithms.memory_of_constraints[double](model, memory, &rates)
-    cdef Py_ssize_t k, nv = model.num_velocities
-    cdef double* total = rates.axes
-    cdef int singular
-    memcpy(rates.tau, tau, nv*sizeof(double))
-    if F_Bo_W != NULL:
-        kernels.stateless_generalized_forces(model, p, q, F_Bo_W, memory, total)
-        for k in range(nv):
-            rates.tau[k] += further[k]
-            total[k] += rates.tau[k]
-    else:
-        memcpy(total, tau, nv*sizeof(double))
-    singular = kernels.forward_dynamics_with_elements(model, p, switches, q, v, total, memory, vdot)
-    if singular >= 0:
-        return singular
-    algorithms.keep_factor[double](model, memory, &rates)
-    return find_massless_dof(model, switches, algorithms.run_constrained_forward_dynamics_derivatives[double](
-        model, p, switches, q, v, F_Bo_W, &rates, memory, out
-    ))

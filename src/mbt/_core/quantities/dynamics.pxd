@@ -1,235 +1,187 @@
 """Dynamics, and what else goes straight from q into mobod frames."""
 
-from mbt._core.algebra.records cimport ArticulatedDof, ConstraintRates, Parameters, Pivots
+from mbt._core.algebra.records cimport ArticulatedDof
 from mbt._core.algebra.spatial cimport copy, set_zero
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.passes cimport jacobian
 from mbt._core.passes.element_forces cimport acts_on_bodies
-from mbt._core.passes.jacobian cimport multiply_by_Nplus
-from mbt._core.quantities cimport algorithms, derivative_algorithms
-from mbt._core.quantities.table cimport (
-    BODY_POSES, CENTER_OF_MASS, CONSTRAINED_FORWARD_DYNAMICS, CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES,
-    FORWARD_DYNAMICS, FORWARD_DYNAMICS_DERIVATIVES, FRAME_JACOBIAN, FRAME_POSE_IN_WORLD, GRAVITY_GENERALIZED_FORCES,
-    IMPULSE_DYNAMICS, INVERSE_DYNAMICS, INVERSE_DYNAMICS_DERIVATIVES, MASS_MATRIX, MASS_MATRIX_BY_INVERSE_DYNAMICS,
-    MASS_MATRIX_INVERSE, MOTION_FORCES, OPERATIONAL_SPACE_INERTIA, OPERATIONAL_SPACE_INVERSE_INERTIA,
-)
+from mbt._core.quantities cimport algorithms
+from mbt._core.quantities.call cimport Call, Functions, set_pivots, set_pivots_in_row
+from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
 
 
-cdef inline Pivots[T] no_pivots(const T* memory) noexcept nogil:
-    """`memory` tells the scalar only."""
-    cdef Pivots[T] pivots
-    pivots.D = NULL
-    return pivots
-
-
-cdef inline Pivots[T] pivots_of(const ArticulatedDof[T]* dofs, const int* locked) noexcept nogil:
-    cdef Pivots[T] pivots
-    pivots.D = &dofs.D
-    pivots.scale = &dofs.scale
-    pivots.stride = sizeof(ArticulatedDof[T])//sizeof(T)
-    pivots.locked = locked
-    pivots.further = 0
-    return pivots
-
-
-cdef inline Pivots[T] calc_hot_quantity(
-    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
-    const T* v, T* x, T* memory, T* out
-) noexcept nogil:
-    """Those that lanes have functions of their own for. The input of forward dynamics is overwritten."""
-    cdef Pivots[T] pivots = no_pivots(memory)
-    if quantity == INVERSE_DYNAMICS or quantity == MOTION_FORCES:
-        calc_inverse_dynamics(quantity, integers[0], model, switches, p, q, v, x, memory, out)
-    elif quantity == FORWARD_DYNAMICS:
-        pivots = calc_forward_dynamics(integers[0], model, switches, p, q, v, x, memory, out)
-    elif quantity == MASS_MATRIX:
-        algorithms.run_mass_matrix(model, p, q, memory, out)
-    elif quantity == GRAVITY_GENERALIZED_FORCES:
-        algorithms.run_gravity_forces(model, p, switches.weightless, q, memory, out)
-    else:
-        algorithms.run_body_poses(model, p, q, memory, out)
-    return pivots
-
-
-cdef inline bint is_hot(int quantity) noexcept nogil:
-    return (
-        quantity <= FORWARD_DYNAMICS or quantity == MASS_MATRIX
-        or quantity == GRAVITY_GENERALIZED_FORCES or quantity == BODY_POSES
+cdef inline void register_dynamics(Functions[T]* functions) noexcept:
+    """All but the mass matrix, which doubles and lanes compute in ways of their own."""
+    functions.set(MOTION_FORCES, calc_motion_forces[T], count_memory)
+    functions.set(INVERSE_DYNAMICS, calc_inverse_dynamics[T], count_memory)
+    functions.set(FORWARD_DYNAMICS, calc_forward_dynamics[T], count_memory)
+    functions.set(MASS_MATRIX_INVERSE, calc_mass_matrix_inverse[T], count_inverse_memory)
+    functions.set(MASS_MATRIX_BY_INVERSE_DYNAMICS, calc_mass_matrix_by_inverse_dynamics[T], count_memory)
+    functions.set(GRAVITY_GENERALIZED_FORCES, calc_gravity_generalized_forces[T], count_memory)
+    functions.set(BODY_POSES, calc_body_poses[T], count_memory)
+    functions.set(FRAME_POSE_IN_WORLD, calc_frame_pose[T], count_memory)
+    functions.set(FRAME_JACOBIAN, calc_frame_jacobian[T], count_memory)
+    functions.set(CENTER_OF_MASS, calc_center_of_mass[T], count_memory)
+    functions.set(
+        OPERATIONAL_SPACE_INVERSE_INERTIA, calc_operational_space_inverse_inertia[T], count_operational_space_memory
     )
+    functions.set(OPERATIONAL_SPACE_INERTIA, calc_operational_space_inertia[T], count_operational_space_memory)
+    functions.set(CONSTRAINED_FORWARD_DYNAMICS, calc_constrained_forward_dynamics[T], count_memory)
+    functions.set(IMPULSE_DYNAMICS, calc_impulse_dynamics[T], count_memory)
 
 
-cdef inline void calc_inverse_dynamics(
-    int quantity, bint with_forces, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
-    const T* v, const T* x, T* memory, T* tau
-) noexcept nogil:
-    """Of vdot, with or without the force elements, less body forces and generalized forces."""
-    cdef bint with_elements = quantity == INVERSE_DYNAMICS
+cdef inline void register_mass_matrix(Functions[T]* functions) noexcept:
+    functions.set(MASS_MATRIX, calc_mass_matrix[T], count_memory)
+
+
+cdef inline Py_ssize_t count_memory(const int* integers, const Model* model) noexcept nogil:
+    return algorithms.count_work(model) + 7*model.num_velocities
+
+
+cdef inline Py_ssize_t count_inverse_memory(const int* integers, const Model* model) noexcept nogil:
+    return count_memory(integers, model) + 6*<Py_ssize_t>model.num_velocities*(model.num_mobods + 1)
+
+
+cdef inline Py_ssize_t count_operational_space_memory(const int* integers, const Model* model) noexcept nogil:
+    cdef Py_ssize_t nv = model.num_velocities
+    return count_inverse_memory(integers, model) + nv*nv + 14*nv + 12
+
+
+# Inverse and forward dynamics -----------------------------------------------------------------------------------
+
+cdef inline void calc_motion_forces(Call[T]* c) noexcept nogil:
+    """M vdot + C v less body forces and generalized forces."""
+    cdef T no_gravity[3]
+    set_zero(no_gravity, 3)
+    algorithms.run_inverse_dynamics(c.model, c.p, no_gravity, c.q, c.v, c.x, c.memory, c.out)
+    subtract_given_forces(c)
+
+
+cdef inline void calc_inverse_dynamics(Call[T]* c) noexcept nogil:
+    """The same less gravity, joint damping and force elements."""
     cdef T zero[3]
-    cdef const T* gravity = zero
-    if with_elements:
-        gravity = algorithms.gravity_acceleration(p, switches.weightless, zero)
-    else:
-        set_zero(zero, 3)
-    algorithms.run_inverse_dynamics(model, p, gravity, q, v, x, memory, tau)
-    if with_elements:
-        algorithms.add_joint_forces(model, p, q, v, 1, tau)
-        if acts_on_bodies(model, switches.weightless):
-            algorithms.subtract_body_forces(model, p, switches.weightless, q, v, memory, tau)
-    if with_forces:
-        subtract_forces(model, p, q, x + model.num_velocities, memory, tau)
+    cdef const T* gravity = algorithms.gravity_acceleration(c.p, c.switches.weightless, zero)
+    algorithms.run_inverse_dynamics(c.model, c.p, gravity, c.q, c.v, c.x, c.memory, c.out)
+    algorithms.add_joint_forces(c.model, c.p, c.q, c.v, 1, c.out)
+    if acts_on_bodies(c.model, c.switches.weightless):
+        algorithms.subtract_body_forces(c.model, c.p, c.switches.weightless, c.q, c.v, c.memory, c.out)
+    subtract_given_forces(c)
 
 
-cdef inline Pivots[T] calc_forward_dynamics(
-    bint with_forces, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
-    T* x, T* memory, T* vdot
-) noexcept nogil:
-    """Of tau, with body forces and generalized forces; tau is overwritten with the sum."""
-    cdef Py_ssize_t nv = model.num_velocities
-    cdef const T* tau_applied = x + nv + 6*model.num_bodies
-    cdef T* tau_of_bodies = memory + algorithms.count_work(model)
-    cdef Py_ssize_t k
-    if with_forces:
-        algorithms.run_stateless_generalized_forces(model, p, q, x + nv, memory, tau_of_bodies)
-        for k in range(nv):
-            x[k] = x[k] + (tau_applied[k] + tau_of_bodies[k])
-    return pivots_of(
-        algorithms.run_forward_dynamics_with_elements(model, p, switches, q, v, x, memory, vdot), switches.locked
-    )
-
-
-cdef inline Pivots[T] calc_constrained_forward_dynamics(
-    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
-    const T* v, T* x, T* memory, T* out
-) noexcept nogil:
-    """vdot, and the multipliers, or the derivatives of both; tau is overwritten. Integers are GIVEN and STABILIZED."""
-    cdef Py_ssize_t nv = model.num_velocities
-    cdef Py_ssize_t k
-    cdef Switches stabilized = switches[0]
-    cdef ConstraintRates[T] rates
-    cdef const T* F_Bo_W = NULL
-    cdef const T* further = x + nv + 6*model.num_bodies
-    cdef T* vdot = out
-    cdef Pivots[T] pivots
-    stabilized.stabilized = integers[1]
-    if quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
-        vdot = derivative_algorithms.memory_of_constraints(model, memory, &rates)
-        copy(x, nv, rates.tau)
-        if integers[0]:
-            F_Bo_W = x + nv
-            for k in range(nv):
-                rates.tau[k] = rates.tau[k] + further[k]
-    pivots = calc_forward_dynamics(integers[0], model, &stabilized, p, q, v, x, memory, vdot)
-    if quantity == CONSTRAINED_FORWARD_DYNAMICS:
-        copy(algorithms.multipliers_in(model, memory), model.num_equations, out + nv)
-        return pivots
-    derivative_algorithms.keep_factor(model, memory, &rates)
-    return pivots_of_matrices(
-        model,
-        derivative_algorithms.run_constrained_forward_dynamics_derivatives(
-            model, p, &stabilized, q, v, F_Bo_W, &rates, memory, out
-        ),
-        switches.locked,
-    )
-
-
-cdef inline Pivots[T] pivots_of_matrices(const Model* model, const T* matrices, const int* locked) noexcept nogil:
-    """Those of derivatives."""
-    cdef Pivots[T] pivots
-    pivots.D = derivative_algorithms.pivots_of(model, matrices)
-    pivots.scale = pivots.D + model.num_velocities
-    pivots.stride = 1
-    pivots.locked = locked
-    pivots.further = 0
-    return pivots
-
-
-cdef inline void subtract_forces(
-    const Model* model, const Parameters[T]* p, const T* q, const T* forces, T* memory, T* tau
-) noexcept nogil:
+cdef inline void subtract_given_forces(Call[T]* c) noexcept nogil:
     """tau -= J' F of body forces, and generalized forces behind them. Needs nv more scalars of memory."""
-    cdef const T* tau_applied = forces + 6*model.num_bodies
-    cdef T* tau_of_bodies = memory + algorithms.count_work(model)
+    cdef Py_ssize_t nv = c.model.num_velocities
+    cdef const T* tau_applied = c.x + nv + 6*c.model.num_bodies
+    cdef T* tau_of_bodies = c.memory + algorithms.count_work(c.model)
     cdef Py_ssize_t k
-    algorithms.run_stateless_generalized_forces(model, p, q, forces, memory, tau_of_bodies)
-    for k in range(model.num_velocities):
-        tau[k] = tau[k] - (tau_applied[k] + tau_of_bodies[k])
+    if c.integers[0]:
+        algorithms.run_stateless_generalized_forces(c.model, c.p, c.q, c.x + nv, c.memory, tau_of_bodies)
+        for k in range(nv):
+            c.out[k] = c.out[k] - (tau_applied[k] + tau_of_bodies[k])
 
 
-cdef inline Pivots[T] calc_cold_quantity(
-    int quantity, const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
-    const T* v, const T* x, T* memory, int* base, T* out
-) noexcept nogil:
-    """All others in mobod frames."""
-    cdef T total_mass
-    cdef Pivots[T] pivots = no_pivots(memory)
-    if quantity == MASS_MATRIX_INVERSE:
-        pivots = pivots_of(
-            algorithms.run_mass_matrix_inverse(model, p, q, memory, memory + algorithms.count_work(model), out),
-            NULL,
-        )
-    elif quantity == MASS_MATRIX_BY_INVERSE_DYNAMICS:
-        calc_mass_matrix_by_inverse_dynamics(model, p, q, memory, out)
-    elif quantity == FRAME_POSE_IN_WORLD:
-        algorithms.run_frame_pose(model, p, integers[0], q, memory, base, out)
-    elif quantity == FRAME_JACOBIAN:
-        calc_frame_jacobian(integers, model, p, q, x, memory, base, out)
-    elif quantity == OPERATIONAL_SPACE_INVERSE_INERTIA or quantity == OPERATIONAL_SPACE_INERTIA:
-        pivots = calc_operational_space(quantity, integers, model, p, q, memory, base, out)
-    elif quantity == CENTER_OF_MASS:
-        algorithms.run_center_of_mass(model, p, q, memory, &total_mass, out)
-    elif quantity == IMPULSE_DYNAMICS:
-        pivots = pivots_of(
-            algorithms.run_impulse_dynamics(
-                model, p, switches, q, v, x, memory, out, out + model.num_velocities
-            ),
-            switches.locked,
-        )
-    elif quantity == CONSTRAINED_FORWARD_DYNAMICS or quantity == CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES:
-        pivots = calc_constrained_forward_dynamics(quantity, integers, model, switches, p, q, v, <T*>x, memory, out)
-    else:
-        pivots = calc_derivatives(quantity, integers[0], model, switches, p, q, v, x, memory, out)
-    return pivots
+cdef inline void calc_forward_dynamics(Call[T]* c) noexcept nogil:
+    """Of tau, with body forces and generalized forces; tau is overwritten with the sum."""
+    cdef Py_ssize_t nv = c.model.num_velocities
+    cdef const T* tau_applied = c.x + nv + 6*c.model.num_bodies
+    cdef T* tau_of_bodies = c.memory + algorithms.count_work(c.model)
+    cdef Py_ssize_t k
+    if c.integers[0]:
+        algorithms.run_stateless_generalized_forces(c.model, c.p, c.q, c.x + nv, c.memory, tau_of_bodies)
+        for k in range(nv):
+            c.x[k] = c.x[k] + (tau_applied[k] + tau_of_bodies[k])
+    set_pivots(
+        c,
+        algorithms.run_forward_dynamics_with_elements(c.model, c.p, c.switches, c.q, c.v, c.x, c.memory, c.out),
+        c.switches.locked,
+    )
 
 
-cdef inline Py_ssize_t count_operational_space_work(const Model* model) noexcept nogil:
-    """Scalars of working memory behind those that any algorithm needs: of the inverse mass matrix, and more."""
-    cdef Py_ssize_t nv = model.num_velocities
-    return 6*nv*(model.num_mobods + 1) + 3*nv + nv*nv + 12*nv + 2*(nv + 6)
+cdef inline void calc_constrained_forward_dynamics(Call[T]* c) noexcept nogil:
+    """vdot, and behind it the multipliers. Integers are GIVEN and STABILIZED."""
+    cdef Switches stabilized = c.switches[0]
+    cdef Call[T] unconstrained = c[0]
+    stabilized.stabilized = c.integers[1]
+    unconstrained.switches = &stabilized
+    c.functions.call(FORWARD_DYNAMICS, &unconstrained)
+    copy(algorithms.multipliers_in(c.model, c.memory), c.model.num_equations, c.out + c.model.num_velocities)
+    c.pivots = unconstrained.pivots
 
 
-cdef inline Pivots[T] calc_operational_space(
-    int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* q, T* memory, int* path,
-    T* out
-) noexcept nogil:
-    """J M^-1 J' of frame F in frame E, or its inverse. The pivots are those of M^-1 and, of the inverse, six more."""
-    cdef Py_ssize_t nv = model.num_velocities
-    cdef T* more = memory + algorithms.count_work(model)
-    cdef T* M_inverse = more + 6*nv*(model.num_mobods + 1) + 3*nv
+cdef inline void calc_impulse_dynamics(Call[T]* c) noexcept nogil:
+    """Velocities after the impulses, and behind them these. The input is the coefficient of restitution."""
+    set_pivots(
+        c,
+        algorithms.run_impulse_dynamics(
+            c.model, c.p, c.switches, c.q, c.v, c.x, c.memory, c.out, c.out + c.model.num_velocities
+        ),
+        c.switches.locked,
+    )
+
+
+cdef inline void calc_gravity_generalized_forces(Call[T]* c) noexcept nogil:
+    algorithms.run_gravity_forces(c.model, c.p, c.switches.weightless, c.q, c.memory, c.out)
+
+
+# Mass matrices --------------------------------------------------------------------------------------------------
+
+cdef inline void calc_mass_matrix(Call[T]* c) noexcept nogil:
+    algorithms.run_mass_matrix(c.model, c.p, c.q, c.memory, c.out)
+
+
+cdef inline void calc_mass_matrix_inverse(Call[T]* c) noexcept nogil:
+    cdef T* more = c.memory + algorithms.count_work(c.model)
+    set_pivots(c, algorithms.run_mass_matrix_inverse(c.model, c.p, c.q, c.memory, more, c.out), NULL)
+
+
+cdef inline void calc_mass_matrix_by_inverse_dynamics(Call[T]* c) noexcept nogil:
+    """Column k is the inverse dynamics of unit acceleration k at rest. Needs 3 nv more scalars of memory."""
+    cdef Py_ssize_t k, l, nv = c.model.num_velocities
+    cdef int nothing_given = 0
+    cdef Call[T] column = c[0]
+    column.integers = &nothing_given
+    column.x = c.memory + algorithms.count_work(c.model)
+    column.v = column.x + nv
+    column.out = column.x + 2*nv
+    set_zero(column.x, 2*nv)
+    for k in range(nv):
+        column.x[k] = <T>1.0
+        c.functions.call(MOTION_FORCES, &column)
+        column.x[k] = <T>0.0
+        for l in range(nv):
+            c.out[nv*l + k] = column.out[l]
+
+
+cdef inline void calc_operational_space_inverse_inertia(Call[T]* c) noexcept nogil:
+    """J M^-1 J' of frame F in frame E. The pivots are those of M^-1, and six more."""
+    cdef Py_ssize_t k, nv = c.model.num_velocities
+    cdef Call[T] of_joints = c[0]
+    cdef int[4] integers = [c.integers[0], c.integers[1], 0, 0]
+    cdef T* M_inverse = c.memory + count_inverse_memory(c.integers, c.model)
     cdef T* J = M_inverse + nv*nv
     cdef T* D = J + 12*nv
-    cdef const ArticulatedDof[T]* dofs
-    cdef Pivots[T] pivots
-    cdef Py_ssize_t k
-    algorithms.run_frame_jacobian(
-        model, p, integers[0], integers[1], q, <const T*>NULL, memory, path, J
-    )
-    dofs = algorithms.run_mass_matrix_inverse(model, p, q, memory, more, M_inverse)
+    cdef T* scale = D + nv + 6
+    of_joints.integers = integers
+    of_joints.out = J
+    c.functions.call(FRAME_JACOBIAN, &of_joints)
+    of_joints.out = M_inverse
+    c.functions.call(MASS_MATRIX_INVERSE, &of_joints)
     for k in range(nv):
-        D[k] = dofs[k].D
-        D[nv + 6 + k] = dofs[k].scale
-    calc_J_Minverse_Jt(nv, J, M_inverse, J + 6*nv, out)
-    pivots.D = D
-    pivots.scale = D + nv + 6
-    pivots.stride = 1
-    pivots.locked = NULL
-    pivots.further = 0
-    if quantity == OPERATIONAL_SPACE_INERTIA:
-        invert_symmetric6(out, D + nv, D + 2*nv + 6)
-        pivots.further = 6
-    return pivots
+        D[k] = of_joints.pivots.D[of_joints.pivots.stride*k]
+        scale[k] = of_joints.pivots.scale[of_joints.pivots.stride*k]
+    multiply_J_Minverse_Jt(nv, J, M_inverse, J + 6*nv, c.out)
+    set_pivots_in_row(c, D, scale, NULL, 0)
 
 
-cdef inline void calc_J_Minverse_Jt(Py_ssize_t nv, const T* J, const T* M_inverse, T* work, T* A) noexcept nogil:
+cdef inline void calc_operational_space_inertia(Call[T]* c) noexcept nogil:
+    cdef Py_ssize_t nv = c.model.num_velocities
+    c.functions.call(OPERATIONAL_SPACE_INVERSE_INERTIA, c)
+    invert_symmetric6(c.out, <T*>c.pivots.D + nv, <T*>c.pivots.scale + nv)
+    c.pivots.further = 6
+
+
+cdef inline void multiply_J_Minverse_Jt(Py_ssize_t nv, const T* J, const T* M_inverse, T* work, T* A) noexcept nogil:
     """A = J M^-1 J', (6, 6); `work` holds 6 nv scalars."""
     cdef Py_ssize_t i, j, k
     cdef T total
@@ -282,58 +234,35 @@ cdef inline void invert_symmetric6(T* A, T* D, T* scale) noexcept nogil:
             A[6*j + i] = total
 
 
-cdef inline void calc_mass_matrix_by_inverse_dynamics(
-    const Model* model, const Parameters[T]* p, const T* q, T* memory, T* M
-) noexcept nogil:
-    """Column k is the inverse dynamics of unit acceleration k at rest. Needs 3 nv more scalars of memory."""
-    cdef Py_ssize_t k, l, nv = model.num_velocities
-    cdef T no_gravity[3]
-    cdef T* v = memory + algorithms.count_work(model)
-    cdef T* vdot = v + nv
-    cdef T* column = vdot + nv
-    set_zero(no_gravity, 3)
-    set_zero(v, 2*nv)
-    for k in range(nv):
-        vdot[k] = <T>1.0
-        algorithms.run_inverse_dynamics(model, p, no_gravity, q, v, vdot, memory, column)
-        vdot[k] = <T>0.0
-        for l in range(nv):
-            M[nv*l + k] = column[l]
+# Poses ----------------------------------------------------------------------------------------------------------
+
+cdef inline void calc_body_poses(Call[T]* c) noexcept nogil:
+    algorithms.run_body_poses(c.model, c.p, c.q, c.memory, c.out)
 
 
-cdef inline void calc_frame_jacobian(
-    const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* x, T* memory, int* path,
-    T* J
-) noexcept nogil:
-    """Integers are the frames F and E, BY_QDOT and POINTS: 0 for the origin of F."""
-    cdef T* J_v = memory + algorithms.count_work(model) if integers[2] else J
-    algorithms.run_frame_jacobian(
-        model, p, integers[0], integers[1], q, x if integers[3] != 0 else <const T*>NULL, memory, path, J_v
+cdef inline void calc_frame_pose(Call[T]* c) noexcept nogil:
+    algorithms.run_frame_pose(c.model, c.p, c.integers[0], c.q, c.memory, c.base, c.out)
+
+
+cdef inline void calc_frame_jacobian(Call[T]* c) noexcept nogil:
+    """(6, nv) or (6, nq), of the spatial velocity in World. Integers are frames F and E, BY_QDOT, POINTS: 0 for Fo."""
+    cdef bint by_qdot = c.integers[2]
+    cdef int frame_E = c.integers[1]
+    cdef const T* p_FoP_F = <const T*>c.x if c.integers[3] != 0 else <const T*>NULL
+    cdef T* sin_q = c.memory + 16*c.model.num_mobods
+    cdef T* cos_q = sin_q + c.model.angle_stride
+    cdef T* J_v = c.memory + algorithms.count_work(c.model) if by_qdot else c.out
+    cdef T X_WE[16]
+    jacobian.calc_frame_jacobian(
+        c.model, c.integers[0], c.p.mobods, c.p.X_NB, c.p.X_BF, c.q, p_FoP_F, c.base, sin_q, cos_q, c.memory, J_v
     )
-    if integers[2]:
-        multiply_by_Nplus(model, q, 6, J_v, J)
+    if frame_E != 0:
+        algorithms.run_frame_pose(c.model, c.p, frame_E, c.q, c.memory, c.base, X_WE)
+        jacobian.express_jacobian(6, c.model.num_velocities, X_WE, J_v)
+    if by_qdot:
+        jacobian.multiply_by_Nplus(c.model, c.q, 6, J_v, c.out)
 
 
-cdef inline Pivots[T] calc_derivatives(
-    int quantity, bint with_forces, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q,
-    const T* v, const T* x, T* memory, T* out
-) noexcept nogil:
-    """Of the dynamics, along each degree of freedom."""
-    cdef Py_ssize_t nv = model.num_velocities
-    cdef const T* F_Bo_W = x + nv if with_forces else <const T*>NULL
-    cdef T* by_v = out + nv*nv
-    cdef T* by_x = out + 2*nv*nv
-    cdef T* matrices
-    cdef Pivots[T] pivots = no_pivots(memory)
-    if quantity == FORWARD_DYNAMICS_DERIVATIVES:
-        matrices = derivative_algorithms.run_mass_matrix_inverse_with_rates(
-            model, p, switches, q, v, x, F_Bo_W, <ConstraintRates[T]*>NULL, memory
-        )
-        derivative_algorithms.multiply_by_mass_matrix_inverse(model, matrices, out, by_v, by_x)
-        pivots = pivots_of_matrices(model, matrices, switches.locked)
-    else:
-        derivative_algorithms.run_inverse_dynamics_derivatives(
-            model, p, switches.weightless, quantity == INVERSE_DYNAMICS_DERIVATIVES, q, v, x, F_Bo_W, memory, out,
-            by_v, by_x
-        )
-    return pivots
+cdef inline void calc_center_of_mass(Call[T]* c) noexcept nogil:
+    cdef T total_mass
+    algorithms.run_center_of_mass(c.model, c.p, c.q, c.memory, &total_mass, c.out)

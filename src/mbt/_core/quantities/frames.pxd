@@ -15,47 +15,55 @@ from mbt._core.passes.relative_motion cimport (
     express_spatial,
 )
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
-from mbt._core.quantities.table cimport (
-    ANGULAR_BIAS, ANGULAR_JACOBIAN, FRAME_ACCELERATION, FRAME_VELOCITY, POINT_POSITIONS, RELATIVE_ROTATION,
-    RELATIVE_TRANSFORM, SPATIAL_BIAS, SPATIAL_JACOBIAN, SPATIAL_JACOBIAN_RATE, TRANSLATIONAL_BIAS,
-    TRANSLATIONAL_JACOBIAN,
-)
+from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.dynamics cimport count_memory
+from mbt._core.quantities.names cimport *
 from mbt._core.scalars cimport T
 
 
-cdef inline Py_ssize_t count_frame_work(const int* integers, const Model* model) noexcept nogil:
-    """Scalars of working memory, of quantities whose last integers are BY_QDOT and POINTS."""
-    cdef Py_ssize_t points = 1 if integers[4] < 0 else integers[4]
-    return (6 + 3*points)*(model.num_velocities + 1) + 2*model.num_velocities + 24*<Py_ssize_t>model.num_bodies
+cdef inline void register_frames(Functions[T]* functions) noexcept:
+    functions.set(RELATIVE_TRANSFORM, calc_relative_transform[T], count_memory)
+    functions.set(RELATIVE_ROTATION, calc_relative_rotation[T], count_memory)
+    functions.set(POINT_POSITIONS, calc_point_positions[T], count_memory)
+    functions.set(FRAME_VELOCITY, calc_frame_velocity[T], count_memory)
+    functions.set(FRAME_ACCELERATION, calc_frame_acceleration[T], count_memory)
+    functions.set(SPATIAL_JACOBIAN, calc_spatial_jacobian[T], count_jacobian_memory)
+    functions.set(ANGULAR_JACOBIAN, calc_angular_jacobian[T], count_jacobian_memory)
+    functions.set(TRANSLATIONAL_JACOBIAN, calc_translational_jacobian[T], count_points_memory)
+    functions.set(SPATIAL_JACOBIAN_RATE, calc_jacobian_rate[T], count_jacobian_memory)
+    functions.set(SPATIAL_BIAS, calc_spatial_bias[T], count_jacobian_memory)
+    functions.set(ANGULAR_BIAS, calc_angular_bias[T], count_jacobian_memory)
+    functions.set(TRANSLATIONAL_BIAS, calc_translational_bias[T], count_points_memory)
 
 
-cdef inline void calc_frame_quantity(
-    int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* x,
-    const Kinematics[T]* k, T* out
-) noexcept nogil:
-    """Integers are the frames B, A and E; of a transform A and B."""
+cdef inline Py_ssize_t count_jacobian_memory(const int* integers, const Model* model) noexcept nogil:
+    return count_memory_of_points(1, model)
+
+
+cdef inline Py_ssize_t count_points_memory(const int* integers, const Model* model) noexcept nogil:
+    """Integers are the frames B, A and E, BY_QDOT and POINTS."""
+    return count_memory_of_points(num_points(integers), model)
+
+
+cdef inline Py_ssize_t count_memory_of_points(Py_ssize_t points, const Model* model) noexcept nogil:
+    """Points in World with a Jacobian of each, or with the motion of `calc_bias_motion`."""
+    cdef Py_ssize_t nv = model.num_velocities
+    return count_memory(NULL, model) + (6 + 3*points)*(nv + 1) + 2*nv + 24*<Py_ssize_t>model.num_bodies
+
+
+cdef inline Py_ssize_t num_points(const int* integers) noexcept nogil:
+    return 1 if integers[4] < 0 else integers[4]
+
+
+cdef inline void calc_relative_transform(Call[T]* c) noexcept nogil:
+    """X_AB."""
     cdef T X_WA[16]
     cdef T X_AW[16]
     cdef T X_WB[16]
-    if quantity == RELATIVE_TRANSFORM:
-        calc_X_WF(model, p, k, integers[0], X_WA)
-        calc_X_WF(model, p, k, integers[1], X_WB)
-        invert_pose4(X_WA, X_AW)
-        multiply_poses4(X_AW, X_WB, out)
-    elif quantity == RELATIVE_ROTATION:
-        calc_relative_rotation(model, p, k, integers, out)
-    elif quantity == POINT_POSITIONS:
-        calc_point_positions(model, p, k, integers, x, out)
-    elif quantity == FRAME_VELOCITY:
-        calc_frame_velocity(model, p, k, integers, out)
-    elif quantity == FRAME_ACCELERATION:
-        calc_frame_acceleration(model, p, k, integers, x, out)
-    elif quantity == SPATIAL_JACOBIAN or quantity == ANGULAR_JACOBIAN or quantity == TRANSLATIONAL_JACOBIAN:
-        calc_jacobian(quantity, integers, model, p, q, x, k, out)
-    elif quantity == SPATIAL_JACOBIAN_RATE:
-        calc_jacobian_rate(integers, model, p, q, v, x, k, out)
-    else:
-        calc_bias(quantity, integers, model, p, q, v, x, k, out)
+    calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WA)
+    calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WB)
+    invert_pose4(X_WA, X_AW)
+    multiply_poses4(X_AW, X_WB, c.out)
 
 
 cdef inline void calc_X_WF(
@@ -96,40 +104,38 @@ cdef inline void calc_points_in_world(
             )
 
 
-cdef inline void calc_relative_rotation(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, T* R_AB
-) noexcept nogil:
+cdef inline void calc_relative_rotation(Call[T]* c) noexcept nogil:
+    """R_AB."""
     cdef T X_WA[16]
     cdef T X_WB[16]
     cdef int i, j
-    calc_X_WF(model, p, k, integers[0], X_WA)
-    calc_X_WF(model, p, k, integers[1], X_WB)
+    calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WA)
+    calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WB)
     for i in range(3):
         for j in range(3):
-            R_AB[3*i + j] = X_WA[i]*X_WB[j] + X_WA[4 + i]*X_WB[4 + j] + X_WA[8 + i]*X_WB[8 + j]
+            c.out[3*i + j] = X_WA[i]*X_WB[j] + X_WA[4 + i]*X_WB[4 + j] + X_WA[8 + i]*X_WB[8 + j]
 
 
-cdef inline void calc_point_positions(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, const T* p_BQi, T* p_AQi
-) noexcept nogil:
-    """p_AQi = X_AB p_BQi, both (3, n)."""
-    cdef Py_ssize_t n = 1 if integers[2] < 0 else integers[2]
+cdef inline void calc_point_positions(Call[T]* c) noexcept nogil:
+    """p_AQi = X_AB p_BQi, both (3, n). Integers are the frames B and A, and POINTS."""
+    cdef Py_ssize_t n = 1 if c.integers[2] < 0 else c.integers[2]
+    cdef const T* p_BQi = c.x
     cdef Py_ssize_t l
     cdef int i
     cdef T X_WA[16]
     cdef T X_AW[16]
     cdef T X_WB[16]
     cdef T X_AB[16]
-    calc_X_WF(model, p, k, integers[0], X_WB)
-    if integers[1] == 0:
+    calc_X_WF(c.model, c.p, &c.k, c.integers[0], X_WB)
+    if c.integers[1] == 0:
         copy(X_WB, 16, X_AB)
     else:
-        calc_X_WF(model, p, k, integers[1], X_WA)
+        calc_X_WF(c.model, c.p, &c.k, c.integers[1], X_WA)
         invert_pose4(X_WA, X_AW)
         multiply_poses4(X_AW, X_WB, X_AB)
     for i in range(3):
         for l in range(n):
-            p_AQi[n*i + l] = (
+            c.out[n*i + l] = (
                 X_AB[4*i + 3] + X_AB[4*i]*p_BQi[l] + X_AB[4*i + 1]*p_BQi[n + l] + X_AB[4*i + 2]*p_BQi[2*n + l]
             )
 
@@ -148,30 +154,27 @@ cdef inline void express(
         express_spatial(X_WE, V_W, V_E)
 
 
-cdef inline void calc_frame_velocity(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, T* V_MF_E
-) noexcept nogil:
-    """Of the origin of frame F, measured in frame M, expressed in E."""
-    cdef int b = model.frame_node[integers[0]]
-    cdef int a = model.frame_node[integers[1]]
+cdef inline void calc_frame_velocity(Call[T]* c) noexcept nogil:
+    """V_MF_E of the origin of frame F, measured in frame M, expressed in E. Integers are F, M and E."""
+    cdef int b = c.model.frame_node[c.integers[0]]
+    cdef int a = c.model.frame_node[c.integers[1]]
     cdef T p_WoFo[3]
     cdef T V_WFo[6]
     cdef T V_MFo[6]
-    calc_p_WoFo(model, p, k, integers[0], p_WoFo)
-    calc_velocity_of_point(k.X_WB + 16*b, k.V_WB + 6*b, p_WoFo, V_WFo)
+    calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoFo)
+    calc_velocity_of_point(c.k.X_WB + 16*b, c.k.V_WB + 6*b, p_WoFo, V_WFo)
     if a == 0:
         copy(V_WFo, 6, V_MFo)
     else:
-        calc_relative_velocity(k.X_WB + 16*a, k.V_WB + 6*a, p_WoFo, V_WFo, V_MFo)
-    express(model, p, k, integers[2], V_MFo, V_MF_E)
+        calc_relative_velocity(c.k.X_WB + 16*a, c.k.V_WB + 6*a, p_WoFo, V_WFo, V_MFo)
+    express(c.model, c.p, &c.k, c.integers[2], V_MFo, c.out)
 
 
-cdef inline void calc_frame_acceleration(
-    const Model* model, const Parameters[T]* p, const Kinematics[T]* k, const int* integers, const T* A_WB, T* A_MF_E
-) noexcept nogil:
+cdef inline void calc_frame_acceleration(Call[T]* c) noexcept nogil:
+    """A_MF_E, from A_WB of all bodies."""
     cdef T p_WoFo[3]
-    calc_p_WoFo(model, p, k, integers[0], p_WoFo)
-    calc_point_acceleration(model, p, k, integers, k.V_WB, A_WB, p_WoFo, A_MF_E)
+    calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoFo)
+    calc_point_acceleration(c.model, c.p, &c.k, c.integers, c.k.V_WB, c.x, p_WoFo, c.out)
 
 
 cdef inline void calc_point_acceleration(
@@ -203,34 +206,51 @@ cdef inline void calc_acceleration_in(
 
 # Jacobians ------------------------------------------------------------------------------------------------------
 
-cdef inline void calc_jacobian(
-    int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* x,
-    const Kinematics[T]* k, T* J
-) noexcept nogil:
-    """J_B - J_A of points of frame B."""
-    cdef Py_ssize_t nv = model.num_velocities
-    cdef Py_ssize_t n = 1 if integers[4] < 0 or quantity != TRANSLATIONAL_JACOBIAN else integers[4]
-    cdef Py_ssize_t l
-    cdef int b = model.frame_node[integers[0]]
-    cdef int a = model.frame_node[integers[1]]
-    cdef bint by_qdot = integers[3]
-    cdef int num_rows = 6 if quantity == SPATIAL_JACOBIAN else 3*<int>n
-    cdef T* p_WoPi = k.rest
-    cdef T* J_v = p_WoPi + 3*n if by_qdot else J
-    set_zero(J_v, num_rows*nv)
-    if quantity == ANGULAR_JACOBIAN:
-        add_angular_velocity_jacobian(model, b, k.H_PB_W, 1.0, J_v)
-        add_angular_velocity_jacobian(model, a, k.H_PB_W, -1.0, J_v)
-    else:
-        calc_points_in_world(model, p, k, integers[0], n, x, p_WoPi)
-        if quantity == SPATIAL_JACOBIAN:
-            add_spatial_velocity_jacobian(model, b, k.X_WB, k.H_PB_W, p_WoPi, 1.0, J_v)
-            add_spatial_velocity_jacobian(model, a, k.X_WB, k.H_PB_W, p_WoPi, -1.0, J_v)
-        else:
-            for l in range(n):
-                add_translational_velocity_jacobian(model, b, k.X_WB, k.H_PB_W, p_WoPi + 3*l, 1.0, J_v + 3*nv*l)
-                add_translational_velocity_jacobian(model, a, k.X_WB, k.H_PB_W, p_WoPi + 3*l, -1.0, J_v + 3*nv*l)
-    finish_jacobian(model, p, k, integers[2], by_qdot, num_rows, q, J_v, J)
+cdef inline void calc_spatial_jacobian(Call[T]* c) noexcept nogil:
+    """J_B - J_A of a point of frame B, in E. Integers are the frames B, A and E, and BY_QDOT."""
+    cdef T* p_WoP = c.k.rest
+    cdef T* J_v = start_jacobian(c, 6, p_WoP + 3)
+    calc_points_in_world(c.model, c.p, &c.k, c.integers[0], 1, c.x, p_WoP)
+    add_spatial_velocity_jacobian(
+        c.model, c.model.frame_node[c.integers[0]], c.k.X_WB, c.k.H_PB_W, p_WoP, 1.0, J_v
+    )
+    add_spatial_velocity_jacobian(
+        c.model, c.model.frame_node[c.integers[1]], c.k.X_WB, c.k.H_PB_W, p_WoP, -1.0, J_v
+    )
+    finish_jacobian(c.model, c.p, &c.k, c.integers[2], c.integers[3], 6, c.q, J_v, c.out)
+
+
+cdef inline void calc_angular_jacobian(Call[T]* c) noexcept nogil:
+    cdef T* J_v = start_jacobian(c, 3, c.k.rest)
+    add_angular_velocity_jacobian(c.model, c.model.frame_node[c.integers[0]], c.k.H_PB_W, 1.0, J_v)
+    add_angular_velocity_jacobian(c.model, c.model.frame_node[c.integers[1]], c.k.H_PB_W, -1.0, J_v)
+    finish_jacobian(c.model, c.p, &c.k, c.integers[2], c.integers[3], 3, c.q, J_v, c.out)
+
+
+cdef inline void calc_translational_jacobian(Call[T]* c) noexcept nogil:
+    """Of each point three rows."""
+    cdef Py_ssize_t l, nv = c.model.num_velocities
+    cdef Py_ssize_t n = num_points(c.integers)
+    cdef int b = c.model.frame_node[c.integers[0]]
+    cdef int a = c.model.frame_node[c.integers[1]]
+    cdef T* p_WoPi = c.k.rest
+    cdef T* J_v = start_jacobian(c, 3*n, p_WoPi + 3*n)
+    calc_points_in_world(c.model, c.p, &c.k, c.integers[0], n, c.x, p_WoPi)
+    for l in range(n):
+        add_translational_velocity_jacobian(
+            c.model, b, c.k.X_WB, c.k.H_PB_W, p_WoPi + 3*l, 1.0, J_v + 3*nv*l
+        )
+        add_translational_velocity_jacobian(
+            c.model, a, c.k.X_WB, c.k.H_PB_W, p_WoPi + 3*l, -1.0, J_v + 3*nv*l
+        )
+    finish_jacobian(c.model, c.p, &c.k, c.integers[2], c.integers[3], 3*<int>n, c.q, J_v, c.out)
+
+
+cdef inline T* start_jacobian(Call[T]* c, Py_ssize_t num_rows, T* memory) noexcept nogil:
+    """Zeros for a Jacobian with respect to v: in `memory` where one with respect to qdot is made of it."""
+    cdef T* J_v = memory if c.integers[3] else c.out
+    set_zero(J_v, num_rows*c.model.num_velocities)
+    return J_v
 
 
 cdef inline void finish_jacobian(
@@ -246,75 +266,96 @@ cdef inline void finish_jacobian(
         multiply_by_Nplus(model, q, num_rows, J_v, J)
 
 
-cdef inline void calc_jacobian_rate(
-    const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* x,
-    const Kinematics[T]* k, T* Jdot
-) noexcept nogil:
+cdef inline void calc_jacobian_rate(Call[T]* c) noexcept nogil:
     """Jdot of a point of frame B in frame A, where its derivative is taken, expressed in E.
 
     In World that of J_B - J_A less w_WA × (J_B - J_A).
     """
-    cdef Py_ssize_t i, nv = model.num_velocities
-    cdef int b = model.frame_node[integers[0]]
-    cdef int a = model.frame_node[integers[1]]
+    cdef const Model* model = c.model
+    cdef const Kinematics[T]* k = &c.k
+    cdef Py_ssize_t nv = model.num_velocities
+    cdef int b = model.frame_node[c.integers[0]]
+    cdef int a = model.frame_node[c.integers[1]]
     cdef T p_WoP[3]
     cdef T V_WP[6]
-    cdef T column[3]
-    cdef T y[3]
     cdef T* J = k.rest
-    cdef int half, j
-    calc_points_in_world(model, p, k, integers[0], 1, x, p_WoP)
+    calc_points_in_world(model, c.p, k, c.integers[0], 1, c.x, p_WoP)
     calc_velocity_of_point(k.X_WB + 16*b, k.V_WB + 6*b, p_WoP, V_WP)
-    set_zero(Jdot, 6*nv)
-    add_jacobian_rate(model, b, p.X_BF, q, v, k.X_WB, k.H_PB_W, k.V_WB, p_WoP, V_WP + 3, 1.0, Jdot)
+    set_zero(c.out, 6*nv)
+    add_jacobian_rate(
+        model, b, c.p.X_BF, c.q, c.v, k.X_WB, k.H_PB_W, k.V_WB, p_WoP, V_WP + 3, 1.0, c.out
+    )
     if a != 0:
-        add_jacobian_rate(model, a, p.X_BF, q, v, k.X_WB, k.H_PB_W, k.V_WB, p_WoP, V_WP + 3, -1.0, Jdot)
+        add_jacobian_rate(
+            model, a, c.p.X_BF, c.q, c.v, k.X_WB, k.H_PB_W, k.V_WB, p_WoP, V_WP + 3, -1.0, c.out
+        )
         set_zero(J, 6*nv)
         add_spatial_velocity_jacobian(model, b, k.X_WB, k.H_PB_W, p_WoP, 1.0, J)
         add_spatial_velocity_jacobian(model, a, k.X_WB, k.H_PB_W, p_WoP, -1.0, J)
-        for half in range(2):
-            for i in range(nv):
-                for j in range(3):
-                    column[j] = J[nv*(3*half + j) + i]
-                cross(k.V_WB + 6*a, column, y)
-                for j in range(3):
-                    Jdot[nv*(3*half + j) + i] = Jdot[nv*(3*half + j) + i] - y[j]
-    finish_jacobian(model, p, k, integers[2], False, 6, q, Jdot, Jdot)
+        subtract_cross_columns(nv, k.V_WB + 6*a, J, c.out)
+        subtract_cross_columns(nv, k.V_WB + 6*a, J + 3*nv, c.out + 3*nv)
+    finish_jacobian(model, c.p, k, c.integers[2], False, 6, c.q, c.out, c.out)
 
 
-# Bias accelerations ---------------------------------------------------------------------------------------------
+cdef inline void subtract_cross_columns(Py_ssize_t nv, const T* w, const T* J, T* Jdot) noexcept nogil:
+    """Jdot -= w × J, column by column of (3, nv)."""
+    cdef T column[3]
+    cdef T y[3]
+    cdef Py_ssize_t i
+    cdef int j
+    for i in range(nv):
+        for j in range(3):
+            column[j] = J[nv*j + i]
+        cross(w, column, y)
+        for j in range(3):
+            Jdot[nv*j + i] = Jdot[nv*j + i] - y[j]
 
-cdef inline void calc_bias(
-    int quantity, const int* integers, const Model* model, const Parameters[T]* p, const T* q, const T* v, const T* x,
-    const Kinematics[T]* k, T* out
-) noexcept nogil:
-    """The acceleration of points of frame B in frame A, with vdot = 0, or with qddot = 0."""
-    cdef Py_ssize_t n = 1 if integers[4] < 0 or quantity != TRANSLATIONAL_BIAS else integers[4]
-    cdef Py_ssize_t l
-    cdef int i
+
+# Bias accelerations: of points of frame B in frame A, with vdot = 0, or with qddot = 0 ---------------------------
+
+cdef inline void calc_spatial_bias(Call[T]* c) noexcept nogil:
+    cdef T* p_WoP = c.k.rest
+    cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoP + 3)
+    calc_points_in_world(c.model, c.p, &c.k, c.integers[0], 1, c.x, p_WoP)
+    calc_point_acceleration(
+        c.model, c.p, &c.k, c.integers, V_WB, V_WB + 6*c.model.num_bodies, p_WoP, c.out
+    )
+
+
+cdef inline void calc_angular_bias(Call[T]* c) noexcept nogil:
     cdef T p_WoBo[3]
     cdef T A_AP_E[6]
-    cdef T* p_WoPi = k.rest
-    cdef T* motion = p_WoPi + 3*n
-    cdef const T* V_WB
-    cdef const T* A_WB
-    cdef int base = common_ancestor(model, model.frame_node[integers[0]], model.frame_node[integers[1]])
-    calc_bias_motion(model, p, q, v, k, integers[3], base, motion)
-    V_WB = motion + bias_velocities(model)
-    A_WB = V_WB + 6*model.num_bodies
-    if quantity == ANGULAR_BIAS:
-        calc_p_WoFo(model, p, k, integers[0], p_WoBo)
-        calc_point_acceleration(model, p, k, integers, V_WB, A_WB, p_WoBo, A_AP_E)
-        copy(A_AP_E, 3, out)
-        return
-    calc_points_in_world(model, p, k, integers[0], n, x, p_WoPi)
-    if quantity == SPATIAL_BIAS:
-        calc_point_acceleration(model, p, k, integers, V_WB, A_WB, p_WoPi, out)
-        return
+    cdef const T* V_WB = calc_bias_motion_of_frames(c, c.k.rest)
+    calc_p_WoFo(c.model, c.p, &c.k, c.integers[0], p_WoBo)
+    calc_point_acceleration(
+        c.model, c.p, &c.k, c.integers, V_WB, V_WB + 6*c.model.num_bodies, p_WoBo, A_AP_E
+    )
+    copy(A_AP_E, 3, c.out)
+
+
+cdef inline void calc_translational_bias(Call[T]* c) noexcept nogil:
+    """Of each point a column."""
+    cdef Py_ssize_t l, n = num_points(c.integers)
+    cdef int i
+    cdef T A_AP_E[6]
+    cdef T* p_WoPi = c.k.rest
+    cdef const T* V_WB = calc_bias_motion_of_frames(c, p_WoPi + 3*n)
+    calc_points_in_world(c.model, c.p, &c.k, c.integers[0], n, c.x, p_WoPi)
     for l in range(n):
-        calc_point_acceleration(model, p, k, integers, V_WB, A_WB, p_WoPi + 3*l, A_AP_E)
+        calc_point_acceleration(
+            c.model, c.p, &c.k, c.integers, V_WB, V_WB + 6*c.model.num_bodies, p_WoPi + 3*l, A_AP_E
+        )
         for i in range(3):
-            out[n*i + l] = A_AP_E[3 + i]
+            c.out[n*i + l] = A_AP_E[3 + i]
+
+
+cdef inline const T* calc_bias_motion_of_frames(Call[T]* c, T* memory) noexcept nogil:
+    """Of frames B and A, the first two integers; the fourth is BY_QDOT. Returns V_WB, and behind it A_WB."""
+    cdef int base = common_ancestor(
+        c.model, c.model.frame_node[c.integers[0]], c.model.frame_node[c.integers[1]]
+    )
+    calc_bias_motion(c.model, c.p, c.q, c.v, &c.k, c.integers[3], base, memory)
+    return memory + bias_velocities(c.model)
 
 
 cdef inline Py_ssize_t bias_velocities(const Model* model) noexcept nogil:

@@ -2,20 +2,23 @@
 
 from mbt._core.algebra.records cimport Parameters
 from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.names cimport FRAME_JACOBIAN
 
+cdef Functions[double] of_doubles
 cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil
 cdef Py_ssize_t work_size(const Model* model) noexcept nogil
 
-cdef void inverse_dynamics(
+cdef void (*inverse_dynamics)(
     const Model* model, const Parameters[double]* p, const double* gravity,
     const double* q, const double* v, const double* vdot, double* memory, double* tau) noexcept nogil
-cdef void gravity_generalized_forces(
+cdef void (*gravity_generalized_forces)(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* q, double* memory,
     double* tau) noexcept nogil
-cdef void add_joint_forces(
+cdef void (*add_joint_forces)(
     const Model* model, const Parameters[double]* p, const double* q, const double* v, int subtract, double* tau
 ) noexcept nogil
-cdef void subtract_body_forces(
+cdef void (*subtract_body_forces)(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
     double* memory, double* tau
 ) noexcept nogil
@@ -30,7 +33,7 @@ cdef inline void inverse_dynamics_with_elements(
     if model.num_elements_between or weightless != NULL:
         subtract_body_forces(model, p, weightless, q, v, memory, tau)
 
-cdef void add_body_forces(
+cdef void (*add_body_forces)(
     const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB,
     double* F_Bo_W) noexcept nogil
 cdef int find_singular_element_at(
@@ -43,28 +46,33 @@ cdef int forward_dynamics(
 cdef int forward_dynamics_with_elements(
     const Model* model, const Parameters[double]* p, const Switches* switches,
     const double* q, const double* v, const double* tau, double* memory, double* vdot) noexcept nogil
-cdef int impulse_dynamics(
-    const Model* model, const Parameters[double]* p, const Switches* switches,
-    const double* q, const double* v, const double* restitution, double* memory, double* out) noexcept nogil
 cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil
 cdef void rollout(
     const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,
-    const double* v, const double* x, double* memory, double* out) noexcept nogil
+    const double* v, double* x, double* memory, double* out) noexcept nogil
 cdef const double* multipliers_in(const Model* model, double* memory) noexcept nogil
 cdef void mass_matrix(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* M) noexcept nogil
-cdef void body_poses(
+cdef void (*body_poses)(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* X_WB) noexcept nogil
-cdef void frame_pose(
+cdef void (*frame_pose)(
     const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path,
     double* X_WF) noexcept nogil
-cdef void frame_jacobian(
+cdef inline void frame_jacobian(
     const Model* model, const Parameters[double]* p, int frame, int frame_E, const double* q, const double* p_FoP_F,
-    double* memory, int* path, double* J) noexcept nogil
-cdef void center_of_mass(
+    double* memory, int* path, double* J
+) noexcept nogil:
+    """Of a frame, or of a point fixed to it where there is one, with respect to v."""
+    cdef int[4] integers = [frame, frame_E, 0, p_FoP_F != NULL]
+    cdef Call[double] c
+    c.integers, c.model, c.p, c.q, c.x = integers, model, p, q, <double*>p_FoP_F
+    c.memory, c.base, c.out = memory, path, J
+    of_doubles.call(FRAME_JACOBIAN, &c)
+
+cdef void (*center_of_mass)(
     const Model* model, const Parameters[double]* p, const double* q, double* memory, double* total_mass,
     double* p_WCcm) noexcept nogil
-cdef void multiply_by_Nplus(
+cdef void (*multiply_by_Nplus)(
     const Model* model, const double* q, int num_rows, const double* J_v, double* J_qdot) noexcept nogil
 cdef void complete_position_kinematics(
     const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* memory,
@@ -72,19 +80,13 @@ cdef void complete_position_kinematics(
 cdef void spatial_inertias(
     const Model* model, const Parameters[double]* p, const double* X_WB, double* p_BoBcm_W, double* M_Bo_W
 ) noexcept nogil
-cdef void velocity_kinematics(
+cdef void (*velocity_kinematics)(
     const Model* model, const double* X_WB, const double* H_PB_W, const double* v, double* V_PB_W, double* V_PB,
     double* V_WB
 ) noexcept nogil
-cdef void generalized_forces(
+cdef void (*generalized_forces)(
     const Model* model, const double* X_WB, const double* H_PB_W, const double* F_Bo_W, double* memory, double* tau
 ) noexcept nogil
-cdef void stateless_generalized_forces(
-    const Model* model, const Parameters[double]* p, const double* q, const double* F_Bo_W, double* memory,
-    double* tau) noexcept nogil
 
-cdef int mass_matrix_inverse(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse
-) noexcept nogil
-cdef void velocities_of_mobilizer(
+cdef void (*velocities_of_mobilizer)(
     int type, const double* constants, const double* q, const double* qdot, double* v) noexcept nogil

@@ -7,11 +7,37 @@ from mbt._core.passes.mass_matrix_of_chains cimport calc_mass_matrix_of_chains, 
 from mbt._core.passes.position_kinematics cimport calc_spatial_inertias_in_world
 from mbt._core.passes.velocity_kinematics cimport calc_velocity_kinematics
 from mbt._core.quantities cimport algorithms
-from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work
+from mbt._core.quantities.call cimport Call
+from mbt._core.quantities.dynamics cimport count_memory, register_dynamics
+from mbt._core.quantities.motion cimport calc_rollout, count_rollout_work, register_motion
+from mbt._core.quantities.names cimport MASS_MATRIX
 
 
 cdef extern from "quantities/arena.hpp" namespace "MBT_NS" nogil:
     double* arena_doubles(Py_ssize_t count)
+
+
+inverse_dynamics = algorithms.run_inverse_dynamics[double]
+subtract_body_forces = algorithms.subtract_body_forces[double]
+gravity_generalized_forces = algorithms.run_gravity_forces[double]
+add_joint_forces = algorithms.add_joint_forces[double]
+add_body_forces = algorithms.add_body_forces[double]
+body_poses = algorithms.run_body_poses[double]
+frame_pose = algorithms.run_frame_pose[double]
+center_of_mass = algorithms.run_center_of_mass[double]
+multiply_by_Nplus = jacobian.multiply_by_Nplus[double]
+velocity_kinematics = calc_velocity_kinematics[double]
+generalized_forces = algorithms.run_generalized_forces[double]
+velocities_of_mobilizer = calc_v[double]
+
+# Of the dynamics and of motion, which are compiled here; other modules add theirs.
+register_dynamics[double](&of_doubles)
+register_motion[double](&of_doubles)
+of_doubles.set(MASS_MATRIX, calc_mass_matrix_of_doubles, count_memory)
+
+
+cdef void calc_mass_matrix_of_doubles(Call[double]* c) noexcept nogil:
+    mass_matrix(c.model, c.p, c.q, c.memory, c.out)
 
 
 cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil:
@@ -29,41 +55,6 @@ cdef double* get_work(const Model* model, Py_ssize_t more) except NULL nogil:
 cdef Py_ssize_t work_size(const Model* model) noexcept nogil:
     """Doubles in front of those that `get_work` was asked for on top."""
     return algorithms.count_work(model)
-
-
-cdef void inverse_dynamics(
-    const Model* model, const Parameters[double]* p, const double* gravity,
-    const double* q, const double* v, const double* vdot, double* memory, double* tau
-) noexcept nogil:
-    algorithms.run_inverse_dynamics[double](model, p, gravity, q, v, vdot, memory, tau)
-
-
-cdef void subtract_body_forces(
-    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, const double* v,
-    double* memory, double* tau
-) noexcept nogil:
-    """What `inverse_dynamics_with_elements` does last, and seldom. Needs nv more doubles of memory."""
-    algorithms.subtract_body_forces[double](model, p, weightless, q, v, memory, tau)
-
-
-cdef void gravity_generalized_forces(
-    const Model* model, const Parameters[double]* p, const int* weightless, const double* q, double* memory,
-    double* tau
-) noexcept nogil:
-    algorithms.run_gravity_forces[double](model, p, weightless, q, memory, tau)
-
-
-cdef void add_joint_forces(
-    const Model* model, const Parameters[double]* p, const double* q, const double* v, int subtract, double* tau
-) noexcept nogil:
-    algorithms.add_joint_forces[double](model, p, q, v, subtract, tau)
-
-
-cdef void add_body_forces(
-    const Model* model, const Parameters[double]* p, const int* weightless, const double* X_WB, const double* V_WB,
-    double* F_Bo_W
-) noexcept nogil:
-    algorithms.add_body_forces[double](model, p, weightless, X_WB, V_WB, F_Bo_W)
 
 
 cdef int find_singular_element(
@@ -92,7 +83,7 @@ cdef int find_singular_element_at(
 ) noexcept nogil:
     """The same, straight from q."""
     cdef double* X_WB = memory
-    body_poses(model, p, q, memory + 16*model.num_bodies, X_WB)
+    algorithms.run_body_poses[double](model, p, q, memory + 16*model.num_bodies, X_WB)
     return find_singular_element(model, p, X_WB, element)
 
 
@@ -123,16 +114,6 @@ cdef int forward_dynamics_with_elements(
     ))
 
 
-cdef int impulse_dynamics(
-    const Model* model, const Parameters[double]* p, const Switches* switches,
-    const double* q, const double* v, const double* restitution, double* memory, double* out
-) noexcept nogil:
-    """Velocities and impulses, (nv + m,). Needs nv more doubles of memory. The same is returned."""
-    return find_massless_dof(model, switches.locked, algorithms.run_impulse_dynamics[double](
-        model, p, switches, q, v, restitution, memory, out, out + model.num_velocities
-    ))
-
-
 cdef int find_massless_dof(const Model* model, const int* locked, const ArticulatedDof[double]* dofs) noexcept nogil:
     cdef int k
     # The farthest from World first: what a pivot of zero leaves inboard means nothing.
@@ -150,9 +131,12 @@ cdef Py_ssize_t rollout_work_size(const Model* model) noexcept nogil:
 
 cdef void rollout(
     const int* integers, const Model* model, const Switches* switches, const Parameters[double]* p, const double* q,
-    const double* v, const double* x, double* memory, double* out
+    const double* v, double* x, double* memory, double* out
 ) noexcept nogil:
-    calc_rollout[double](integers, model, switches, p, q, v, x, memory, out)
+    cdef Call[double] c
+    c.integers, c.model, c.switches, c.p = integers, model, switches, p
+    c.q, c.v, c.x, c.memory, c.out = q, v, x, memory, out
+    calc_rollout[double](&c)
 
 
 cdef void mass_matrix(
@@ -177,39 +161,6 @@ cdef void mass_matrix_of_chains(
     calc_mass_matrix_of_chains(model, p.mobods, p.reflected_inertia, q, sin_q, cos_q, H, X_ON, work, F, M)
 
 
-cdef void body_poses(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* X_WB
-) noexcept nogil:
-    algorithms.run_body_poses[double](model, p, q, memory, X_WB)
-
-
-cdef void frame_pose(
-    const Model* model, const Parameters[double]* p, int frame, const double* q, double* memory, int* path,
-    double* X_WF
-) noexcept nogil:
-    algorithms.run_frame_pose[double](model, p, frame, q, memory, path, X_WF)
-
-
-cdef void frame_jacobian(
-    const Model* model, const Parameters[double]* p, int frame, int frame_E, const double* q, const double* p_FoP_F,
-    double* memory, int* path, double* J
-) noexcept nogil:
-    algorithms.run_frame_jacobian[double](model, p, frame, frame_E, q, p_FoP_F, memory, path, J)
-
-
-cdef void center_of_mass(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* total_mass,
-    double* p_WCcm
-) noexcept nogil:
-    algorithms.run_center_of_mass[double](model, p, q, memory, total_mass, p_WCcm)
-
-
-cdef void multiply_by_Nplus(
-    const Model* model, const double* q, int num_rows, const double* J_v, double* J_qdot
-) noexcept nogil:
-    jacobian.multiply_by_Nplus[double](model, q, num_rows, J_v, J_qdot)
-
-
 cdef void complete_position_kinematics(
     const Model* model, const Parameters[double]* p, const double* q, const double* X_WB, double* memory,
     double* X_FM, double* X_PB, double* H_FM, double* H_PB_W
@@ -225,38 +176,4 @@ cdef void spatial_inertias(
     calc_spatial_inertias_in_world[double](model, p.mass, p.p_BoBcm_B, p.I_BBo_B, X_WB, p_BoBcm_W, M_Bo_W)
 
 
-cdef void velocity_kinematics(
-    const Model* model, const double* X_WB, const double* H_PB_W, const double* v, double* V_PB_W, double* V_PB,
-    double* V_WB
-) noexcept nogil:
-    calc_velocity_kinematics[double](model, X_WB, H_PB_W, v, V_PB_W, V_PB, V_WB)
-
-
-cdef void generalized_forces(
-    const Model* model, const double* X_WB, const double* H_PB_W, const double* F_Bo_W, double* memory, double* tau
-) noexcept nogil:
-    algorithms.run_generalized_forces[double](model, X_WB, H_PB_W, F_Bo_W, memory, tau)
-
-
-cdef void stateless_generalized_forces(
-    const Model* model, const Parameters[double]* p, const double* q, const double* F_Bo_W, double* memory,
-    double* tau
-) noexcept nogil:
-    algorithms.run_stateless_generalized_forces[double](model, p, q, F_Bo_W, memory, tau)
-
-
 # Kinematics and mass of frames, points and sets of bodies --------------------------------------------------------
-
-cdef int mass_matrix_inverse(
-    const Model* model, const Parameters[double]* p, const double* q, double* memory, double* more, double* M_inverse
-) noexcept nogil:
-    """Returns -1, or the first dof that no mass resists."""
-    return find_massless_dof(
-        model, NULL, algorithms.run_mass_matrix_inverse[double](model, p, q, memory, more, M_inverse)
-    )
-
-
-cdef void velocities_of_mobilizer(
-    int type, const double* constants, const double* q, const double* qdot, double* v
-) noexcept nogil:
-    calc_v[double](type, constants, q, qdot, v)

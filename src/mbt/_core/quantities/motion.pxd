@@ -8,8 +8,19 @@ from mbt._core.model.structs cimport Model, Switches
 from mbt._core.passes.configuration cimport integrate_positions
 from mbt._core.passes.steps cimport add_multiple, calc_step_rate
 from mbt._core.quantities cimport algorithms
+from mbt._core.quantities.call cimport Call, Functions
+from mbt._core.quantities.dynamics cimport count_memory
+from mbt._core.quantities.names cimport *
 from mbt._core.quantities.table cimport BACKWARDS, RUNGE_KUTTA_4
 from mbt._core.scalars cimport PyScalar, T, select_lt
+
+
+cdef inline void register_motion(Functions[T]* functions) noexcept:
+    functions.set(ROLLOUT, calc_rollout[T], count_rollout_memory)
+
+
+cdef inline Py_ssize_t count_rollout_memory(const int* integers, const Model* model) noexcept nogil:
+    return count_memory(integers, model) + count_rollout_work(model)
 
 
 cdef inline Py_ssize_t count_rollout_work(const Model* model) noexcept nogil:
@@ -17,31 +28,29 @@ cdef inline Py_ssize_t count_rollout_work(const Model* model) noexcept nogil:
     return 2*<Py_ssize_t>model.num_positions + 12*<Py_ssize_t>model.num_velocities
 
 
-cdef inline void calc_rollout(
-    const int* integers, const Model* model, const Switches* switches, const Parameters[T]* p, const T* q, const T* v,
-    const T* x, T* memory, T* out
-) noexcept nogil:
-    """`x` is dt, forces on bodies where there are any, and inputs, of each step or once.
+cdef inline void calc_rollout(Call[T]* c) noexcept nogil:
+    """The input is dt, forces on bodies where there are any, and inputs, of each step or once.
 
     A state is NaN from where no mass resists a dof.
     """
-    cdef int method = integers[0], steps = integers[1], every = integers[2]
-    cdef Py_ssize_t nq = model.num_positions
-    cdef Py_ssize_t nv = model.num_velocities
-    cdef Py_ssize_t stride = 0 if integers[3] else nv
-    cdef const T* F_Bo_W = x + 1 if integers[4] else NULL
-    cdef const T* tau = x + 1 + (6*model.num_bodies if integers[4] else 0)
-    cdef T* q_now = memory + algorithms.count_work(model) + nq + 10*nv
-    cdef T* v_now = q_now + nq
+    cdef int method = c.integers[0], steps = c.integers[1], every = c.integers[2]
+    cdef Py_ssize_t nq = c.model.num_positions
+    cdef Py_ssize_t nv = c.model.num_velocities
+    cdef Py_ssize_t stride = 0 if c.integers[3] else nv
+    cdef const T* F_Bo_W = <const T*>(c.x + 1) if c.integers[4] else <const T*>NULL
+    cdef const T* tau = c.x + 1 + (6*c.model.num_bodies if c.integers[4] else 0)
+    cdef T* q = c.memory + algorithms.count_work(c.model) + nq + 10*nv
+    cdef T* v = q + nq
+    cdef T* out = c.out
     cdef int i
-    copy(q, nq, q_now)
-    copy(v, nv, v_now)
+    copy(c.q, nq, q)
+    copy(c.v, nv, v)
     for i in range(steps):
-        take_step(method, model, switches, p, F_Bo_W, tau, x[0], memory, q_now, v_now)
+        take_step(method, c.model, c.switches, c.p, F_Bo_W, tau, c.x[0], c.memory, q, v)
         tau += stride
         if (i + 1) % every == 0:
-            copy(q_now, nq, out)
-            copy(v_now, nv, out + nq)
+            copy(q, nq, out)
+            copy(v, nv, out + nq)
             out += nq + nv
 
 

@@ -1,7 +1,8 @@
 """Everything that a tree computes, by number: what it is, what it reads, and the shape of the result.
 
 A quantity is one entry of `Quantity`, one row of `describe_quantities`, and one function over the fused scalar in
-`quantities/`. All else - memory, checks, conversion of arguments, batches, derivatives, objects - follows from the row.
+`quantities/`, with the line that registers it there. All else - checks, conversion of arguments, batches, derivatives,
+objects - follows from these.
 """
 
 from mbt._core.model.structs cimport Model
@@ -58,11 +59,17 @@ cdef enum Reads:
     VELOCITIES
 
 
-# Where a quantity is undefined: bits.
-cdef enum Undefined:
-    AT_ELEMENTS = 1    # where the force of an element between two frames is, of one or of any
-    AT_MAPS = 2        # where qdot = N(q) v is, at gimbal lock, of one mobilizer or of any
-    AT_MAPS_BY_QDOT = 4   # there too, but only with respect to qdot
+# Where a quantity is undefined, and how its function works: bits.
+cdef enum Flag:
+    AT_ELEMENTS = 1        # undefined where the force of an element between two frames is, of one or of any
+    AT_MAPS = 2            # undefined where qdot = N(q) v is, at gimbal lock, of one mobilizer or of any
+    AT_MAPS_BY_QDOT = 4    # there too, but only with respect to qdot
+    DIVIDES = 8            # by pivots: there is no result where one is zero
+    OVERWRITES_INPUT = 16
+    IN_FULL = 32           # it reads all that caches hold of kinematics
+    IN_ROWS = 64           # in lanes it writes rows of doubles
+    SPARSE = 128           # in lanes it leaves out what topology knows
+    SPARSE_IN_BRANCHES = 256    # there too, but only where no force element couples branches
 
 
 cdef enum:
@@ -78,7 +85,7 @@ cdef struct Description:
     Size[3] axes
     Size input
     int reads
-    int undefined
+    int flags
 
 
 # How many numbers a quantity of one state reads and makes.
@@ -106,14 +113,14 @@ cdef inline int element_of(int quantity, const int* integers) noexcept nogil:
 
 
 cdef inline bint needs_element_forces(int quantity, const int* integers) noexcept nogil:
-    return describe(quantity).undefined & AT_ELEMENTS and integer_of(quantity, integers, WITH_ELEMENTS) != 0
+    return describe(quantity).flags & AT_ELEMENTS and integer_of(quantity, integers, WITH_ELEMENTS) != 0
 
 
 cdef inline bint needs_maps(int quantity, const int* integers) noexcept nogil:
-    cdef int undefined = describe(quantity).undefined
-    if undefined & AT_MAPS:
+    cdef int flags = describe(quantity).flags
+    if flags & AT_MAPS:
         return True
-    return undefined & AT_MAPS_BY_QDOT and integer_of(quantity, integers, BY_QDOT) == 1
+    return flags & AT_MAPS_BY_QDOT and integer_of(quantity, integers, BY_QDOT) == 1
 
 
 cdef inline bint needs_velocities(int quantity) noexcept nogil:

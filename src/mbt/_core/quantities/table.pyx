@@ -34,12 +34,12 @@ cdef int[<int>MAX_INTEGERS] zeros = [0, 0, 0, 0, 0]
 no_integers = zeros
 
 
-cdef Description* row(int quantity, Size input, int reads, int undefined=0) noexcept:
+cdef Description* row(int quantity, Size input, int reads, int flags=0) noexcept:
     """Begin the row of a quantity that is one number."""
     cdef Description* x = &descriptions[quantity]
     x.input = input
     x.reads = reads
-    x.undefined = undefined
+    x.flags = flags
     return x
 
 
@@ -75,19 +75,27 @@ cdef Description* block(Description* x, Size k, Size m, Size n) noexcept:
 
 
 cdef void describe_quantities() noexcept:
-    """One row each: input, what it reads, where it is undefined; the result; integers."""
+    """One row each: input, what it reads, flags; the result; integers."""
     # vdot, F_Bo_W, tau -> M vdot + C v less these forces.
     of(vector(row(MOTION_FORCES, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V), NV), GIVEN)
     # The same less gravity, damping and force elements.
     of(vector(row(INVERSE_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV), GIVEN)
     # tau, F_Bo_W, more tau -> vdot, with gravity, damping and force elements.
-    of(vector(row(FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV), GIVEN)
-    matrix(row(MASS_MATRIX, NONE, FROM_Q), NV, NV)
-    matrix(row(MASS_MATRIX_INVERSE, NONE, FROM_Q), NV, NV)
+    of(
+        vector(
+            row(
+                FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT
+            ),
+            NV
+        ),
+        GIVEN
+    )
+    matrix(row(MASS_MATRIX, NONE, FROM_Q, SPARSE), NV, NV)
+    matrix(row(MASS_MATRIX_INVERSE, NONE, FROM_Q, DIVIDES), NV, NV)
     matrix(row(MASS_MATRIX_BY_INVERSE_DYNAMICS, NONE, FROM_Q), NV, NV)
     vector(row(GRAVITY_GENERALIZED_FORCES, NONE, FROM_Q), NV)
     # X_WB.
-    block(row(BODY_POSES, NONE, FROM_Q), NB, FOUR, FOUR)
+    block(row(BODY_POSES, NONE, FROM_Q, IN_ROWS), NB, FOUR, FOUR)
     # X_WF.
     of(matrix(row(FRAME_POSE_IN_WORLD, NONE, FROM_Q), FOUR, FOUR), FRAME)
     # Of frame F in frame E, or of one point of it, p_FoP_F.
@@ -96,26 +104,42 @@ cdef void describe_quantities() noexcept:
     vector(row(CENTER_OF_MASS, NONE, FROM_Q), THREE)
 
     # Of frame F, in frame E: J M^-1 J', and its inverse.
-    of(matrix(row(OPERATIONAL_SPACE_INVERSE_INERTIA, NONE, FROM_Q), SIX, SIX), FRAME, FRAME)
-    of(matrix(row(OPERATIONAL_SPACE_INERTIA, NONE, FROM_Q), SIX, SIX), FRAME, FRAME)
+    of(matrix(row(OPERATIONAL_SPACE_INVERSE_INERTIA, NONE, FROM_Q, DIVIDES), SIX, SIX), FRAME, FRAME)
+    of(matrix(row(OPERATIONAL_SPACE_INERTIA, NONE, FROM_Q, DIVIDES), SIX, SIX), FRAME, FRAME)
 
     # vdot, body forces; tau, body forces.
-    of(block(row(MOTION_FORCES_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V), THREE, NV, NV), GIVEN)
-    of(block(row(INVERSE_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), THREE, NV, NV), GIVEN)
-    of(block(row(FORWARD_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), THREE, NV, NV), GIVEN)
+    of(block(row(MOTION_FORCES_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, SPARSE_IN_BRANCHES), THREE, NV, NV), GIVEN)
+    of(
+        block(
+            row(INVERSE_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | SPARSE_IN_BRANCHES),
+            THREE, NV, NV
+        ),
+        GIVEN
+    )
+    of(
+        block(row(FORWARD_DYNAMICS_DERIVATIVES, NV + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS | DIVIDES), THREE, NV, NV),
+        GIVEN
+    )
 
     # tau, F_Bo_W, more tau -> vdot, multipliers.
     of(
-        vector(row(CONSTRAINED_FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS), NV + NE),
+        vector(
+            row(
+                CONSTRAINED_FORWARD_DYNAMICS, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V,
+                AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT
+            ),
+            NV + NE
+        ),
         GIVEN, STABILIZED
     )
     # restitution -> v1, impulses.
-    vector(row(IMPULSE_DYNAMICS, ONE, FROM_Q_AND_V, AT_ELEMENTS), NV + NE)
+    vector(row(IMPULSE_DYNAMICS, ONE, FROM_Q_AND_V, AT_ELEMENTS | DIVIDES), NV + NE)
 
     of(
         block(
             row(
-                CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V, AT_ELEMENTS
+                CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, NV + GIVEN_V + 6*GIVEN_B, FROM_Q_AND_V,
+                AT_ELEMENTS | DIVIDES | OVERWRITES_INPUT
             ),
             THREE, NV + NE, NV
         ),
@@ -158,11 +182,11 @@ cdef void describe_quantities() noexcept:
     # X_BF.
     block(row(FRAME_POSES, NONE, NOTHING), NF, FOUR, FOUR)
     # X_FM, X_PB, X_WB, H_FM, H_PB_W.
-    vector(row(POSITION_KINEMATICS, NONE, POSITIONS), 48*NB + 12*NV)
+    vector(row(POSITION_KINEMATICS, NONE, POSITIONS, IN_FULL), 48*NB + 12*NV)
     # com_W, M_Bo_W.
     vector(row(SPATIAL_INERTIAS, NONE, POSES), 39*NB)
     # V_PB_W, V_PB, V_WB.
-    block(row(VELOCITY_KINEMATICS, NONE, VELOCITIES), THREE, NB, SIX)
+    block(row(VELOCITY_KINEMATICS, NONE, VELOCITIES, IN_FULL), THREE, NB, SIX)
     # vdot -> A_WB.
     matrix(row(ACCELERATION_KINEMATICS, NV, VELOCITIES), NB, SIX)
     # X_AB, R_AB.
@@ -237,11 +261,11 @@ cdef void describe_quantities() noexcept:
 
     vector(row(INERTIAL_PARAMETERS, NONE, NOTHING), 10*NM)
     # vdot.
-    matrix(row(INVERSE_DYNAMICS_REGRESSOR, NV, VELOCITIES), NV, 10*NM)
+    matrix(row(INVERSE_DYNAMICS_REGRESSOR, NV, VELOCITIES, SPARSE), NV, 10*NM)
     vector(row(KINETIC_ENERGY_REGRESSOR, NONE, VELOCITIES), 10*NM)
     vector(row(POTENTIAL_ENERGY_REGRESSOR, NONE, POSES), 10*NM)
     # p_WP.
-    matrix(row(MOMENTUM_REGRESSOR, THREE, VELOCITIES), SIX, 10*NM)
+    matrix(row(MOMENTUM_REGRESSOR, THREE, VELOCITIES, IN_ROWS), SIX, 10*NM)
 
     # dt, F_Bo_W, tau of each step, or one for all -> q, v behind each step that is kept.
     of(

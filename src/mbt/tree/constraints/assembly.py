@@ -158,7 +158,7 @@ class _Problem:
             best.take(found, is_open & ~(found.largest > best.largest))
             if np.all(best.largest <= self._tolerance):
                 return best.q
-        raise self._error(best.errors, best.largest, "positions")
+        raise self._error(best.errors, best.relative, "positions")
 
     def move_velocities(self) -> FloatArray:
         """Return velocities ``v - J+ J v`` of the free joints, at positions that hold.
@@ -183,9 +183,9 @@ class _Problem:
             rates = steps.rates(v)
         # Relative to what they could be: of bodies that keep apart, or turn, as they move.
         sizes = np.maximum(sizes + steps.sizes_of_rates(v), np.finfo(float).tiny)
-        largest = (np.abs(rates) / sizes).max(axis=-1)
-        if not np.all(largest <= self._tolerance):
-            raise self._error(rates, largest, "velocities")
+        relative = rates / sizes
+        if not np.all(np.abs(relative) <= self._tolerance):
+            raise self._error(rates, relative, "velocities")
         return v
 
     def _iterate(self, begun: _Solution) -> _Solution:
@@ -209,7 +209,7 @@ class _Problem:
             damping = np.where(is_better, damping * _LESS, damping * _MORE)
             # What holds goes on to rounding, as long as that gains much.
             is_closed = present.largest <= self._tolerance
-            is_active &= np.where(is_closed, ratio < 0.25, damping < _MOST)
+            is_active &= np.where(is_closed, (cost > 0.0) & (ratio < 0.25), damping < _MOST)
         return present
 
     def _evaluate(self, q: FloatArray) -> _Solution:
@@ -236,11 +236,10 @@ class _Problem:
         pushed: FloatArray = step * self._pushes
         return pushed
 
-    def _error(self, errors: FloatArray, largest: FloatArray, what: str) -> AssemblyError:
+    def _error(self, errors: FloatArray, relative: FloatArray, what: str) -> AssemblyError:
         """Return the error that names the constraints, and the samples, that remain open."""
-        is_open = ~(largest <= self._tolerance)
-        limits = self._tolerance * (self._units if what == "positions" else np.zeros_like(self._units))
-        is_left = is_open[..., None] & ~(np.abs(errors) <= limits)
+        is_left = ~(np.abs(relative) <= self._tolerance)
+        is_open = np.asarray(is_left.any(axis=-1))
         left = np.where(is_left, np.abs(errors), 0.0).reshape(-1, errors.shape[-1])
         found: dict[str, float] = {}
         for constraint in self._equations.constraints:
@@ -250,8 +249,9 @@ class _Problem:
                 found[constraint.scoped_name] = error
         found = dict(sorted(found.items(), key=lambda item: -item[1] if item[1] == item[1] else -np.inf))
         message = _describe(found, is_open, what, self._tolerance)
-        if what == "positions" and np.max(largest) < _FEW_DIGITS:
-            enough = float(f"{1.5 * np.max(largest):.0e}")
+        largest = np.abs(relative).max()
+        if what == "positions" and largest < _FEW_DIGITS:
+            enough = float(f"{1.5 * largest:.0e}")
             message += (
                 ". Gaps this small come from numbers with few digits, as in files: write more, or accept the "
                 f"gap by tolerance={enough:g}, in parts of the mechanism"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbt.errors import AssemblyError, SingularityError, quote
+from mbt.errors import ArgumentValueError, AssemblyError, SingularityError, quote
 from mbt.tree.constraints.assembly import assemble
 from mbt.tree.constraints.coupler import CouplerConstraint
 from mbt.tree.constraints.equations import Equations
@@ -21,8 +21,11 @@ __all__ = ["describe_gap", "describe_stuck"]
 _TOLERANCE = 1e-9
 # How far a state nearby is away, in radians and lengths of what moves.
 _NEARBY = 0.1
-# From so many places closures are tried to be closed.
-_ATTEMPTS = 4
+# From so many places closures are tried to be closed; from one where a model has more dofs than this.
+# Of more equations that are connected, too, nobody asks which of them say little.
+_ATTEMPTS, _PROBED_DOFS = 4, 600
+# What is raised where positions, or what is computed from them, are not finite.
+_WITHOUT_NUMBERS = (ArgumentValueError, SingularityError, np.linalg.LinAlgError)
 # Of a motion that forces should move a model in, they move it by less.
 _LEAST_PART = 1e-6
 _SHOWN = 5
@@ -34,21 +37,32 @@ _CURE = (
 
 
 def describe_gap(tree: MultibodyTree) -> str:
-    """Return which closures of a tree cannot close, or lock it, from its default positions; or nothing."""
+    """Return which closures of a tree cannot close, or lock it, from its default positions; or nothing.
+
+    Nor is anything said of positions that have no numbers to tell by.
+    """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
         return ""
     context = tree.create_default_context()
+    attempts = _ATTEMPTS if tree.num_velocities <= _PROBED_DOFS else 1
     try:
-        assemble(tree, context, (), 1e-10, _ATTEMPTS)
-    except AssemblyError as error:
-        found = _name({name: f"{gap:.2g}" for name, gap in error.errors.items()})
-        gap = f"constraints that cannot close, by [m, rad]: {found}"
         try:
-            assemble(tree, context, (), DOUBTFUL, _ATTEMPTS)
-        except AssemblyError:
-            return f"{gap}. Check the places of what they hold together: nothing close by closes them"
-        return f"{gap}. {_CURE}"
-    return _describe_locking(tree, context, only_held=False)
+            assemble(tree, context, (), 1e-10, attempts)
+        except AssemblyError as error:
+            return _describe_open(tree, context, error, attempts)
+        return "" if _is_large(tree, context) else _describe_locking(tree, context, only_held=False)
+    except _WITHOUT_NUMBERS:
+        return ""
+
+
+def _describe_open(tree: MultibodyTree, context: Context, error: AssemblyError, attempts: int) -> str:
+    found = _name({name: f"{gap:.2g}" for name, gap in error.errors.items()})
+    gap = f"constraints that cannot close, by [m, rad]: {found}"
+    try:
+        assemble(tree, context, (), DOUBTFUL, attempts)
+    except AssemblyError:
+        return f"{gap}. Check the places of what they hold together: nothing close by closes them"
+    return f"{gap}. {_CURE}"
 
 
 def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
@@ -63,11 +77,22 @@ def describe_stuck(tree: MultibodyTree, start: Context, end: Context) -> str:
     """
     if all(isinstance(x, CouplerConstraint) for x in tree.constraints):
         return ""
-    gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck if _is_open(tree, end) else {}
-    if gaps:
-        found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
-        return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
-    return _describe_locking(tree, start, only_held=True)
+    try:
+        if _is_large(tree, end):
+            return ""
+        gaps = calc_constraint_report(tree, end, DOUBTFUL).stuck if _is_open(tree, end) else {}
+        if gaps:
+            found = _name({name: f"{gap:.2g}" for name, gap in gaps.items()})
+            return f"constraints that contradict each other, and stay open by [m, rad]: {found}"
+        return _describe_locking(tree, start, only_held=True)
+    except _WITHOUT_NUMBERS:
+        return ""
+
+
+def _is_large(tree: MultibodyTree, context: Context) -> bool:
+    """Whether so many equations are connected that their rank takes long: it costs as their cube."""
+    components = Equations(tree, context).components
+    return any(sum(x.num_equations for x in component) > _PROBED_DOFS for component in components)
 
 
 def _is_open(tree: MultibodyTree, context: Context) -> bool:
@@ -83,15 +108,12 @@ def _describe_locking(tree: MultibodyTree, context: Context, *, only_held: bool)
     counts, forward dynamics does not move the mechanism either.
     """
     work = context.clone()
-    try:
-        found, mobility = _find_locking(tree, work)
-        if only_held and found and _count_motions(tree, context) >= mobility - _LEAST_PART:
-            return ""
-        if found:
-            _move_nearby(tree, work)
-            found = found if _find_locking(tree, work)[0] else ""
-    except SingularityError:
+    found, mobility = _find_locking(tree, work)
+    if only_held and found and _count_motions(tree, context) >= mobility - _LEAST_PART:
         return ""
+    if found:
+        _move_nearby(tree, work)
+        found = found if _find_locking(tree, work)[0] else ""
     return found
 
 
@@ -127,11 +149,12 @@ def _move_nearby(tree: MultibodyTree, context: Context) -> None:
     """Move a Context along what the constraints leave but for rounding, and close it as well as it can be."""
     equations = Equations(tree, context)
     units, _ = equations.calc_units(context)
-    J, _, columns, _ = take_rows(equations, context, equations.calc_lengths(units))
-    _, s, V = np.linalg.svd(J, full_matrices=False)
-    V = V[s > DOUBTFUL]
-    along = np.random.default_rng(0).uniform(-1.0, 1.0, (J.shape[1],))
-    along -= V.T @ (V @ along)
+    blocks, _, columns, _ = take_rows(equations, context, equations.calc_lengths(units))
+    along = np.random.default_rng(0).uniform(-1.0, 1.0, tree.num_velocities)
+    for block in blocks:
+        _, s, V = np.linalg.svd(block.J, full_matrices=False)
+        V = V[s > DOUBTFUL]
+        along[block.dofs] -= V.T @ (V @ along[block.dofs])
     step = columns * along * (_NEARBY / max(np.abs(along).max(initial=0.0), _NEARBY))
     context.q = tree.integrate_positions(context.q, step, 1.0)
     try:

@@ -34,6 +34,8 @@ __all__ = ["Entries", "Equations", "Level"]
 
 # A lever below this part of the lengths of the model is its rounding, or does as little.
 _SHORTEST_LEVER = 1e-6
+# Of a level, but the last.
+_FEWEST_ROWS = 24
 # Where positions in World are rounded to, in parts of themselves.
 _ROUNDING = 64 * np.finfo(float).eps
 
@@ -110,7 +112,10 @@ class Equations:
         self._find_pairs()
         self._take_numbers(context)
         self.num_equations = tree.num_constraint_equations
-        self.levels = list(self._make_levels())
+        self.levels: list[Level] = []
+        self.components: list[list[Constraint]] = []
+        self._places_of = {x: list(self._places(x)) for x in self.constraints}
+        self._make_levels()
         for level, behind in zip(self.levels, self.levels[1:], strict=False):
             level.share_with(behind, self._is_free)
 
@@ -176,9 +181,14 @@ class Equations:
             for e in range(x.num_equations):
                 yield row + e, int(self._dof[pair]), _VALUES_OF_PAIR * pair + first + e
 
-    def _make_levels(self) -> Iterator[Level]:
-        """Yield constraints by their distance from the first one of those that are connected."""
-        places = {x: list(self._places(x)) for x in self.constraints}
+    def make_level(self, constraints: list[Constraint]) -> Level:
+        """Return the rows of constraints, in this order, and their dofs."""
+        rows = [row for x in constraints for row in self.rows_of(x)]
+        return Level(rows, [place for x in constraints for place in self._places_of[x]])
+
+    def _make_levels(self) -> None:
+        """Sort constraints by their distance from the first one of those that are connected."""
+        places = self._places_of
         dofs = {x: {dof for _, dof, _ in places[x] if self._is_free[dof]} for x in self.constraints}
         sharing: dict[int, list[Constraint]] = {}
         for x in self.constraints:
@@ -201,15 +211,24 @@ class Equations:
 
         left = deque(self.constraints)
         done: set[Constraint] = set()
+        ahead: list[Constraint] = []
         while left:
             start = left.popleft()
             if start in done:
                 continue
+            connected: list[Constraint] = []
             # From one end of them there are more levels, and fewer in each.
             for level in spread(spread(start)[-1][0]):
-                done.update(level)
-                rows = [row for x in level for row in self.rows_of(x)]
-                yield Level(rows, [place for x in level for place in places[x]])
+                connected += level
+                # Small ones are put together: a matrix costs more than its few entries.
+                ahead += level
+                if sum(x.num_equations for x in ahead) >= _FEWEST_ROWS:
+                    self.levels.append(self.make_level(ahead))
+                    ahead = []
+            done.update(connected)
+            self.components.append(sorted(connected, key=lambda x: x.index))
+        if ahead:
+            self.levels.append(self.make_level(ahead))
 
     def entries_at(self, context: Context, length: Any = 1.0) -> Entries:
         """Return the entries of J at the positions of a Context.

@@ -14,7 +14,10 @@ from mbt.tree.constraints.equations import Equations
 from mbt.tree.report_tables import Section, Table, as_html, plural
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from mbt.context.context import Context
+    from mbt.tree.constraints.constraint import Constraint
     from mbt.tree.multibody_tree import MultibodyTree
 
 __all__ = ["DOUBTFUL", "ConstraintEntry", "ConstraintReport", "calc_constraint_report", "take_rows"]
@@ -204,16 +207,22 @@ def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: obj
     errors = tree.calc_constraint_errors(context)
     equations = Equations(tree, context)
     units, rounding = equations.calc_units(context)
-    J, scales, _, rates = take_rows(equations, context, equations.calc_lengths(units))
+    blocks, scales, _, rates = take_rows(equations, context, equations.calc_lengths(units))
     # What of the errors lies outside the range of J.
-    U, s, _ = np.linalg.svd(J, full_matrices=False)
-    U = U[:, s > limit]
-    stuck = errors - scales * (U @ (U.T @ (errors / scales)))
+    stuck = errors / scales
+    is_independent, weakest = np.zeros(len(errors), dtype=bool), np.inf
+    for block in blocks:
+        U, s, _ = np.linalg.svd(block.J, full_matrices=False)
+        U = U[:, s > limit]
+        stuck[block.rows] -= U @ (U.T @ stuck[block.rows])
+        weakest = min(weakest, _find_independent_rows(equations, block, limit, is_independent))
+    stuck *= scales
     allowed = limit * units + rounding
-    num_independent, weakest = _count_independent_rows(equations, J, limit)
     entries = []
-    for constraint, count in zip(tree.constraints, num_independent, strict=True):
-        rows = slice(constraint.first_equation, constraint.first_equation + constraint.num_equations)
+    end = 0
+    for constraint in tree.constraints:
+        rows = slice(end, end := end + constraint.num_equations)
+        count = int(np.count_nonzero(is_independent[rows]))
         is_enabled = constraint.is_enabled_in(context)
         parts = [np.abs(part[rows]) for part in (errors, rates, stuck)]
         entries.append(
@@ -231,15 +240,27 @@ def calc_constraint_report(tree: MultibodyTree, context: Context, tolerance: obj
                 is_stuck=not bool(np.all(parts[2] <= np.maximum(allowed[rows], 1e-6 * parts[0].max()))),
             )
         )
-    return ConstraintReport(tuple(entries), tree.num_velocities, sum(num_independent), limit, weakest)
+    rank = int(np.count_nonzero(is_independent))
+    return ConstraintReport(tuple(entries), tree.num_velocities, rank, limit, weakest)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Entries ``J[rows][:, dofs]`` of constraints that are connected; these rows have no others."""
+
+    constraints: list[Constraint]
+    rows: npt.NDArray[np.intp]
+    dofs: npt.NDArray[np.intp]
+    J: FloatArray
 
 
 def take_rows(
     equations: Equations, context: Context, lengths: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+) -> tuple[list[Block], FloatArray, FloatArray, FloatArray]:
     """Return rows of J in parts of what they could be, the scales of rows and columns, and J v.
 
-    Columns are those of what moves by one radian, or by a length.
+    Columns are those of what moves by one radian, or by a length. The time that the blocks take is linear in
+    the number of loops that share no dofs.
     """
     entries = equations.entries_at(context, lengths)
     if not np.isfinite(entries.values).all():
@@ -249,33 +270,36 @@ def take_rows(
             f"context: expected positions at which constraints are finite numbers, got q = {quote(context.q)}"
         )
     columns = np.where(equations.find_turning(context), 1.0, lengths)
-    shape = equations.num_equations, len(lengths)
-    J, scales, rates = np.zeros(shape), np.ones(shape[0]), np.zeros(shape[0])
-    for level in equations.levels:
-        part = level.matrix(entries.values)
-        rates[level.rows] = part @ context.v[level.dofs]
-        size = np.linalg.norm(level.matrix(entries.sizes), axis=1)
-        scales[level.rows] = size = np.where(size > 0.0, size, 1.0)
-        J[np.ix_(level.rows, level.dofs)] = part * columns[level.dofs] / size[:, None]
-    return J, scales, columns, rates
+    scales, rates = np.ones(equations.num_equations), np.zeros(equations.num_equations)
+    blocks = []
+    for constraints in equations.components:
+        whole = equations.make_level(constraints)
+        part = whole.matrix(entries.values)
+        rates[whole.rows] = part @ context.v[whole.dofs]
+        size = np.linalg.norm(whole.matrix(entries.sizes), axis=1)
+        scales[whole.rows] = size = np.where(size > 0.0, size, 1.0)
+        blocks.append(Block(constraints, whole.rows, whole.dofs, part * columns[whole.dofs] / size[:, None]))
+    return blocks, scales, columns, rates
 
 
-def _count_independent_rows(equations: Equations, J: FloatArray, tolerance: float) -> tuple[list[int], float]:
-    """Return how many rows of each constraint do not follow from others, and how much the weakest says.
+def _find_independent_rows(
+    equations: Equations, block: Block, tolerance: float, is_independent: npt.NDArray[np.bool_]
+) -> float:
+    """Mark as many rows of each constraint as do not follow from others; return how much the weakest says.
 
     Constraints go as they come, rather than the largest first: so it is the later one of two that follows.
     """
-    counts, weakest = [], np.inf
-    basis = np.zeros_like(J)
-    rank = 0
-    for x in equations.tree.constraints:
-        rows = J[x.first_equation : x.first_equation + x.num_equations]
+    weakest = np.inf
+    basis = np.zeros_like(block.J)
+    rank = end = 0
+    for x in block.constraints:
+        rows = block.J[end : (end := end + x.num_equations)]
         for _ in range(2):  # Once more, for what rounding has left.
             rows = rows - (rows @ basis[:rank].T) @ basis[:rank]
         _, s, V = np.linalg.svd(rows, full_matrices=False)
         count = int(np.count_nonzero(s > tolerance))
         basis[rank : rank + count] = V[:count]
         rank += count
-        counts.append(count)
+        is_independent[equations.rows_of(x)[:count]] = True
         weakest = min(weakest, *s[:count].tolist()) if count else weakest
-    return counts, weakest
+    return weakest

@@ -114,8 +114,8 @@ class CurvilinearJoint(_Distance, OneDofJoint):
     damping : float, optional
         Viscous damping of the speed [N s/m], not negative.
     effort_limit : float, optional
-        Largest magnitude of the force along the joint [N], not negative, for those who ask: computations do
-        not enforce it.
+        Largest magnitude of the force along the joint [N], not negative. For information: computations do not
+        enforce it.
 
     Raises
     ------

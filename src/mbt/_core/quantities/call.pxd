@@ -1,0 +1,72 @@
+"""Cython view of call.hpp, which says what each field means."""
+
+from mbt._core.algebra.records cimport PIVOT_TOLERANCE, ArticulatedDof, Kinematics, Parameters, Pivots
+from mbt._core.model.structs cimport Model, Switches
+from mbt._core.scalars cimport Dual, T
+
+
+cdef extern from "quantities/call.hpp" namespace "MBT_NS" nogil:
+    cdef cppclass Call[S]:
+        const Functions[S]* functions
+        const int* integers
+        const Model* model
+        const Switches* switches
+        const Parameters[S]* p
+        const S* q
+        const S* v
+        S* x
+        Kinematics[S] k
+        S* memory
+        int* base
+        S* out
+        Pivots[S] pivots
+
+    cdef cppclass Functions[S]:
+        void set(
+            int quantity, void (*function)(Call[S]*) noexcept nogil,
+            Py_ssize_t (*count_memory)(const int*, const Model*) noexcept nogil)
+        void call(int quantity, Call[S]* c)
+        Py_ssize_t count_memory(int quantity, const int* integers, const Model* model)
+
+
+cdef inline void set_pivots(Call[T]* c, const ArticulatedDof[T]* dofs, const int* locked) noexcept nogil:
+    """The result is divided by those of articulated bodies."""
+    c.pivots.D = &dofs.D
+    c.pivots.scale = &dofs.scale
+    c.pivots.stride = sizeof(ArticulatedDof[T])//sizeof(T)
+    c.pivots.locked = locked
+    c.pivots.further = 0
+
+
+cdef inline void set_pivots_in_row(
+    Call[T]* c, const T* D, const T* scale, const int* locked, Py_ssize_t further
+) noexcept nogil:
+    """By those that lie one behind the other, `further` of them behind those of the dofs."""
+    c.pivots.D = D
+    c.pivots.scale = scale
+    c.pivots.stride = 1
+    c.pivots.locked = locked
+    c.pivots.further = further
+
+
+cdef inline int find_pivot_of_zero(const Model* model, const Pivots[T]* p) noexcept nogil:
+    """Returns -1, the last dof that no mass resists, or nv plus the first of the further pivots that is zero."""
+    cdef int k, nv = model.num_velocities
+    # What a pivot of zero leaves inboard means nothing.
+    for k in range(nv - 1, -1, -1):
+        if is_zero(p, k) and not (p.locked != NULL and p.locked[k]):
+            return k
+    for k in range(nv, nv + <int>p.further):
+        if is_zero(p, k):
+            return k
+    return -1
+
+
+cdef inline bint is_zero(const Pivots[T]* p, Py_ssize_t k) noexcept nogil:
+    """Of one state. NaN is not zero: it propagates."""
+    if T is double:
+        return p.D[p.stride*k] <= PIVOT_TOLERANCE*p.scale[p.stride*k]
+    elif T is Dual:
+        return p.D[p.stride*k].x <= PIVOT_TOLERANCE*p.scale[p.stride*k].x
+    else:
+        return False

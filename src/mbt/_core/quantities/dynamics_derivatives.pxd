@@ -1,0 +1,85 @@
+"""Derivatives of the dynamics, along each degree of freedom."""
+
+from mbt._core.algebra.records cimport ConstraintRates
+from mbt._core.algebra.spatial cimport copy
+from mbt._core.model.structs cimport Model, Switches
+from mbt._core.quantities cimport derivative_algorithms as algorithms
+from mbt._core.quantities.call cimport Call, Functions, set_pivots_in_row
+from mbt._core.quantities.names cimport *
+from mbt._core.scalars cimport T
+
+
+cdef inline void register_derivatives(Functions[T]* functions) noexcept:
+    functions.set(MOTION_FORCES_DERIVATIVES, calc_motion_forces_derivatives[T], count_derivative_memory)
+    functions.set(INVERSE_DYNAMICS_DERIVATIVES, calc_inverse_dynamics_derivatives[T], count_derivative_memory)
+    functions.set(FORWARD_DYNAMICS_DERIVATIVES, calc_forward_dynamics_derivatives[T], count_derivative_memory)
+    functions.set(
+        CONSTRAINED_FORWARD_DYNAMICS_DERIVATIVES, calc_constrained_forward_dynamics_derivatives[T],
+        count_constrained_derivative_memory
+    )
+
+
+cdef inline Py_ssize_t count_derivative_memory(const int* integers, const Model* model) noexcept nogil:
+    return algorithms.count_forward_derivative_work(model)
+
+
+cdef inline Py_ssize_t count_constrained_derivative_memory(const int* integers, const Model* model) noexcept nogil:
+    return algorithms.count_constrained_derivative_work(model)
+
+
+cdef inline const T* given_body_forces(Call[T]* c) noexcept nogil:
+    """F_Bo_W behind the first nv numbers of the input, or NULL."""
+    if c.integers[0]:
+        return c.x + c.model.num_velocities
+    return NULL
+
+
+cdef inline void calc_motion_forces_derivatives(Call[T]* c) noexcept nogil:
+    calc_rates_of_forces(c, False)
+
+
+cdef inline void calc_inverse_dynamics_derivatives(Call[T]* c) noexcept nogil:
+    calc_rates_of_forces(c, True)
+
+
+cdef inline void calc_rates_of_forces(Call[T]* c, bint with_elements) noexcept nogil:
+    cdef Py_ssize_t size = <Py_ssize_t>c.model.num_velocities*c.model.num_velocities
+    algorithms.run_inverse_dynamics_derivatives(
+        c.model, c.p, c.switches.weightless, with_elements, c.q, c.v, c.x, given_body_forces(c), c.memory, c.out,
+        c.out + size, c.out + 2*size
+    )
+
+
+cdef inline void calc_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
+    cdef Py_ssize_t size = <Py_ssize_t>c.model.num_velocities*c.model.num_velocities
+    cdef T* matrices = algorithms.run_mass_matrix_inverse_with_rates(
+        c.model, c.p, c.switches, c.q, c.v, c.x, given_body_forces(c), <ConstraintRates[T]*>NULL, c.memory
+    )
+    algorithms.multiply_by_mass_matrix_inverse(c.model, matrices, c.out, c.out + size, c.out + 2*size)
+    set_pivots_of_matrices(c, matrices)
+
+
+cdef inline void set_pivots_of_matrices(Call[T]* c, const T* matrices) noexcept nogil:
+    cdef const T* D = algorithms.pivots_of(c.model, matrices)
+    set_pivots_in_row(c, D, D + c.model.num_velocities, c.switches.locked, 0)
+
+
+cdef inline void calc_constrained_forward_dynamics_derivatives(Call[T]* c) noexcept nogil:
+    """Of vdot and multipliers. Integers are GIVEN and STABILIZED. Forward dynamics overwrites tau."""
+    cdef Py_ssize_t k, nv = c.model.num_velocities
+    cdef const T* further = c.x + nv + 6*c.model.num_bodies
+    cdef ConstraintRates[T] rates
+    cdef Switches stabilized = c.switches[0]
+    cdef Call[T] dynamics = c[0]
+    dynamics.out = algorithms.memory_of_constraints(c.model, c.memory, &rates)
+    copy(c.x, nv, rates.tau)
+    if c.integers[0]:
+        for k in range(nv):
+            rates.tau[k] = rates.tau[k] + further[k]
+    stabilized.stabilized = c.integers[1]
+    dynamics.switches = &stabilized
+    c.functions.call(FORWARD_DYNAMICS, &dynamics)
+    algorithms.keep_factor(c.model, c.memory, &rates)
+    set_pivots_of_matrices(c, algorithms.run_constrained_forward_dynamics_derivatives(
+        c.model, c.p, &stabilized, c.q, c.v, given_body_forces(c), &rates, c.memory, c.out
+    ))
