@@ -2,6 +2,6 @@
 
 from mbt.compiling.functions import CompiledFunctions, compile
 from mbt.compiling.native_code import NativeCode
-from mbt.compiling.native_kernel import NativeKernel, native_kernel
+from mbt.compiling.kernels import NativeKernel, native_kernel
 
 __all__ = ["CompiledFunctions", "NativeCode", "NativeKernel", "compile", "native_kernel"]
