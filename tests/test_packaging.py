@@ -26,7 +26,13 @@ FOUND = sorted(
     key=lambda module: module.name,
 )
 MODULES = [module.name for module in FOUND]
-NO_CYTHON = {"mbt._core.above", "mbt._core.cpu", "mbt._core.cython_utility", "mbt._core.quantities.names"}
+NO_CYTHON = {
+    "mbt._core.above",
+    "mbt._core.cpu",
+    "mbt._core.cython_utility",
+    "mbt._core.quantities.names",
+    "mbt._core.wrong_calls",
+}
 COMPILED = [
     module.name
     for module in FOUND

@@ -25,6 +25,7 @@ from Cython.Build.SharedModule import generate_shared_module
 from Cython.Compiler.CmdLine import parse_command_line
 from Cython.Compiler.Main import CompilationOptions, compile_single
 
+import argument_errors
 from declarations import Declarations
 
 CORE = Path(__file__).resolve().parent.parent / "src" / "mbt" / "_core"
@@ -124,6 +125,7 @@ def digest(module: str, arguments: list[str]) -> str:
     Cython's own list of dependencies lacks modules that are cimported from their package.
     """
     state = hashlib.sha256(repr((version("cython"), version("numpy"), arguments)).encode())
+    state.update(Path(argument_errors.__file__).read_bytes())
     sources = [] if module == SHARED else [CORE / f"{module}.pyx", *sorted(CORE.rglob("*.pxd"))]
     for path in sources:
         state.update(str(path.relative_to(CORE)).encode())

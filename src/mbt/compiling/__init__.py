@@ -1,6 +1,7 @@
-"""Native code made for one tree: `compile`. Needs a C compiler, GCC or Clang, where it runs."""
+"""Native code for one tree: `compile`, which needs a C compiler where it runs, and addresses of kernels."""
 
 from mbt.compiling.functions import CompiledFunctions, compile
+from mbt.compiling.kernels import NativeKernel, native_kernel
 from mbt.compiling.native_code import NativeCode
 
-__all__ = ["CompiledFunctions", "NativeCode", "compile"]
+__all__ = ["CompiledFunctions", "NativeCode", "NativeKernel", "compile", "native_kernel"]

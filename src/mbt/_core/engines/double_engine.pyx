@@ -32,11 +32,27 @@ cdef int evaluate_state(
     const double* q, const double* v, const double* x, double* out
 ) except -2 nogil:
     """The same without caches: kinematics are computed in working memory."""
+    cdef double* memory = kernels.get_work(
+        model, count_state_memory(quantity, integers, model) - kernels.work_size(model)
+    )
+    return evaluate_state_in(memory, quantity, integers, model, switches, p, q, v, x, out)
+
+
+cdef Py_ssize_t count_state_memory(int quantity, const int* integers, const Model* model) noexcept nogil:
+    return (
+        kernels.work_size(model) + 66*<Py_ssize_t>model.num_bodies + 12*<Py_ssize_t>model.num_velocities
+        + count_memory(quantity, integers, model)
+    )
+
+
+cdef int evaluate_state_in(
+    double* memory, int quantity, const int* integers, const Model* model, const Switches* switches,
+    const Parameters[double]* p, const double* q, const double* v, const double* x, double* out
+) noexcept nogil:
     cdef int reads = describe(quantity).reads
     cdef Py_ssize_t nb = model.num_bodies
     cdef Py_ssize_t nv = model.num_velocities
     cdef Py_ssize_t num_kinematics = 66*nb + 12*nv
-    cdef double* memory = kernels.get_work(model, num_kinematics + count_memory(quantity, integers, model))
     cdef double* work = memory + num_kinematics
     cdef Kinematics[double] k
     k.X_WB = memory
