@@ -151,16 +151,16 @@ class JsonModel:
         self.elements.append(element)
 
     def _replace_gravity(self) -> None:
-        """Let gravity be that of the caller, where one is given; it spares whom that of the file spares."""
+        """Use the gravity of the caller, where one is given; the exemptions of the file stay."""
         g_W = self.options.gravity
         if isinstance(g_W, str):
             return
-        spared: set[ModelInstanceIndex] = set()
+        exempt: set[ModelInstanceIndex] = set()
         place = len(self.elements)
         for i, element in enumerate(self.elements):
             if isinstance(element, UniformGravityFieldElement):
-                spared, place = element._disabled_model_instances, i
-        self.elements[place : place + 1] = [] if g_W is None else [UniformGravityFieldElement(g_W, spared)]
+                exempt, place = element._disabled_model_instances, i
+        self.elements[place : place + 1] = [] if g_W is None else [UniformGravityFieldElement(g_W, exempt)]
 
     def _actuate_all(self) -> None:
         actuators = [element for element in self.elements if isinstance(element, JointActuator)]
@@ -182,8 +182,8 @@ class JsonModel:
             if element._name is not None:
                 element._name = self.options.prefix + element._name
             if isinstance(element, UniformGravityFieldElement):  # It is always World's.
-                spared = element._disabled_model_instances
-                element._disabled_model_instances = {indices[i] for i in spared}
+                exempt = element._disabled_model_instances
+                element._disabled_model_instances = {indices[i] for i in exempt}
                 continue
             element._model_instance = indices[element._model_instance]
             if isinstance(element, RigidBody):
