@@ -41,7 +41,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class JsonOptions:
-    """What is asked for when a model in JSON is read.
+    """Options of reading a model in JSON.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class JsonOptions:
     model_name : str or None
         Another name of the model instance.
     is_strict : bool
-        Refuse what is not known, and what no physical body has.
+        Reject unknown keys and unphysical inertias.
     gravity : ndarray, shape (3,), None, or "file"
-        Gravity in place of that of the file; None is none.
+        Gravity in place of that of the file; None means no gravity.
     permission : bool or dict
         Which classes of users the file may name.
     actuate_all : bool
@@ -83,9 +83,9 @@ class JsonModel:
     data : bytes
         The text.
     report : ParseReport
-        Where to tell what was ignored.
+        The report, which lists ignored content.
     options : JsonOptions
-        What is asked for.
+        The options.
 
     Raises
     ------

@@ -229,7 +229,7 @@ class Frame(FrameAcceleration):
         """Return the argument, if it has the poses of this tree."""
         if not isinstance(frame_body_poses, FrameBodyPoseCache):
             raise ArgumentTypeError(
-                "frame_body_poses: expected what tree.eval_frame_body_poses(context) returns, "
+                "frame_body_poses: expected the result of tree.eval_frame_body_poses(context), "
                 f"got {type(frame_body_poses).__name__}"
             )
         if not frame_body_poses.is_of(self.parent_tree):
