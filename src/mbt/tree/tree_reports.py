@@ -18,7 +18,7 @@ class TreeReports(NamedCoordinates):
 
     @property
     def parse_reports(self) -> list[Any]:
-        """Content that readers of robot descriptions ignored or repaired: a `mbt.ParseReport` for each file.
+        """Content that the reader of robot descriptions ignored or repaired: a `mbt.ParseReport` per file.
 
         Empty where the tree was built in Python alone.
         """
