@@ -11,7 +11,7 @@ import pytest
 import mbt
 
 PAGE = (Path(__file__).parents[2] / "docs" / "editing.md").read_text(encoding="utf-8")
-TABLE = PAGE.partition("## What is changed where")[2].partition("##")[0]
+TABLE = PAGE.partition("## Where to change what")[2].partition("##")[0]
 #: Call in a Context, or nothing, and call before finalize().
 ROWS = [
     tuple(cell.strip().strip("`") for cell in line.strip("|").split("|")[1:])
